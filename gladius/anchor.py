@@ -1,0 +1,136 @@
+"""The anchor of the paper's Assumption (anchor): one action whose reward is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from gladius.checks import Array, check_finite
+from gladius.counts import Counts
+from gladius.errors import InputError
+from gladius.transitions import Integers, Transitions, distinct_rows
+
+LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
+FAR = 1e6  # ranges; so far out every known state is about as near as the others
+
+AnchorReward = float | Array | Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """The anchor action a_s and its reward r(s, a_s).
+
+    Attributes:
+        action: the same action in every state.
+        reward: a number, or a function of (n, d) features that returns (n,) rewards.
+    """
+
+    action: int
+    reward: float | Callable[[Array], Array]
+
+    def values(self, states: Array) -> Array:
+        """(n,) r(s, a_s) at (n, d) features."""
+        given = self.reward(states) if callable(self.reward) else self.reward
+        array = check_finite("anchor_reward", given)
+        if array.shape not in [(), (len(states),)]:
+            raise InputError(
+                "anchor_reward",
+                array.shape,
+                f"give a number or one reward for each of {len(states)}",
+            )
+        return np.broadcast_to(array, len(states)).astype(float)
+
+
+def make_anchor(data: Sequence[Transitions], action: int, reward: AnchorReward | None) -> Anchor:
+    """Validate an anchor against the data.
+
+    Args:
+        data: replications of a data set.
+        action: a_s; it must occur in each of them.
+        reward: a number; a function of the features; or (one data set only) an array with one
+            reward for each row, which must agree where states repeat. It is carried to states
+            that do not occur from the nearest one that does.
+    """
+    size = data[0].number_of_actions
+    if (
+        isinstance(action, bool)
+        or not isinstance(action, int | np.integer)
+        or not 0 <= action < size
+    ):
+        raise InputError("anchor_action", action, f"give a whole number from 0 to {size - 1}")
+    for i, one in enumerate(data):
+        if not np.any(one.actions == action):
+            where = f" of data set {i}" if len(data) > 1 else ""
+            raise InputError(
+                "anchor_action",
+                action,
+                f"it never occurs in the {len(one)} transitions{where}: choose one that does",
+            )
+    if reward is None:
+        raise InputError("anchor_reward", None, "give the reward of the anchor action")
+    if callable(reward):
+        anchor = Anchor(int(action), reward)
+        for one in data:  # wherever it is needed, lest it fail in the middle of the work
+            for states in (one.states, one.next_states):
+                anchor.values(states)
+        return anchor
+    array = check_finite("anchor_reward", reward)
+    if array.ndim == 0:
+        return Anchor(int(action), float(array))
+    if len(data) > 1:
+        raise InputError(
+            "anchor_reward", array.shape, "with several data sets give a number or function"
+        )
+    if array.shape != (len(data[0]),):
+        raise InputError(
+            "anchor_reward", array.shape, f"give a number, a function, or {len(data[0])} rewards"
+        )
+    return Anchor(int(action), _by_state(data[0].states, array))
+
+
+def _by_state(states: Array, rewards: Array) -> Callable[[Array], Array]:
+    joint, _ = distinct_rows(np.concatenate([states, rewards[:, None]], axis=1))
+    known, counts = distinct_rows(joint[:, :-1])
+    if np.any(counts > 1):
+        where = known[counts > 1][0].tolist()
+        raise InputError("anchor_reward", where, "this state is given two different rewards")
+    return lambda new: joint[nearest(known, np.asarray(new)), -1]
+
+
+def nearest(known: Array, new: Array) -> Integers:
+    """Index of the known state nearest to each new one, features scaled by their range.
+
+    New states are first brought within FAR ranges of the known ones, lest their distance overflow.
+    """
+    scale = np.ptp(known, axis=0)
+    scale[scale == 0] = 1.0
+    low, high = known.min(axis=0), known.max(axis=0)
+    within = np.clip(new, low - FAR * scale, high + FAR * scale)
+    found: Integers = cKDTree((known - low) / scale).query((within - low) / scale)[1]
+    return found.astype(np.int64, copy=False)
+
+
+def check_anchor_support(counts: Counts, action: int) -> None:
+    """Raise where most of the data lie in states whose anchor row could only be borrowed.
+
+    The anchor's Bellman equation fixes the level of Q. In a state where the anchor was never
+    taken its transition row is pooled from other states; past half of the observations the
+    level would rest on that assumption rather than on data.
+
+    Args:
+        counts: R replications.
+        action: the anchor a_s.
+    """
+    never = counts.visits[:, :, action] == 0
+    share = (counts.seen * never).sum(axis=1) / counts.size
+    if np.any(share > LARGEST_BORROWED_SHARE):
+        worst = int(np.argmax(share))
+        raise InputError(
+            "anchor_action",
+            action,
+            f"{share[worst]:.0%} of the observations of data set {worst} are in states where it "
+            "was never taken: choose an action that is taken in most states, or add data",
+        )

@@ -1,0 +1,83 @@
+"""Checks of single values: each returns the value in its canonical form or raises InputError."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gladius.errors import InputError
+
+Array = NDArray[np.float64]
+
+ROW_SUM_TOLERANCE = 1e-9  # rows typed with nine digits pass; a forgotten state does not
+
+
+def check_discount(discount: float) -> float:
+    """beta as a float in (0, 1), or an error."""
+    try:
+        beta = float(discount)
+    except (TypeError, ValueError):
+        raise InputError("discount", discount, "give a number strictly between 0 and 1") from None
+    if not 0.0 < beta < 1.0:
+        raise InputError("discount", discount, "beta must lie strictly between 0 and 1")
+    return beta
+
+
+def check_options(function: Callable[..., object], options: Iterable[str]) -> None:
+    """Raise where an option is none of the function's keyword-only arguments."""
+    parameters = inspect.signature(function).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return  # it checks its own
+    known = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    for name in options:
+        if name not in known:
+            raise InputError("option", name, f"choose from {known}")
+
+
+def check_whole(name: str, value: int, least: int) -> int:
+    """value as an int of at least `least`, or an error."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(name, value, f"give a whole number of at least {least}")
+    return int(value)
+
+
+def check_finite(name: str, value: ArrayLike) -> Array:
+    """value as a float64 array of finite numbers, or an error naming the first bad entry."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":  # complex or dates would be cut down without a word
+            raise TypeError
+        array = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise InputError(name, value, "give a rectangular array of numbers") from None
+    if not np.all(np.isfinite(array)):
+        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        where = f"{name}{list(at)}" if at else name
+        raise InputError(where, float(array[at]), "remove NaN and infinite entries")
+    return array
+
+
+def check_law(name: str, law: Array) -> None:
+    """Raise unless the last axis holds probabilities that sum to one."""
+    if np.any(law < 0):
+        at = tuple(int(i) for i in np.argwhere(law < 0)[0])
+        raise InputError(f"{name}{list(at)}", float(law[at]), "probabilities cannot be negative")
+    sums = law.sum(axis=-1)
+    wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
+    if np.any(wrong):
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        where = f"{name}{list(at)}" if at else name
+        raise InputError(where, float(sums[at]), "the row must sum to one")
+
+
+def check_generators(
+    rng: np.random.Generator | Sequence[np.random.Generator],
+) -> list[np.random.Generator]:
+    """One generator or a non-empty sequence of them, as a list, or an error."""
+    rngs = list(rng) if isinstance(rng, Sequence) else [rng]
+    if not rngs or not all(isinstance(one, np.random.Generator) for one in rngs):
+        raise InputError("rng", rng, "give a numpy Generator, or one for each replication")
+    return rngs

@@ -1,0 +1,90 @@
+"""What an estimator returns: functions of the state, diagnostics, and never the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.special import softmax
+
+from gladius.checks import Array, check_finite
+from gladius.errors import InputError
+from gladius.transitions import Integers
+
+StateFunction = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """How the fit went.
+
+    Attributes:
+        converged: whether the stopping rule was met (not merely the step limit).
+        iterations: outer iterations.
+        gradient_norm: largest entry of the gradient of the objective per observation at the end.
+        nll: empirical negative log-likelihood per observation.
+        bellman_error: empirical squared Bellman error of the anchor rows, per observation.
+        cpu_seconds: processor time of the fit divided by the replications fitted together.
+        status: ok, not_converged, diverged, or failed: why.
+        extra: method-specific results (theta, standard errors, penalty, ...).
+    """
+
+    converged: bool
+    iterations: int
+    gradient_norm: float
+    nll: float
+    bellman_error: float
+    cpu_seconds: float
+    status: str = "ok"
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An estimated reward with the Q it comes from.
+
+    Attributes:
+        method: name of the estimator, with protocol and class where it has them.
+        q_function: maps (n, d) features to (n, A) action values.
+        reward_function: maps (n, d) features to (n, A) rewards.
+        features: d, the width that the functions take.
+        diagnostics: how the fit went.
+    """
+
+    method: str
+    q_function: StateFunction
+    reward_function: StateFunction
+    features: int
+    diagnostics: Diagnostics
+
+    def q(self, states: Array) -> Array:
+        """(n, A) estimated Q* at (n, d) features."""
+        return self.q_function(self._check(states))
+
+    def policy(self, states: Array) -> Array:
+        """(n, A) estimated choice probabilities, softmax of Q."""
+        probabilities: Array = softmax(self.q(states), axis=1)
+        return probabilities
+
+    def reward(self, states: Array, actions: Integers | int) -> Array:
+        """(n,) estimated r(s, a)."""
+        table = self.reward_function(self._check(states))
+        chosen = np.asarray(actions)
+        if chosen.shape not in [(), (len(table),)]:
+            mend = f"give one action, or one for each of {len(table)} states"
+            raise InputError("actions", chosen.shape, mend)
+        chosen = np.broadcast_to(chosen, len(table))
+        if chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= table.shape[1])):
+            mend = f"give whole numbers from 0 to {table.shape[1] - 1}"
+            raise InputError("actions", actions, mend)
+        rewards: Array = table[np.arange(len(table)), chosen]
+        return rewards
+
+    def _check(self, states: Array) -> Array:
+        array = check_finite("states", states)
+        if array.ndim == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != self.features:
+            raise InputError("states", array.shape, f"give shape (rows, {self.features})")
+        return array

@@ -1,0 +1,163 @@
+"""The empirical transition law of the grouped data, with rows for states never seen.
+
+Where a pair (s, a) was never visited its row is borrowed from the other states, either as a
+law of the displacement s' - s or as a law of the destination s', whichever gives the observed
+moves of that action the higher likelihood. The design is not known to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from gladius.anchor import nearest
+from gladius.checks import Array
+from gladius.counts import Counts
+from gladius.rows import Integers, index_rows
+
+ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
+TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """One action's transition law, pooled over states.
+
+    Attributes:
+        relative: whether `points` are displacements (else destinations).
+        points: (m, d); none where the action was never seen to lead anywhere.
+        law: (m,) probabilities, summing to the share of moves that do not end the path.
+    """
+
+    relative: bool
+    points: Array
+    law: Array
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """P-hat of R replications over one grid of states.
+
+    Attributes:
+        states: (S, d) grid.
+        law: (R, A, S, S) transition frequencies, borrowed rows where there are none.
+        pooled: R lists of A pooled laws.
+        present: (R, S) the states that a replication holds itself; by default all.
+    """
+
+    states: Array
+    law: Array
+    pooled: tuple[tuple[Pooled, ...], ...]
+    present: NDArray[np.bool_] | None = None
+
+    def rows(self, replication: int, states: Array) -> Array:
+        """(A, n, S) rows for any (n, d) states: observed ones where the state is on the grid."""
+        every, (grid, asked) = index_rows([self.states, np.asarray(states, dtype=np.float64)])
+        position = np.full(len(every), -1)
+        position[grid] = np.arange(len(self.states))
+        at = position[asked]
+        known = at >= 0
+        law: Array = self.law[replication][:, at]
+        if not np.all(known):
+            everything = np.ones(len(self.states), dtype=bool)
+            own = everything if self.present is None else self.present[replication]
+            for a, pooled in enumerate(self.pooled[replication]):
+                law[a, ~known] = _borrow(pooled, self.states, own, states[~known])
+        return law
+
+
+def empirical_kernel(counts: Counts) -> Kernel:
+    """Transition frequencies n(s, a, s') / n(s, a), with borrowed rows where n(s, a) = 0.
+
+    No row of a replication leads to a state that only other replications hold, so that each
+    gets the numbers it would get alone. Where both pooled laws explain an action's moves
+    equally well (all of them start in one state, say), the displacement is taken. An action
+    never taken in a replication has rows of zeros there: nothing is known of it.
+    """
+    grid = counts.states
+    taken = np.swapaxes(counts.visits, 1, 2)
+    law = counts.moves / np.maximum(taken, 1.0)[..., None]
+    total = np.maximum(taken.sum(axis=2, keepdims=True), 1.0)
+    start, end = np.nonzero(counts.moves.any(axis=(0, 1)))
+    shifts, shift_of = _displacements(grid, start, end)
+    shift_law = _add_up(counts.moves[:, :, start, end], shift_of, len(shifts)) / total
+    place_law = counts.moves.sum(axis=2) / total
+    by_shift, by_place = (total[..., 0] * xlogy(p, p).sum(axis=2) for p in (shift_law, place_law))
+    relative = by_shift >= by_place - TIE * np.abs(by_place)
+    pooled = tuple(
+        tuple(
+            _pooled(True, shifts, moved) if is_relative else _pooled(False, grid, reached)
+            for is_relative, moved, reached in zip(*replication, strict=True)
+        )
+        for replication in zip(relative, shift_law, place_law, strict=True)
+    )
+    borrows = taken == 0
+    for own in np.unique(counts.present, axis=0):  # replications that hold the same states
+        group = np.all(counts.present == own, axis=1)
+        needed = np.any((borrows & relative[..., None])[group], axis=(0, 1))
+        target = _targets(grid, own, shifts, needed)
+        for r, a in np.argwhere(borrows.any(axis=2) & group[:, None]):
+            rows = borrows[r, a]
+            if relative[r, a]:
+                law[r, a, rows] = _spread(shift_law[r, a], target[rows], len(grid))
+            else:
+                law[r, a, rows] = place_law[r, a]
+    return Kernel(grid, law, pooled, counts.present)
+
+
+def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, Integers]:
+    """Distinct displacements (D, d) of the moves start -> end, and which of them each move is."""
+    if len(start) == 0:
+        return grid[:0], start
+    moved = grid[end] - grid[start]
+    whole = grid == np.floor(grid)
+    exact = whole[start] & whole[end]  # whole numbers are subtracted without rounding
+    slack = ROUNDING * np.maximum(np.abs(grid[start]), np.abs(grid[end])) * ~exact
+    for column, error in zip(moved.T, slack.T, strict=True):
+        order = np.argsort(column)
+        gap = np.diff(column[order])
+        leads = np.append(True, gap > np.maximum(error[order][1:], error[order][:-1]))
+        column[order] = column[order][leads][np.cumsum(leads) - 1]
+    shifts, (shift_of,) = index_rows([moved])
+    return shifts, shift_of
+
+
+def _targets(
+    grid: Array, own: NDArray[np.bool_], shifts: Array, needed: NDArray[np.bool_]
+) -> Integers:
+    """(S, D) the own state nearest to state + displacement; only for the needed states (S,)."""
+    target = np.zeros((len(grid), len(shifts)), dtype=np.int64)
+    points = grid[needed][:, None] + shifts[None]
+    if points.size:
+        found = nearest(grid[own], points.reshape(-1, grid.shape[1]))
+        target[needed] = np.flatnonzero(own)[found].reshape(points.shape[:2])
+    return target
+
+
+def _add_up(weights: Array, at: Integers, size: int) -> Array:
+    """(..., size) sums of weights (..., m) by their places `at` (m,)."""
+    flat = weights.reshape(int(np.prod(weights.shape[:-1])), len(at))
+    return _spread(flat, np.broadcast_to(at, flat.shape), size).reshape(*weights.shape[:-1], size)
+
+
+def _spread(weights: Array, at: Integers, size: int) -> Array:
+    """(n, size) sums of weights (n, m), or of the same (m,) in each row, by their places (n, m)."""
+    place = np.arange(len(at))[:, None] * size + at
+    every = np.broadcast_to(weights, at.shape).ravel()
+    total = np.bincount(place.ravel(), weights=every, minlength=len(at) * size)
+    return total.astype(np.float64, copy=False).reshape(len(at), size)
+
+
+def _pooled(relative: bool, points: Array, law: Array) -> Pooled:
+    return Pooled(relative, points[law > 0], law[law > 0])
+
+
+def _borrow(pooled: Pooled, grid: Array, own: NDArray[np.bool_], states: Array) -> Array:
+    """(n, S) pooled law as rows over the grid; points off it go to the nearest own state."""
+    base = states if pooled.relative else np.zeros_like(states)
+    points = (base[:, None] + pooled.points[None]).reshape(-1, grid.shape[1])
+    at = np.flatnonzero(own)[nearest(grid[own], points)].reshape(len(states), len(pooled.law))
+    return _spread(pooled.law, at, len(grid))

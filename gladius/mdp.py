@@ -1,0 +1,282 @@
+"""Finite Markov decision processes with entropy-regularised (logit) agents.
+
+The paper's Section 3: V(s) = log sum_a exp Q(s, a), Q = r + beta E[V(s') | s, a] and
+pi(a | s) = exp(Q(s, a) - V(s)).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from gladius.checks import (
+    ROW_SUM_TOLERANCE,
+    Array,
+    check_discount,
+    check_finite,
+    check_generators,
+    check_law,
+    check_whole,
+)
+from gladius.errors import InputError
+
+__all__ = [
+    "ROW_SUM_TOLERANCE",
+    "Array",
+    "Paths",
+    "Solution",
+    "TabularMDP",
+    "action_values",
+    "check_discount",
+    "check_finite",
+    "check_law",
+    "check_whole",
+    "soft_bellman",
+]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The soft Bellman fixed point, with leading batch axes where the reward had them.
+
+    Attributes:
+        q: (..., S, A) action values Q*.
+        v: (..., S) values V*.
+        policy: (..., S, A) choice probabilities.
+        residual: largest |log sum exp Q - V| over states and batch, relative to max(1, |V|_inf).
+        iterations: Newton steps plus contraction steps taken.
+        converged: whether the residual met the tolerance.
+    """
+
+    q: Array
+    v: Array
+    policy: Array
+    residual: float
+    iterations: int
+    converged: bool
+
+
+def action_values(reward: Array, transition: Array, discount: float, v: Array) -> Array:
+    """Q(s, a) = r(s, a) + beta sum_s' P_a(s, s') V(s').
+
+    Shapes (..., S, A) of the result and the reward, (..., A, S, S), and (..., S) of V.
+    """
+    following: Array = np.einsum("...aij,...j->...ia", transition, v)
+    return reward + discount * following
+
+
+def soft_bellman(
+    reward: Array,
+    transition: Array,
+    discount: float,
+    start: Array | None = None,
+    tolerance: float = 1e-12,
+    max_iterations: int = 200,
+) -> Solution:
+    """Solve the paper's Equation (QBellman) by Newton's method (soft policy iteration).
+
+    The operator is convex and monotone, so Newton's iterates fall to the fixed point after the
+    first step; should rounding stall them, contraction steps finish the work.
+
+    Args:
+        reward: (..., S, A).
+        transition: (..., A, S, S), rows summing to at most one (less where paths may end).
+        discount: beta.
+        start: (..., S) first guess of V.
+        tolerance: on the Bellman residual, relative to max(1, |V|_inf), the scale of rounding.
+        max_iterations: Newton steps; the contraction may add log(tolerance)/log(beta) more.
+    """
+    states = reward.shape[-2]
+    eye = np.eye(states)
+    v = np.zeros(reward.shape[:-1]) if start is None else start
+    worst = np.inf
+    steps = 0
+    for _ in range(max_iterations):
+        q = action_values(reward, transition, discount, v)
+        new_v = logsumexp(q, axis=-1)
+        residual = new_v - v
+        worst = _relative(residual, new_v)
+        if worst <= tolerance:
+            break
+        policy = np.exp(q - new_v[..., None])
+        flow = np.einsum("...ia,...aij->...ij", policy, transition)
+        v = v + np.linalg.solve(eye - discount * flow, residual[..., None])[..., 0]
+        steps += 1
+    else:
+        limit = int(np.ceil(np.log(tolerance * 1e-3) / np.log(discount)))
+        for _ in range(limit):
+            new_v = logsumexp(action_values(reward, transition, discount, v), axis=-1)
+            worst = _relative(new_v - v, new_v)
+            v = new_v
+            steps += 1
+            if worst <= tolerance:
+                break
+    q = action_values(reward, transition, discount, v)
+    v = logsumexp(q, axis=-1)
+    return Solution(q, v, np.exp(q - v[..., None]), worst, steps, worst <= tolerance)
+
+
+def _relative(residual: Array, v: Array) -> float:
+    scale = np.maximum(1.0, np.max(np.abs(v), axis=-1, keepdims=True))
+    return float(np.max(np.abs(residual) / scale))
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Simulated index paths: states, actions, next states, each (..., N, H)."""
+
+    states: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    next_states: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TabularMDP:
+    """A world with finitely many states; it knows the truth.
+
+    Attributes:
+        reward: (S, A) r(s, a).
+        transition: (A, S, S) P_a(s, s'), rows summing to one.
+        discount: beta in (0, 1).
+        initial: (S,) law of the first state.
+        features: (S, d) what an estimator sees of each state; by default the state's index.
+    """
+
+    reward: Array
+    transition: Array
+    discount: float
+    initial: Array
+    features: Array = None  # type: ignore[assignment]  # filled in __post_init__
+
+    def __post_init__(self) -> None:
+        reward = check_finite("reward", self.reward)
+        if reward.ndim != 2 or 0 in reward.shape:
+            raise InputError("reward", reward.shape, "give an array of shape (states, actions)")
+        n, k = reward.shape
+        transition = check_finite("transition", self.transition)
+        if transition.shape != (k, n, n):
+            raise InputError(
+                "transition",
+                transition.shape,
+                f"give shape (actions, states, states) = {(k, n, n)}",
+            )
+        initial = check_finite("initial", self.initial)
+        if initial.shape != (n,):
+            raise InputError(
+                "initial", initial.shape, f"give one probability for each of {n} states"
+            )
+        check_law("transition", transition)
+        check_law("initial", initial)
+        features = np.arange(n, dtype=float)[:, None] if self.features is None else self.features
+        features = check_finite("features", features)
+        if features.ndim != 2 or features.shape[0] != n:
+            raise InputError("features", features.shape, f"give shape ({n}, number of features)")
+        if len(np.unique(features, axis=0)) != n:
+            raise InputError("features", features.shape, "two states have the same features")
+        for name, value in [
+            ("reward", reward),
+            ("transition", transition),
+            ("discount", check_discount(self.discount)),
+            ("initial", initial),
+            ("features", features),
+        ]:
+            object.__setattr__(self, name, value)
+
+    @cached_property
+    def solution(self) -> Solution:
+        """Q*, V* and pi* to a relative Bellman residual of 1e-12, or an error."""
+        found = soft_bellman(self.reward, self.transition, self.discount)
+        if not found.converged:
+            worst = float(np.max(np.abs(self.reward)))
+            raise InputError("reward", worst, "too large to solve for V in float64: rescale it")
+        return found
+
+    def flow(self, policy: Array | None = None) -> Array:
+        """(S, S) transition matrix of the states under a policy (by default the expert's)."""
+        flow: Array = np.einsum("ia,aij->ij", self._chosen(policy), self.transition)
+        return flow
+
+    def _chosen(self, policy: Array | None) -> Array:
+        if policy is None:
+            return self.solution.policy
+        chosen = check_finite("policy", policy)
+        if chosen.shape != self.reward.shape:
+            raise InputError("policy", chosen.shape, f"give shape {self.reward.shape}")
+        check_law("policy", chosen)
+        return chosen
+
+    def discounted_occupancy(self, policy: Array | None = None) -> Array:
+        """(S, A) law (1 - beta) sum_h beta^h Pr(s_h, a_h), which sums to one."""
+        chosen = self._chosen(policy)
+        system = np.eye(len(self.initial)) - self.discount * self.flow(chosen).T
+        return (1 - self.discount) * np.linalg.solve(system, self.initial)[:, None] * chosen
+
+    def occupancy(self, horizon: int, policy: Array | None = None) -> Array:
+        """(S, A) law of the pairs of H undiscounted periods, h = 0 to H - 1; sums to one."""
+        check_whole("horizon", horizon, 1)
+        chosen = self._chosen(policy)
+        flow = self.flow(chosen)
+        law = self.initial
+        total = np.zeros_like(law)
+        for _ in range(horizon):
+            total = total + law
+            law = law @ flow
+        return (total / horizon)[:, None] * chosen
+
+    def simulate(
+        self,
+        trajectories: int,
+        horizon: int,
+        rng: np.random.Generator | Sequence[np.random.Generator],
+        policy: Array | None = None,
+    ) -> Paths:
+        """Draw paths, vectorised over trajectories and replications.
+
+        Args:
+            trajectories: N of each replication.
+            horizon: H periods of each trajectory.
+            rng: one generator, or one for each replication (adds a leading axis). A
+                replication's paths depend on its own generator alone.
+            policy: (S, A); by default the expert's.
+        """
+        check_whole("trajectories", trajectories, 1)
+        check_whole("horizon", horizon, 1)
+        chosen = self._chosen(policy)
+        single = isinstance(rng, np.random.Generator)
+        rngs = check_generators(rng)
+        draws = np.stack([g.random((2 * horizon + 1, trajectories)) for g in rngs], axis=1)
+        n = len(self.reward)
+        laws = (self.initial[None], chosen, self.transition.reshape(-1, n))
+        start, act, move = (_Categorical(rows) for rows in laws)
+        shape = (len(rngs), trajectories, horizon)
+        states, actions, following = (np.empty(shape, dtype=np.int64) for _ in range(3))
+        state = start(np.zeros(shape[:2], dtype=np.int64), draws[-1])
+        for h in range(horizon):
+            action = act(state, draws[2 * h])
+            successor = move(action * n + state, draws[2 * h + 1])
+            states[:, :, h], actions[:, :, h], following[:, :, h] = state, action, successor
+            state = successor
+        if single:
+            return Paths(states[0], actions[0], following[0])
+        return Paths(states, actions, following)
+
+
+class _Categorical:
+    """Inverse-distribution sampling from the rows of a stochastic matrix, for many rows at once."""
+
+    def __init__(self, rows: Array) -> None:
+        self.width = rows.shape[1]
+        self.last = self.width - 1 - np.argmax(rows[:, ::-1] > 0, axis=1)
+        ladder = np.cumsum(rows, axis=1)
+        ladder /= ladder[:, -1:]  # exactly one at the end: the rows' ladders cannot overlap
+        self.ladder = (ladder + np.arange(len(rows))[:, None]).ravel()
+
+    def __call__(self, row: NDArray[np.int64], uniform: Array) -> NDArray[np.int64]:
+        found = np.searchsorted(self.ladder, uniform + row, side="right") - row * self.width
+        drawn: NDArray[np.int64] = np.minimum(found, self.last[row])  # row + u may round up
+        return drawn

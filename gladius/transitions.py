@@ -1,0 +1,287 @@
+"""Observed transitions (s, a, s', done, trajectory): validation, splitting, data frames.
+
+Nothing here holds a reward, a Q or a transition law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gladius.checks import Array, check_finite, check_whole
+from gladius.errors import InputError
+from gladius.rows import LARGEST_INTEGER, Integers, distinct_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Integers", "Pairs", "Transitions", "distinct_rows"]
+
+
+class Pairs(NamedTuple):
+    """Distinct state-action pairs and how often each occurs."""
+
+    states: Array
+    actions: Integers
+    weights: Integers
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """The offline data set D of the paper's Section 3.
+
+    Attributes:
+        states: (n, d) float features.
+        actions: (n,) whole numbers in 0 .. number_of_actions - 1.
+        next_states: (n, d) float features of s'.
+        trajectory: (n,) label of the trajectory each row belongs to (by default one trajectory).
+        done: (n,) whether the path ended at s' (its value is then zero); by default nowhere.
+        number_of_actions: size of the action set; by default the largest action seen plus one.
+        feature_names: d names, for data frames.
+    """
+
+    states: Array
+    actions: Integers
+    next_states: Array
+    trajectory: NDArray[Any] = None  # type: ignore[assignment]  # filled in __post_init__
+    done: NDArray[np.bool_] = None  # type: ignore[assignment]
+    number_of_actions: int = None  # type: ignore[assignment]
+    feature_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        states = _features("states", self.states)
+        following = _features("next_states", self.next_states)
+        n, width = states.shape
+        if following.shape[1] != width:
+            raise InputError(
+                "next_states", following.shape, f"s and s' differ in width: give {width} features"
+            )
+        _same_length("next_states", len(following), n)
+        actions = _actions(self.actions, n, self.number_of_actions)
+        seen = max(2, int(actions.max()) + 1)
+        size = seen if self.number_of_actions is None else int(self.number_of_actions)
+        given = np.zeros(n, dtype=np.int64) if self.trajectory is None else self.trajectory
+        trajectory = _labels(given, n)
+        done = np.zeros(n, dtype=bool) if self.done is None else _column("done", self.done, n)
+        if done.dtype != bool and not np.all(np.isin(done, (0, 1))):
+            odd = done[~np.isin(done, (0, 1))][0]
+            raise InputError("done", odd, "give true or false in each row")
+        names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
+        if len(names) != width or len(set(names)) != width:
+            raise InputError("feature_names", names, f"give {width} distinct names")
+        for name, value in [
+            ("states", states),
+            ("actions", actions),
+            ("next_states", following),
+            ("trajectory", trajectory),
+            ("done", done.astype(bool)),
+            ("number_of_actions", size),
+            ("feature_names", names),
+        ]:
+            object.__setattr__(self, name, value)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def take(self, rows: NDArray[np.generic]) -> Transitions:
+        """The rows of a mask or index array, as a data set of its own."""
+        return Transitions(
+            self.states[rows],
+            self.actions[rows],
+            self.next_states[rows],
+            self.trajectory[rows],
+            self.done[rows],
+            self.number_of_actions,
+            self.feature_names,
+        )
+
+    def split(
+        self, fraction: float = 0.8, rng: np.random.Generator | None = None
+    ) -> tuple[Transitions, Transitions]:
+        """Split by trajectory into (training, test); the paper keeps 80 % for training.
+
+        Args:
+            fraction: share of the trajectories, rounded to the nearest whole number.
+            rng: shuffles the trajectories first; without it the first ones are kept, which is
+                as good where they are independent and identically distributed.
+        """
+        if not 0.0 < fraction < 1.0:
+            raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
+        _, first, label = np.unique(self.trajectory, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # order of appearance
+        number = len(order)
+        kept = round(fraction * number)
+        if not 0 < kept < number:
+            raise InputError(
+                "trajectory",
+                f"{number} trajectories",
+                f"too few for a split at {fraction}: each side needs at least one",
+            )
+        if rng is not None:
+            order = rng.permutation(order)
+        chosen = np.zeros(number, dtype=bool)
+        chosen[order[:kept]] = True
+        mask = chosen[label]
+        return self.take(mask), self.take(~mask)
+
+    def pairs(self) -> Pairs:
+        """Distinct (s, a) with their frequencies."""
+        joint = np.concatenate([self.states, self.actions[:, None].astype(float)], axis=1)
+        found, weights = distinct_rows(joint)
+        return Pairs(found[:, :-1], found[:, -1].astype(np.int64), weights)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        state: Sequence[str],
+        action: str,
+        id: str,
+        next_state: Sequence[str] | None = None,
+        done: str | None = None,
+        number_of_actions: int | None = None,
+    ) -> Transitions:
+        """Choice data as one row a period, in order of time within each trajectory.
+
+        Args:
+            frame: the table.
+            state: names of the feature columns.
+            action: name of the action column, whole numbers from 0.
+            id: name of the column that tells the trajectories (people, buses) apart.
+            next_state: names of the columns of s'; without them s' is the next row of the same
+                trajectory, and a trajectory's last row only serves as s' (unless it is `done`).
+            done: name of a column that says whether the path ended after this row.
+            number_of_actions: size of the action set, if larger than what occurs.
+        """
+        if isinstance(state, str) or not state:
+            raise InputError("state", state, "give a list of column names")
+        if isinstance(next_state, str):
+            raise InputError("next_state", next_state, "give a list of column names")
+        asked = [*state, action, id, *(next_state or ()), *([done] if done else ())]
+        for name in asked:
+            if list(frame.columns).count(name) != 1:
+                raise InputError(
+                    "column", name, f"the frame needs one such column, it has {list(frame.columns)}"
+                )
+        if len(frame) == 0:
+            raise InputError("frame", "no rows", "give at least one transition")
+        if next_state is not None and len(next_state) != len(state):
+            mend = f"name {len(state)} columns, one for each state"
+            raise InputError("next_state", list(next_state), mend)
+        if frame[id].isna().any():
+            raise InputError(id, "missing", "every row needs a trajectory label")
+        labels = _labels(frame[id].to_numpy(), len(frame), id)
+        now = _columns(frame, state)
+        ended = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
+        choices = _actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
+        if next_state is not None:
+            after = _columns(frame, next_state)
+            keep = np.ones(len(frame), dtype=bool)
+        else:
+            order = np.argsort(_codes_of(labels), kind="stable")
+            now, choices = now[order], choices[order]
+            labels, ended = labels[order], ended[order]
+            followed = np.append(labels[1:] == labels[:-1], False)
+            after = np.where(followed[:, None], np.roll(now, -1, axis=0), now)
+            keep = followed | ended.astype(bool)
+            lonely = np.setdiff1d(labels, labels[keep])
+            if len(lonely):
+                mend = "this trajectory has a single row, hence no transition: remove it"
+                raise InputError(id, lonely[0], mend)
+        return cls(
+            now[keep],
+            choices[keep],
+            after[keep],
+            labels[keep],
+            np.asarray(ended)[keep],
+            number_of_actions,  # type: ignore[arg-type]  # None: taken from the data
+            tuple(state),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A data frame with the features, `action`, `next_<feature>`, `done` and `id`."""
+        import pandas as pd
+
+        names = [*self.feature_names, *(f"next_{name}" for name in self.feature_names)]
+        if len({"id", "action", "done", *names}) != 3 + len(names):
+            mend = "columns of the data frame would have the same name: rename the features"
+            raise InputError("feature_names", self.feature_names, mend)
+        columns: dict[Hashable, ArrayLike] = {"id": self.trajectory}
+        columns |= {name: self.states[:, i] for i, name in enumerate(self.feature_names)}
+        columns["action"] = self.actions
+        columns |= {f"next_{n}": self.next_states[:, i] for i, n in enumerate(self.feature_names)}
+        columns["done"] = self.done
+        return pd.DataFrame(columns)
+
+
+def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
+    return np.stack([check_finite(name, frame[name].to_numpy()) for name in names], axis=1)
+
+
+def _codes_of(labels: NDArray[np.generic]) -> Integers:
+    """Trajectory labels as 0, 1, ... in order of appearance."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]
+
+
+def _features(name: str, value: ArrayLike) -> Array:
+    array = check_finite(name, value)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(name, array.shape, "give a non-empty array of shape (rows, features)")
+    if np.any(np.abs(array) >= LARGEST_INTEGER):
+        worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
+        raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
+    return array
+
+
+def _same_length(name: str, length: int, rows: int) -> None:
+    if length != rows:
+        mend = f"ragged data: give one entry for each of {rows} rows"
+        raise InputError(name, f"length {length}", mend)
+
+
+def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InputError(name, value, "ragged data: give one entry a row") from None
+    _same_length(name, len(array) if array.ndim == 1 else -1, rows)
+    return array
+
+
+def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[Any]:
+    """Trajectory labels that can be told apart and ordered."""
+    array = _column(name, value, rows)
+    missing = array != array  # NaN and NaT differ from themselves
+    if array.dtype.kind == "O":
+        missing = np.array([one is None or one != one for one in array])
+    if np.any(missing):
+        raise InputError(name, array[missing][0], "every row needs a trajectory label")
+    kinds = {type(one).__name__ for one in array} if array.dtype.kind == "O" else set()
+    if len(kinds) > 1:
+        raise InputError(name, sorted(kinds), "give all labels the same type")
+    return array
+
+
+def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions") -> Integers:
+    array = _column(name, value, rows)
+    if array.dtype.kind not in "iub":
+        array = check_finite(name, array)
+        if not np.array_equal(array, np.floor(array)):
+            bad = float(array[array != np.floor(array)][0])
+            raise InputError(name, bad, "actions are whole numbers counted from 0")
+    limit = np.iinfo(np.int32).max if size is None else check_whole("number_of_actions", size, 2)
+    outside = (array < 0) | (array >= limit)  # before the cast, which could wrap around
+    if np.any(outside):
+        end = "" if size is None else f" to {limit - 1}"
+        raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
+    return array.astype(np.int64)

@@ -1,0 +1,1 @@
+"""Things that generate data and know the truth."""

@@ -1,0 +1,122 @@
+"""Rust's bus engine, exactly as in the paper's experiment section (Section 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.checks import Array, check_discount, check_finite, check_generators, check_whole
+from gladius.errors import InputError
+from gladius.mdp import TabularMDP
+from gladius.transitions import Transitions
+
+MAINTAIN, REPLACE = 0, 1  # as in the paper's tables; one sentence of its text says the opposite
+DUMMY_LIMIT = 10  # each dummy is uniform on {-10, ..., 10}
+
+
+@dataclass(frozen=True)
+class BusEngine:
+    """The bus engine with K irrelevant dummies.
+
+    Maintaining costs theta_0 x and moves the mileage by 1 to 4 (equally likely, capped);
+    replacing costs theta_1 and sends it to 1. Paths start at 1 and last `horizon` periods.
+
+    Attributes:
+        theta: (theta_0, theta_1), the paper's (1, 5).
+        discount: beta.
+        max_mileage: the cap.
+        dummies: K, the number of state variables that matter for nothing.
+        horizon: H, periods of a trajectory.
+        maintenance: reward of maintaining as a function of mileage, if not -theta_0 x.
+    """
+
+    theta: tuple[float, float] = (1.0, 5.0)
+    discount: float = 0.95
+    max_mileage: int = 20
+    dummies: int = 0
+    horizon: int = 100
+    maintenance: Callable[[Array], Array] | None = None
+
+    def __post_init__(self) -> None:
+        if check_finite("theta", self.theta).shape != (2,):
+            raise InputError("theta", self.theta, "give two numbers, (theta_0, theta_1)")
+        check_discount(self.discount)
+        for name, least in [("max_mileage", 2), ("dummies", 0), ("horizon", 1)]:
+            check_whole(name, getattr(self, name), least)
+
+    @property
+    def anchor_action(self) -> int:
+        """Replacement, whose reward -theta_1 the estimators are given."""
+        return REPLACE
+
+    @property
+    def anchor_reward(self) -> float:
+        """r(s, replace) = -theta_1 in every state."""
+        return -float(self.theta[1])
+
+    @cached_property
+    def mdp(self) -> TabularMDP:
+        """The process of the mileage alone; state i is mileage i + 1."""
+        x = np.arange(1, self.max_mileage + 1, dtype=float)
+        upkeep = -self.theta[0] * x if self.maintenance is None else self.maintenance(x)
+        upkeep = check_finite("maintenance", upkeep)
+        if upkeep.shape != x.shape:
+            raise InputError("maintenance", upkeep.shape, f"return one reward for each of {len(x)}")
+        reward = np.stack([upkeep, np.full_like(x, self.anchor_reward)], axis=1)
+        n = self.max_mileage
+        transition = np.zeros((2, n, n))
+        for step in range(1, 5):
+            reached = np.minimum(np.arange(n) + step, n - 1)
+            np.add.at(transition[MAINTAIN], (np.arange(n), reached), 0.25)
+        transition[REPLACE, :, 0] = 1.0
+        return TabularMDP(reward, transition, self.discount, np.eye(n)[0], x[:, None])
+
+    def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
+        """True r of (n, 1 + K) features and (n,) actions; only the mileage matters."""
+        mileage, action = np.asarray(states)[:, 0], np.asarray(actions)
+        wrong = ~np.isin(mileage, np.arange(1, self.max_mileage + 1))
+        if np.any(wrong):
+            mend = f"the mileage is a whole number from 1 to {self.max_mileage}"
+            raise InputError("states", float(mileage[wrong][0]), mend)
+        wrong = ~np.isin(action, (MAINTAIN, REPLACE))
+        if np.any(wrong):
+            raise InputError("actions", action[wrong].flat[0], "0 maintains, 1 replaces")
+        return self.mdp.reward[mileage.astype(np.int64) - 1, action.astype(np.int64)]
+
+    @overload
+    def simulate(self, trajectories: int, rng: np.random.Generator) -> Transitions: ...
+    @overload
+    def simulate(
+        self, trajectories: int, rng: Sequence[np.random.Generator]
+    ) -> list[Transitions]: ...
+    def simulate(
+        self, trajectories: int, rng: np.random.Generator | Sequence[np.random.Generator]
+    ) -> Transitions | list[Transitions]:
+        """Expert data: one data set, or one for each generator in a sequence."""
+        rngs = check_generators(rng)
+        paths = self.mdp.simulate(trajectories, self.horizon, rngs)
+        labels = np.repeat(np.arange(trajectories), self.horizon)
+        shape = (trajectories, self.horizon + 1, self.dummies)
+        sets = []
+        for r, generator in enumerate(rngs):
+            now, after = (s[r][..., None] + 1.0 for s in (paths.states, paths.next_states))
+            if self.dummies:
+                noise = generator.integers(-DUMMY_LIMIT, DUMMY_LIMIT + 1, shape).astype(float)
+                now = np.concatenate([now, noise[:, :-1]], axis=-1)
+                after = np.concatenate([after, noise[:, 1:]], axis=-1)
+            width = 1 + self.dummies
+            sets.append(
+                Transitions(
+                    states=now.reshape(-1, width),
+                    actions=paths.actions[r].ravel(),
+                    next_states=after.reshape(-1, width),
+                    trajectory=labels,
+                    number_of_actions=2,
+                )
+            )
+        return sets[0] if isinstance(rng, np.random.Generator) else sets

@@ -1,0 +1,58 @@
+"""The paper's own numbers, cell by cell, as printed.
+
+Each exhibit is one long CSV in ``paper_tables/published`` with the columns ``row, column,
+protocol, statistic, value, se``; ``protocol`` is always ``published``. Values and standard errors
+stay strings, because the printed digits (``-1.000``, ``3.60``) say how far a comparison may go.
+"""
+
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from gladius.errors import InputError
+
+PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
+COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
+MISSING = "N/A"
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
+def names() -> tuple[str, ...]:
+    """Exhibits that have published values, in alphabetical order."""
+    return tuple(sorted(path.stem for path in PUBLISHED.glob("*.csv")))
+
+
+def load(exhibit: str) -> pd.DataFrame:
+    """The published values of one exhibit of the paper, in the printed order.
+
+    ``exhibit`` is a name such as ``table_2`` (see `names`). The result has the columns of the file,
+    all strings as printed (an absent standard error is ``""``), and ``number``: the value as a
+    float, NaN where the paper prints ``N/A`` or, in ``table_1``, a tick. Rewards and Q-values are
+    in utils; MAPE and optimality in percent; frequencies are counts of state-action pairs.
+
+    Raises:
+        InputError: no such exhibit, or a file that is not in the form above.
+    """
+    known = names()
+    if exhibit not in known:
+        raise InputError("exhibit", exhibit, f"use one of: {', '.join(known)}")
+    frame = pd.read_csv(PUBLISHED / f"{exhibit}.csv", dtype=str, keep_default_na=False)
+    if tuple(frame.columns) != COLUMNS:
+        found = ",".join(frame.columns)
+        raise InputError(f"header of {exhibit}.csv", found, f"make it {','.join(COLUMNS)}")
+    frame["number"] = [
+        _number(exhibit, statistic, value)
+        for statistic, value in zip(frame["statistic"], frame["value"], strict=True)
+    ]
+    return frame
+
+
+def _number(exhibit: str, statistic: str, value: str) -> float:
+    """The float of a printed value; an unreadable one is an error, never silently NaN."""
+    if statistic == "tick" or value == MISSING:
+        return float("nan")
+    if not NUMBER.fullmatch(value):
+        mend = f"transcribe the printed decimal number, or {MISSING}"
+        raise InputError(f"value ({statistic}) in {exhibit}.csv", value, mend)
+    return float(value)

@@ -1,0 +1,29 @@
+"""Hypothesis profiles: `ci` (the default: the same examples each time) and `deep` (a long search).
+
+    HYPOTHESIS_PROFILE=deep python -m pytest tests/gladius
+
+The time limit of an example is off in both: the first call of a compiled routine, or a busy
+machine, is no failure.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=60,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "deep",
+    parent=settings.get_profile("ci"),
+    derandomize=False,
+    max_examples=2000,
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -1,0 +1,91 @@
+"""Hypothesis strategies that draw the arrays themselves, so that a failure shrinks to one.
+
+Tabular MDPs come from whole-number weights: few and small ones make absorbing states, moves of
+probability zero, certain moves and ties likely, and a shrunk example readable. Rewards reach
+100 either way, which makes choices certain to the last digit; beta reaches 0.999.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from gladius.mdp import TabularMDP
+from gladius.transitions import Transitions
+
+Array = NDArray[np.float64]
+
+REWARDS = st.integers(-12, 12).map(lambda n: n / 4) | st.integers(-100, 100).map(float)
+DISCOUNTS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]) | st.floats(0.01, 0.999)
+# 0.1 to 0.3 and their sums are not what they seem in binary; -0.0 equals 0.0 with other bits.
+FLOATS = st.sampled_from([-0.0, 0.0, 0.1, 0.2, 0.3, -1.5, 1e-300, 1e15])
+WHOLES = st.integers(-3, 3).map(float)
+
+
+@st.composite
+def laws(draw: st.DrawFn, shape: tuple[int, ...], self_loops: bool = False) -> Array:
+    """Rows of probabilities; a row of zero weights is certain: its own state, or the first."""
+    weights = draw(arrays(np.int64, shape, elements=st.integers(0, 4))).astype(float)
+    rows = weights.reshape(-1, shape[-1])
+    empty = np.flatnonzero(rows.sum(axis=1) == 0)
+    rows[empty, empty % shape[-1] if self_loops else 0] = 1.0
+    law: Array = weights / weights.sum(axis=-1, keepdims=True)
+    return law
+
+
+@st.composite
+def tabular_mdps(
+    draw: st.DrawFn,
+    max_states: int = 5,
+    max_actions: int = 3,
+    discounts: st.SearchStrategy[float] = DISCOUNTS,
+) -> TabularMDP:
+    """Worlds of one state and one action upwards."""
+    states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
+    return TabularMDP(
+        reward=draw(arrays(np.float64, (states, actions), elements=REWARDS)),
+        transition=draw(laws((actions, states, states), self_loops=True)),
+        discount=draw(discounts),
+        initial=draw(laws((states,))),
+    )
+
+
+@st.composite
+def mdp_batches(draw: st.DrawFn) -> list[TabularMDP]:
+    """Two to four worlds of one shape and one discount."""
+    states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    number, beta = draw(st.integers(2, 4)), draw(DISCOUNTS)
+    rewards = draw(arrays(np.float64, (number, states, actions), elements=REWARDS))
+    moves = draw(laws((number, actions, states, states), self_loops=True))
+    initial = np.full(states, 1 / states)
+    return [TabularMDP(r, p, beta, initial) for r, p in zip(rewards, moves, strict=True)]
+
+
+@st.composite
+def transitions(
+    draw: st.DrawFn,
+    max_rows: int = 25,
+    elements: st.SearchStrategy[float] = WHOLES | FLOATS,
+    actions: int = 3,
+    max_trajectories: int = 4,
+    width: int | None = None,
+) -> Transitions:
+    """Data whose states repeat, with actions that may never occur, ends and mixed trajectories."""
+    n = draw(st.integers(1, max_rows))
+    d = draw(st.integers(1, 3)) if width is None else width
+
+    def column(dtype: Any, values: st.SearchStrategy[Any]) -> NDArray[Any]:
+        return draw(arrays(dtype, n, elements=values))
+
+    return Transitions(
+        states=draw(arrays(np.float64, (n, d), elements=elements)),
+        actions=column(np.int64, st.integers(0, actions - 1)),
+        next_states=draw(arrays(np.float64, (n, d), elements=elements)),
+        trajectory=column(np.int64, st.integers(0, max_trajectories - 1)),
+        done=column(np.bool_, st.booleans()),
+        number_of_actions=actions,
+    )

@@ -1,0 +1,247 @@
+"""The empirical transition law against dictionaries, and the law of states never seen."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from strategies import FLOATS, WHOLES, transitions
+
+from gladius.anchor import check_anchor_support
+from gladius.counts import Counts, group
+from gladius.errors import InputError
+from gladius.kernel import empirical_kernel
+from gladius.transitions import Transitions
+from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
+
+Array = NDArray[np.float64]
+
+WIDTH = 5  # the chain 0 .. 4 of `chains`
+TOUCH = 2  # an action that visits each of its states, so that the grid has no gaps
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Transitions:
+    """Moves on 0 .. 4 by actions 0 and 1, any of them unvisited anywhere, some ending the path."""
+    n = draw(st.integers(0, 12))
+
+    def numbers(top: int) -> NDArray[np.int64]:
+        return draw(arrays(np.int64, n, elements=st.integers(0, top)))
+
+    grid = np.arange(WIDTH)
+    return Transitions(
+        np.append(numbers(WIDTH - 1), grid).astype(float),
+        np.append(numbers(1), np.full(WIDTH, TOUCH)),
+        np.append(numbers(WIDTH - 1), grid).astype(float),
+        done=np.append(draw(arrays(np.bool_, n, elements=st.booleans())), np.zeros(WIDTH, bool)),
+        number_of_actions=3,
+    )
+
+
+def slow_kernel(data: Transitions) -> tuple[Array, list[dict[int, float]]]:
+    """(A, S, S) by dictionaries, for a chain without gaps; and each action's pooled law."""
+    law = np.zeros((3, WIDTH, WIDTH))
+    laws = []
+    for a in range(3):
+        taken: Counter[int] = Counter()
+        moved: list[tuple[int, int]] = []
+        for s, action, after, ended in zip(
+            data.states[:, 0], data.actions, data.next_states[:, 0], data.done, strict=True
+        ):
+            if action == a:
+                taken[int(s)] += 1
+                if not ended:
+                    moved.append((int(s), int(after)))
+        total = taken.total()
+        steps, places = Counter(j - i for i, j in moved), Counter(j for _, j in moved)
+        fit_steps = sum(n * log(n / total) for n in steps.values())
+        fit_places = sum(n * log(n / total) for n in places.values())
+        by_step = fit_steps >= fit_places - 1e-9
+        laws.append({k: n / total for k, n in (steps if by_step else places).items()})
+        for s in range(WIDTH):
+            if taken[s]:
+                for i, j in moved:
+                    law[a, s, j] += (i == s) / taken[s]
+            else:
+                for k, p in laws[-1].items():
+                    law[a, s, min(max(s + k if by_step else k, 0), WIDTH - 1)] += p
+    return law, laws
+
+
+@given(chains())
+def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> None:
+    kernel = empirical_kernel(group(data))
+    expected, laws = slow_kernel(data)
+    assert np.allclose(kernel.law[0], expected, rtol=0, atol=1e-14)
+    for pooled, law in zip(kernel.pooled[0], laws, strict=True):
+        found = dict(zip(pooled.points[:, 0].tolist(), pooled.law.tolist(), strict=True))
+        assert found == pytest.approx(law, abs=1e-14)
+
+
+@given(transitions())
+def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> None:
+    counts = group(data)
+    kernel = empirical_kernel(counts)
+    sums = kernel.law[0].sum(axis=2)
+    assert kernel.law.min() >= 0
+    for a in range(data.number_of_actions):
+        mine = data.actions == a
+        overall = np.mean(~data.done[mine]) if mine.any() else 0.0
+        for i, state in enumerate(counts.states):
+            here = mine & np.all(data.states == state, axis=1)
+            expected = np.mean(~data.done[here]) if here.any() else overall
+            assert sums[a, i] == pytest.approx(expected, abs=1e-12)
+
+
+# Not 1e15 beside 0.1: there the rounding of a displacement is larger than the step between states.
+NEAR = WHOLES | FLOATS.filter(lambda x: abs(x) < 1e3)
+
+
+@given(
+    st.integers(1, 2).flatmap(
+        lambda d: st.lists(transitions(10, width=d, elements=NEAR), min_size=1, max_size=3)
+    )
+)
+def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions]) -> None:
+    """Whatever states the others reached: neither its rows nor those it borrows lead there."""
+    together = group(data)
+    kernel = empirical_kernel(together)
+    for r, one in enumerate(data):
+        alone = group(one)
+        own = empirical_kernel(alone)
+        at = [together.states.tolist().index(row) for row in alone.states.tolist()]
+        assert np.allclose(kernel.law[r][np.ix_(range(3), at, at)], own.law[0], rtol=0, atol=1e-13)
+        elsewhere = np.setdiff1d(np.arange(len(together.states)), at)
+        assert not kernel.law[r][:, :, elsewhere].any()
+        probes = np.concatenate([one.states, one.states + 0.37, one.next_states * 3])
+        rows = kernel.rows(r, probes)
+        assert np.allclose(rows[:, :, at], own.rows(0, probes), rtol=0, atol=1e-13)
+        assert np.allclose(rows.sum(axis=2), own.rows(0, probes).sum(axis=2), rtol=0, atol=1e-12)
+
+
+@given(chains())
+def test_rows_on_the_grid_are_the_law(data: Transitions) -> None:
+    kernel = empirical_kernel(group(data))
+    order = np.array([3, 0, 0, 4])
+    assert np.array_equal(kernel.rows(0, kernel.states[order]), kernel.law[0][:, order])
+
+
+@pytest.fixture(scope="module")
+def bus() -> Counts:
+    """Short paths: each replication has states that were reached but never maintained in."""
+    return group(BusEngine(horizon=12).simulate(40, [np.random.default_rng(r) for r in range(3)]))
+
+
+def test_unvisited_rows_of_the_bus_move_by_the_maintenance_steps(bus: Counts) -> None:
+    """Nothing told the kernel that this action adds miles."""
+    kernel = empirical_kernel(bus)
+    mileage = bus.states[:, 0]
+    for r in range(3):
+        own = mileage[bus.present[r]]
+        assert np.all(np.diff(own) == 1)  # no gaps: the nearest state is never in doubt
+        moves = bus.moves[r, MAINTAIN]
+        steps: dict[float, float] = defaultdict(float)
+        for i, j in zip(*np.nonzero(moves), strict=True):
+            steps[mileage[j] - mileage[i]] += moves[i, j] / moves.sum()
+        assert set(steps) == {1.0, 2.0, 3.0, 4.0}  # the cap of 20 was not reached
+        assert kernel.pooled[r][MAINTAIN].relative
+        unvisited = np.flatnonzero((bus.visits[r, :, MAINTAIN] == 0) & bus.present[r])
+        assert len(unvisited) >= 2
+        for i in unvisited:
+            expected = np.zeros(len(mileage))
+            for step, p in steps.items():
+                expected[mileage == min(mileage[i] + step, own.max())] += p
+            assert np.allclose(kernel.law[r, MAINTAIN, i], expected, rtol=0, atol=1e-12)
+
+
+def test_unvisited_rows_of_the_bus_are_sent_back_by_replacement() -> None:
+    """Replacements are shown at a mileage below 5 only; those above must lead to 1 as well."""
+    whole = BusEngine().simulate(40, [np.random.default_rng(r) for r in range(3)])
+    counts = group([d.take((d.actions == MAINTAIN) | (d.states[:, 0] < 5)) for d in whole])
+    kernel = empirical_kernel(counts)
+    assert counts.states[0, 0] == 1
+    for r in range(3):
+        unvisited = (counts.visits[r, :, REPLACE] == 0) & counts.present[r]
+        assert unvisited.sum() >= 4
+        assert not kernel.pooled[r][REPLACE].relative
+        assert np.all(kernel.law[r, REPLACE, unvisited, 0] == 1.0)
+
+
+def test_states_off_the_grid_borrow_too(bus: Counts) -> None:
+    kernel = empirical_kernel(bus)
+    rows = kernel.rows(0, np.array([[19.0], [2.5]]))
+    assert np.allclose(rows.sum(axis=2), 1.0, rtol=0, atol=1e-12)
+    assert np.allclose(rows[REPLACE][:, bus.states[:, 0] == 1], 1.0, rtol=0, atol=1e-12)
+    top = int(np.flatnonzero(bus.present[0])[-1])
+    assert rows[MAINTAIN, 0, top] == pytest.approx(
+        1.0, abs=1e-12
+    )  # all of 20 to 23 is past the end
+    assert set(bus.states[rows[MAINTAIN, 1] > 0, 0]) <= {3.0, 4.0, 5.0, 6.0, 7.0}
+
+
+def test_displacements_that_differ_by_rounding_are_one() -> None:
+    """On 0.1, 0.2, ... the step 0.1 has several binary forms; the law must not see them."""
+    grid = np.arange(1, 8) * 0.1
+    assert len(set(np.diff(grid))) > 1
+    states = np.append(grid[:-2], grid)
+    after = np.append(grid[1:-1], grid)
+    actions = np.append(np.zeros(5, int), np.ones(7, int))
+    kernel = empirical_kernel(group(Transitions(states, actions, after)))
+    step = kernel.pooled[0][0]
+    assert step.relative
+    assert step.law.tolist() == [1.0]
+    assert step.points[0, 0] == pytest.approx(0.1)
+    assert kernel.law[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
+
+
+def test_an_action_never_taken_has_no_law() -> None:
+    here, there, first = np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2, dtype=int)
+    kernel = empirical_kernel(group(Transitions(here, first, there, number_of_actions=3)))
+    assert not kernel.law[0, 1:].any()
+    assert kernel.law[0, 0].tolist() == [[0, 1], [1, 0]]
+
+
+def test_a_path_that_ended_has_no_row() -> None:
+    ended = np.ones(2, dtype=bool)
+    data = Transitions(np.array([0.0, 1.0]), np.zeros(2, dtype=int), np.ones(2), done=ended)
+    kernel = empirical_kernel(group(data))
+    assert not kernel.law.any()
+    assert not kernel.rows(0, np.array([[5.0]])).any()
+
+
+def counts_of(visits: list[list[list[float]]]) -> Counts:
+    table = np.array(visits)
+    r, s, a = table.shape
+    return Counts(np.arange(s, dtype=float)[:, None], table, np.zeros((r, a, s, s)))
+
+
+def test_anchor_support_is_the_share_of_data_without_anchor_rows() -> None:
+    """Action 1 is never taken in state 1, which holds 5 of 10 observations, then 6 of 10."""
+    half = [[4.0, 1.0], [5.0, 0.0]]
+    more = [[3.0, 1.0], [6.0, 0.0]]
+    check_anchor_support(counts_of([half]), 1)
+    check_anchor_support(counts_of([half, more]), 0)
+    with pytest.raises(InputError, match="60% of the observations of data set 1") as caught:
+        check_anchor_support(counts_of([half, more]), 1)
+    assert (caught.value.field, caught.value.value) == ("anchor_action", 1)
+
+
+def test_the_bus_supports_its_anchor(bus: Counts) -> None:
+    check_anchor_support(bus, REPLACE)
+
+
+def test_the_kernel_is_fast() -> None:
+    """CPU time a replication, all together; typically a fifth of the limit."""
+    counts = group(BusEngine().simulate(40, [np.random.default_rng(r) for r in range(20)]))
+    empirical_kernel(counts)
+    began = time.process_time()
+    for _ in range(5):
+        empirical_kernel(counts)
+    assert (time.process_time() - began) / (5 * 20) < 0.5e-3 * 4  # four times, for slow machines

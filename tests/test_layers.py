@@ -1,0 +1,147 @@
+"""Who may import whom: reproduce -> proofs_checks -> gladius, and never back.
+
+The source of every file is parsed, not run: imports inside functions, relative ones, and dotted
+names handed to `import_module` or kept in a register count as well.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+LAYERS = ("gladius", "proofs_checks", "reproduce")  # each may use itself and those before it
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+
+# module or package -> what it may not import, beyond the order of the layers
+ALSO_FORBIDDEN = {
+    "gladius": ("tests",),
+    "proofs_checks": ("tests",),
+    "reproduce": ("tests",),
+    # An independent check of the library must not rest on the library.
+    "proofs_checks.oracle": ("gladius",),
+    # Estimators see data, the anchor and beta: neither a world nor a comparison with the truth.
+    "gladius.gladius": ("gladius.worlds", "gladius.metrics"),
+    "gladius.leak_free": ("gladius.worlds", "gladius.metrics"),
+    "gladius.printed": ("gladius.worlds", "gladius.metrics"),
+    "gladius.baselines": ("gladius.worlds", "gladius.metrics"),
+}
+
+
+def imported(source: str, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of all that a source imports, or names as a module in a string."""
+    home = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = home[: len(home) - (node.level - 1)] if node.level else []
+            start = ".".join([*above, *([node.module] if node.module else [])])
+            yield node.lineno, start
+            yield from ((node.lineno, f"{start}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if DOTTED.fullmatch(node.value):
+                yield node.lineno, node.value
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield node.lineno, first.value
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def forbidden(module: str) -> list[str]:
+    """What a module may not import."""
+    layer = LAYERS.index(module.split(".")[0])
+    above = list(LAYERS[layer + 1 :])
+    return above + [
+        n for where, names in ALSO_FORBIDDEN.items() if within(module, where) for n in names
+    ]
+
+
+def violations(source: str, module: str, is_package: bool = False) -> list[str]:
+    """'module:line imports name' for each import that goes the wrong way."""
+    no = forbidden(module)
+    return sorted(
+        {
+            f"{module}:{line} imports {name}"
+            for line, name in imported(source, module, is_package)
+            if any(within(name, package) for package in no)
+        }
+    )
+
+
+def modules() -> list[tuple[Path, str]]:
+    found = []
+    for layer in LAYERS:
+        for path in sorted((ROOT / layer).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            found.append((path, ".".join(parts[:-1] if parts[-1] == "__init__" else parts)))
+    return found
+
+
+def test_every_import_goes_down() -> None:
+    files = modules()
+    wrong = [
+        text
+        for path, module in files
+        for text in violations(path.read_text("utf-8"), module, path.name == "__init__.py")
+    ]
+    assert wrong == []
+    names = {module for _, module in files}
+    assert set(LAYERS) <= names  # all three packages were read
+    missing = {name for name in ALSO_FORBIDDEN if name.startswith("gladius")} - names
+    assert not missing  # a rule about a module that is no more guards nothing
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("gladius.mdp", "import reproduce"),
+        ("gladius.mdp", "import numpy, proofs_checks.claims as c"),
+        ("gladius.mdp", "from proofs_checks import claims"),
+        ("gladius.mdp", "def f():\n    from reproduce.engine import run"),
+        ("gladius.mdp", "if TYPE_CHECKING:\n    from reproduce.engine import run"),
+        ("gladius.mdp", "import_module('reproduce')"),
+        ("gladius.mdp", "importlib.import_module('proofs_checks')"),
+        ("gladius.mdp", "__import__('reproduce')"),
+        ("gladius.methods", "METHODS = {'x': 'proofs_checks.claims'}"),
+        ("gladius.mdp", "from tests import strategies"),
+        ("gladius.baselines.nfxp", "from gladius.worlds.bus import BusEngine"),
+        ("gladius.baselines.nfxp", "from ..worlds import bus"),
+        ("gladius.baselines.nfxp", "from gladius import metrics"),
+        ("gladius.leak_free", "from .metrics import mape"),
+        ("proofs_checks.oracle", "from gladius.mdp import soft_bellman"),
+        ("proofs_checks.claims", "from reproduce import published"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, source: str) -> None:
+    """Negative control: every way to import upwards that Python knows."""
+    assert violations(source, module) != []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("gladius.mdp", "import numpy\nfrom gladius.errors import InputError"),
+        ("gladius.mdp", "reproduce = 1  # see reproduce/engine.py"),
+        ("gladius.mdp", '"""What reproduce.engine does with it is not our concern."""'),
+        ("gladius.mdp", "import reproducer"),
+        ("gladius.baselines.nfxp", "from ..mdp import TabularMDP\nfrom . import plug_in"),
+        ("proofs_checks.claims", "from gladius.worlds.bus import BusEngine"),
+        ("reproduce.engine", "import gladius.metrics, proofs_checks.claims"),
+    ],
+)
+def test_a_right_import_passes(module: str, source: str) -> None:
+    assert violations(source, module) == []
+
+
+def test_a_package_resolves_its_own_relative_imports() -> None:
+    assert violations("from .worlds import bus", "gladius.baselines", is_package=True) == []
+    assert violations("from ..worlds import bus", "gladius.baselines", is_package=True) != []
