@@ -1,0 +1,158 @@
+"""Function classes for Q and zeta, with a leading replication axis and exact Jacobians.
+
+A class maps (R, P) parameters and (n, d) or (R, n, d) inputs to (R, n, A) outputs; `jacobian` gives
+d outputs / d parameters, (R, n, A, P), the paper's J_Q(theta; Z_Q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from gladius.errors import InputError
+from gladius.mdp import Array
+
+
+class FunctionClass(Protocol):
+    """A parametrised class of functions of the state with one output for each action."""
+
+    @property
+    def size(self) -> int: ...
+    def init(self, rngs: Sequence[np.random.Generator]) -> Array: ...
+    def outputs(self, theta: Array, x: Array) -> Array: ...
+    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]: ...
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Outputs linear in fixed features: theta' phi(x), one theta for each action.
+
+    `degree` gives polynomials of one input; with `degree=None` the inputs are the features
+    themselves (one-hot inputs make the tabular class).
+    """
+
+    inputs: int
+    actions: int
+    degree: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.degree is not None and self.inputs != 1:
+            raise InputError("degree", self.degree, "polynomials here take a single input")
+
+    @property
+    def width(self) -> int:
+        """Features of one action."""
+        return self.inputs if self.degree is None else self.degree + 1
+
+    @property
+    def size(self) -> int:
+        """Parameters of one replication."""
+        return self.width * self.actions
+
+    def features(self, x: Array) -> Array:
+        """(..., n, width) phi(x)."""
+        if self.degree is None:
+            return x
+        return np.polynomial.legendre.legvander(x[..., 0], self.degree).astype(np.float64)
+
+    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
+        """Zero parameters, the neutral start."""
+        return np.zeros((len(rngs), self.size))
+
+    def outputs(self, theta: Array, x: Array) -> Array:
+        """(R, n, A)."""
+        weights = theta.reshape(len(theta), self.actions, self.width)
+        return self.features(x) @ np.swapaxes(weights, 1, 2)
+
+    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
+        """Outputs and their Jacobian; the latter does not depend on theta."""
+        rows = np.einsum("...nw,ab->...nabw", self.features(x), np.eye(self.actions))
+        rows = rows.reshape(*x.shape[:-1], self.actions, -1)
+        outputs = self.outputs(theta, x)
+        return outputs, np.broadcast_to(rows, (*outputs.shape, self.size))
+
+
+@dataclass(frozen=True)
+class MLP:
+    """A fully connected tanh network; `hidden=(10, 10)` is the paper's.
+
+    Weights start with variance 1 / fan-in (Glorot's rule for tanh up to a constant), biases
+    uniform on (-1, 1) so that the bends are spread over standardised inputs.
+    """
+
+    inputs: int
+    actions: int
+    hidden: tuple[int, ...] = (10, 10)
+
+    def __post_init__(self) -> None:
+        if not self.hidden or any(int(h) != h or h < 1 for h in self.hidden):
+            raise InputError(
+                "hidden", self.hidden, "give the width of each hidden layer, at least 1"
+            )
+
+    @property
+    def layers(self) -> list[tuple[int, int]]:
+        """(fan-in, fan-out) of each layer."""
+        return list(pairwise((self.inputs, *self.hidden, self.actions)))
+
+    @property
+    def size(self) -> int:
+        """Parameters of one replication."""
+        return sum((fan_in + 1) * fan_out for fan_in, fan_out in self.layers)
+
+    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
+        """(R, P), each replication from its own generator."""
+        rows = []
+        for rng in rngs:
+            parts = []
+            for i, (fan_in, fan_out) in enumerate(self.layers):
+                last = i == len(self.layers) - 1
+                parts.append(rng.normal(size=fan_in * fan_out) / np.sqrt(fan_in))
+                parts.append(np.zeros(fan_out) if last else rng.uniform(-1, 1, fan_out))
+            rows.append(np.concatenate(parts))
+        return np.stack(rows)
+
+    def _unpack(self, theta: Array) -> list[tuple[Array, Array]]:
+        parts, at = [], 0
+        for fan_in, fan_out in self.layers:
+            weight = theta[:, at : at + fan_in * fan_out].reshape(-1, fan_in, fan_out)
+            at += fan_in * fan_out
+            parts.append((weight, theta[:, at : at + fan_out]))
+            at += fan_out
+        return parts
+
+    def _forward(self, theta: Array, x: Array) -> list[Array]:
+        """Inputs of every layer, then the outputs."""
+        signal = np.broadcast_to(x, (len(theta), *x.shape[-2:]))
+        signals = [signal]
+        parts = self._unpack(theta)
+        for i, (weight, bias) in enumerate(parts):
+            signal = signal @ weight + bias[:, None, :]
+            if i < len(parts) - 1:
+                signal = np.tanh(signal)
+            signals.append(signal)
+        return signals
+
+    def outputs(self, theta: Array, x: Array) -> Array:
+        """(R, n, A)."""
+        return self._forward(theta, x)[-1]
+
+    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
+        """Outputs and their Jacobian, by one backward sweep for all outputs at once."""
+        signals = self._forward(theta, x)
+        reps, n = len(theta), x.shape[-2]
+        back = np.broadcast_to(np.eye(self.actions), (reps, n, self.actions, self.actions))
+        blocks: list[Array] = []
+        parts = self._unpack(theta)
+        for i in range(len(parts) - 1, -1, -1):
+            weight = np.einsum("rni,rnao->rnaio", signals[i], back)
+            blocks = [weight.reshape(reps, n, self.actions, -1), back, *blocks]
+            if i:
+                back = (back @ np.swapaxes(parts[i][0], 1, 2)[:, None]) * (1 - signals[i] ** 2)[
+                    :, :, None, :
+                ]
+        return signals[-1], np.concatenate(blocks, axis=-1)

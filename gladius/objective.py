@@ -1,0 +1,146 @@
+"""The empirical risk of the paper's Definition ERM, term by term; see notation.md.
+
+Grouped form: Q is a table (..., S, A) on the states of `Counts`, sums run over counts, which is
+exact. Sampled form: Q is given at the rows, (n, A) at s and (n, A) at s'. Every term is a mean
+over all N observations, as printed; rows other than the anchor's contribute zero to the Bellman
+terms. At rows that are done, V(s') = 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gladius.counts import Counts
+from gladius.errors import InputError
+from gladius.mdp import Array
+
+
+def value(q: Array) -> Array:
+    """V_Q(s) = log sum_a exp Q(s, a); drops the last axis."""
+    top = q.max(axis=-1)
+    summed: Array = top + np.log(np.exp(q - top[..., None]).sum(axis=-1))
+    return summed
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The terms of R_emp, each (R,) (or a number), per observation.
+
+    Attributes:
+        nll: (1/N) sum of -log p-hat_Q(a | s).
+        td: (1/N) sum over anchor rows of (r + beta V(s') - Q(s, a))^2.
+        deviation: (1/N) sum over anchor rows of (V(s') - zeta(s, a))^2; the paper's D(Q) when
+            zeta is the conditional mean.
+        discount: beta.
+    """
+
+    nll: Array
+    td: Array
+    deviation: Array
+    discount: float
+
+    @property
+    def bellman(self) -> Array:
+        """td - beta^2 deviation: the squared Bellman error when zeta is exact."""
+        return self.td - self.discount**2 * self.deviation
+
+    def total(self, weight: float = 1.0) -> Array:
+        """NLL + weight x Bellman term; the paper's weight is one."""
+        return self.nll + weight * self.bellman
+
+
+def conditional_mean(v: Array, counts: Counts) -> Array:
+    """zeta-bar (..., S, A), the least-squares zeta, whether over anchor rows or over all.
+
+    Pairs never visited get zero, which no term reads.
+    """
+    taken = np.swapaxes(counts.visits, 1, 2)
+    total = np.einsum("rast,rt->ras", counts.moves, v)
+    return np.swapaxes(total / np.where(taken > 0, taken, 1.0), 1, 2)
+
+
+def grouped_risk(
+    q: Array,
+    counts: Counts,
+    anchor_action: int,
+    anchor_reward: Array,
+    discount: float,
+    zeta: Array | None = None,
+) -> Risk:
+    """Terms of R_emp from counts.
+
+    Args:
+        q: (R, S, A).
+        counts: grouped data of R replications.
+        anchor_action: a_s.
+        anchor_reward: (S,) r(s, a_s).
+        discount: beta.
+        zeta: (R, S, A); by default the exact inner maximum, the conditional mean of V(s').
+    """
+    if q.shape != counts.visits.shape:
+        raise InputError("q", q.shape, f"give shape {counts.visits.shape}")
+    v = value(q)
+    mean = (conditional_mean(v, counts) if zeta is None else zeta)[..., anchor_action]
+    size = counts.size
+    moves = counts.moves[:, anchor_action]
+    ended = counts.visits[:, :, anchor_action] - moves.sum(axis=2)
+    nll = np.sum(counts.visits * (v[..., None] - q), axis=(1, 2)) / size
+    gap = anchor_reward - q[..., anchor_action]
+    delta = gap[:, :, None] + discount * v[:, None, :]
+    td = np.sum(moves * delta**2, axis=(1, 2)) + np.sum(ended * gap**2, axis=1)
+    spread = np.sum(moves * (v[:, None, :] - mean[:, :, None]) ** 2, axis=(1, 2))
+    spread = spread + np.sum(ended * mean**2, axis=1)
+    return Risk(nll, td / size, spread / size, discount)
+
+
+def sampled_risk(
+    q: Array,
+    q_next: Array,
+    actions: Array,
+    done: Array,
+    anchor_action: int,
+    anchor_reward: Array,
+    discount: float,
+    zeta: Array,
+) -> Risk:
+    """Terms of R_emp from rows.
+
+    Args:
+        q: (n, A) Q(s, .).
+        q_next: (n, A) Q(s', .).
+        actions: (n,).
+        done: (n,) whether V(s') counts as zero.
+        anchor_action: a_s.
+        anchor_reward: (n,) r(s, a_s) at the rows.
+        discount: beta.
+        zeta: (n,) zeta(s, a) at the rows.
+    """
+    rows = np.arange(len(actions))
+    after = np.where(done, 0.0, value(q_next))
+    anchored = actions == anchor_action
+    delta = anchor_reward + discount * after - q[rows, actions]
+    return Risk(
+        nll=np.mean(value(q) - q[rows, actions]),
+        td=np.mean(anchored * delta**2),
+        deviation=np.mean(anchored * (after - zeta) ** 2),
+        discount=discount,
+    )
+
+
+def bi_conjugate(delta_mean: Array, h: Array) -> Array:
+    """2 E[delta] h - h^2, whose maximum over h is E[delta]^2 (Equation biconjugate)."""
+    return 2 * delta_mean * h - h**2
+
+
+def closed_form_level(residual: Array, weight: Array, discount: float) -> Array:
+    """The shift c of Q = f + c that minimises sum weight (residual - (1 - beta) c)^2.
+
+    Args:
+        residual: (R, S) anchor residual r + beta zeta_f - f(., a_s) of f.
+        weight: (R, S) anchor counts.
+        discount: beta.
+    """
+    mean: Array = np.sum(weight * residual, axis=1) / np.sum(weight, axis=1)
+    return mean / (1 - discount)

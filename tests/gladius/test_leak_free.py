@@ -1,0 +1,219 @@
+"""The leak-free estimator: the minimiser it claims to be, blind to the truth, and consistent."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import gladius
+from gladius import BusEngine, InputError, Transitions
+from gladius.anchor import Anchor
+from gladius.counts import Counts, group
+from gladius.kernel import empirical_kernel
+from gladius.leak_free import Options, fit_counts
+from gladius.objective import grouped_risk
+from gladius.smooth import PENALTIES, fit_smooth, roughness_rows
+
+BETA = 0.9
+KEYS = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+
+
+def three_actions(seed):
+    """Counts of five states and three actions, every pair visited, from no world in particular."""
+    rng = np.random.default_rng(seed)
+    visits = rng.integers(3, 40, (1, 5, 3)).astype(float)
+    moves = np.zeros((1, 3, 5, 5))
+    for a in range(3):
+        for s in range(5):
+            moves[0, a, s] = rng.multinomial(int(visits[0, s, a]), rng.dirichlet(np.ones(5)))
+    return Counts(np.arange(5.0)[:, None], visits, moves)
+
+
+def second_difference(eta):
+    return eta[:-2] - 2 * eta[1:-1] + eta[2:]
+
+
+def by_scipy(counts, anchor, reward, penalty):
+    """min NLL + penalty/2 ||D2 r||^2 over log-odds, V from the anchor's equation, by BFGS."""
+    visits, law = counts.visits[0], counts.moves[0] / counts.visits[0].T[:, :, None]
+    free = [a for a in range(3) if a != anchor]
+    resolvent = np.linalg.inv(np.eye(5) - BETA * law[anchor])
+
+    def solve(flat):
+        odds = np.zeros((5, 3))
+        odds[:, free] = flat.reshape(2, 5).T
+        log_policy = odds - logsumexp(odds, axis=1, keepdims=True)
+        v = resolvent @ (reward - log_policy[:, anchor])
+        table = log_policy + v[:, None] - BETA * np.stack([law[a] @ v for a in range(3)], axis=1)
+        return table, log_policy
+
+    def objective(flat):
+        table, log_policy = solve(flat)
+        rough = sum(np.sum(second_difference(table[:, a]) ** 2) for a in free)
+        return -np.sum(visits * log_policy) + 0.5 * penalty * rough
+
+    found = minimize(objective, np.zeros(10), method="BFGS", options={"gtol": 1e-5})
+    return solve(found.x)[0], found.fun
+
+
+@pytest.mark.parametrize("penalty", [0.1, 30.0])
+@pytest.mark.parametrize("anchor", [0, 2])
+def test_smooth_is_the_minimiser_an_independent_solver_finds(penalty, anchor):
+    counts = three_actions(1)
+    reward = np.linspace(-1, 1, 5)
+    kernel = empirical_kernel(counts)
+    ours = fit_smooth(counts, kernel.law, anchor, reward, BETA, penalties=np.array([penalty]))
+    table, value = by_scipy(counts, anchor, reward, penalty)
+    rough = np.sum((roughness_rows(counts)[0] @ ours.reward[0]) ** 2, axis=0)
+    rough[anchor] = 0.0  # the given reward is not penalised
+    np.testing.assert_allclose(ours.nll[0] + 0.5 * penalty * rough.sum(), value, atol=1e-4)
+    np.testing.assert_allclose(ours.reward[0], table, atol=2e-2)
+
+
+@pytest.mark.parametrize("family", ["mlp", "tabular"])
+def test_classes_reach_the_same_minimum(family):
+    """The network is rich enough for five states: its minimum is the unrestricted one."""
+    counts = three_actions(2)
+    kernel = empirical_kernel(counts)
+    reward = np.zeros(5)
+    smooth = fit_smooth(counts, kernel.law, 1, reward, BETA, penalties=np.array([3.0]))
+    options = Options(function_class=family, penalty=3.0)
+    estimate = fit_counts(counts, Anchor(1, 0.0), BETA, options)[0]
+    assert estimate.diagnostics.converged
+    fitted = np.stack([estimate.reward(counts.states, a) for a in range(3)], axis=1)
+    np.testing.assert_allclose(fitted, smooth.reward[0], atol=0.05)
+
+
+def test_without_penalty_it_minimises_the_papers_risk():
+    """No Q found by SciPy on the printed R_emp (zeta exact) lies lower; the minimisers agree."""
+    counts = three_actions(3)
+    reward = np.linspace(0, 1, 5)
+    kernel = empirical_kernel(counts)
+    ours = fit_smooth(counts, kernel.law, 0, reward, BETA, penalties=np.array([1e-7]))
+    lowest = grouped_risk(ours.q, counts, 0, reward, BETA).total()[0]
+
+    def printed(flat):
+        return grouped_risk(flat.reshape(1, 5, 3), counts, 0, reward, BETA).total()[0]
+
+    found = minimize(printed, np.zeros(15), method="BFGS", options={"gtol": 1e-9})
+    assert abs(lowest - found.fun) < 1e-7
+    np.testing.assert_allclose(found.x.reshape(5, 3), ours.q[0], atol=0.02)
+
+
+@pytest.mark.parametrize("family", ["smooth", "mlp"])
+def test_population_counts_give_the_truth(family):
+    world = BusEngine(max_mileage=8)
+    law = world.mdp.occupancy(100)
+    visits = 1e9 * law[None]
+    moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
+    counts = Counts(world.mdp.features, visits, moves)
+    estimate = fit_counts(counts, Anchor(1, -5.0), 0.95, Options(function_class=family))[0]
+    at = world.mdp.features[:6]
+    np.testing.assert_allclose(estimate.reward(at, 0), world.mdp.reward[:6, 0], atol=2e-3)
+    np.testing.assert_allclose(estimate.q(at), world.mdp.solution.q[:6], atol=2e-2)
+
+
+def test_curved_rewards_are_not_flattened():
+    """With enough data the penalty yields: a curved truth is recovered, no affine one forced."""
+    world = BusEngine(maintenance=lambda x: -0.25 * x**1.7, max_mileage=10)
+    visits = 1e6 * world.mdp.occupancy(100)[None]
+    moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
+    counts = Counts(world.mdp.features, visits, moves)
+    fitted = fit_smooth(counts, empirical_kernel(counts).law, 1, np.full(10, -5.0), 0.95)
+    assert fitted.penalty[0] < PENALTIES[0]
+    np.testing.assert_allclose(fitted.reward[0, :6, 0], world.mdp.reward[:6, 0], atol=0.02)
+
+
+@pytest.fixture(scope="module")
+def bus_data():
+    rngs = [np.random.default_rng([5, i]) for i in range(4)]
+    return [data.split(0.8)[0] for data in BusEngine().simulate(60, rngs)]
+
+
+@pytest.mark.parametrize("family", ["smooth", "mlp"])
+def test_truth_replaced_by_nan_changes_nothing(family):
+    world = BusEngine()
+    data = world.simulate(40, np.random.default_rng(1))
+    before = gladius.fit(data, **KEYS, function_class=family)
+    for table in (world.mdp.reward, world.mdp.transition, world.mdp.solution.q):
+        table[...] = np.nan
+    after = gladius.fit(data, **KEYS, function_class=family)
+    at = np.arange(1.0, 15.0)[:, None]
+    np.testing.assert_array_equal(before.reward(at, 0), after.reward(at, 0))
+    np.testing.assert_array_equal(before.q(at), after.q(at))
+
+
+@pytest.mark.parametrize("family", ["smooth", "mlp"])
+def test_replications_together_or_alone(family, bus_data):
+    together = gladius.fit(bus_data, **KEYS, function_class=family)
+    at = np.arange(1.0, 15.0)[:, None]
+    for data, one in zip(bus_data, together, strict=True):
+        alone = gladius.fit(data, **KEYS, function_class=family)
+        np.testing.assert_allclose(alone.reward(at, 0), one.reward(at, 0), atol=1e-3)
+        assert alone.diagnostics.converged
+
+
+@pytest.mark.parametrize("family", ["smooth", "mlp", "tabular"])
+def test_order_and_labels_of_rows_do_not_matter(family, bus_data):
+    data = bus_data[0]
+    rows = np.random.default_rng(0).permutation(len(data))
+    shuffled = Transitions(
+        data.states[rows], data.actions[rows], data.next_states[rows], data.trajectory[rows]
+    )
+    at = np.arange(1.0, 12.0)[:, None]
+    one, other = (gladius.fit(d, **KEYS, function_class=family) for d in (data, shuffled))
+    np.testing.assert_array_equal(one.reward(at, 0), other.reward(at, 0))
+
+
+def test_anchor_keeps_its_reward_and_bellman_holds(bus_data):
+    counts = group(bus_data[0])
+    for family in ("smooth", "mlp"):
+        estimate = gladius.fit(bus_data[0], **KEYS, function_class=family)
+        np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
+        q = estimate.q(counts.states)
+        assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10
+
+
+def test_replacement_costs_move_rewards_as_the_theory_says(bus_data):
+    """Raising the anchor's reward by k everywhere raises every reward by k: the level shifts."""
+    at = np.arange(1.0, 8.0)[:, None]
+    low = gladius.fit(bus_data[0], **KEYS)
+    high = gladius.fit(bus_data[0], **(KEYS | {"anchor_reward": -3.0}))
+    np.testing.assert_allclose(high.reward(at, 0), low.reward(at, 0) + 2.0, atol=1e-3)
+
+
+def test_several_features_fit_with_the_network():
+    """Two features whose states repeat: no roughness, pseudo-counts instead, converged."""
+    rng = np.random.default_rng(2)
+    states = rng.integers(0, 3, (4000, 2)).astype(float)
+    odds = 1 / (1 + np.exp(states[:, 0] - states[:, 1]))
+    data = Transitions(
+        states, (rng.random(4000) < odds).astype(int), rng.integers(0, 3, (4000, 2)).astype(float)
+    )
+    estimate = gladius.fit(
+        data, anchor_action=0, anchor_reward=0.0, discount=0.5, function_class="mlp"
+    )
+    grid = np.array([[i, j] for i in range(3) for j in range(3)], dtype=float)
+    true = grid[:, 1] - grid[:, 0]  # next states ignore the choice: r is the log-odds
+    assert np.max(np.abs(estimate.reward(grid, 1) - true)) < 0.4
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"function_class": "forest"}, "function_class"),
+        ({"level": "none"}, "level"),
+        ({"function_class": "smooth", "level": "scalar"}, "level"),
+        ({"function_class": "mlp", "level": "scalar", "weight": -1.0}, "weight"),
+        ({"function_class": "mlp", "weight": 2.0}, "weight"),
+        ({"penalty": -1.0}, "penalty"),
+        ({"function_class": "polynomial", "degree": -2}, "degree"),
+        ({"function_class": "mlp", "hidden": ()}, "hidden"),
+        ({"protocol": "oracle"}, "protocol"),
+        ({"learning_rate": 0.1}, "option"),
+    ],
+)
+def test_unknown_or_senseless_options_are_named(options, field, bus_data):
+    with pytest.raises(InputError) as caught:
+        gladius.fit(bus_data[0], **KEYS, **options)
+    assert caught.value.field == field
