@@ -1,0 +1,423 @@
+"""NFXP, the nested fixed point (Rust 1987): the paper's oracle "Rust".
+
+Maximum likelihood of theta in r(s, a) = sum_k design[s, a, k] theta_k + offset[s, a], where every
+trial theta solves the soft Bellman equation under a transition law that is given (the oracle) or
+estimated by frequencies. With L(theta) = sum_{s,a} n(s, a) (Q(s, a) - V(s)) the derivatives are
+exact: with M = I - beta P_pi,
+
+    dV = M^-1 sum_a pi_a design_a,   dQ_a = design_a + beta P_a dV,   grad L = sum n (dQ - dV),
+    Hess L = sum_s u(s) Cov_pi(dQ)(s),   M' u = sum_a beta P_a' n_a - n.
+
+Where choices have exactly the model's frequencies u = -n and minus the Hessian is the Fisher
+information; that takes its place in a Newton step where the Hessian is not negative definite.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from gladius.anchor import Anchor, nearest
+from gladius.bellman import from_reward
+from gladius.counts import group
+from gladius.errors import InputError
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.kernel import Kernel, empirical_kernel
+from gladius.mdp import (
+    ROW_SUM_TOLERANCE,
+    Array,
+    Solution,
+    check_discount,
+    check_finite,
+    soft_bellman,
+)
+from gladius.objective import grouped_risk
+from gladius.rows import Integers
+from gladius.transitions import Transitions
+
+TableFunction = Callable[[Array], Array]
+Tables = Callable[[Array], tuple[Array, Array]]  # features -> (design, offset)
+
+STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
+SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
+HALVINGS = 40
+UNIDENTIFIED = "failed: theta is not identified (singular information)"
+
+
+@dataclass(frozen=True)
+class NfxpFit:
+    """Maximum likelihood of R replications.
+
+    Attributes:
+        theta: (R, k) the maximiser.
+        covariance: (R, k, k) inverse of the observed information, taking the transition law as
+            known: the sampling error of an estimated law is not in it. NaN where not converged.
+        log_likelihood: (R,) sum over observations.
+        gradient: (R, k) of the log-likelihood, per observation.
+        iterations: (R,) Newton steps.
+        inner_iterations: (R,) Bellman iterations of the batches the replication was in.
+        converged: (R,) the rule of `fit_counts` is met.
+        status: R times ok, not_converged or "failed: why".
+        q: (R, S, A) and v: (R, S), the fixed point at theta.
+    """
+
+    theta: Array
+    covariance: Array
+    log_likelihood: Array
+    gradient: Array
+    iterations: Integers
+    inner_iterations: Integers
+    converged: NDArray[np.bool_]
+    status: tuple[str, ...]
+    q: Array
+    v: Array
+
+    @property
+    def se(self) -> Array:
+        """(R, k) standard errors of theta, from the covariance."""
+        return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+
+
+def bus_design(states: Array) -> Array:
+    """(n, 2, 2) design of r(x, 0) = -theta_0 x and r(x, 1) = -theta_1; x is the first feature."""
+    design = np.zeros((len(states), 2, 2))
+    design[:, 0, 0] = -states[:, 0]
+    design[:, 1, 1] = -1.0
+    return design
+
+
+def fit(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    *,
+    transition: Array | None = None,
+    grid: Array | None = None,
+    design: TableFunction | None = None,
+    offset: TableFunction | None = None,
+    theta_1_given: bool = False,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+) -> list[Estimate]:
+    """Rust's estimator, all data sets in one batch.
+
+    Args:
+        data: replications.
+        anchor: its reward is used only with `theta_1_given`; the form identifies theta otherwise.
+        discount: beta.
+        transition: (A, S, S) the true law over `grid`, the oracle's knowledge. Without it, the
+            frequencies of each data set.
+        grid: (S, d) features of the states that `transition` is about.
+        design: maps (n, d) features to (n, A, k); by default `bus_design`.
+        offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
+        theta_1_given: fix r(x, 1) at the anchor's reward and estimate theta_0 alone, so that the
+            oracle knows what the other methods are told. Only with the default form.
+        tolerance: on the scaled gradient, see `fit_counts`.
+        max_iterations: Newton steps.
+
+    Returns:
+        One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance,
+        log_likelihood, inner_iterations. Q is defined on `grid` only where the law is given.
+
+    Raises:
+        InputError: for options that do not fit together or do not fit the data.
+    """
+    started = time.process_time()
+    discount = check_discount(discount)
+    counts = group(data)
+    actions = counts.visits.shape[2]
+    tables = _tables(design, offset, anchor if theta_1_given else None, actions)
+    if (transition is None) != (grid is None):
+        missing = "grid" if grid is None else "transition"
+        raise InputError(missing, None, "give transition and grid together, or neither")
+    if transition is None or grid is None:
+        kernel, at = empirical_kernel(counts), np.arange(len(counts.states))
+        law = kernel.law
+    else:
+        kernel = _known(transition, grid, counts.states.shape[1], actions)
+        at, law = positions(kernel.states, counts.states), kernel.law[0]
+    states = kernel.states
+    visits = np.zeros((len(data), len(states), actions))
+    visits[:, at] = counts.visits
+    found = fit_counts(
+        visits, law, *tables(states), discount, tolerance=tolerance, max_iterations=max_iterations
+    )
+    given = anchor.values(counts.states)
+    error = grouped_risk(found.q[:, at], counts, anchor.action, given, discount).bellman
+    seconds = (time.process_time() - started) / len(data)
+    estimates = []
+    for r, theta in enumerate(found.theta):
+        place = None if transition is not None else r
+        q, reward = _functions(tables, theta, found.v[r], kernel, place, discount)
+        extra = {
+            "theta": theta,
+            "se": found.se[r],
+            "covariance": found.covariance[r],
+            "log_likelihood": float(found.log_likelihood[r]),
+            "inner_iterations": int(found.inner_iterations[r]),
+        }
+        diagnostics = Diagnostics(
+            converged=bool(found.converged[r]),
+            iterations=int(found.iterations[r]),
+            gradient_norm=float(np.max(np.abs(found.gradient[r]))),
+            nll=float(-found.log_likelihood[r] / counts.size[r]),
+            bellman_error=float(error[r]),
+            cpu_seconds=seconds,
+            status=found.status[r],
+            extra=extra,
+        )
+        estimates.append(Estimate("nfxp", q, reward, counts.states.shape[1], diagnostics))
+    return estimates
+
+
+def fit_counts(
+    visits: Array,
+    transition: Array,
+    design: Array,
+    offset: Array,
+    discount: float,
+    *,
+    tolerance: float = 1e-9,
+    max_iterations: int = 100,
+) -> NfxpFit:
+    """Maximise the likelihood of R tables of counts at once, each from theta = 0.
+
+    Newton steps with the exact Hessian, halved until the likelihood rises. A replication has
+    converged when every gradient entry is below `tolerance` times the root of N times its
+    information, the next step below STEP_TOLERANCE, minus the Hessian positive definite and the
+    Bellman equation solved.
+
+    Args:
+        visits: (R, S, A) n(s, a); weights of a bootstrap do as well.
+        transition: (A, S, S) or (R, A, S, S), taken as known.
+        design: (S, A, k).
+        offset: (S, A).
+        discount: beta.
+        tolerance: on the scaled gradient.
+        max_iterations: Newton steps.
+
+    Raises:
+        InputError: for shapes that do not match, counts negative or empty, or bad settings.
+    """
+    visits, transition, design, offset = _checked(visits, transition, design, offset)
+    if not tolerance > 0:
+        raise InputError("tolerance", tolerance, "give a positive number")
+    if not max_iterations >= 1:
+        raise InputError("max_iterations", max_iterations, "give at least one step")
+    beta = check_discount(discount)
+    (sets, states, _), k = visits.shape, design.shape[2]
+    size = visits.sum(axis=(1, 2))
+    iterations, inner = np.zeros(sets, dtype=np.int64), np.zeros(sets, dtype=np.int64)
+    converged, identified, solved = np.zeros(sets, bool), np.ones(sets, bool), np.ones(sets, bool)
+    gradient, covariance = np.zeros((sets, k)), np.full((sets, k, k), np.nan)
+
+    def law(rows: Integers) -> Array:
+        return transition[rows] if transition.ndim == 4 else transition
+
+    def solve(rows: Integers, theta: Array, start: Array) -> tuple[Solution, Array]:
+        reward = offset + np.einsum("sak,rk->rsa", design, theta)
+        solution = soft_bellman(reward, law(rows), beta, start)
+        inner[rows] += solution.iterations
+        solved[rows] = solution.converged
+        return solution, np.einsum("rsa,rsa->r", visits[rows], solution.q - solution.v[..., None])
+
+    theta, active = np.zeros((sets, k)), np.arange(sets)
+    solution, value = solve(active, theta, np.zeros((sets, states)))
+    q, v = solution.q.copy(), solution.v.copy()
+    while len(active):
+        slope, hessian, fisher, dv = derivatives(
+            visits[active], law(active), design, q[active], v[active], beta
+        )
+        step, inverse, scale, definite, usable = _newton(slope, -hessian, fisher)
+        gradient[active], identified[active] = slope / size[active, None], usable
+        small = np.abs(slope) <= tolerance * np.sqrt(size[active])[:, None] * scale
+        short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta[active]))
+        done = np.all(small & short, axis=1) & definite & usable & solved[active]
+        converged[active[done]], covariance[active[done]] = True, inverse[done]
+        go = ~done & usable & (iterations[active] < max_iterations)
+        active, step, dv = active[go], step[go], dv[go]
+        promised = np.einsum("rk,rk->r", slope[go], step)
+        length, todo = np.ones(len(active)), np.arange(len(active))
+        for _ in range(HALVINGS):
+            if len(todo) == 0:
+                break
+            rows, move = active[todo], length[todo, None] * step[todo]
+            start = v[rows] + np.einsum("rsk,rk->rs", dv[todo], move)
+            solution, trial = solve(rows, theta[rows] + move, start)
+            least = value[rows] + 1e-4 * length[todo] * promised[todo]
+            slack = 1e-13 * np.abs(value[rows])  # rounding must not stop the last step
+            good = trial >= least - slack
+            taken = rows[good]
+            theta[taken] += move[good]
+            value[taken], q[taken], v[taken] = trial[good], solution.q[good], solution.v[good]
+            iterations[taken] += 1
+            todo = todo[~good]
+            length[todo] /= 2
+        active = np.delete(active, todo)  # no step length raises the likelihood: give up
+    status = tuple(
+        "ok" if c else "not_converged" if i else UNIDENTIFIED
+        for c, i in zip(converged, identified, strict=True)
+    )
+    return NfxpFit(theta, covariance, value, gradient, iterations, inner, converged, status, q, v)
+
+
+def derivatives(
+    visits: Array, transition: Array, design: Array, q: Array, v: Array, discount: float
+) -> tuple[Array, Array, Array, Array]:
+    """Gradient (R, k), Hessian and Fisher information (R, k, k) of the likelihood; dV (R, S, k).
+
+    `q` and `v` are the soft Bellman fixed point at the theta in question; other shapes as in
+    `fit_counts`.
+    """
+    policy = np.exp(q - v[..., None])
+    flow = np.einsum("...sa,...ast->...st", policy, transition)
+    system = np.eye(v.shape[1]) - discount * flow
+    dv = np.linalg.solve(system, np.einsum("rsa,sak->rsk", policy, design))
+    dq = design + discount * np.moveaxis(transition @ dv[:, None], 1, 2)
+    centred = dq - dv[:, :, None]  # dV is the mean of dQ under pi
+    slope = np.einsum("rsa,rsak->rk", visits, centred)
+    spread = np.einsum("rsak,rsal->rskl", policy[..., None] * centred, centred)
+    seen = visits.sum(axis=2)
+    arrivals = np.einsum("...sa,...ast->...t", visits, transition)
+    u = np.linalg.solve(np.swapaxes(system, 1, 2), (discount * arrivals - seen)[..., None])[..., 0]
+    return slope, np.einsum("rs,rskl->rkl", u, spread), np.einsum("rs,rskl->rkl", seen, spread), dv
+
+
+def bootstrap_counts(
+    train: Transitions, repetitions: int, rng: np.random.Generator, grid: Array | None = None
+) -> Array:
+    """(B, S, A) counts of B samples of the trajectories, drawn with replacement.
+
+    Args:
+        train: the data set to resample.
+        repetitions: B.
+        rng: draws how often each trajectory enters each sample.
+        grid: (S, d) states of the table; by default those of `group(train)`.
+    """
+    if not repetitions >= 1:
+        raise InputError("repetitions", repetitions, "give at least one")
+    states = group(train).states if grid is None else check_finite("grid", grid)
+    cell = positions(states, train.states) * train.number_of_actions + train.actions
+    names, label = np.unique(train.trajectory, return_inverse=True)
+    shape = (len(states) * train.number_of_actions, len(names))
+    table = csr_array((np.ones(len(train)), (cell, label)), shape=shape)
+    weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=repetitions)
+    resampled = np.asarray((table @ weights.T.astype(float)).T)
+    return resampled.reshape(repetitions, len(states), train.number_of_actions)
+
+
+def positions(grid: Array, states: Array) -> Integers:
+    """(n,) index of each state on the grid, or an error naming the first that is not there."""
+    at = nearest(grid, states)
+    strange = ~np.all(grid[at] == states, axis=1)
+    if np.any(strange):
+        raise InputError("grid", states[strange][0].tolist(), "this state is not on the grid")
+    return at
+
+
+def _newton(
+    slope: Array, information: Array, fisher: Array
+) -> tuple[Array, Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
+    """(step, inverse information, scale, is it positive definite, is theta identified).
+
+    Everything is scaled to a unit Fisher diagonal first, so that units of features do not matter.
+    """
+    root = np.sqrt(np.diagonal(fisher, axis1=1, axis2=2))
+    scale = np.where(root > 0, root, 1.0)
+    outer = scale[:, :, None] * scale[:, None]
+    usable = np.linalg.eigvalsh(fisher / outer)[:, 0] > SINGULAR
+    definite = np.linalg.eigvalsh(information / outer)[:, 0] > SINGULAR
+    chosen = np.where(definite[:, None, None], information, fisher) / outer
+    chosen[~usable & ~definite] = np.eye(slope.shape[1])
+    inverse = np.linalg.inv(chosen) / outer
+    return np.einsum("rkl,rl->rk", inverse, slope), inverse, scale, definite, usable
+
+
+def _functions(
+    tables: Tables, theta: Array, v: Array, kernel: Kernel, place: int | None, discount: float
+) -> tuple[StateFunction, StateFunction]:
+    """(Q, r) of any features at theta; under a given law (no place) Q lives on its grid only."""
+
+    def reward(states: Array) -> Array:
+        design, offset = tables(states)
+        return np.asarray(offset + design @ theta)
+
+    q, _ = from_reward(reward, v, kernel, place or 0, discount)
+
+    def on_grid(states: Array) -> Array:
+        positions(kernel.states, states)
+        return q(states)
+
+    return on_grid if place is None else q, reward
+
+
+def _tables(
+    design: TableFunction | None, offset: TableFunction | None, given: Anchor | None, actions: int
+) -> Tables:
+    """features -> (design (n, A, k), offset (n, A)), with the shapes checked at each call."""
+    if given is not None and (design is not None or offset is not None):
+        raise InputError("theta_1_given", True, "only for the default form: use `offset` instead")
+    if given is not None and given.action != 1:
+        raise InputError("anchor_action", given.action, "theta_1 belongs to action 1: anchor that")
+    if design is None and actions != 2:
+        raise InputError("design", None, f"the default has 2 actions, the data {actions}")
+
+    def tables(states: Array) -> tuple[Array, Array]:
+        regressors = check_finite("design", (design or bus_design)(states))
+        if regressors.ndim != 3 or regressors.shape[:2] != (len(states), actions):
+            mend = f"return shape ({len(states)}, {actions}, parameters)"
+            raise InputError("design", regressors.shape, mend)
+        if given is not None:
+            known = np.zeros((len(states), actions))
+            known[:, 1] = given.values(states)
+            return regressors[:, :, :1], known
+        if offset is None:
+            return regressors, np.zeros((len(states), actions))
+        known = check_finite("offset", offset(states))
+        if known.shape != (len(states), actions):
+            raise InputError("offset", known.shape, f"return shape ({len(states)}, {actions})")
+        return regressors, known
+
+    return tables
+
+
+def _known(transition: Array, grid: Array, width: int, actions: int) -> Kernel:
+    """The given law as a kernel with one replication."""
+    states = check_finite("grid", grid)
+    if states.ndim != 2 or states.shape[1] != width:
+        raise InputError("grid", states.shape, f"give shape (states, {width})")
+    if len(np.unique(states, axis=0)) != len(states):
+        raise InputError("grid", states.shape, "two states have the same features")
+    law = check_finite("transition", transition)
+    if law.shape != (actions, len(states), len(states)):
+        mend = f"give shape (actions, states, states) = {(actions, len(states), len(states))}"
+        raise InputError("transition", law.shape, mend)
+    return Kernel(states, law[None], ())
+
+
+def _checked(
+    visits: Array, transition: Array, design: Array, offset: Array
+) -> tuple[Array, Array, Array, Array]:
+    n = check_finite("visits", visits)
+    if n.ndim != 3:
+        raise InputError("visits", n.shape, "give shape (replications, states, actions)")
+    sets, states, actions = n.shape
+    if np.any(n < 0) or np.any(n.sum(axis=(1, 2)) == 0):
+        raise InputError("visits", float(n.min()), "give counts, some above 0 in each set")
+    law, z = check_finite("transition", transition), check_finite("design", design)
+    known = check_finite("offset", offset)
+    square = (actions, states, states)
+    if law.shape not in [square, (sets, *square)]:
+        raise InputError("transition", law.shape, f"give shape {square} or {(sets, *square)}")
+    if np.any(law < 0) or np.any(law.sum(axis=-1) > 1 + ROW_SUM_TOLERANCE):
+        raise InputError("transition", float(law.min()), "rows must be >= 0 and sum to 1 at most")
+    if z.ndim != 3 or z.shape[:2] != (states, actions) or z.shape[2] == 0:
+        raise InputError("design", z.shape, f"give shape ({states}, {actions}, parameters)")
+    if known.shape != (states, actions):
+        raise InputError("offset", known.shape, f"give shape ({states}, {actions})")
+    return n, law, z, known

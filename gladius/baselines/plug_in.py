@@ -1,0 +1,133 @@
+"""The tabular plug-in: choice frequencies and transition frequencies, and one linear system.
+
+The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor): with CCPs
+pi-hat and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
+Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P returns
+the true reward (Lemma MagnacThesmar of the paper). No truth, no tuning, nothing iterated.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gladius.anchor import Anchor, check_anchor_support, nearest
+from gladius.bellman import anchored_value, from_choices
+from gladius.counts import Counts, group
+from gladius.errors import InputError
+from gladius.estimate import Diagnostics, Estimate
+from gladius.kernel import empirical_kernel
+from gladius.mdp import Array, check_discount
+from gladius.objective import grouped_risk
+from gladius.transitions import Transitions
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    """The plug-in on the grid, R replications.
+
+    Attributes:
+        log_policy: (R, S, A) log CCPs.
+        v: (R, S).
+        q: (R, S, A).
+        reward: (R, S, A), by the Bellman equation under P-hat.
+    """
+
+    log_policy: Array
+    v: Array
+    q: Array
+    reward: Array
+
+
+def fit(
+    data: Sequence[Transitions], anchor: Anchor, discount: float, *, pseudo_count: float = 0.5
+) -> list[Estimate]:
+    """The plug-in of each data set.
+
+    Args:
+        data: replications.
+        anchor: the action whose reward is given.
+        discount: beta.
+        pseudo_count: added to n(s, a) in every cell of every state seen; 1/2 is Jeffreys' rule.
+            States never seen, on the grid or off it, take the CCPs of the nearest state seen.
+
+    Raises:
+        InputError: for a bad pseudo-count, among them 0 where a seen state lacks an action; for
+            an anchor that is not taken in the states of half of the observations.
+    """
+    return fit_counts(group(data), anchor, check_discount(discount), pseudo_count=pseudo_count)
+
+
+def fit_counts(
+    counts: Counts, anchor: Anchor, discount: float, *, pseudo_count: float = 0.5
+) -> list[Estimate]:
+    """The plug-in of every replication of grouped data; the rest as in `fit`."""
+    started = time.process_time()
+    check_anchor_support(counts, anchor.action)
+    kernel = empirical_kernel(counts)
+    found = solve(counts, kernel.law, anchor, discount, pseudo_count)
+    risk = grouped_risk(found.q, counts, anchor.action, anchor.values(counts.states), discount)
+    seconds = (time.process_time() - started) / len(found.q)
+    estimates = []
+    for r, seen in enumerate(counts.seen > 0):
+        advantage = _Advantage(counts.states[seen], found.log_policy[r, seen], anchor.action)
+        diagnostics = Diagnostics(
+            converged=True,  # a closed form has no other outcome
+            iterations=0,
+            gradient_norm=0.0,
+            nll=float(risk.nll[r]),
+            bellman_error=float(risk.bellman[r]),
+            cpu_seconds=seconds,
+            extra={"pseudo_count": float(pseudo_count), "states_seen": int(seen.sum())},
+        )
+        q, reward = from_choices(advantage, found.v[r], kernel, r, anchor, discount)
+        estimates.append(Estimate("plug_in", q, reward, counts.states.shape[1], diagnostics))
+    return estimates
+
+
+def solve(
+    counts: Counts, law: Array, anchor: Anchor, discount: float, pseudo_count: float = 0.5
+) -> PlugIn:
+    """The closed form on the grid of `counts` under (R, A, S, S) `law`."""
+    log_policy = np.log(choice_frequencies(counts, pseudo_count))
+    chosen = log_policy[:, :, anchor.action]
+    given = anchor.values(counts.states)
+    v = anchored_value(np.exp(chosen), law[:, anchor.action], given, discount)
+    q = log_policy + v[..., None]
+    reward = q - discount * np.einsum("raij,rj->ria", law, v)
+    return PlugIn(log_policy, v, q, reward)
+
+
+def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
+    """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), borrowed where n(s) = 0."""
+    if isinstance(pseudo_count, bool) or not isinstance(pseudo_count, int | float):
+        raise InputError("pseudo_count", pseudo_count, "give a number, 0 or more")
+    if not 0 <= pseudo_count < np.inf:
+        raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
+    visits = counts.visits.copy()
+    for r, seen in enumerate(counts.seen > 0):
+        if not np.all(seen):
+            lender = nearest(counts.states[seen], counts.states[~seen])
+            visits[r, ~seen] = visits[r, seen][lender]
+    if pseudo_count == 0 and np.any(visits == 0):
+        r, s, a = (int(i) for i in np.argwhere(visits == 0)[0])
+        where = f"action {a} never occurs in state {counts.states[s].tolist()} of data set {r}"
+        raise InputError("pseudo_count", pseudo_count, f"{where}: give a positive number")
+    cells = visits + pseudo_count
+    return np.asarray(cells / cells.sum(axis=2, keepdims=True))
+
+
+@dataclass(frozen=True)
+class _Advantage:
+    """Q(s, a) - Q(s, a_s) of the nearest state seen, at any state."""
+
+    states: Array
+    log_policy: Array
+    action: int
+
+    def __call__(self, states: Array) -> Array:
+        found = self.log_policy[nearest(self.states, states)]
+        return found - found[:, [self.action]]

@@ -1,0 +1,274 @@
+"""How small the error of an estimated reward can be: asymptotic bounds on the expected MAPE.
+
+With n = N H observed transitions of an expert, sqrt(n) (r-hat - r)(s, a) tends to a normal law
+with standard deviation sd(s, a), hence
+
+    E[MAPE] ~ 100 sqrt(2 / (pi n)) sum_{s,a} d_H(s, a) sd(s, a) / |r(s, a)|,
+
+d_H being the occupancy of H periods, which is what the share of (s, a) in a test split estimates.
+N counts the trajectories the estimator is fitted to: with the paper's 80/20 split, 0.8 times the
+N of its tables.
+
+How sd follows. The choices depend on the reward and on the law P only through the cell-wise
+shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
+d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
+(diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
+(n d(s, a)), independently over cells. Successive periods of a trajectory are dependent, but the
+error of each choice and of each move has mean zero given the past (a martingale difference), so
+products across periods vanish on average and information adds up as if the periods were
+independent draws from d_H. No mixing is assumed.
+
+What the numbers are not. They are first-order: the sum gives a cell of small d_H a share of order
+sqrt(d_H / n), which is finite, even where n d_H < 1 and the cell will most likely not be visited
+at all; there the normal law describes no actual estimator, and an estimator's own rule for empty
+cells decides. Cells with d_H = 0 are outside the sum. Being local asymptotic bounds, they hold
+for regular estimators of the stated class: shrinkage, or prior knowledge beyond the class, can do
+better at a given n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gladius.errors import InputError
+from gladius.mdp import Array, TabularMDP, check_finite
+
+Law = Literal["known", "two_step", "joint"]
+
+LARGEST_CONDITION = 1e12  # of the scaled information; beyond it half of all digits are lost
+SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that counts as membership
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """How the expert's choices respond to reward and law, to first order at the truth.
+
+    Attributes:
+        world: the process, cut down to the states in which choices are observed.
+        seen: (S,) which states of the original world these are.
+        occupancy: (S', A) d_H(s, a), positive.
+        response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
+        spread: (S', A) Var(V*(s') | s, a).
+    """
+
+    world: TabularMDP
+    seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    occupancy: Array
+    response: Array
+    spread: Array
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Asymptotic expected MAPE in per cent, one entry for each number of training trajectories.
+
+    An entry is nan where the world's reward is not in that class, since its parameters would then
+    stand for something else. "Slope", "affine": in the chosen feature x, for each action but the
+    anchor.
+
+    Attributes:
+        trajectories: N of the training split.
+        known_p_both: P known; r(s, a) = slope_a x, anchor reward an unknown constant: maximum
+            likelihood of both (Rust's oracle).
+        known_p_slope: the same, anchor reward given.
+        affine_known_p: P known, anchor reward given, r(s, a) = intercept_a + slope_a x.
+        affine_joint: the same with P unknown, maximum likelihood of (r, P) from choices and
+            moves together; no regular estimator is better in this class.
+        affine: the same with P unknown, P-hat from the moves alone and then put into the
+            likelihood of the choices (partial maximum likelihood).
+        tabular: P and r unknown in every cell, anchor reward given. All regular estimators agree
+            to first order, since the class fits choices and moves exactly.
+    """
+
+    trajectories: Array
+    known_p_both: Array
+    known_p_slope: Array
+    affine_known_p: Array
+    affine_joint: Array
+    affine: Array
+    tabular: Array
+
+
+def linearise(world: TabularMDP, horizon: int) -> Linearisation:
+    """The first-order response of the expert in `world`, observed for `horizon` periods.
+
+    Raises:
+        InputError: a state is only ever reached by the last move, so that no choice there is
+            observed and its value is not identified; or an action has no probability left.
+    """
+    full = world.occupancy(horizon)
+    seen = full.sum(axis=1) > 0
+    reached = np.any(world.transition[:, seen] > 0, axis=(0, 1))
+    if np.any(reached & ~seen):
+        where = int(np.argmax(reached & ~seen))
+        raise InputError(
+            "horizon", horizon, f"state {where} is reached but never acted in: lengthen it"
+        )
+    occupancy = full[seen]
+    if np.any(occupancy == 0):
+        s, a = (int(i) for i in np.argwhere((full == 0) & seen[:, None])[0])
+        raise InputError(
+            f"reward[{s}, {a}]", float(world.reward[s, a]), "the expert never does this"
+        )
+    cut = TabularMDP(
+        world.reward[seen],
+        world.transition[:, seen][:, :, seen],
+        world.discount,
+        world.initial[seen],
+        world.features[seen],
+    )
+    policy, v = cut.solution.policy, cut.solution.v
+    n, k = cut.reward.shape
+    averaging = (np.eye(n)[:, :, None] * policy).reshape(n, n * k)
+    of_v = np.linalg.solve(np.eye(n) - cut.discount * cut.flow(), averaging)
+    law = np.swapaxes(cut.transition, 0, 1).reshape(n * k, n)
+    of_q = np.eye(n * k) + cut.discount * law @ of_v
+    mean = cut.transition @ v  # (A, S)
+    spread = np.einsum("aij,aij->ia", cut.transition, (v - mean[..., None]) ** 2)
+    return Linearisation(cut, seen, occupancy, of_q - np.repeat(of_v, k, axis=0), spread)
+
+
+def linear_deviation(at: Linearisation, basis: Array, law: Law) -> Array:
+    """(S', A) sd of sqrt(n) (r-hat - r) where r = known part + basis @ theta.
+
+    In the scale in which choices have unit noise, theta-hat is least squares: on the design
+    sqrt(d) G basis, with noise I when P is known, and I + K K' when an estimated P enters,
+    K = beta sqrt(d) G sqrt(Var(V') / d). Two-step estimation is ordinary least squares under
+    that noise (the sandwich), joint maximum likelihood generalised least squares.
+
+    Args:
+        at: the linearisation.
+        basis: (S', A, K) the directions in which the reward is unknown.
+        law: P "known"; "two_step": estimated from the moves and plugged into the likelihood of
+            the choices; "joint": estimated together with theta.
+
+    Raises:
+        InputError: the choices do not identify theta.
+    """
+    d = at.occupancy.reshape(-1, 1)
+    directions = basis.reshape(len(d), -1)
+    design = np.sqrt(d) * (at.response @ directions)
+    condition = float(np.linalg.cond(design / np.linalg.norm(design, axis=0).clip(1e-300)) ** 2)
+    if not condition < LARGEST_CONDITION:
+        raise InputError("basis", basis.shape, "the choices do not identify these rewards")
+    shock = np.sqrt(at.spread.reshape(1, -1) / d.T)
+    nuisance = at.world.discount * np.sqrt(d) * at.response * shock
+    eye = np.eye(design.shape[1])
+    if law == "joint":
+        noise = np.eye(len(d)) + nuisance @ nuisance.T
+        covariance = np.linalg.solve(design.T @ np.linalg.solve(noise, design), eye)
+    else:
+        covariance = np.linalg.solve(design.T @ design, eye)
+        if law == "two_step":
+            leak = covariance @ design.T @ nuisance
+            covariance = covariance + leak @ leak.T
+        elif law != "known":
+            raise InputError("law", law, "choose known, two_step or joint")
+    variance: Array = np.einsum("ik,kl,il->i", directions, covariance, directions)
+    return np.sqrt(variance).reshape(at.occupancy.shape)
+
+
+def tabular_deviation(at: Linearisation, anchor_action: int) -> Array:
+    """(S', A) sd of sqrt(n) (r-hat - r) of the plug-in with the anchor's reward given.
+
+    V = (I - beta P_b)^-1 (r_b - log pi_b) for the anchor b, and r_a = V + log pi_a - beta P_a V, so
+    with M_a = (I - beta P_a)(I - beta P_b)^-1
+
+        dr_a = d log pi_a - beta w_a + M_a (beta w_b - d log pi_b),
+
+    zero for a = b. The covariances of the module's docstring give its variance cell by cell.
+    """
+    world, d, b = at.world, at.occupancy, anchor_action
+    n, k = d.shape
+    beta, eye = world.discount, np.eye(n)
+    state = d.sum(axis=1)
+    level = np.linalg.inv(eye - beta * world.transition[b])
+    choice = 1.0 / d - 1.0 / state[:, None]  # n Var(d log pi)
+    move = beta**2 * at.spread / d
+    deviation = np.zeros_like(d)
+    for a in range(k):
+        if a == b:
+            continue  # given
+        m = (eye - beta * world.transition[a]) @ level
+        between = 2.0 * np.diagonal(m) / state  # Cov(d log pi_a, d log pi_b) = -1 / (n d(s))
+        variance = choice[:, a] + between + move[:, a] + m**2 @ (choice[:, b] + move[:, b])
+        deviation[:, a] = np.sqrt(variance)
+    return deviation
+
+
+def expected_mape(at: Linearisation, deviation: Array, transitions: Array) -> Array:
+    """E[MAPE] in per cent for each number n of training transitions; see the module's docstring."""
+    if np.any(at.world.reward == 0):
+        raise InputError("reward", 0.0, "MAPE is undefined where the true reward is zero")
+    coefficient = np.sum(at.occupancy * deviation / np.abs(at.world.reward))
+    return 100.0 * np.sqrt(2.0 / (np.pi * transitions)) * float(coefficient)
+
+
+def bounds(
+    world: TabularMDP,
+    horizon: int,
+    trajectories: Sequence[float] | Array,
+    anchor_action: int = 1,
+    feature: int = 0,
+) -> Bounds:
+    """The asymptotic expected MAPE of each class of `Bounds`.
+
+    Args:
+        world: the process with its truth; no estimator may call this.
+        horizon: H, periods of a trajectory.
+        trajectories: numbers of training trajectories, 0.8 N for the paper's N.
+        anchor_action: the action whose reward is given (replacement in the bus engine).
+        feature: which column of the world's features is x.
+    """
+    number = np.atleast_1d(check_finite("trajectories", trajectories))
+    if np.any(number <= 0):
+        raise InputError("trajectories", float(number[number <= 0][0]), "give positive numbers")
+    if world.reward.shape[1] < 2:
+        raise InputError("reward", world.reward.shape, "an expert with one action shows no choices")
+    for name, value, size in [
+        ("anchor_action", anchor_action, world.reward.shape[1]),
+        ("feature", feature, world.features.shape[1]),
+    ]:
+        if not isinstance(value, int | np.integer) or not 0 <= value < size:
+            raise InputError(name, value, f"give a whole number from 0 to {size - 1}")
+    at = linearise(world, horizon)
+    slopes, intercepts, level = _directions(at.world, anchor_action, feature)
+    transitions = horizon * number
+
+    def linear(basis: Array, law: Law, given: bool) -> Array:
+        known = np.zeros_like(at.world.reward)
+        if given:
+            known[:, anchor_action] = at.world.reward[:, anchor_action]
+        if not _contains(basis, at.world.reward - known):
+            return np.full(len(number), np.nan)
+        return expected_mape(at, linear_deviation(at, basis, law), transitions)
+
+    affine = np.concatenate([slopes, intercepts], axis=-1)
+    return Bounds(
+        trajectories=number,
+        known_p_both=linear(np.concatenate([slopes, level], axis=-1), "known", given=False),
+        known_p_slope=linear(slopes, "known", given=True),
+        affine_known_p=linear(affine, "known", given=True),
+        affine_joint=linear(affine, "joint", given=True),
+        affine=linear(affine, "two_step", given=True),
+        tabular=expected_mape(at, tabular_deviation(at, anchor_action), transitions),
+    )
+
+
+def _directions(world: TabularMDP, anchor_action: int, feature: int) -> tuple[Array, Array, Array]:
+    """(S, A, A-1) slopes and intercepts of the other actions, (S, A, 1) the anchor's level."""
+    n, k = world.reward.shape
+    own = np.broadcast_to(np.eye(k), (n, k, k))  # [s, a, parameter]
+    others = np.delete(own, anchor_action, axis=-1)
+    return world.features[:, feature, None, None] * others, others, own[..., [anchor_action]]
+
+
+def _contains(basis: Array, reward: Array) -> bool:
+    """Whether the reward is a combination of the basis, up to rounding."""
+    matrix, target = basis.reshape(reward.size, -1), reward.ravel()
+    left = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
+    return bool(np.max(np.abs(left)) <= SPAN_TOLERANCE * max(1.0, float(np.max(np.abs(target)))))

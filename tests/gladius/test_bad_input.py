@@ -1,0 +1,460 @@
+"""Bad input is an InputError that names the field, shows the value and says how to mend it.
+
+Each case starts from input that is right (a test makes sure of it) and spoils one thing. It must
+fail before any work starts, and leave all it was given as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from right_input import (
+    bus,
+    bus_reward,
+    data,
+    estimate,
+    fit,
+    frame,
+    read,
+    reward,
+    score,
+    simulate,
+    support,
+    world,
+)
+
+from gladius.counts import group
+from gladius.errors import InputError
+from gladius.transitions import Transitions
+
+NAN, INF = float("nan"), float("inf")
+Call = Callable[..., Any]
+
+ACTIONS = "actions are counted from 0"
+FINITE = "remove NaN and infinite entries"
+RAGGED = "ragged data: give one entry for each of 6 rows"
+RECTANGLE = "give a rectangular array of numbers"
+BETA = "beta must lie strictly between 0 and 1"
+LABEL = "every row needs a trajectory label"
+HALVES = np.full((2, 2), 0.5)
+
+# call, what is spoilt, field, value as shown, mend
+CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
+    # Worlds
+    (world, {"reward": np.array([[0.0, 1.0], [NAN, 0.0]])}, "reward[1, 0]", "nan", FINITE),
+    (world, {"reward": np.array([[0.0, INF], [0.0, 0.0]])}, "reward[0, 1]", "inf", FINITE),
+    (world, {"reward": [[1.0], [1.0, 2.0]]}, "reward", "[[1.0], [1.0, 2.0]]", RECTANGLE),
+    (world, {"reward": [[1j, 0], [0, 0]]}, "reward", "[[1j, 0], [0, 0]]", RECTANGLE),
+    (world, {"reward": np.zeros(3)}, "reward", "(3,)", "give an array of shape (states, actions)"),
+    (world, {"reward": np.zeros((0, 2))}, "reward", "(0, 2)", "give an array of shape"),
+    (world, {"transition": np.ones((2, 2, 1))}, "transition", "(2, 2, 1)", "= (2, 2, 2)"),
+    (
+        world,
+        {"transition": np.stack([HALVES, HALVES - 0.05])},
+        "transition[1, 0]",
+        "0.9",
+        "sum to one",
+    ),
+    (
+        world,
+        {"transition": np.stack([HALVES, HALVES + 1e-6])},
+        "transition[1, 0]",
+        "1.000002",
+        "one",
+    ),
+    (
+        world,
+        {"transition": np.stack([HALVES, [[1.5, -0.5], [0, 1]]])},
+        "transition[1, 0, 1]",
+        "-0.5",
+        "probabilities cannot be negative",
+    ),
+    (world, {"transition": np.full((2, 2, 2), NAN)}, "transition[0, 0, 0]", "nan", FINITE),
+    (world, {"initial": np.array([0.5, 0.4])}, "initial", "0.9", "the row must sum to one"),
+    (
+        world,
+        {"initial": np.ones(1)},
+        "initial",
+        "(1,)",
+        "give one probability for each of 2 states",
+    ),
+    (world, {"discount": 0.0}, "discount", "0.0", BETA),
+    (world, {"discount": 1.0}, "discount", "1.0", BETA),
+    (world, {"discount": -0.5}, "discount", "-0.5", BETA),
+    (world, {"discount": NAN}, "discount", "nan", BETA),
+    (world, {"discount": "often"}, "discount", "'often'", "give a number strictly between 0 and 1"),
+    (world, {"discount": None}, "discount", "None", "give a number strictly between 0 and 1"),
+    (
+        world,
+        {"features": np.ones((2, 1))},
+        "features",
+        "(2, 1)",
+        "two states have the same features",
+    ),
+    (
+        world,
+        {"features": np.ones((3, 1))},
+        "features",
+        "(3, 1)",
+        "give shape (2, number of features)",
+    ),
+    (world, {"features": [[1.0], [NAN]]}, "features[1, 0]", "nan", FINITE),
+    (simulate, {"trajectories": 0}, "trajectories", "0", "whole number of at least 1"),
+    (simulate, {"trajectories": 2.5}, "trajectories", "2.5", "whole number of at least 1"),
+    (simulate, {"horizon": 0}, "horizon", "0", "whole number of at least 1"),
+    (simulate, {"horizon": True}, "horizon", "True", "whole number of at least 1"),
+    (simulate, {"rng": 7}, "rng", "7", "give a numpy Generator"),
+    (simulate, {"rng": []}, "rng", "[]", "one for each replication"),
+    (simulate, {"policy": np.ones((2, 1))}, "policy", "(2, 1)", "give shape (2, 2)"),
+    (simulate, {"policy": np.full((2, 2), 0.6)}, "policy[0]", "1.2", "the row must sum to one"),
+    (simulate, {"policy": np.full((2, 2), NAN)}, "policy[0, 0]", "nan", FINITE),
+    (world().occupancy, {"horizon": 0}, "horizon", "0", "whole number of at least 1"),
+    (bus, {"theta": (1.0, 2.0, 3.0)}, "theta", "(1.0, 2.0, 3.0)", "give two numbers"),
+    (bus, {"theta": 5.0}, "theta", "5.0", "give two numbers"),
+    (bus, {"theta": (1.0, NAN)}, "theta[1]", "nan", FINITE),
+    (bus, {"discount": 1.0}, "discount", "1.0", BETA),
+    (bus, {"max_mileage": 1}, "max_mileage", "1", "whole number of at least 2"),
+    (bus, {"dummies": -1}, "dummies", "-1", "whole number of at least 0"),
+    (bus, {"dummies": 1.5}, "dummies", "1.5", "whole number of at least 0"),
+    (bus, {"horizon": 0}, "horizon", "0", "whole number of at least 1"),
+    (bus, {"maintenance": lambda x: x[:3]}, "maintenance", "(3,)", "one reward for each of 20"),
+    (bus, {"maintenance": lambda x: np.where(x > 1, -x, NAN)}, "maintenance[0]", "nan", FINITE),
+    (
+        bus_reward,
+        {"states": np.array([[0.0]]), "actions": np.array([0])},
+        "states",
+        "0.0",
+        "1 to 20",
+    ),
+    (
+        bus_reward,
+        {"states": np.array([[2.0]]), "actions": np.array([2])},
+        "actions",
+        "2",
+        "1 replaces",
+    ),
+    # Transitions
+    (data, {"states": np.full((6, 2), NAN)}, "states[0, 0]", "nan", FINITE),
+    (data, {"next_states": np.full((6, 2), -INF)}, "next_states[0, 0]", "-inf", FINITE),
+    (
+        data,
+        {"next_states": np.zeros((6, 3))},
+        "next_states",
+        "(6, 3)",
+        "differ in width: give 2 features",
+    ),
+    (data, {"next_states": np.zeros((5, 2))}, "next_states", "'length 5'", RAGGED),
+    (data, {"states": np.zeros((0, 2))}, "states", "(0, 2)", "give a non-empty array"),
+    (data, {"states": np.zeros((6, 0))}, "states", "(6, 0)", "give a non-empty array"),
+    (data, {"states": [[1.0], [1.0, 2.0]]}, "states", "[[1.0], [1.0, 2.0]]", RECTANGLE),
+    (
+        data,
+        {"states": [["a"]] * 6},
+        "states",
+        "[['a'], ['a'], ['a'], ['a'], ['a'], ['a']]",
+        RECTANGLE,
+    ),
+    (data, {"states": np.full((6, 2), 2.0**53)}, "states", "9007199254740992.0", "rescale them"),
+    (
+        data,
+        {"states": np.full((6, 2), 2**63 - 1)},
+        "states",
+        "9.223372036854776e+18",
+        "rescale them",
+    ),
+    (data, {"actions": np.array([0, 1, 0])}, "actions", "'length 3'", RAGGED),
+    (
+        data,
+        {"actions": [[0], [0, 1]]},
+        "actions",
+        "[[0], [0, 1]]",
+        "ragged data: give one entry a row",
+    ),
+    (data, {"actions": np.array([0, 1, 0, 1, 0, -1])}, "actions", "-1", ACTIONS),
+    (
+        data,
+        {"actions": np.array([0, 2, 0, 1, 0, 1]), "number_of_actions": 2},
+        "actions",
+        "2",
+        "0 to 1",
+    ),
+    (data, {"actions": np.array([0, 0.5, 0, 1, 0, 1])}, "actions", "0.5", "are whole numbers"),
+    (data, {"actions": np.array([0, NAN, 0, 1, 0, 1])}, "actions[1]", "nan", FINITE),
+    (data, {"actions": np.full(6, 1e300)}, "actions", str(int(1e300))[:117] + "...", ACTIONS),
+    (data, {"actions": np.full(6, 2**63, dtype=np.uint64)}, "actions", str(2**63), ACTIONS),
+    (data, {"actions": np.array(["keep"] * 6)}, "actions", repr(np.array(["keep"] * 6)), RECTANGLE),
+    (data, {"number_of_actions": 1}, "number_of_actions", "1", "whole number of at least 2"),
+    (data, {"number_of_actions": 2.5}, "number_of_actions", "2.5", "whole number of at least 2"),
+    (
+        data,
+        {"number_of_actions": "two"},
+        "number_of_actions",
+        "'two'",
+        "whole number of at least 2",
+    ),
+    (data, {"trajectory": np.arange(5)}, "trajectory", "'length 5'", RAGGED),
+    (data, {"trajectory": np.zeros((6, 1))}, "trajectory", "'length -1'", RAGGED),
+    (data, {"trajectory": np.array([0, 0, 1, 1, 2, NAN])}, "trajectory", "nan", LABEL),
+    (data, {"trajectory": np.array(["a", "a", "b", "b", "c", None])}, "trajectory", "None", LABEL),
+    (
+        data,
+        {"trajectory": np.array(["a", "a", "b", "b", 3, 3], dtype=object)},
+        "trajectory",
+        "['int', 'str']",
+        "give all labels the same type",
+    ),
+    (data, {"done": np.array([0, 0, 2, 0, 0, 1])}, "done", "2", "give true or false in each row"),
+    (
+        data,
+        {"done": np.array([0, 0, NAN, 0, 0, 1])},
+        "done",
+        "nan",
+        "give true or false in each row",
+    ),
+    (data, {"done": np.array(["no"] * 6)}, "done", "'no'", "give true or false in each row"),
+    (data, {"done": [True]}, "done", "'length 1'", RAGGED),
+    (data, {"feature_names": ("x", "x")}, "feature_names", "('x', 'x')", "give 2 distinct names"),
+    (data, {"feature_names": ("x",)}, "feature_names", "('x',)", "give 2 distinct names"),
+    (data().split, {"fraction": 0.0}, "fraction", "0.0", "strictly between 0 and 1"),
+    (data().split, {"fraction": 80}, "fraction", "80", "strictly between 0 and 1"),
+    (data().split, {"fraction": NAN}, "fraction", "nan", "strictly between 0 and 1"),
+    (
+        data().split,
+        {"fraction": 0.9},
+        "trajectory",
+        "'3 trajectories'",
+        "too few for a split at 0.9",
+    ),
+    (
+        data(trajectory=None).split,
+        {},
+        "trajectory",
+        "'1 trajectories'",
+        "each side needs at least one",
+    ),
+    (
+        data(feature_names=("x", "action")).to_frame,
+        {},
+        "feature_names",
+        "('x', 'action')",
+        "rename",
+    ),
+    (
+        data(feature_names=("x", "next_x")).to_frame,
+        {},
+        "feature_names",
+        "('x', 'next_x')",
+        "rename",
+    ),
+    # Data frames
+    (read, {"state": ["mileage"]}, "column", "'mileage'", "it has ['who', 'x', 'choice']"),
+    (read, {"done": "end"}, "column", "'end'", "the frame needs one such column"),
+    (read, {"state": "x"}, "state", "'x'", "give a list of column names"),
+    (read, {"state": []}, "state", "[]", "give a list of column names"),
+    (read, {"next_state": "x"}, "next_state", "'x'", "give a list of column names"),
+    (read, {"next_state": ["x", "choice"]}, "next_state", "['x', 'choice']", "name 1 columns"),
+    (read, {"table": frame().iloc[:0]}, "frame", "'no rows'", "give at least one transition"),
+    (read, {"table": frame(who=["a", None, "b", "b"])}, "who", "'missing'", LABEL),
+    (read, {"table": frame(who=["a", "a", "b", "c"])}, "who", "'b'", "has a single row"),
+    (read, {"table": frame(x=[1.0, NAN, 2.0, 3.0])}, "x[1]", "nan", FINITE),
+    (read, {"table": frame(choice=[0, 1, NAN, 0])}, "choice[2]", "nan", FINITE),
+    (read, {"table": frame(choice=[0, 1, 1.5, 0])}, "choice", "1.5", "are whole numbers"),
+    (read, {"table": frame(choice=[0, 1, -1, 0])}, "choice", "-1", ACTIONS),
+    (read, {"number_of_actions": 1}, "number_of_actions", "1", "whole number of at least 2"),
+    # Grouping
+    (group, {"data": []}, "transitions", "[]", "give at least one data set"),
+    (group, {"data": [data(), frame()]}, "transitions[1]", "'DataFrame'", "give Transitions"),
+    (
+        group,
+        {"data": [data(), data(states=np.zeros((6, 1)), next_states=np.zeros((6, 1)))]},
+        "transitions[1]",
+        "(6, 1)",
+        "the others have 2 features",
+    ),
+    (
+        group,
+        {"data": [data(), data(number_of_actions=5)]},
+        "transitions[1]",
+        "5",
+        "the others have 2 actions",
+    ),
+    (
+        group,
+        {"data": Transitions(np.arange(6e3), np.zeros(6000, int), np.arange(6e3))},
+        "states",
+        "'6000 distinct states'",
+        "a table of 72000000 counts is too large: coarsen the features",
+    ),
+    # The door: anchors, names, discount
+    (fit, {"transitions": frame()}, "transitions", "'DataFrame'", "give Transitions"),
+    (fit, {"transitions": []}, "transitions", "'list'", "give Transitions"),
+    (fit, {"method": "gladios"}, "method", "'gladios'", "choose one of ["),
+    (fit, {"method": "gladius", "protocol": "best"}, "protocol", "'best'", "choose one of ("),
+    (fit, {"method": "gladius", "wieght": 2.0}, "option", "'wieght'", "choose from ["),
+    (
+        fit,
+        {"method": "gladius", "function_class": "net"},
+        "function_class",
+        "'net'",
+        "choose one of",
+    ),
+    (fit, {"discount": 1.0}, "discount", "1.0", BETA),
+    (fit, {"discount": INF}, "discount", "inf", BETA),
+    (fit, {"anchor_action": 2}, "anchor_action", "2", "give a whole number from 0 to 1"),
+    (fit, {"anchor_action": -1}, "anchor_action", "-1", "give a whole number from 0 to 1"),
+    (fit, {"anchor_action": 1.0}, "anchor_action", "1.0", "give a whole number from 0 to 1"),
+    (fit, {"anchor_action": True}, "anchor_action", "True", "give a whole number from 0 to 1"),
+    (
+        fit,
+        {"transitions": data(number_of_actions=3), "anchor_action": 2},
+        "anchor_action",
+        "2",
+        "it never occurs in the 6 transitions: choose one that does",
+    ),
+    (
+        fit,
+        {"transitions": [data(), data(actions=np.zeros(6, int))]},
+        "anchor_action",
+        "1",
+        "it never occurs in the 6 transitions of data set 1",
+    ),
+    (support, {}, "anchor_action", "1", "67% of the observations of data set 0"),
+    (fit, {"anchor_reward": None}, "anchor_reward", "None", "give the reward of the anchor action"),
+    (fit, {"anchor_reward": NAN}, "anchor_reward", "nan", FINITE),
+    (fit, {"anchor_reward": "five"}, "anchor_reward", "'five'", RECTANGLE),
+    (fit, {"anchor_reward": np.zeros(5)}, "anchor_reward", "(5,)", "a function, or 6 rewards"),
+    (
+        fit,
+        {"anchor_reward": np.zeros((6, 1))},
+        "anchor_reward",
+        "(6, 1)",
+        "a function, or 6 rewards",
+    ),
+    (
+        fit,
+        {"anchor_reward": np.arange(6.0)},
+        "anchor_reward",
+        "[1.0, 0.1]",
+        "two different rewards",
+    ),
+    (
+        fit,
+        {"transitions": [data(), data()], "anchor_reward": np.zeros(6)},
+        "anchor_reward",
+        "(6,)",
+        "with several data sets give a number or function",
+    ),
+    (
+        fit,
+        {"anchor_reward": lambda states: states},
+        "anchor_reward",
+        "(6, 2)",
+        "give a number or one reward for each of 6",
+    ),
+    (
+        fit,
+        {"anchor_reward": lambda states: np.where(states[:, 0] == 3, NAN, 1.0)},
+        "anchor_reward[3]",
+        "nan",
+        FINITE,
+    ),
+    # Estimates and their score
+    (estimate().q, {"states": np.zeros((3, 4))}, "states", "(3, 4)", "give shape (rows, 2)"),
+    (estimate().policy, {"states": np.full((1, 2), NAN)}, "states[0, 0]", "nan", FINITE),
+    (reward, {"actions": 2}, "actions", "2", "give whole numbers from 0 to 1"),
+    (reward, {"actions": np.array([0, 1])}, "actions", "(2,)", "one for each of 3 states"),
+    (reward, {"actions": 0.5}, "actions", "0.5", "give whole numbers from 0 to 1"),
+    (
+        score,
+        {"truth": lambda s, a: np.zeros(len(s))},
+        "truth",
+        "0.0",
+        "undefined where the true reward",
+    ),
+    (score, {"truth": lambda s, a: s}, "truth", "(5, 2)", "return one reward for each of 5 pairs"),
+    (score, {"truth": lambda s, a: s[:, 0] * NAN}, "truth[0]", "nan", FINITE),
+]
+
+
+def snapshot(value: Any) -> Any:
+    """All that a value holds, in a form that later changes to it cannot reach."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tolist().__repr__()
+    if isinstance(value, pd.DataFrame):
+        return [(str(name), snapshot(value[name].to_numpy())) for name in value.columns]
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if is_dataclass(value):
+        return [snapshot(getattr(value, field.name)) for field in fields(value)]
+    if isinstance(value, list | tuple):
+        return [snapshot(one) for one in value]
+    return value if callable(value) else repr(value)
+
+
+@pytest.mark.parametrize(
+    ("call", "spoilt", "field", "shown", "mend"),
+    [
+        pytest.param(*case, id=f"{case[0].__name__}-{case[2]}-{i}")  # the number keeps ids distinct
+        for i, case in enumerate(CASES)
+    ],
+)
+def test_bad_input_is_named_shown_and_mended(
+    call: Call, spoilt: dict[str, Any], field: str, shown: str, mend: str
+) -> None:
+    before = snapshot(list(spoilt.values()))
+    with pytest.raises(InputError) as caught:
+        call(**spoilt)
+    message = str(caught.value)
+    assert message.startswith(f"{field} = {shown}: ")
+    assert mend in message
+    assert caught.value.field == field
+    assert caught.value.mend in message
+    assert snapshot(list(spoilt.values())) == before
+
+
+def test_there_are_at_least_forty_cases() -> None:
+    assert len(CASES) >= 40
+    assert len({(call, field, mend) for call, _, field, _, mend in CASES}) >= 40
+
+
+def test_the_unspoilt_input_is_right() -> None:
+    """Control: every case fails for what is spoilt in it, not for what it starts from."""
+    assert world().solution.converged
+    assert simulate().states.shape == (2, 3)
+    assert len(data()) == 6
+    assert len(read()) == 2
+    assert fit() == "fitted"
+    assert reward().shape == (3,)
+    assert score() == 100.0
+    assert bus().solution.converged
+    support(actions=np.array([0, 1, 1, 1, 0, 1]))
+
+
+def test_good_but_unusual_input_passes() -> None:
+    """Control: the checks do not refuse what is merely rare."""
+    assert data(actions=np.array([0.0, 1.0] * 3)).actions.dtype == np.int64
+    assert data(actions=[False, True] * 3).number_of_actions == 2
+    assert data(done=[0, 1, 0, 0, 0, 1]).done.tolist() == [False, True, False, False, False, True]
+    assert data(trajectory=["x", "x", "y", "y", "z", "z"]).split(0.5)[0].trajectory[0] == "x"
+    assert world(transition=np.full((2, 2, 2), 0.5) + 1e-11).solution.converged
+    assert fit(anchor_reward=lambda states: -states[:, 0]) == "fitted"
+    assert fit(anchor_reward=-data().states[:, 0]) == "fitted"
+    assert fit(anchor_action=np.int64(1), anchor_reward=np.float64(3.0)) == "fitted"
+    assert fit(transitions=(data(), data()))[:2] == ["fitted"] * 2
+
+
+def test_long_values_are_shortened_in_the_message_only() -> None:
+    error = InputError("states", list(range(1000)), "give fewer")
+    assert len(str(error)) < 150
+    assert "...: give fewer" in str(error)
+    assert error.value == list(range(1000))
+    assert isinstance(error, ValueError)
+
+
+def test_numpy_scalars_are_shown_as_numbers() -> None:
+    assert str(InputError("beta", np.float64(1.5), "less")) == "beta = 1.5: less"
