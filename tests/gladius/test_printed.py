@@ -1,0 +1,391 @@
+"""Algorithms 1 and 2 against autograd on raw rows, and the stability of their steps."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from strategies import transitions
+
+import gladius
+from gladius import printed, stability
+from gladius.anchor import Anchor
+from gladius.counts import Counts, group
+from gladius.errors import InputError
+from gladius.mdp import TabularMDP
+from gladius.objective import grouped_risk
+from gladius.printed_steps import ascent_slope, descent, draw
+from gladius.transitions import Transitions
+from gladius.worlds.bus import BusEngine
+
+Array = NDArray[np.float64]
+Tensor = torch.Tensor
+BUS = BusEngine(horizon=20)
+ANCHOR = Anchor(BUS.anchor_action, BUS.anchor_reward)
+TABLES = st.floats(-5, 5)
+
+
+def rngs(number: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(number)]
+
+
+def rows(data: Transitions, states: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Positions of s and s' on the grid, actions and ends, row by row."""
+
+    def at(x: Array) -> Tensor:
+        return torch.tensor([int(np.flatnonzero(np.all(states == row, axis=1))[0]) for row in x])
+
+    return (
+        at(data.states),
+        torch.tensor(data.actions),
+        at(data.next_states),
+        torch.tensor(data.done),
+    )
+
+
+def dual_loss(q: Tensor, zeta: Tensor, batch: tuple[Tensor, ...]) -> Tensor:
+    """D of the box, a sum over rows."""
+    s, a, after, done = batch
+    v = torch.where(done, 0.0, torch.logsumexp(q[after], 1))
+    return ((v.detach() - zeta[s, a]) ** 2).sum()
+
+
+def main_loss(
+    q: Tensor,
+    zeta: Tensor | None,
+    first: tuple[Tensor, ...],
+    second: tuple[Tensor, ...],
+    anchor: Anchor,
+    beta: float,
+) -> Tensor:
+    """L-bar_NLL over B2 plus L-bar_BE over B1, sums over rows; zeta None is Algorithm 2."""
+    s, a, *_ = second
+    nll = -torch.log_softmax(q[s], 1)[torch.arange(len(s)), a].sum()
+    s, a, after, done = first
+    v = torch.where(done, 0.0, torch.logsumexp(q[after], 1))
+    assert isinstance(anchor.reward, float)
+    term = (anchor.reward + beta * v - q[s, a]) ** 2
+    if zeta is not None:
+        term = term - beta**2 * (v - zeta[s, a].detach()) ** 2
+    return nll + term[a == anchor.action].sum()
+
+
+@settings(max_examples=60)
+@given(
+    data=st.data(), first=transitions(width=1), second=transitions(width=1), beta=st.floats(0, 1)
+)
+def test_written_slopes_are_those_of_autograd(
+    data: st.DataObject, first: Transitions, second: Transitions, beta: float
+) -> None:
+    both = group([first, second])
+    batches = [Counts(both.states, both.visits[i : i + 1], both.moves[i : i + 1]) for i in (0, 1)]
+    plain = [rows(one, both.states) for one in (first, second)]
+    tables = data.draw(arrays(np.float64, (2, *both.visits.shape[1:]), elements=TABLES))
+    q, zeta = (torch.tensor(x, requires_grad=True) for x in tables)
+    anchor = Anchor(data.draw(st.integers(0, 2)), -1.25)
+    reward = anchor.values(both.states)
+    (slope,) = torch.autograd.grad(dual_loss(q, zeta, plain[1]), zeta)
+    v = torch.logsumexp(q, 1).detach().numpy()[None]
+    np.testing.assert_allclose(
+        ascent_slope(tables[1:], v, batches[1])[0], slope.numpy(), atol=1e-10
+    )
+    for dual in (zeta, None):
+        loss = main_loss(q, dual, plain[0], plain[1], anchor, beta)
+        ours = descent(
+            tables[:1],
+            None if dual is None else tables[1:],
+            batches[0],
+            batches[1],
+            anchor.action,
+            reward,
+            beta,
+        )
+        (slope,) = torch.autograd.grad(loss, q)
+        assert float(ours.nll[0] + ours.bellman[0]) == pytest.approx(
+            loss.item(), rel=1e-9, abs=1e-8
+        )
+        np.testing.assert_allclose(ours.slope[0], slope.numpy(), rtol=1e-9, atol=1e-8)
+    risk = grouped_risk(tables[:1], batches[0], anchor.action, reward, beta, tables[1:])
+    with_zeta = descent(tables[:1], tables[1:], batches[0], batches[1], anchor.action, reward, beta)
+    np.testing.assert_allclose(with_zeta.bellman / batches[0].size, risk.bellman, atol=1e-9)
+
+
+def network(theta: Tensor, x: Tensor, hidden: tuple[int, ...]) -> Tensor:
+    """The tanh network from its flat parameters, as anyone would write it."""
+    widths, at = (x.shape[1], *hidden, 2), 0
+    for i, (fan_in, fan_out) in enumerate(pairwise(widths)):
+        weight = theta[at : at + fan_in * fan_out].view(fan_in, fan_out)
+        at += fan_in * fan_out
+        x = x @ weight + theta[at : at + fan_out]
+        at += fan_out
+        x = torch.tanh(x) if i < len(hidden) else x
+    return x
+
+
+@pytest.mark.parametrize("optimiser", ["gradient", "adam"])
+@pytest.mark.parametrize("function_class", ["tabular", "mlp"])
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_iterations_are_those_of_a_plain_implementation(
+    optimiser: str, function_class: str, deterministic: bool
+) -> None:
+    sets = BUS.simulate(8, rngs(2, seed=4))
+    counts = group(sets)
+    options = printed.Options(
+        function_class=function_class,
+        hidden=(3, 4),
+        optimiser=optimiser,
+        tau_1=0.05,
+        tau_2=0.03,
+        ascents=2,
+        iterations=7,
+        deterministic=deterministic,
+    )
+    result = printed.run(counts, ANCHOR, 0.9, options, rngs(2))
+    assert result.iteration.tolist() == [7, 7]
+    start = rngs(2)
+    for r, data in enumerate(sets):
+        plain = rows(data, counts.states)
+        n = len(data)
+        if function_class == "tabular":
+            thetas = [torch.zeros(counts.visits[r].shape, dtype=torch.float64) for _ in range(2)]
+        else:
+            family = result.blocks[0].family
+            thetas = [torch.tensor(family.init(start[r : r + 1])[0]) for _ in range(2)]
+        mean, spread = data.states.mean(axis=0), data.states.std(axis=0)
+        x = torch.tensor((counts.states - mean) / spread)
+
+        def table(theta: Tensor, x: Tensor = x) -> Tensor:
+            return theta if function_class == "tabular" else network(theta, x, (3, 4))
+
+        steppers = [
+            (torch.optim.Adam if optimiser == "adam" else torch.optim.SGD)([theta], lr=tau)
+            for theta, tau in zip(thetas, (0.03, 0.05), strict=True)
+        ]
+        for theta in thetas:
+            theta.requires_grad_()
+        for _ in range(7):
+            for _ in range(0 if deterministic else 2):
+                steppers[1].zero_grad()
+                loss = dual_loss(table(thetas[0]), table(thetas[1]), plain) / n
+                loss.backward()  # type: ignore[no-untyped-call]
+                steppers[1].step()
+            steppers[0].zero_grad()
+            dual = None if deterministic else table(thetas[1])
+            loss = main_loss(table(thetas[0]), dual, plain, plain, ANCHOR, 0.9) / n
+            loss.backward()  # type: ignore[no-untyped-call]
+            steppers[0].step()
+        np.testing.assert_allclose(result.q[r], table(thetas[0]).detach(), rtol=1e-7, atol=1e-9)
+        if not deterministic:
+            np.testing.assert_allclose(
+                result.zeta[r], table(thetas[1]).detach(), rtol=1e-7, atol=1e-9
+            )
+
+
+@settings(max_examples=30)
+@given(one=transitions(width=1), size=st.integers(1, 50), seed=st.integers(0, 9))
+def test_batches_hold_observed_transitions_only(one: Transitions, size: int, seed: int) -> None:
+    counts = group([one])
+    batch = draw(counts, size, rngs(1, seed))
+    assert batch.size.tolist() == [size]
+    assert not np.any(batch.moves[counts.moves == 0])
+    assert not np.any(batch.visits[counts.visits == 0])
+    ended = np.swapaxes(batch.visits, 1, 2) - batch.moves.sum(axis=3)
+    assert np.all(ended >= 0)
+    assert np.any(one.done) or not np.any(ended)
+
+
+def test_batches_are_fair() -> None:
+    counts = group(BUS.simulate(5, rngs(1)))
+    size = 200_000
+    share = counts.moves[0] / counts.size[0]
+    drawn = draw(counts, size, rngs(1, seed=1)).moves[0] / size
+    assert np.abs(drawn - share).max() < 5 * np.sqrt(0.25 / size)
+
+
+def small_world(beta: float, certain: bool) -> TabularMDP:
+    reward = np.array([[-1.0, -0.5], [0.4, -0.5], [-0.3, -0.5]])
+    stay = [[0.5, 0.3, 0.2], [0.1, 0.6, 0.3], [0.3, 0.3, 0.4]]
+    law = np.array(
+        [np.roll(np.eye(3), 1, axis=1) if certain else stay, np.tile([1.0, 0, 0], (3, 1))]
+    )
+    if not certain:
+        law[1] = [0.6, 0.2, 0.2]
+    return TabularMDP(reward, law, beta, np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_it_finds_the_truth_where_it_is_stable(deterministic: bool) -> None:
+    world = small_world(0.6, certain=deterministic)
+    options = printed.Options(
+        function_class="tabular",
+        tau_1=1.0,
+        tau_2=0.5,
+        iterations=20_000,
+        tolerance=1e-9,
+        deterministic=deterministic,
+    )
+    counts = stability.expected_counts(world, 10)
+    result = printed.run(counts, Anchor(1, -0.5), 0.6, options, rngs(1))
+    assert result.converged.all()
+    np.testing.assert_allclose(result.q[0], world.solution.q, atol=1e-5)
+    np.testing.assert_allclose(result.q[0] - 0.6 * result.zeta[0], world.reward, atol=1e-5)
+
+
+def test_where_zeta_lags_it_diverges_and_says_so() -> None:
+    data = BUS.simulate(10, rngs(2))
+    data[1] = data[0]
+    settings: dict[str, Any] = {"protocol": "printed", "function_class": "tabular", "tau_2": 0.1}
+    common: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    fits = gladius.fit(data, iterations=2_000, tau_1=0.02, **settings, **common)
+    for estimate in fits:
+        assert estimate.diagnostics.status == "diverged"
+        assert not estimate.diagnostics.converged
+        assert 0 < estimate.diagnostics.iterations < 2_000
+        assert abs(estimate.reward(np.array([[1.0]]), 0)[0]) > 100  # kept, not hidden
+    steady = gladius.fit(data, iterations=2_000, tau_1=1.0, **settings, **common)
+    assert {e.diagnostics.status for e in steady} == {"not_converged"}
+    track = steady[0].diagnostics.extra["trace_bellman"]
+    assert np.abs(np.asarray(track)).max() < 100
+
+
+def test_replications_and_drawn_batches_do_not_touch_each_other() -> None:
+    data = BUS.simulate(6, rngs(3))
+    options: dict[str, Any] = {"iterations": 60, "batch": 32, "tau_1": 0.1, "tau_2": 0.1}
+    together = printed.fit(data, ANCHOR, 0.95, rngs=rngs(3), **options)
+    alone = printed.fit(data[1:2], ANCHOR, 0.95, rngs=rngs(3)[1:2], **options)
+    x = np.array([[1.0], [2.0], [30.0]])
+    np.testing.assert_allclose(together[1].q(x), alone[0].q(x), rtol=1e-9)
+    np.testing.assert_allclose(together[1].reward(x, 0), alone[0].reward(x, 0), rtol=1e-9)
+
+
+def test_algorithm_2_reads_the_reward_off_the_observed_successor() -> None:
+    data = BUS.simulate(6, rngs(1))
+    (estimate,) = printed.fit(
+        data, ANCHOR, 0.95, deterministic=True, function_class="tabular", tau_2=0.1, iterations=200
+    )
+    q = estimate.q(np.array([[1.0], [2.0]]))
+    after = np.log(np.exp(q[0]).sum())  # replacing leads to mileage 1
+    assert estimate.reward(np.array([[2.0]]), 1)[0] == pytest.approx(q[1, 1] - 0.95 * after)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("function_class", "forest"),
+        ("optimiser", "newton"),
+        ("tau_1", 0.0),
+        ("tau_2", np.nan),
+        ("ascents", 0),
+        ("iterations", 0),
+        ("batch", 0),
+        ("tolerance", -1.0),
+        ("colour", 1),
+    ],
+)
+def test_bad_options_are_named(name: str, value: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        printed.fit(BUS.simulate(2, rngs(1)), ANCHOR, 0.95, **{name: value})
+    assert name in str(caught.value)
+
+
+@given(ratio=st.floats(0.01, 20), beta=st.floats(0.05, 0.99))
+def test_level_flow_is_stable_exactly_where_zeta_is_fast_enough(ratio: float, beta: float) -> None:
+    assume(abs(ratio - (2 * beta - 1)) > 1e-6)
+    rate = stability.slowest_rate(stability.level_flow(ratio, beta))
+    assert (rate < 0) == (ratio > 2 * beta - 1)
+    for mended in ("residual", "moment"):
+        assert stability.slowest_rate(stability.level_flow(ratio, beta, mended)) < 0
+
+
+@settings(max_examples=30)
+@given(data=st.data(), beta=st.sampled_from([0.2, 0.5, 0.8, 0.95]))
+def test_common_shift_has_curvature_one_minus_two_beta(data: st.DataObject, beta: float) -> None:
+    counts = group([BUS.simulate(3, rngs(1))[0]])
+    q, zeta = data.draw(arrays(np.float64, (2, *counts.visits.shape), elements=TABLES))
+    low, mid, high = stability.level_profile(counts, ANCHOR, beta, q, zeta, np.array([-3, 0, 3.0]))[
+        0
+    ]
+    share = counts.visits[0, :, 1].sum() / counts.size[0]
+    second = (low - 2 * mid + high) / 9
+    assert second == pytest.approx(2 * share * stability.level_curvature(beta), abs=1e-8)
+
+
+def test_for_a_large_discount_the_objective_is_unbounded_below_at_the_true_zeta() -> None:
+    counts = stability.expected_counts(BUS.mdp, 20)
+    q, zeta = stability.stationary_point(counts, ANCHOR, np.array([0.95]))
+    np.testing.assert_allclose(q[0], BUS.mdp.solution.q, atol=1e-9)
+    far = stability.level_profile(counts, ANCHOR, 0.95, q, zeta, np.array([0.0, 1e3, -1e3]))[0]
+    assert np.all(far[1:] < far[0] - 1e4)
+    mild = stability.level_profile(counts, ANCHOR, 0.4, q, zeta, np.array([0.0, 1e3, -1e3]))[0]
+    assert np.all(mild[1:] > mild[0] + 1e3)
+
+
+def test_stationary_point_is_where_both_slopes_vanish() -> None:
+    counts = stability.expected_counts(small_world(0.9, certain=False), 10)
+    anchor = Anchor(1, -0.5)
+    betas = np.array([0.3, 0.9])
+    q, zeta = stability.stationary_point(counts, anchor, betas)
+    loss = descent(q, zeta, counts, counts, 1, anchor.values(counts.states), betas)
+    np.testing.assert_allclose(loss.slope, 0, atol=1e-12)
+    v = np.log(np.exp(q).sum(axis=2))
+    np.testing.assert_allclose(ascent_slope(zeta, v, counts), 0, atol=1e-12)
+
+
+def test_map_agrees_with_the_algorithm_run_cell_by_cell() -> None:
+    world = small_world(0.9, certain=False)
+    counts, anchor = stability.expected_counts(world, 10), Anchor(1, -0.5)
+    found = stability.stability(
+        counts, anchor, [0.1, 3.0], [1, 2], [0.4, 0.9], tau_2=0.2, iterations=700
+    )
+    assert found.diverged.any()
+    assert not found.diverged.all()
+    for i, beta in enumerate(found.betas):
+        for j, ascents in enumerate(found.ascents):
+            for k, ratio in enumerate(found.ratios):
+                options = printed.Options(
+                    function_class="tabular",
+                    tau_1=0.2 * ratio,
+                    tau_2=0.2,
+                    ascents=int(ascents),
+                    iterations=700,
+                    tolerance=0.0,
+                )
+                cell = printed.run(counts, anchor, beta, options, rngs(1))
+                assert cell.diverged[0] == found.diverged[i, j, k]
+                assert cell.iteration[0] == found.iterations[i, j, k]
+
+
+def test_growth_is_the_rate_at_which_a_small_error_grows() -> None:
+    counts, anchor = stability.expected_counts(small_world(0.9, certain=False), 10), Anchor(1, -0.5)
+    tau, ratio, beta = 0.1, 0.2, 0.9
+    found = stability.stability(counts, anchor, [ratio], [1], [beta], tau_2=tau, iterations=1)
+    q, zeta = stability.stationary_point(counts, anchor, np.array([beta]))
+    reward = anchor.values(counts.states)
+    goal, size = q.copy(), counts.size[0]
+    q = q + 1e-10
+    gaps = []
+    for _ in range(3_000):
+        v = np.log(np.exp(q).sum(axis=2))
+        zeta = zeta - tau * ratio * ascent_slope(zeta, v, counts) / size
+        q = q - tau * descent(q, zeta, counts, counts, 1, reward, beta).slope / size
+        gaps.append(np.abs(q - goal).max())
+    measured = np.log(gaps[-1] / gaps[-1_501]) / 1_500 / tau
+    assert found.growth[0, 0, 0] > 0.05
+    assert found.growth[0, 0, 0] == pytest.approx(measured, rel=0.02)
+
+
+def test_map_needs_every_action_everywhere() -> None:
+    with pytest.raises(InputError, match="counts"):
+        stability.stability(group(BUS.simulate(2, rngs(1))), ANCHOR, [1.0], [1], [0.9])
+    counts = stability.expected_counts(BUS.mdp, 20)
+    with pytest.raises(InputError, match="ratios"):
+        stability.stability(counts, ANCHOR, [-1.0], [1], [0.9])
+    with pytest.raises(InputError, match="gradient"):
+        stability.level_flow(1.0, 0.9, "guess")
