@@ -1,0 +1,152 @@
+"""Ours beside the published number: z and a verdict for every cell.
+
+z = (ours - published) / sqrt(se_ours^2 + se_published^2); |z| <= 1.96 agrees. The paper prints
+"(SE)" without saying whether that is the standard error of the mean or the standard deviation over
+repetitions; it is used as printed, so where it is the latter the verdict is too lenient. The
+rounding of the printed digits counts as a further, uniform error. Without any standard error,
+ours must round to the printed digits.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pandas as pd
+from rich.table import Table
+
+from gladius.errors import InputError
+from reproduce import published
+from reproduce.results import COLUMNS
+from reproduce.spec import NOT_RUN, Exhibit
+
+CRITICAL = 1.96  # 5 % two-sided
+AGREES, DIFFERS, NOTHING = "agrees", "differs", "-"
+COMPARED = [
+    "row",
+    "column",
+    "protocol",
+    "statistic",
+    "published",
+    "published_se",
+    "ours",
+    "ours_se",
+]
+COMPARED += ["repetitions", "status", "z", "verdict", "reason"]
+
+
+def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
+    """One line (COMPARED) for each of our numbers that has a published one, and for each
+    published number that we have none for.
+
+    Args:
+        exhibit: names the published table and gives the reasons.
+        folder: where its CSV is.
+
+    Raises:
+        InputError: if the exhibit has not been run, or the paper prints nothing for it.
+    """
+    if not exhibit.published:
+        raise InputError("exhibit", exhibit.name, "the paper prints no numbers for it")
+    ours = read(exhibit.name, folder)
+    key = ["row", "column", "statistic"]
+    lines = []
+    for _, theirs in published.load(exhibit.published).iterrows():
+        same = ours[(ours[key] == theirs[key]).all(axis=1)]
+        label = {name: theirs[name] for name in key}
+        label |= {"published": theirs["value"], "published_se": theirs["se"]}
+        if same.empty:
+            lines.append({**label, "protocol": NOTHING, "status": NOT_RUN, "verdict": NOTHING})
+        for _, mine in same.iterrows():
+            z, verdict = judge(mine["value"], mine["se"], theirs["value"], theirs["se"])
+            line = {**label, "protocol": mine["protocol"], "ours": mine["value"], "z": z}
+            line |= {"ours_se": mine["se"], "repetitions": mine["repetitions"]}
+            line |= {"status": mine["status"], "verdict": verdict}
+            line["reason"] = exhibit.reason(mine["row"], mine["column"], mine["protocol"])
+            lines.append(line)
+    return pd.DataFrame(lines, columns=pd.Index(COMPARED))
+
+
+def read(exhibit: str, folder: Path) -> pd.DataFrame:
+    """The long CSV of an exhibit."""
+    path = folder / f"{exhibit}.csv"
+    if not path.is_file():
+        raise InputError("exhibit", exhibit, f"not run yet: python -m reproduce run {exhibit}")
+    frame = pd.read_csv(path, dtype={"row": str, "column": str, "statistic": str, "status": str})
+    if list(frame.columns) != COLUMNS:
+        raise InputError(
+            f"header of {path.name}", ",".join(frame.columns), f"use {','.join(COLUMNS)}"
+        )
+    return frame.fillna({"statistic": "", "row": ""})
+
+
+def judge(value: float, se: float, printed: str, printed_se: str) -> tuple[float, str]:
+    """(z, verdict) of one number against a printed one; (NaN, "-") where either is missing."""
+    theirs = _number(printed)
+    if math.isnan(value) or math.isnan(theirs):
+        return math.nan, NOTHING
+    half_digit = 0.5 * 10.0 ** -len(printed.partition(".")[2])
+    gap = value - theirs
+    known = [x for x in (se, _number(printed_se)) if not math.isnan(x)]
+    if not known or math.isinf(value):
+        return math.nan, AGREES if abs(gap) <= half_digit * (1 + 1e-9) else DIFFERS
+    z = gap / math.sqrt(sum(x * x for x in known) + half_digit**2 / 3)
+    return z, AGREES if abs(z) <= CRITICAL else DIFFERS
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
+    """For the terminal."""
+    shown = Table(title=f"{title}{' (smoke run: the numbers mean nothing)' if smoke else ''}")
+    for name in ("row", "column", "protocol", "statistic"):
+        shown.add_column(name)
+    for name in ("published (SE)", "ours (SE)", "reps", "z"):
+        shown.add_column(name, justify="right")
+    shown.add_column("verdict")
+    shown.add_column("reason", overflow="fold")
+    for _, line in frame.iterrows():
+        said = str(line["published"]) + (
+            f" ({line['published_se']})" if line["published_se"] else ""
+        )
+        verdict = str(line["verdict"])
+        colour = {AGREES: "green", DIFFERS: "red"}.get(verdict, "dim")
+        status = str(line["status"])
+        shown.add_row(
+            *(str(line[name]) for name in ("row", "column", "protocol", "statistic")),
+            said,
+            number(line["ours"])
+            + ("" if math.isnan(line["ours_se"]) else f" ({number(line['ours_se'])})"),
+            "" if pd.isna(line["repetitions"]) else str(int(line["repetitions"])),
+            "" if math.isnan(line["z"]) else f"{line['z']:+.1f}",
+            f"[{colour}]{verdict}[/]",
+            "; ".join(filter(None, ["" if status == "ok" else status, _text(line["reason"])])),
+        )
+    return shown
+
+
+def summary(frame: pd.DataFrame) -> str:
+    """How many agree, and how many would differ by chance."""
+    agree, differ = ((frame["verdict"] == v).sum() for v in (AGREES, DIFFERS))
+    total = agree + differ
+    return (
+        f"{total} numbers compared: {agree} agree, {differ} differ (by chance alone about "
+        f"{0.05 * total:.1f} would); {len(frame) - total} have no counterpart. "
+        "Published (SE) is used as printed."
+    )
+
+
+def number(value: float) -> str:
+    """Two decimals, or three figures where that says too little or too much; "-" for NaN."""
+    if math.isnan(value):
+        return "-"
+    return f"{value:.2f}" if value == 0 or 0.01 <= abs(value) < 1e4 else f"{value:.3g}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

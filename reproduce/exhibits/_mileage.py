@@ -1,0 +1,295 @@
+"""What the exhibits by mileage share: Tables 3 and A1 to A4, Figures A1 and A2.
+
+The paper prints the estimates of one data set, evaluated at the mileages 1 to 10, and the counts of
+its test split (they sum to 20 % of N times 100 periods). Ours is the sampling law of such a column:
+
+- `r a0` (or `Q a1`, ...): mean over the data sets, with the standard error of a single data set's
+  estimate, that is the standard deviation over data sets. The printed number is one draw of that
+  law, so z = (mean - printed) / sd. The error of our mean, one R-th of that variance, is left out.
+- `r a0 mean`: the same mean with the standard error of the mean.
+- `r a0 (one data set)`: the estimate from the first data set, what a column of the paper is.
+
+Where a number does not vary (the truth, an anchor reward that is given, a pair that no trajectory
+has) there is no standard error and ours must round to the printed digits. A frequency is the
+expected count of the test split with the standard deviation that the simulated trajectories show.
+The mileages of a column are not independent: Rust's twenty numbers are two parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import gladius
+from gladius import BusEngine, Estimate, Transitions
+from reproduce import layout, published
+from reproduce.exhibits import _bus
+from reproduce.layout import MARKS, PAPER
+from reproduce.results import Results
+from reproduce.spec import NOT_RUN, Array, Cell, Exhibit, Record, Result, worst
+
+MILEAGES = 10  # the tables show 1 to 10 of the 20
+REPETITIONS, SMOKE_REPETITIONS = 20, 4
+NO_SPREAD = 1e-9  # relative; a smaller deviation over data sets is rounding
+MEAN, ONE = " mean", " (one data set)"
+FREQUENCY = "Frequency"
+# (column, protocol, settings)
+ESTIMATORS: tuple[tuple[str, str, dict[str, object]], ...] = (
+    ("Rust", "fresh", {"method": "nfxp", "oracle": True}),
+    ("GLADIUS", "leak_free smooth", {"method": "gladius", "options": {"function_class": "smooth"}}),
+    ("GLADIUS", "leak_free mlp", {"method": "gladius", "options": {"function_class": "mlp"}}),
+)
+MISSING = (
+    ("ML-IRL", "leak_free", "not run yet"),
+    ("GLADIUS", "author", "the cells of table_2_author hold no estimates by mileage"),
+)
+
+
+def estimator_cells(
+    exhibit: str, trajectories: int, quantity: str, actions: Sequence[int], smoke: bool
+) -> list[Cell]:
+    """One cell for each estimator, on Table 2's data sets, and those that are not run.
+
+    Args:
+        exhibit: its name.
+        trajectories: N.
+        quantity: `r`, `Q` or `error` (r-hat - r).
+        actions: which of 0 (maintain) and 1 (replace).
+        smoke: fewer repetitions.
+    """
+    shared = _shared(trajectories, actions, smoke) | {"quantity": quantity}
+    found = [Cell(exhibit, str(trajectories), c, p, shared | s) for c, p, s in ESTIMATORS]
+    missing = [
+        Cell(exhibit, str(trajectories), c, p, not_run=why, statistic=quantity)
+        for c, p, why in MISSING
+    ]
+    return found + missing
+
+
+def _shared(trajectories: int, actions: Sequence[int], smoke: bool) -> dict[str, object]:
+    return {
+        "trajectories": trajectories,
+        "actions": list(actions),
+        "repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS,
+        "seeds": "table_2",
+    }
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """A column of a table; small, so always on the CPU.
+
+    Only the true column and the errors use the truth, and Rust, who knows the transition law.
+    """
+    world = BusEngine()
+    states, quantity = world.mdp.features[:MILEAGES], cell.settings["quantity"]
+    if quantity == "frequency":
+        return _frequencies(cell, world)
+    true = (world.mdp.solution.q if quantity == "Q" else world.mdp.reward)[:MILEAGES]
+    if "method" not in cell.settings:
+        return Result(_records(cell, true[None], "ok"))
+    train, _ = _bus.data_sets(world, cell)
+    fitted = _fit(cell, world, train)
+    value = (lambda e: e.q(states)) if quantity == "Q" else (lambda e: _rewards(e, states))
+    draws = np.stack([value(e) for e in fitted])  # (R, mileages, A)
+    if quantity == "error":
+        draws = draws - true
+    return Result(
+        _records(cell, draws, worst([e.diagnostics.status for e in fitted])),
+        arrays={"draws": draws},
+        cpu_seconds=float(np.mean([e.diagnostics.cpu_seconds for e in fitted])),
+    )
+
+
+def _fit(cell: Cell, world: BusEngine, train: list[Transitions]) -> list[Estimate]:
+    options = dict(cell.settings.get("options", {}))
+    if cell.settings.get("oracle"):
+        options |= {"transition": world.mdp.transition, "grid": world.mdp.features}
+    return gladius.fit(
+        train,
+        cell.settings["method"],
+        anchor_action=world.anchor_action,
+        anchor_reward=world.anchor_reward,
+        discount=world.discount,
+        **options,
+    )
+
+
+def _rewards(estimate: Estimate, states: Array) -> Array:
+    return np.stack([estimate.reward(states, action) for action in (0, 1)], axis=1)
+
+
+def _records(cell: Cell, draws: Array, status: str) -> tuple[Record, ...]:
+    """The three statistics of the module's docstring from draws (R, mileages, A)."""
+    n, quantity, found = len(draws), cell.settings["quantity"], []
+    for action in cell.settings["actions"]:
+        for i, x in enumerate(draws[:, :, action].T):
+            name, row, mean, sd = f"{quantity} a{action}", str(i + 1), float(np.mean(x)), math.nan
+            if n > 1 and np.all(np.isfinite(x)):
+                sd = float(np.std(x, ddof=1))
+            if sd <= NO_SPREAD * max(1.0, abs(mean)):
+                sd = math.nan
+            found.append(Record(name, mean, sd, n, status, row=row))
+            if n > 1:
+                found.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
+                found.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
+    return tuple(found)
+
+
+def _frequencies(cell: Cell, world: BusEngine) -> Result:
+    """Expected counts of the test split, and those that the data sets show.
+
+    The standard deviation is that of the count of one trajectory over all simulated ones, times
+    the root of their number in a test split: trajectories are independent and alike.
+    """
+    train, test = _bus.data_sets(world, cell)
+    own = np.stack([_visits(t) for t in test])  # (R, trajectories of a test split, mileages, A)
+    every = np.concatenate([*own, *(_visits(t) for t in train)])
+    size, draws = own.shape[1], own.sum(axis=1)
+    expected = size * world.horizon * world.mdp.occupancy(world.horizon)[:MILEAGES]
+    spread = math.sqrt(size) * every.std(axis=0, ddof=1)
+    n, found = len(draws), []
+    for action in cell.settings["actions"]:
+        for i in range(MILEAGES):
+            name, row, x = f"frequency a{action}", str(i + 1), draws[:, i, action]
+            sd = float(spread[i, action]) or math.nan
+            se = float(np.std(x, ddof=1)) / math.sqrt(n) or math.nan
+            found.append(Record(name, float(expected[i, action]), sd, n, row=row))
+            found.append(Record(name + MEAN, float(np.mean(x)), se, n, row=row))
+            found.append(Record(name + ONE, float(x[0]), row=row))
+    return Result(tuple(found), arrays={"draws": draws})
+
+
+def _visits(data: Transitions) -> Array:
+    """(trajectories, mileages, A) how often each trajectory has each pair."""
+    names, label = np.unique(data.trajectory, return_inverse=True)
+    mileage = data.states[:, 0].astype(np.int64) - 1
+    shown = mileage < MILEAGES
+    table = np.zeros((len(names), MILEAGES, data.number_of_actions))
+    np.add.at(table, (label[shown], mileage[shown], data.actions[shown]), 1.0)
+    return table
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: a column of the paper, or ours under a protocol."""
+
+    column: str
+    protocol: str
+    label: str
+    suffix: str = ""
+
+
+def _lines(truth: str) -> tuple[Line, ...]:
+    found = [
+        Line(FREQUENCY, PAPER, "paper"),
+        Line(FREQUENCY, "measured", "expected (sd)"),
+        Line(FREQUENCY, "measured", "first data set", ONE),
+        Line(truth, PAPER, "paper"),
+        Line(truth, "measured", "ours"),
+        Line("Rust", PAPER, "paper"),
+        Line("Rust", "fresh", "mean (sd)"),
+        Line("Rust", "fresh", "first data set", ONE),
+        Line("ML-IRL", PAPER, "paper"),
+        Line("ML-IRL", "leak_free", "ours"),
+        Line("GLADIUS", PAPER, "paper"),
+    ]
+    for word, label in (("smooth", "smooth"), ("mlp", "network")):
+        found.append(Line("GLADIUS", f"leak_free {word}", f"{label}, mean (sd)"))
+        found.append(Line("GLADIUS", f"leak_free {word}", f"{label}, first data set", ONE))
+    return (*found, Line("GLADIUS", "author", "author's code"))
+
+
+NOTES = (
+    "paper: one data set, as printed. Ours: mean over {sets} fresh data sets (their standard"
+    " deviation, the standard error of one data set's number), and the first data set alone.",
+    "z = (our mean - printed) / sd. The mileages of a line are not independent: all of Rust's"
+    " numbers are functions of two parameters.",
+    "Frequency: of the test split; expected under the true law, sd of the simulated trajectories."
+    " Rust knows the transition law and the linear form. GLADIUS is given r(., a1).",
+    "Both of our GLADIUS classes penalise the curvature of r, whose true form is a line.",
+    "ML-IRL: not run yet. Author's code: the cells of table_2_author hold no estimates by mileage."
+    " * some data sets did not converge, ! some diverged: they are in the mean.",
+)
+
+
+def make_table(
+    name: str, number: str, trajectories: int, quantity: str, actions: Sequence[int], truth: str
+) -> Exhibit:
+    """The exhibit `name`, the paper's Table `number`.
+
+    Args:
+        name: also that of the published CSV.
+        number: as the paper numbers it.
+        trajectories: N.
+        quantity: `r` or `Q`.
+        actions: those that the paper shows.
+        truth: what the paper calls the true column.
+    """
+    shown = " and ".join(f"a{action}" for action in actions)
+    title = f"Table {number}: estimated {quantity}(mileage, {shown}), {trajectories:,} trajectories"
+
+    def cells(smoke: bool) -> list[Cell]:
+        shared = _shared(trajectories, actions, smoke)
+        frequency = shared | {"quantity": "frequency"}
+        true = {"quantity": quantity, "actions": list(actions)}
+        return [
+            Cell(name, str(trajectories), FREQUENCY, "measured", frequency),
+            Cell(name, str(trajectories), truth, "measured", true),
+            *estimator_cells(name, trajectories, quantity, actions, smoke),
+        ]
+
+    def render(results: Results, out: Path) -> list[Path]:
+        frame, printed = results.frame(), published.load(name)
+        body = {}
+        for action in actions:
+            for line in _lines(truth):
+                symbol = "frequency" if line.column == FREQUENCY else quantity
+                statistic = f"{symbol} a{action}"
+                where = printed if line.protocol == PAPER else frame
+                texts = _texts(where[where["column"] == line.column], line, statistic)
+                body[f"a{action}", line.column, line.label] = texts
+        mileages = pd.Index([str(i + 1) for i in range(MILEAGES)], name="mileage")
+        table = pd.DataFrame(body, index=mileages).T
+        notes = [note.format(sets=frame["repetitions"].max()) for note in NOTES]
+        return layout.write(table, out, name, title, notes)
+
+    return Exhibit(name, title, cells, compute, render, published=name, reason=_reason)
+
+
+def _texts(lines: pd.DataFrame, line: Line, statistic: str) -> list[str]:
+    """The line's text at each mileage; `not run` or `failed` where there is no number."""
+    if line.protocol == PAPER:
+        return [str(value) for value in lines[lines["statistic"] == statistic]["value"]]
+    lines = lines[lines["protocol"] == line.protocol]
+    known = lines[lines["statistic"] == statistic + line.suffix]
+    if known.empty:
+        missing = set(lines["status"]) <= {NOT_RUN}
+        return ["not run" if missing else "failed"] * MILEAGES
+    digits = 3
+    if line.column == FREQUENCY:
+        digits = 0 if line.suffix else 2
+    return [
+        f"{value:.{digits}f}"
+        + ("" if math.isnan(se) else f" ({se:.{digits}f})")
+        + MARKS.get(status, "")
+        for value, se, status in zip(known["value"], known["se"], known["status"], strict=True)
+    ]
+
+
+def _reason(row: str, column: str, protocol: str) -> str:
+    """How the number is compared: the printed one is a single draw."""
+    if column == FREQUENCY:
+        return "expected count of the test split, sd of simulated trajectories"
+    if protocol == "measured":
+        return "exact: the printed digits decide"
+    text = "the printed one is of one data set: z by the sd over data sets"
+    if column == "Rust":
+        return f"{text}; all mileages are two parameters"
+    if column == "GLADIUS":
+        return f"{text}; ours is given r a1 and penalises the curvature of r, truly a line"
+    return text

@@ -1,0 +1,142 @@
+"""The unnumbered figure of the appendix: the density of Gumbel(-gamma, 1), the taste shocks' law.
+
+The paper prints the density and the distribution function of Gumbel(nu, 1) and says that its mean
+is nu + gamma. Checked here: the printed density integrates to one, to the printed distribution
+function, and to mean 0 and variance pi^2 / 6; it is SciPy's; NumPy's draws follow it.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+from scipy.integrate import quad
+
+from reproduce import seeds
+from reproduce.results import Results
+from reproduce.spec import Array, Cell, Exhibit, Record, Result
+
+NAME = "figure_gumbel"
+ROW, COLUMN = "-gamma", "Gumbel(-gamma, 1)"
+DRAWS, SMOKE_DRAWS = 100_000, 10_000
+LEFT, RIGHT = -8.0, 60.0  # from nu; the mass outside is below 1e-25
+BINS = np.linspace(-4.0, 8.0, 61)
+TITLE = "Gumbel(-gamma, 1): density of the taste shocks"
+
+
+def printed_density(x: Array, nu: float) -> Array:
+    """f(x; nu) as the paper prints it."""
+    density: Array = np.exp(-((x - nu) + np.exp(-(x - nu))))
+    return density
+
+
+def printed_distribution(x: Array, nu: float) -> Array:
+    """F(x; nu) as the paper prints it."""
+    distribution: Array = np.exp(-np.exp(-(x - nu)))
+    return distribution
+
+
+def integral(power: int, nu: float, upto: float = math.inf) -> float:
+    """Integral of x^power f(x; nu) from nu + LEFT to the smaller of nu + RIGHT and `upto`."""
+    end = min(nu + RIGHT, upto)
+    points = [x for x in (nu - 2.0, nu, nu + 5.0) if x < end]
+    value, _ = quad(
+        lambda x: x**power * printed_density(x, nu),
+        nu + LEFT,
+        end,
+        points=points or None,
+        epsabs=1e-13,
+        epsrel=1e-13,
+        limit=500,
+    )
+    return float(value)
+
+
+def cells(smoke: bool) -> list[Cell]:
+    """One cell: the law, and draws of it."""
+    settings = {"draws": SMOKE_DRAWS if smoke else DRAWS}
+    return [Cell(NAME, ROW, COLUMN, "measured", settings, statistic="mean")]
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """Moments by quadrature, largest differences on a grid, and a sample."""
+    nu, n = -float(np.euler_gamma), int(cell.settings["draws"])
+    grid = np.linspace(nu - 6.0, nu + 20.0, 2601)
+    scipys = np.abs(printed_density(grid, nu) - stats.gumbel_r.pdf(grid, loc=nu))
+    some = grid[::100]
+    accumulated = np.array([integral(0, nu, x) for x in some])
+    mean, second = integral(1, nu), integral(2, nu)
+    sample = seeds.generators(cell)[0].gumbel(nu, 1.0, n)
+    centred = (sample - sample.mean()) ** 2
+    distance = stats.kstest(sample, lambda x: printed_distribution(x, nu))
+    counts, _ = np.histogram(sample, BINS)
+    return Result(
+        (
+            Record("mass", integral(0, nu)),
+            Record("mean", mean),
+            Record("variance", second - mean**2),
+            Record("variance - pi^2 / 6", second - mean**2 - math.pi**2 / 6),
+            Record("largest |printed density - SciPy's|", float(scipys.max())),
+            Record(
+                "largest |printed distribution - integral of printed density|",
+                float(np.abs(accumulated - printed_distribution(some, nu)).max()),
+            ),
+            Record(
+                "sample mean", float(sample.mean()), float(sample.std(ddof=1) / math.sqrt(n)), n
+            ),
+            Record(
+                "sample variance",
+                float(sample.var(ddof=1)),
+                float(centred.std(ddof=1) / math.sqrt(n)),
+                n,
+            ),
+            Record("sample Kolmogorov distance", float(distance.statistic), math.nan, n),
+            Record("sample Kolmogorov p-value", float(distance.pvalue), math.nan, n),
+        ),
+        arrays={"edges": BINS, "density of draws": counts / (n * np.diff(BINS))},
+    )
+
+
+def render(results: Results, out: Path) -> list[Path]:
+    """The printed density over a histogram of the draws, with the mean."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    stored = results.get(ROW, COLUMN, "measured")
+    if stored is None or not stored.result.records:
+        return []
+    found = {r.statistic: r for r in stored.result.records}
+    nu = -float(np.euler_gamma)
+    x = np.linspace(BINS[0], BINS[-1], 1201)
+    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.stairs(
+        stored.result.arrays["density of draws"],
+        stored.result.arrays["edges"],
+        fill=True,
+        color="0.85",
+        label=f"{found['sample mean'].repetitions:,} draws",
+    )
+    axes.plot(x, printed_density(x, nu), color="tab:blue", label="density as printed")
+    mean = found["mean"].value
+    axes.axvline(mean, color="black", linewidth=1.0, label=f"mean {round(mean, 3) + 0.0:.3f}")
+    axes.axvline(
+        nu, color="black", linestyle=":", linewidth=1.0, label=rf"mode $-\gamma$ = {nu:.3f}"
+    )
+    axes.plot([], [], " ", label=f"variance {found['variance'].value:.4f}")
+    axes.set_title(r"Gumbel distribution $G(-\gamma, 1)$", fontsize=11)
+    axes.set_xlabel(r"taste shock $\epsilon$ (utils)")
+    axes.set_ylabel("density")
+    axes.set_xlim(BINS[0], BINS[-1])
+    axes.set_ylim(bottom=0.0)
+    axes.legend(fontsize=9)
+    stem = out / NAME
+    figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    return [stem.with_suffix(".pdf"), stem.with_suffix(".png")]
+
+
+EXHIBIT = Exhibit(NAME, TITLE, cells, compute, render)

@@ -1,0 +1,9 @@
+"""Table A1: estimated reward by mileage and action, 50 trajectories."""
+
+from __future__ import annotations
+
+from reproduce.exhibits import _mileage
+
+EXHIBIT = _mileage.make_table(
+    "table_a1", "A1", trajectories=50, quantity="r", actions=(0, 1), truth="Ground Truth"
+)

@@ -1,0 +1,9 @@
+"""Table A4: estimated Q by mileage and action, 1,000 trajectories."""
+
+from __future__ import annotations
+
+from reproduce.exhibits import _mileage
+
+EXHIBIT = _mileage.make_table(
+    "table_a4", "A4", trajectories=1000, quantity="Q", actions=(0, 1), truth="Ground Truth"
+)

@@ -1,0 +1,170 @@
+"""Tables as .tex (booktabs), .pdf and .png: the published number beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from reproduce import published
+from reproduce.comparison import number
+from reproduce.results import COLUMNS, Results
+from reproduce.spec import FAILED, NOT_RUN
+
+PAPER = "paper"
+MARKS = {"not_converged": "*", "diverged": "!"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: a method under a protocol, with what stands over it.
+
+    Attributes:
+        column, protocol: which cells; protocol `paper` is the published number.
+        header: the second line of the heading, by default the protocol.
+        statistic: which number.
+    """
+
+    column: str
+    protocol: str
+    header: str = ""
+    statistic: str = "MAPE"
+
+
+def side_by_side(
+    results: Results, columns: Sequence[Column], source: str, index: str
+) -> pd.DataFrame:
+    """A table of texts, `value (se)`, rows in the order of the cells.
+
+    Args:
+        results: of the exhibit.
+        columns: left to right.
+        source: name of the published table.
+        index: what the rows are.
+
+    A mark says how the number came about (MARKS); `failed` and `not run` stand where none did.
+    """
+    frame, printed = results.frame(), published.load(source)
+    rows = list(dict.fromkeys(frame["row"]))
+    table = {}
+    for one in columns:
+        head = (one.column, one.header or one.protocol)
+        known = printed if one.protocol == PAPER else frame
+        chosen = known[(known["column"] == one.column) & (known["statistic"] == one.statistic)]
+        if one.protocol != PAPER:
+            chosen = chosen[chosen["protocol"] == one.protocol]
+        texts = {line["row"]: _text(line, one.protocol == PAPER) for _, line in chosen.iterrows()}
+        missing = "" if one.protocol == PAPER else "not run"
+        table[head] = [texts.get(row, missing) for row in rows]
+    return pd.DataFrame(table, index=pd.Index(rows, name=index))
+
+
+def _text(line: Mapping[str, object] | pd.Series, paper: bool) -> str:
+    if paper:
+        return f"{line['value']} ({line['se']})" if line["se"] else str(line["value"])
+    status, value, se = str(line["status"]), float(line["value"]), float(line["se"])  # type: ignore[arg-type]
+    if status == NOT_RUN:
+        return "not run"
+    if status.startswith(FAILED) and math.isnan(value):
+        return "failed"
+    text = number(value) + ("" if math.isnan(se) else f" ({number(se)})")
+    return text + MARKS.get(status, "")
+
+
+def write(
+    table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str]
+) -> list[Path]:
+    """Write `<name>.tex`, `.pdf` and `.png`; the same table gives the same bytes."""
+    tex = out / f"{name}.tex"
+    tex.write_text(to_latex(table, name, title, notes), encoding="utf-8")
+    return [tex, *_draw(table, out / name, title, notes)]
+
+
+def write_paired(
+    results: Results, pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]], path: Path
+) -> Path:
+    """A long CSV of paired differences, (column, protocol) minus (column, protocol), by row.
+
+    `value` is the mean difference over equal data sets and `se` its standard error.
+    """
+    lines = []
+    for row in dict.fromkeys(cell.row for cell in results.cells):
+        for ours, other in pairs:
+            gap, se, number_of_pairs = results.paired(row, ours, other)
+            label = (row, f"{ours[0]} - {other[0]}", f"{ours[1]} - {other[1]}")
+            status = "ok" if number_of_pairs else NOT_RUN
+            lines.append((*label, "MAPE difference", gap, se, number_of_pairs, status, math.nan))
+    frame = pd.DataFrame(lines, columns=pd.Index(COLUMNS))
+    frame.to_csv(path, index=False, float_format="%.10g")
+    return path
+
+
+def to_latex(table: pd.DataFrame, name: str, title: str, notes: Sequence[str]) -> str:
+    """A booktabs table for \\input, with its notes under it."""
+    styled = table.style.format(escape="latex").format_index(escape="latex", axis=1)
+    body = styled.format_index(escape="latex", axis=0).to_latex(
+        hrules=True,
+        column_format="l" * table.index.nlevels + "r" * table.shape[1],
+        multicol_align="c",
+        multirow_align="naive",
+        caption=_escaped(title),
+        label=f"tab:{name}",
+        position_float="centering",
+    )
+    under = "\n".join(f"\\par\\footnotesize {_escaped(note)}" for note in notes)
+    return body.replace("\\end{table}", f"{under}\n\\end{{table}}")
+
+
+def _escaped(text: str) -> str:
+    for sign in "&%$#_{}":
+        text = text.replace(sign, f"\\{sign}")
+    return text.replace("|", "\\textbar{}").replace("^", "\\textasciicircum{}")
+
+
+def _parts(label: object) -> tuple[str, ...]:
+    return tuple(str(p) for p in label) if isinstance(label, tuple) else (str(label),)
+
+
+def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> list[Path]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.transforms import Bbox
+
+    heads = ["\n".join(_parts(head)) for head in table.columns]
+    heads = [str(table.columns.name if table.index.nlevels > 1 else table.index.name), *heads]
+    names = [", ".join(_parts(label)) for label in table.index]
+    texts = [[n, *row] for n, row in zip(names, table.to_numpy().tolist(), strict=True)]
+    widths = [
+        max(len(line) for text in column for line in text.split("\n")) + 2
+        for column in zip(heads, *texts, strict=True)
+    ]
+    inches = (max(0.085 * sum(widths), 8.0), 0.26 * len(texts) + 0.2 * len(notes) + 1.1)
+    figure = Figure(figsize=inches)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0.01, 0.0, 0.98, 1.0))
+    axes.set_axis_off()
+    axes.set_title(title, fontsize=10, y=1 - 0.35 / inches[1])
+    low = (0.2 * len(notes) + 0.1) / inches[1]
+    drawn = axes.table(
+        texts,
+        colLabels=heads,
+        colWidths=[w / sum(widths) for w in widths],
+        bbox=Bbox.from_bounds(0.0, low, 1.0, 1 - low - 0.45 / inches[1]),
+        edges="horizontal",
+        cellLoc="right",
+    )
+    drawn.auto_set_font_size(False)
+    drawn.set_fontsize(8)
+    height = 1 / (len(texts) + 2)
+    for (row, column), cell in drawn.get_celld().items():
+        cell.get_text().set_horizontalalignment("right" if column else "left")
+        cell.set_height(height * (2 if row == 0 else 1))
+        cell.set_linewidth(0.4)
+    for i, note in enumerate(notes):
+        axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], note, fontsize=7)
+    figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+    return [stem.with_suffix(".pdf"), stem.with_suffix(".png")]

@@ -1,0 +1,377 @@
+"""Speed and accuracy beside the PyPI package econirl, on one data set, in one process, on one core.
+
+Every choice that could favour a side:
+
+Data. One data set of our bus engine (mileage 1 to 20, theta = (1, 5), beta = 0.95, H = 100); the
+first 80 % of the trajectories train both libraries, the rest score both. MAPE is one function
+(`gladius.metrics.mape`) for all. It rests on one data set, so small differences mean nothing.
+
+Clock. One process, pinned to one core where the system can, BLAS, torch and XLA held to one
+thread. Processor time is the measure, wall time is beside it. The first call of each fit is kept
+apart (it pays for imports and for XLA's compilation); the others give the median. Everything that
+a process can reuse between calls stays warm. Each call gets a fresh container of the data, so
+neither library profits from what it cached there; building that container is not timed.
+Repetitions follow one rule for both: at least 3, then until `--budget` seconds are spent, at most
+200.
+
+econirl GLADIUS. The public class `econirl.GLADIUS` with every documented default (3 x 128 units,
+500 epochs at most, batches of 512, patience 50, Bellman weight 0.1, output bias 0, no standard
+errors). It gets the anchor as its documentation asks: `anchor_action` 1 and `anchor_rewards` -5
+in all 20 states. States are the codes 0 to 19, which its default encoder scales to [0, 1]. It
+takes no transition matrix. The last next state of each trajectory is passed as observed; from a
+data frame the package would guess it. Both of its objectives run: `paper_minimax`, its default
+and the paper's algorithm (with the first author's absolute value), and `anchor_moment`, its
+alternative.
+
+econirl NFXP. The class `econirl.NFXP` with its defaults, which include robust standard errors,
+and, so that those are not held against it, the same estimator for the point estimate alone
+(`NFXPEstimator(compute_hessian=False)`). Both get the true transition probabilities (by default
+the package would fit increments of 0 to 2, wrong for this bus) and the features of the true
+linear reward, -x and -1, and so estimate (theta_0, theta_1).
+
+Ours. GLADIUS under the `leak_free` protocol with the same anchor, in two function classes, all
+options at their defaults. These penalise the roughness of r, by an amount chosen from the training
+data, and the true r is affine in mileage: a point in our favour, so the smooth class also runs with
+about the least penalty of its search, where little of that is left. NFXP gets the same true
+transition probabilities and features; it always computes standard errors (inverse information).
+
+Convergence is what each library reports about itself (`converged_`, `converged`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import gladius
+from gladius import BusEngine, InputError, Transitions
+from gladius.metrics import RewardFunction, mape
+
+Array = NDArray[np.float64]
+
+VERSION = "0.1.1"
+# one command: resolved apart, torch may be replaced by a build several gigabytes larger
+INSTALL = f"pip install torch==2.13.0 econirl=={VERSION}"
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+    "JAX_PLATFORMS": "cpu",
+}
+RESTARTED = "REPRODUCE_SPEED_ON_ONE_CORE"
+LEAST, MOST = 3, 200  # repetitions after the first call
+COLUMNS = ["row", "column", "protocol", "statistic", "value", "se"]
+COLUMNS += ["repetitions", "status", "cpu_seconds"]
+OUT = Path(__file__).parents[1] / "paper_tables" / "generated" / "speed.csv"
+
+app = typer.Typer(add_completion=False)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One fit: the reward it found and what the library says about its convergence."""
+
+    estimate: RewardFunction
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One row of the comparison: how to lay out the data (not timed) and how to fit (timed)."""
+
+    column: str
+    protocol: str
+    ours: bool
+    prepare: Callable[[], Any]
+    fit: Callable[[Any], Fitted]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """MAPE, and times in seconds: the first call, and (n,) for the calls after it."""
+
+    contender: Contender
+    error: float
+    status: str
+    first: float
+    cpu: Array
+    wall: Array
+
+    @property
+    def failed(self) -> bool:
+        """Whether a call raised an error."""
+        return self.status.startswith("failed")
+
+
+@dataclass(frozen=True)
+class RewardTable:
+    """A (20, 2) table of rewards by mileage, looked up as `gladius.metrics.mape` asks."""
+
+    values: Array
+
+    def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
+        """(n,) rewards of (n, 1) mileages and (n,) actions."""
+        table: Array = self.values[mileage_codes(states), actions]
+        return table
+
+
+def mileage_codes(states: Array) -> NDArray[np.int64]:
+    """(n,) codes 0 to 19 of (n, 1) mileages 1 to 20."""
+    return np.asarray(states)[:, 0].astype(np.int64) - 1
+
+
+def ours(train: Transitions, world: BusEngine) -> list[Contender]:
+    """Our fits. The world lends its anchor and beta, and to NFXP the true P; never the reward."""
+
+    def contender(column: str, rules: str, **options: Any) -> Contender:
+        def fit(data: Transitions) -> Fitted:
+            estimate = gladius.fit(
+                data,
+                anchor_action=world.anchor_action,
+                anchor_reward=world.anchor_reward,
+                discount=world.discount,
+                **options,
+            )
+            return Fitted(estimate, estimate.diagnostics.converged)
+
+        return Contender(column, rules, True, lambda: replace(train), fit)
+
+    base: dict[str, Any] = {"method": "gladius", "protocol": "leak_free"}
+    known = {"transition": world.mdp.transition, "grid": world.mdp.features}
+    smooth = {**base, "function_class": "smooth"}
+    return [
+        contender("GLADIUS, ours (smooth)", "leak_free", **smooth),
+        contender("GLADIUS, ours (smooth, least penalty)", "leak_free", **smooth, penalty=0.1),
+        contender("GLADIUS, ours (mlp)", "leak_free", **base, function_class="mlp"),
+        contender("NFXP, ours (with standard errors)", "true P", method="nfxp", **known),
+    ]
+
+
+def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
+    """The fits of econirl, imported here so that the rest works without it."""
+    econirl: Any = importlib.import_module("econirl")
+    estimation: Any = importlib.import_module("econirl.estimation")
+    states, actions = world.mdp.reward.shape
+    transition = world.mdp.transition
+    x = np.arange(1, states + 1, dtype=float)
+    features = np.zeros((states, actions, 2))
+    features[:, 0, 0], features[:, 1, 1] = -x, -1.0
+    spec = econirl.RewardSpec(features, names=["theta_0", "theta_1"])
+
+    def panel() -> Any:
+        return econirl.TrajectoryPanel.from_numpy(
+            mileage_codes(train.states),
+            train.actions,
+            mileage_codes(train.next_states),
+            train.trajectory,
+        )
+
+    def neural(objective: str) -> Callable[[Any], Fitted]:
+        def fit(data: Any) -> Fitted:
+            model = econirl.GLADIUS(
+                n_actions=actions,
+                discount=world.discount,
+                anchor_action=world.anchor_action,
+                anchor_rewards=[world.anchor_reward] * states,
+                objective=objective,
+            ).fit(data)
+            return Fitted(RewardTable(np.asarray(model.reward_)), bool(model.converged_))
+
+        return fit
+
+    def nested(data: Any) -> Fitted:
+        model = econirl.NFXP(
+            n_states=states, n_actions=actions, discount=world.discount, utility=spec
+        ).fit(data, transitions=transition)
+        return Fitted(RewardTable(features @ np.asarray(model.coef_)), bool(model.converged_))
+
+    def nested_point(data: Any) -> Fitted:
+        result = estimation.NFXPEstimator(compute_hessian=False).estimate(
+            panel=data,
+            utility=spec.to_linear_utility(),
+            problem=econirl.DDCProblem(states, actions, world.discount, 1.0),
+            transitions=transition,
+        )
+        return Fitted(RewardTable(features @ np.asarray(result.parameters)), bool(result.converged))
+
+    return [
+        Contender(column, protocol, False, panel, fit)
+        for column, protocol, fit in [
+            ("GLADIUS, econirl (paper_minimax)", "econirl default", neural("paper_minimax")),
+            ("GLADIUS, econirl (anchor_moment)", "econirl", neural("anchor_moment")),
+            ("NFXP, econirl (with standard errors)", "true P, econirl default", nested),
+            ("NFXP, econirl (point estimate)", "true P, econirl", nested_point),
+        ]
+    ]
+
+
+def measure(
+    contender: Contender, score: Callable[[RewardFunction], float], budget: float
+) -> Measured:
+    """Fit once, then again until the budget of processor seconds is spent (LEAST to MOST times)."""
+
+    def once() -> tuple[Fitted, float, float]:
+        data = contender.prepare()
+        cpu, wall = time.process_time(), time.perf_counter()
+        fitted = contender.fit(data)
+        return fitted, time.process_time() - cpu, time.perf_counter() - wall
+
+    cpu: list[float] = []
+    wall: list[float] = []
+    try:
+        fitted, first, _ = once()
+        error = score(fitted.estimate)
+        while len(cpu) < LEAST or (sum(cpu) < budget and len(cpu) < MOST):
+            _, *spent = once()
+            cpu.append(spent[0])
+            wall.append(spent[1])
+    except Exception as problem:  # whatever goes wrong in either library is a result, and stored
+        why = f"failed: {type(problem).__name__}: {problem}"
+        return Measured(contender, np.nan, why, np.nan, np.array(cpu), np.array(wall))
+    status = "ok" if fitted.converged else "not_converged"
+    return Measured(contender, error, status, first, np.array(cpu), np.array(wall))
+
+
+def ratios(slow: Measured, fast: Measured) -> tuple[float, float]:
+    """CPU time of `slow` over that of `fast`: of the medians, and fastest call over slowest."""
+    middle = np.median(slow.cpu) / np.median(fast.cpu)
+    return float(middle), float(slow.cpu.min() / fast.cpu.max())
+
+
+def rivals(results: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
+    """Pairs (theirs, ours) of the same method, the first word of the column, that both ran."""
+    ran = [m for m in results if not m.failed]
+    method = {id(m): m.contender.column.split(",")[0] for m in ran}
+    theirs_first = [(a, b) for a in ran for b in ran if b.contender.ours and not a.contender.ours]
+    return [(a, b) for a, b in theirs_first if method[id(a)] == method[id(b)]]
+
+
+def long_frame(trajectories: int, results: Sequence[Measured]) -> pd.DataFrame:
+    """The exhibit as a long table: one line for each statistic of each contender.
+
+    `se` is the standard error of the mean processor time over the repetitions; the others have
+    none. `cpu_seconds` is what the contender cost in all, first call included.
+    """
+    lines: list[tuple[object, ...]] = []
+
+    def add(m: Measured, statistic: str, value: float, se: float | None = None) -> None:
+        label = (trajectories, m.contender.column, m.contender.protocol, statistic)
+        lines.append((*label, value, se, len(m.cpu), m.status, m.first + m.cpu.sum()))
+
+    for m in results:
+        add(m, "mape", m.error)
+        if m.failed:
+            continue
+        add(m, "converged", float(m.status == "ok"))
+        add(m, "cpu_first_call", m.first)
+        add(m, "cpu_median", float(np.median(m.cpu)))
+        add(m, "cpu_mean", float(m.cpu.mean()), float(m.cpu.std(ddof=1) / np.sqrt(len(m.cpu))))
+        add(m, "cpu_fastest", float(m.cpu.min()))
+        add(m, "cpu_slowest", float(m.cpu.max()))
+        add(m, "wall_median", float(np.median(m.wall)))
+    for slow, fast in rivals(results):
+        middle, worst = ratios(slow, fast)
+        add(slow, f"cpu_ratio_to {fast.contender.column}", middle)
+        add(slow, f"cpu_ratio_fastest_to_slowest {fast.contender.column}", worst)
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def show(console: Console, results: Sequence[Measured]) -> None:
+    """Print the times and the ratios."""
+    table = Table("fit", "first call", "CPU s", "wall s", "calls", "MAPE %", "converged")
+    for m in results:
+        if m.failed:
+            table.add_row(m.contender.column, *[""] * 5, m.status)
+            continue
+        cells = [f"{v:.4g}" for v in (m.first, np.median(m.cpu), np.median(m.wall))]
+        flag = "yes" if m.status == "ok" else "no"
+        table.add_row(m.contender.column, *cells, str(len(m.cpu)), f"{m.error:.2f}", flag)
+    console.print(table)
+    table = Table("econirl", "ours", "CPU ratio of medians", "fastest of econirl / slowest of ours")
+    for slow, fast in rivals(results):
+        cells = [f"{v:,.3g}" if v < 100 else f"{v:,.0f}" for v in ratios(slow, fast)]
+        table.add_row(slow.contender.column, fast.contender.column, *cells)
+    console.print(table)
+
+
+def installed_version() -> str | None:
+    """The version of econirl here, or None."""
+    if importlib.util.find_spec("econirl") is None:
+        return None
+    return importlib.metadata.version("econirl")
+
+
+@app.command(epilog="Example: python -m reproduce.speed --trajectories 50 --seed 0 --out speed.csv")
+def main(
+    trajectories: Annotated[int, typer.Option(help="Trajectories N; 80 % train.")] = 50,
+    seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 0,
+    budget: Annotated[float, typer.Option(help="CPU seconds of repetitions for each fit.")] = 10.0,
+    out: Annotated[Path, typer.Option(help="Where the long CSV goes.")] = OUT,
+) -> None:
+    """Compare processor time and MAPE with econirl on one bus data set (about 6 minutes)."""
+    console = Console(width=max(110, Console().width))
+    found = installed_version()
+    if found != VERSION:
+        fault = "is not installed" if found is None else f"{found} is installed, not {VERSION}"
+        typer.echo(f"econirl {fault}. Install it with: {INSTALL}", err=True)
+        raise typer.Exit(2)
+    try:
+        world = BusEngine()
+        data = world.simulate(trajectories=trajectories, rng=np.random.default_rng(seed))
+        train, test = data.split(0.8)
+    except InputError as problem:
+        raise typer.BadParameter(str(problem)) from None
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "torch", "jax"))
+    console.print(f"python {platform.python_version()}, econirl {found}, {', '.join(versions)}")
+    console.print(
+        f"N = {trajectories}, seed {seed}: {len(train)} training and {len(test)} test rows"
+    )
+    results = []
+    for contender in [*ours(train, world), *theirs(train, world)]:
+        console.print(f"{contender.column} ...")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # "not converged" is in the table
+            results.append(measure(contender, lambda e: mape(e, test, world.reward), budget))
+    show(console, results)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    long_frame(trajectories, results).to_csv(out, index=False)
+    console.print(f"wrote {out}")
+    if any(m.failed for m in results):
+        raise typer.Exit(1)
+
+
+def on_one_core() -> None:
+    """Run the command again on one core with one thread: thread pools take their size at import."""
+    if os.environ.get(RESTARTED):
+        return
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    command = [sys.executable, *sys.orig_argv[1:]]
+    environment = {**os.environ, **ONE_THREAD, RESTARTED: "1"}
+    raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+
+
+if __name__ == "__main__":
+    on_one_core()
+    app()

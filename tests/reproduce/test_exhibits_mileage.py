@@ -1,0 +1,330 @@
+"""Tables 3 and A1 to A4, Figures A1 and A2 and the Gumbel figure, on their smoke cells."""
+
+from __future__ import annotations
+
+import csv
+import math
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import gladius
+from gladius import BusEngine
+from reproduce import comparison, engine, exhibits, seeds
+from reproduce.comparison import AGREES, DIFFERS
+from reproduce.exhibits import _mileage, _mileage_figure, figure_gumbel
+from reproduce.provenance import ROOT
+from reproduce.results import Results
+from reproduce.spec import Cell, Exhibit, Record, Result
+from reproduce.store import Stored
+
+TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")
+DRAWN = ("table_3", "table_a2")  # one of each shape: drawing is slow
+FIGURES = ("figure_a1", "figure_a2", "figure_gumbel")
+TRUTH = ("Ground Truth", "True reward")
+FITTED = [(c, p) for c, p, _ in _mileage.ESTIMATORS]
+Array = NDArray[np.float64]
+
+
+@cache
+def stored(cell_id: str, name: str) -> Stored:
+    (cell,) = [c for c in exhibits.load(name).checked_cells(True) if c.id == cell_id]
+    return Stored(exhibits.load(name).compute(cell, "cpu"), "ok", "", {})
+
+
+def results(name: str) -> Results:
+    cells = exhibits.load(name).checked_cells(True)
+    return Results(cells, [None if c.not_run else stored(c.id, name) for c in cells], True)
+
+
+def find(
+    name: str, column: str, protocol: str
+) -> tuple[Cell, dict[tuple[str, str], Record], Result]:
+    """A cell, its records by (mileage, statistic), and the whole result."""
+    found = results(name)
+    for cell, one in zip(found.cells, found.stored, strict=True):
+        if (cell.column, cell.protocol) == (column, protocol):
+            assert one is not None
+            return cell, {(r.row, r.statistic): r for r in one.result.records}, one.result
+    raise AssertionError(f"no cell {column}, {protocol} in {name}")
+
+
+def printed(name: str) -> dict[tuple[str, str, str], str]:
+    """(mileage, column, statistic) -> characters in the published CSV."""
+    path = ROOT / "paper_tables" / "published" / f"{name}.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        return {(r["row"], r["column"], r["statistic"]): r["value"] for r in csv.DictReader(file)}
+
+
+# --- the truth -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> None:
+    results(name).frame().to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.10g")
+    frame = comparison.compare(exhibits.load(name), tmp_path)
+    truth = frame[frame["column"].isin(TRUTH)]
+    assert len(truth) == (10 if name == "table_3" else 20)
+    assert set(truth["verdict"]) == {AGREES}
+    assert truth["z"].isna().all()
+    for _, line in truth.iterrows():
+        assert f"{line['ours']:.3f}" == line["published"]
+
+
+def test_negative_control_another_world_has_other_digits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_mileage, "BusEngine", lambda: BusEngine(discount=0.9499))
+    (cell,) = [c for c in exhibits.load("table_a2").cells(True) if c.column in TRUTH]
+    wrong = {(r.row, r.statistic): r.value for r in _mileage.compute(cell, "cpu").records}
+    digits = {k: v for k, v in printed("table_a2").items() if k[1] in TRUTH}
+    verdicts = {
+        comparison.judge(wrong[row, kind], math.nan, text, "")[1]
+        for (row, _, kind), text in digits.items()
+    }
+    assert len(digits) == 20
+    assert verdicts == {DIFFERS}
+
+
+# --- the estimates ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(("column", "protocol"), FITTED)
+def test_records_are_the_law_of_one_data_set(name: str, column: str, protocol: str) -> None:
+    cell, records, result = find(name, column, protocol)
+    draws, quantity = result.arrays["draws"], cell.settings["quantity"]
+    assert draws.shape == (cell.repetitions, 10, 2)
+    assert np.all(np.isfinite(draws))
+    assert len(records) == 3 * 10 * len(cell.settings["actions"])
+    for action in cell.settings["actions"]:
+        for mileage in range(1, 11):
+            x = draws[:, mileage - 1, action]
+            one, mean, first = (
+                records[str(mileage), f"{quantity} a{action}{suffix}"]
+                for suffix in ("", _mileage.MEAN, _mileage.ONE)
+            )
+            assert one.value == mean.value == pytest.approx(sum(x) / len(x))
+            assert first.value == x[0]
+            assert math.isnan(first.se)
+            if column == "GLADIUS" and (quantity, action) == ("r", 1):
+                assert one.value == pytest.approx(-5.0, abs=1e-9)  # given, not estimated
+                assert math.isnan(one.se)
+                assert math.isnan(mean.se)
+            else:
+                spread = math.sqrt(sum((x - x.mean()) ** 2) / (len(x) - 1))
+                assert one.se == pytest.approx(spread)
+                assert spread > 1e-4
+                assert mean.se == pytest.approx(spread / math.sqrt(len(x)))
+
+
+@pytest.mark.parametrize("trajectories", [50, 1000])
+def test_reward_and_q_of_the_oracle_are_its_two_parameters(trajectories: int) -> None:
+    """The first data set alone, by the public door, and the Bellman equation at its theta."""
+    r_table, q_table = {50: ("table_a1", "table_a2"), 1000: ("table_a3", "table_a4")}[trajectories]
+    world = BusEngine()
+    rng = np.random.default_rng(seeds.sequence("table_2", str(trajectories), 0))
+    train, _ = world.simulate(trajectories, rng).split(0.8)
+    alone = gladius.fit(
+        train,
+        "nfxp",
+        anchor_action=1,
+        anchor_reward=-5.0,
+        discount=0.95,
+        transition=world.mdp.transition,
+        grid=world.mdp.features,
+    )
+    theta = np.asarray(alone.diagnostics.extra["theta"])
+    x = np.arange(1.0, 11.0)
+    rewards = find(r_table, "Rust", "fresh")[2].arrays["draws"][0]
+    np.testing.assert_allclose(rewards, np.stack([-theta[0] * x, -theta[1] + 0 * x], 1), atol=1e-7)
+    theirs = BusEngine(theta=(float(theta[0]), float(theta[1]))).mdp.solution.q[:10]
+    q = find(q_table, "Rust", "fresh")[2].arrays["draws"][0]
+    np.testing.assert_allclose(q, theirs, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("figure", "table"), [("figure_a1", "table_a1"), ("figure_a2", "table_a3")]
+)
+@pytest.mark.parametrize(("column", "protocol"), FITTED)
+def test_figures_show_the_tables_less_the_truth(
+    figure: str, table: str, column: str, protocol: str
+) -> None:
+    errors = find(figure, column, protocol)[2].arrays["draws"]
+    rewards = find(table, column, protocol)[2].arrays["draws"]
+    truth = np.stack([-np.arange(1.0, 11.0), np.full(10, -5.0)], axis=1)
+    np.testing.assert_allclose(errors, rewards - truth, atol=1e-12)
+
+
+# --- frequencies -----------------------------------------------------------------------------
+
+
+def exact_counts() -> tuple[Array, Array]:
+    """Mean and variance of (mileage, action) counts of one trajectory, from the paper's text."""
+    theta, beta, top, periods = (1.0, 5.0), 0.95, 20, 100
+    step = np.zeros((2, top, top))
+    for x in range(1, top + 1):
+        for jump in (1, 2, 3, 4):
+            step[0, x - 1, min(x + jump, top) - 1] += 0.25
+        step[1, x - 1, 0] = 1.0
+    reward = np.stack([-theta[0] * np.arange(1, top + 1), np.full(top, -theta[1])], axis=1)
+    v = np.zeros(top)
+    for _ in range(2000):
+        q = reward + beta * (step @ v).T
+        v = np.log(np.exp(q).sum(axis=1))
+    choice = np.exp(q - v[:, None])
+    flow = np.einsum("sa,ast->st", choice, step)
+    laws = [np.eye(top)[0]]
+    for _ in range(periods - 1):
+        laws.append(laws[-1] @ flow)
+    mean = sum(laws)[:, None] * choice
+    variance = mean - mean**2
+    for a in (0, 1):
+        reach = step[a]  # law of later states, given (s, a) now
+        after = [np.zeros(top)]
+        for _ in range(periods - 1):
+            after.append(after[-1] + np.diag(reach))  # expected visits of s after k periods
+            reach = reach @ flow
+        later = sum(law * after[periods - 1 - h] for h, law in enumerate(laws))
+        variance[:, a] += 2 * choice[:, a] ** 2 * later
+    return mean[:10], variance[:10]
+
+
+@pytest.mark.parametrize(("name", "trajectories"), [("table_a2", 50), ("table_a3", 1000)])
+def test_frequencies_are_expected_counts_of_the_test_split(name: str, trajectories: int) -> None:
+    cell, records, result = find(name, "Frequency", "measured")
+    mean, variance = exact_counts()
+    size = trajectories // 5
+    draws = result.arrays["draws"]
+    assert draws.shape == (cell.repetitions, 10, 2)
+    rng = np.random.default_rng(seeds.sequence("table_2", str(trajectories), 0))
+    _, test = BusEngine().simulate(trajectories, rng).split(0.8)
+    for action in (0, 1):
+        for i in range(10):
+            row, kind = str(i + 1), f"frequency a{action}"
+            said, one = records[row, kind], records[row, kind + _mileage.ONE]
+            assert said.value == pytest.approx(size * mean[i, action], rel=1e-9)
+            counted = np.sum((test.states[:, 0] == i + 1) & (test.actions == action))
+            assert one.value == counted == draws[0, i, action]
+            assert said.se != 0.0  # unseen is no certainty
+            if trajectories * cell.repetitions * mean[i, action] > 500:  # enough to see a spread
+                exact = math.sqrt(size * variance[i, action])
+                assert said.se == pytest.approx(exact, rel=0.2)
+                assert abs(draws[:, i, action].mean() - said.value) < 4 * exact / math.sqrt(
+                    len(draws)
+                )
+
+
+@pytest.mark.parametrize(("name", "trajectories"), [("table_a1", 50), ("table_a3", 1000)])
+def test_the_printed_frequencies_are_a_test_split(name: str, trajectories: int) -> None:
+    total = sum(int(v) for k, v in printed(name).items() if k[1] == "Frequency")
+    assert total / (trajectories * 100) == pytest.approx(0.2, abs=0.0005)
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *FIGURES])
+def test_files_are_written_and_have_the_same_bytes_again(name: str, tmp_path: Path) -> None:
+    written = []
+    for folder in (tmp_path / "one", tmp_path / "two"):
+        engine.write_exhibit(exhibits.load(name), results(name), folder)
+        written.append({p.name: p.read_bytes() for p in folder.iterdir()})
+    kinds = {"csv", "pdf", "png"} | ({"tex"} if name in TABLES else set())
+    assert set(written[0]) == {f"{name}.{kind}" for kind in kinds} | {"manifest.json"}
+    assert written[0] == written[1]
+    assert all(len(b) > 200 for b in written[0].values())
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_table_shows_the_published_line_above_ours(name: str, tmp_path: Path) -> None:
+    exhibit = exhibits.load(name)
+    tex = exhibit.render(results(name), tmp_path)[0].read_text(encoding="utf-8")
+    assert "\\toprule" in tex
+    assert tex.count("not run &") > 0
+    actions = (0,) if name == "table_3" else (0, 1)
+    numbers = printed(name)
+    quantity = "Q" if name in ("table_a2", "table_a4") else "r"
+    for action in actions:
+        for column in ("Rust", "ML-IRL", "GLADIUS"):
+            line = [numbers[str(m), column, f"{quantity} a{action}"] for m in range(1, 11)]
+            assert " & ".join(line) in tex
+
+
+def all_but_ours(exhibit: Exhibit) -> Results:
+    """Every cell failed or is absent."""
+    cells = exhibit.checked_cells(True)
+    failed = Stored(Result(()), "failed: a reason", "", {})
+    return Results(cells, [None if c.not_run else failed for c in cells], True)
+
+
+@pytest.mark.parametrize("name", [*DRAWN, *FIGURES])
+def test_a_failed_run_is_shown_as_failed(name: str, tmp_path: Path) -> None:
+    exhibit = exhibits.load(name)
+    files = engine.write_exhibit(exhibit, all_but_ours(exhibit), tmp_path)
+    assert "failed: a reason" in files[0].read_text(encoding="utf-8")
+    if name in TABLES:
+        assert "failed & failed" in files[1].read_text(encoding="utf-8")
+
+
+def test_missing_methods_are_listed_and_say_why() -> None:
+    for name in (*TABLES, "figure_a1", "figure_a2"):
+        missing = {(c.column, c.protocol): c.not_run for c in exhibits.load(name).cells(False)}
+        assert missing["ML-IRL", "leak_free"] == "not run yet"
+        assert "by mileage" in missing["GLADIUS", "author"]
+
+
+def test_published_errors_by_hand() -> None:
+    found = _mileage_figure.published_errors("table_a1")
+    assert found["GLADIUS", 0][[0, 9]] == pytest.approx([-0.074, -3.684])
+    assert found["Rust", 1] == pytest.approx([0.188] * 10)
+    assert found["ML-IRL", 0][1] == pytest.approx(0.082)
+
+
+# --- the Gumbel figure -----------------------------------------------------------------------
+
+
+def test_gumbel_records() -> None:
+    _, records, _ = find("figure_gumbel", figure_gumbel.COLUMN, "measured")
+    value = {statistic: r.value for (_, statistic), r in records.items()}
+    assert value["mass"] == pytest.approx(1.0, abs=1e-10)
+    assert value["mean"] == pytest.approx(0.0, abs=1e-10)
+    assert value["variance"] == pytest.approx(math.pi**2 / 6, abs=1e-10)
+    assert value["largest |printed density - SciPy's|"] < 1e-14
+    assert value["largest |printed distribution - integral of printed density|"] < 1e-10
+    assert value["sample Kolmogorov p-value"] > 1e-3
+    for name, exact in (("sample mean", 0.0), ("sample variance", math.pi**2 / 6)):
+        record = records["", name]
+        assert abs(record.value - exact) < 4 * record.se < 0.3
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.floats(-5.0, 5.0), st.floats(-2.0, 10.0))
+def test_gumbel_printed_formulas_belong_together(nu: float, distance: float) -> None:
+    """Mean nu + gamma, and the density is the slope of the distribution function."""
+    assert figure_gumbel.integral(1, nu) == pytest.approx(nu + np.euler_gamma, abs=1e-9)
+    h, x = 1e-5, nu + distance
+    ends = figure_gumbel.printed_distribution(np.array([x - h, x + h]), nu)
+    slope = (ends[1] - ends[0]) / (2 * h)
+    assert slope == pytest.approx(figure_gumbel.printed_density(np.array([x]), nu)[0], abs=1e-7)
+
+
+def test_gumbel_negative_control_the_mirrored_law_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The law of minima has the same mean and variance up to sign, but another shape."""
+
+    def mirrored(x: Array, nu: float) -> Array:
+        return np.exp((x - nu) - np.exp(np.minimum(x - nu, 30.0)))
+
+    monkeypatch.setattr(figure_gumbel, "printed_density", mirrored)
+    (cell,) = figure_gumbel.cells(True)
+    value = {r.statistic: r.value for r in figure_gumbel.compute(cell, "cpu").records}
+    assert value["largest |printed density - SciPy's|"] > 0.1
+    assert value["largest |printed distribution - integral of printed density|"] > 0.1
+    assert abs(value["mean"]) > 1.0

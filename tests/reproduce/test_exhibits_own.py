@@ -1,0 +1,333 @@
+"""Our own exhibits: accuracy, bounds, sensitivity, stability."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import DISCOUNTS, tabular_mdps
+
+import gladius
+from gladius import BusEngine, Transitions
+from gladius.counts import Counts, group
+from gladius.efficiency import bounds as exact_bounds
+from gladius.errors import InputError
+from gladius.mdp import TabularMDP
+from gladius.metrics import mape
+from reproduce import engine, exhibits, seeds
+from reproduce.exhibits import _bounds, _flow, accuracy, bounds, sensitivity, stability
+from reproduce.exhibits._verdict import NO, UNDECIDED, YES, Target, check, verdict
+from reproduce.results import Results
+from reproduce.spec import Cell, Exhibit, Result, summarise
+from reproduce.store import Stored
+
+OWN = ("accuracy", "bounds", "sensitivity", "stability")
+SMOKE = [cell for cell in accuracy.cells(True) if cell.column != _bounds.COLUMN]
+TRUTHS = {"affine": None, "sine": lambda x: -x - 0.6 * np.sin(x), "power": lambda x: -0.25 * x**1.7}
+
+
+# Data sets drawn as counts ------------------------------------------------------------------------
+
+
+def law_of_tables(mdp: TabularMDP, horizon: int, trajectories: int) -> dict[bytes, float]:
+    """The exact law of n(s, a, s') by listing every path of every trajectory."""
+    actions, n, _ = mdp.transition.shape
+    single: dict[bytes, float] = {}
+    for start in range(n):
+        for path in itertools.product(range(actions), range(n), repeat=horizon):
+            table, state, chance = np.zeros((actions, n, n)), start, float(mdp.initial[start])
+            for action, following in zip(path[::2], path[1::2], strict=True):
+                chance *= float(mdp.solution.policy[state, action])
+                chance *= float(mdp.transition[action, state, following])
+                table[action, state, following] += 1
+                state = following
+            if chance > 0:
+                single[table.tobytes()] = single.get(table.tobytes(), 0.0) + chance
+    total: dict[bytes, float] = {np.zeros((actions, n, n)).tobytes(): 1.0}
+    for _ in range(trajectories):
+        grown: dict[bytes, float] = {}
+        for (a, p), (b, q) in itertools.product(total.items(), single.items()):
+            key = (np.frombuffer(a) + np.frombuffer(b)).tobytes()
+            grown[key] = grown.get(key, 0.0) + p * q
+        total = grown
+    return total
+
+
+def surprise(law: dict[bytes, float], drawn: list[bytes]) -> float:
+    """Chi-square statistic in standard deviations above its mean; infinite for the impossible."""
+    seen = Counter(drawn)
+    if not set(seen) <= set(law):
+        return math.inf
+    often = {k: p for k, p in law.items() if p * len(drawn) >= 5}
+    rest = (1 - sum(often.values()), len(drawn) - sum(seen[k] for k in often))
+    pairs = [*((p, seen[k]) for k, p in often.items()), *([rest] if rest[0] > 1e-9 else [])]
+    square = sum((x - len(drawn) * p) ** 2 / (len(drawn) * p) for p, x in pairs)
+    return (square - (len(pairs) - 1)) / math.sqrt(2 * (len(pairs) - 1))
+
+
+def little_world() -> TabularMDP:
+    transition = np.array([[[0.7, 0.3], [0.2, 0.8]], [[1.0, 0.0], [0.5, 0.5]]])
+    return TabularMDP(np.array([[0.0, 1.0], [0.5, -0.5]]), transition, 0.9, np.array([0.6, 0.4]))
+
+
+def test_counts_have_the_law_of_independent_paths() -> None:
+    world, rng = little_world(), np.random.default_rng(1)
+    drawn = [_flow.moves(world, 2, (2,), rng)[0].tobytes() for _ in range(6_000)]
+    assert surprise(law_of_tables(world, 2, 2), drawn) < 4
+    # negative control: two periods of two trajectories are not four periods of one
+    assert surprise(law_of_tables(world, 4, 1), drawn) > 20
+
+
+@given(tabular_mdps(discounts=DISCOUNTS), st.integers(1, 6), st.integers(1, 4))
+def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int) -> None:
+    table = _flow.moves(world, horizon, (trajectories, 1), np.random.default_rng(0))
+    assert table.sum(axis=(1, 2, 3)).tolist() == [trajectories * horizon, horizon]
+    possible = (world.transition > 0) & (world.solution.policy.T[:, :, None] > 0)
+    assert not np.any(table[:, ~possible])
+    surplus = table.sum(axis=(1, 3)) - table.sum(axis=(1, 2))  # visits as s less visits as s'
+    for starts_less_ends, number in zip(surplus, (trajectories, 1), strict=True):
+        assert starts_less_ends.sum() == 0
+        assert np.abs(starts_less_ends).sum() <= 2 * number
+
+
+def test_splits_have_the_occupancy_of_the_bus() -> None:
+    world = BusEngine()
+    train, test = _flow.splits(world.mdp, world.horizon, 50, generators(200))
+    assert np.all(train.size == 40 * world.horizon)
+    assert np.all(test.size == 10 * world.horizon)
+    share = train.visits.sum(axis=0) / train.size.sum()
+    assert np.abs(share - world.mdp.occupancy(world.horizon)).max() < 1e-3
+    paths = group([one.split(0.8)[0] for one in world.simulate(50, generators(200))])
+    spread = [t.visits[:, :3, 1].std(axis=0) for t in (train, paths)]
+    assert spread[0] == pytest.approx(spread[1], rel=0.25)
+
+
+def generators(number: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(7).spawn(number)]
+
+
+# Accuracy -----------------------------------------------------------------------------------------
+
+
+def transitions_of(counts: Counts, r: int) -> Transitions:
+    """A data set with these counts; in what order, and in which trajectories, does not matter."""
+    a, s, t = (np.repeat(i, counts.moves[r].ravel().astype(int)) for i in index(counts))
+    return Transitions(counts.states[s], a, counts.states[t], number_of_actions=2)
+
+
+def index(counts: Counts) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    return [i.ravel() for i in np.indices(counts.moves.shape[1:])]
+
+
+@pytest.mark.parametrize(
+    ("truth", "which"),
+    [
+        (c.row.split("/")[0], (c.column, c.protocol))
+        for c in SMOKE
+        if c.row in ("affine/50", "sine/50")
+    ],
+)
+def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str]) -> None:
+    method, _, options = accuracy.METHODS[which]
+    settings = {**options, "truth": truth, "trajectories": 20, "method": method, "repetitions": 3}
+    cell = Cell("accuracy", f"{truth}/20", *which, settings)
+    got = accuracy.compute(cell, "cpu")
+    world = BusEngine(maintenance=TRUTHS[truth])  # type: ignore[arg-type]
+    drawn = _flow.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
+    train, test = ([transitions_of(one, r) for r in range(3)] for one in drawn)
+    known = {k: v for k, v in options.items() if k != "oracle"}
+    if "oracle" in options:
+        known |= {"transition": world.mdp.transition, "grid": world.mdp.features}
+    estimates = gladius.fit(
+        train, method, anchor_action=1, anchor_reward=-5.0, discount=0.95, **known
+    )
+    expected = [mape(e, t, world.reward) for e, t in zip(estimates, test, strict=True)]
+    assert got.replications["MAPE"] == pytest.approx(expected, rel=1e-5)
+    shown = {r.statistic: r for r in got.records}
+    assert shown["MAPE"].value == pytest.approx(np.mean(expected), rel=1e-5)
+    assert shown["MAPE"].status == "ok"
+
+
+@given(st.floats(-10, 10), st.floats(0, 5), st.floats(-10, 10), st.floats(0.1, 5))
+def test_verdict_is_the_interval_s(value: float, se: float, low: float, width: float) -> None:
+    high, left, right = low + width, value - 1.96 * se, value + 1.96 * se
+    said = verdict(value, se, low, high)
+    inside = [low <= end <= high for end in (left, right)]
+    if all(inside):
+        assert said == YES
+    elif any(inside) or left < low < high < right:
+        assert said == UNDECIDED
+    else:
+        assert said == NO
+
+
+def test_verdict_without_a_standard_error_or_on_the_edge() -> None:
+    assert verdict(0.0, 0.0, high=0.0) == YES
+    assert verdict(1.0, math.nan, high=2.0) == UNDECIDED
+    assert verdict(math.nan, math.nan, high=2.0) == UNDECIDED
+
+
+def results_of(errors: dict[tuple[str, str], list[float]], bound: float) -> Results:
+    """One affine row of the exhibit, with these replications and this bound (iv)."""
+    at = exact_bounds(BusEngine().mdp, 100, [40.0])
+    cells, stored = [], []
+    for which, values in errors.items():
+        result = Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values})
+        cells.append(Cell("accuracy", "affine/50", *which, {"repetitions": len(values)}))
+        stored.append(Stored(result, "ok", "", {}))
+    cells.append(Cell("accuracy", "affine/50", _bounds.COLUMN, _bounds.PROTOCOL))
+    stored.append(Stored(_bounds.result(replace(at, affine=np.array([bound]))), "ok", "", {}))
+    return Results(cells, stored, True)
+
+
+def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
+    to_bound, to_plug_in = accuracy.TARGETS[1], accuracy.TARGETS[3]
+    noise = np.abs(np.random.default_rng(3).normal(size=4000))
+    noise /= noise.mean()
+    good = results_of({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
+    bad = results_of({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
+    few = results_of({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
+    verdicts = []
+    for results in (good, bad, few):
+        found = [check(results, "affine/50", target) for target in (to_bound, to_plug_in)]
+        verdicts.append([None if one is None else one.verdict for one in found])
+    assert verdicts == [[YES, YES], [NO, NO], [UNDECIDED, UNDECIDED]]
+
+
+def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
+    ours, other = [1.0, 2.0, 4.0], [2.0, 2.0, 3.0, 1000.0]
+    results = results_of({accuracy.NETWORK: ours, accuracy.PLUG_IN: other}, 2.0)
+    gap = check(results, "affine/50", accuracy.TARGETS[4])
+    ratio = check(results, "affine/50", accuracy.TARGETS[2])
+    assert gap is not None
+    assert ratio is not None
+    assert gap.repetitions == 3
+    assert gap.value == pytest.approx(0.0)
+    assert gap.se == pytest.approx(1 / math.sqrt(3))
+    assert gap.limit == pytest.approx(100 * 1.96 / math.sqrt(3) / (7 / 3))
+    assert (ratio.value, ratio.repetitions) == (pytest.approx(7 / 6), 3)
+    assert ratio.se == pytest.approx(np.std(ours, ddof=1) / math.sqrt(3) / 2)
+    assert check(results, "affine/50", accuracy.TARGETS[1]) is None  # smooth was not run
+
+
+@pytest.mark.parametrize("changed", [{"other": "v"}, {"low": 2.0}, {"high": math.nan}])
+def test_a_target_that_means_nothing_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        Target(**{**vars(accuracy.TARGETS[0]), **changed})  # type: ignore[arg-type]
+
+
+# Every exhibit ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("smoke", [True, False])
+def test_specs_are_valid_and_share_the_right_data(name: str, smoke: bool) -> None:
+    found = [c for c in exhibits.load(name).checked_cells(smoke) if "repetitions" in c.settings]
+    source = "accuracy" if name == "accuracy" else "table_2"
+    assert {c.seeds for c in found} <= {source}
+    if name == "sensitivity":
+        theirs = {c.row for c in exhibits.load("table_2").checked_cells(smoke)}
+        assert {c.row for c in found} <= theirs  # the row is in the key of the seeds
+
+
+def drawn(exhibit: Exhibit, cells: list[Cell], out: Path) -> pd.DataFrame:
+    """Compute cells in this process, write the exhibit's files, return its CSV."""
+    stored = [Stored(exhibit.compute(cell, "cpu"), "ok", "", {}) for cell in cells]
+    made = [
+        replace(one, provenance={"started": "", "seconds": 0, "cpu_seconds": 0}) for one in stored
+    ]
+    written = engine.write_exhibit(exhibit, Results(cells, made, True), out)
+    assert all(path.stat().st_size > 0 for path in written)
+    assert {path.suffix for path in written} >= {".csv", ".pdf", ".png"}
+    return pd.read_csv(out / f"{exhibit.name}.csv")
+
+
+def test_accuracy_writes_its_checks(tmp_path: Path) -> None:
+    cells = [
+        replace(
+            c, settings={**c.settings, **({"repetitions": 3} if "method" in c.settings else {})}
+        )
+        for c in accuracy.cells(True)
+        if c.row in ("affine/50", "power/50")
+    ]
+    frame = drawn(accuracy.EXHIBIT, cells, tmp_path)
+    at = exact_bounds(BusEngine().mdp, 100, [40.0])
+    bound = frame[(frame["row"] == "affine/50") & (frame["protocol"] == "measured (iv)")]
+    assert bound["value"].item() == pytest.approx(at.affine[0], rel=1e-9)
+    # the affine bounds say nothing where r is not affine
+    assert set(frame[(frame["row"] == "power/50") & (frame["column"] == "bound")]["protocol"]) == {
+        "measured (iii)"
+    }
+    checks = pd.read_csv(tmp_path / "accuracy_checks.csv")
+    assert Counter(checks["row"]) == {"affine/50": 5, "power/50": 2}
+    smooth = frame[(frame["protocol"] == "leak_free smooth") & (frame["statistic"] == "MAPE")]
+    ratio = checks[(checks["statistic"] == "ratio to bound (iv)")].iloc[0]
+    mean = smooth[smooth["row"] == "affine/50"]["value"].item()
+    assert ratio["value"] == pytest.approx(mean / at.affine[0], rel=1e-8)
+    assert ratio["verdict"] == verdict(ratio["value"], ratio["se"], ratio["low"], ratio["high"])
+
+
+def test_bounds_are_those_of_the_training_split_and_fall_with_the_root_of_n(tmp_path: Path) -> None:
+    cells = [c for c in bounds.cells(False) if c.row in ("50", "5000")]
+    frame = drawn(bounds.EXHIBIT, cells, tmp_path).set_index(["row", "protocol"])["value"]
+    at = exact_bounds(BusEngine().mdp, 100, [40.0, 4000.0])
+    for numeral, field in _bounds.FIELDS.items():
+        line = [frame[n, f"measured ({numeral})"] for n in (50, 5000)]
+        assert line == pytest.approx(getattr(at, field), rel=1e-9)
+        assert line[0] / line[1] == pytest.approx(10.0, rel=1e-8)
+
+
+def test_sensitivity_counts_fits_that_did_not_converge(tmp_path: Path) -> None:
+    cells = [
+        replace(c, settings={**c.settings, "repetitions": 2})
+        for c in sensitivity.cells(True)
+        if c.protocol in ("leak_free weight 1", "leak_free 2 x 10")
+    ]
+    frame = drawn(sensitivity.EXHIBIT, cells, tmp_path)
+    assert frame[frame["statistic"] == "share converged"]["value"].between(0, 1).all()
+    weighted = frame[(frame["column"] == sensitivity.WEIGHT) & (frame["statistic"] == "MAPE")]
+    assert np.isfinite(weighted["value"].item())
+    statuses = ["ok", "not_converged", "diverged"]
+    result = Result(summarise("MAPE", [1.0, 2.0, 6.0], statuses))
+    stored = Results(cells[:1], [Stored(result, "ok", "", {})], True)
+    label = (cells[0].row, cells[0].column, cells[0].protocol)
+    assert sensitivity.point(stored, *label).stray == 2
+    assert sensitivity.point(stored, *label).mape == pytest.approx(3.0)
+    failed = Results(cells[:1], [Stored(Result(()), "failed: why", "", {})], True)
+    assert math.isnan(sensitivity.point(failed, *label).mape)
+
+
+def test_stability_map_tells_slow_from_fast_ascent(tmp_path: Path) -> None:
+    settings = {"beta": 0.95, "ascents": [1, 5], "ratios": [0.1, 10.0], "tau_2": 0.1}
+    cell = Cell("stability", "beta 0.95", stability.MAP, "printed", {**settings, "iterations": 800})
+    run = next(c for c in stability.cells(True) if c.column == stability.DATA)
+    shorter = {**run.settings, "repetitions": 2, "iterations": 600}
+    frame = drawn(stability.EXHIBIT, [cell, replace(run, settings=shorter)], tmp_path)
+    growth = frame[frame["statistic"] == "growth rate"].set_index("row")
+    slow, fast = (growth.loc[f"beta 0.95, ascents 1, ratio {x}"] for x in (0.1, 10))
+    assert (slow["status"], fast["status"]) == ("diverged", "ok")
+    assert slow["value"] > 0.01
+    assert fast["value"] < stability.REPELS
+    predicted = frame[frame["statistic"] == "predicted unstable"].set_index("row")["value"]
+    assert predicted["beta 0.95, ascents 1, ratio 0.1"] == 1
+    assert predicted["beta 0.95, ascents 5, ratio 10"] == 0
+    share = frame[frame["statistic"] == "share diverged"]["value"].item()
+    assert share == 1.0  # ratio .5 is below 2 beta - 1
+
+
+def test_map_draws_the_cells_where_they_are() -> None:
+    edges = stability._edges(np.array([0.0, 1.0, 3.0]))
+    assert edges.tolist() == [-0.5, 0.5, 2.0, 4.0]
+
+
+def test_a_bound_s_name_is_the_same_in_every_exhibit() -> None:
+    assert set(bounds.LINES) == set(_bounds.FIELDS)
+    assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(_bounds.FIELDS)

@@ -1,0 +1,155 @@
+"""Seeds by key, specs that refuse what they do not know, records that drop nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gladius.errors import InputError
+from reproduce import engine, seeds
+from reproduce.spec import Cell, Record, Result, summarise, worst
+from reproduce.store import Store, Stored, decode, encode
+from tests.reproduce.toys import toy
+
+# Seeds -------------------------------------------------------------------------------------------
+
+texts = st.text(min_size=1, max_size=8)
+keys = st.tuples(texts, texts, st.integers(0, 1000), texts)
+
+
+@given(st.lists(keys, min_size=2, max_size=6, unique=True))
+def test_different_keys_have_different_streams(several: list[tuple[str, str, int, str]]) -> None:
+    states = [tuple(seeds.sequence(*key).generate_state(4)) for key in several]
+    assert len(set(states)) == len(several)
+    assert states == [tuple(seeds.sequence(*key).generate_state(4)) for key in several]
+
+
+def test_the_seed_is_the_stated_function_of_the_key() -> None:
+    digests = [hashlib.sha256(text).digest() for text in (b"table_2", b"50", b"data")]
+    words = [np.frombuffer(digest[:4], dtype="<u4").item() for digest in digests]
+    expected = np.random.SeedSequence(seeds.ROOT, spawn_key=(*words, 3))
+    found = seeds.sequence("table_2", "50", 3)
+    assert found.generate_state(8).tolist() == expected.generate_state(8).tolist()
+
+
+def test_the_column_is_not_in_the_key_and_exhibits_can_share_data() -> None:
+    a = Cell("toy", "10", "A", "measured", {"repetitions": 2})
+    b = Cell("other", "10", "B", "fresh", {"repetitions": 2, "seeds": "toy"})
+    c = Cell("other", "10", "B", "fresh", {"repetitions": 2})
+    draws = [[g.random() for g in seeds.generators(cell)] for cell in (a, b, c)]
+    assert draws[0] == draws[1] != draws[2]
+    assert draws[0][0] != draws[0][1]
+
+
+# Specs and records -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"exhibit": "Table 2"}, "exhibit"),
+        ({"row": ""}, "row"),
+        ({"row": 50}, "row"),
+        ({"protocol": "leak_fre"}, "protocol"),
+        ({"settings": {"method": "gladus"}}, "settings.method"),
+        ({"settings": {"repetitions": 0}}, "settings.repetitions"),
+        ({"settings": {"seeds": "table 2"}}, "settings.seeds"),
+        ({"settings": {"x": math.nan}}, "settings"),
+        ({"settings": {"x": object()}}, "settings"),
+    ],
+)
+def test_a_bad_cell_is_refused_by_name(changes: dict[str, object], field: str) -> None:
+    good: dict[str, object] = {"exhibit": "toy", "row": "1", "column": "A", "protocol": "fresh"}
+    Cell(**good)  # type: ignore[arg-type]
+    with pytest.raises(InputError) as caught:
+        Cell(**{**good, **changes})  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_two_cells_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="twice"):
+        toy(columns=("A", "A")).checked_cells(False)
+
+
+@pytest.mark.parametrize("options", [{"workers": -1}, {"device": "tpu"}])
+def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"workers|device"):
+        engine.run([toy(tmp_path / "log")], build=tmp_path, out=tmp_path, **options)
+    assert not (tmp_path / "log").exists()
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(-1e6, 1e6), st.sampled_from(["ok", "not_converged", "diverged", "failed: x"])
+        ),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_summaries_drop_nothing_and_count_what_is_not_ok(pairs: list[tuple[float, str]]) -> None:
+    values, statuses = [v for v, _ in pairs], [s for _, s in pairs]
+    records = {r.statistic: r for r in summarise("MAPE", values, statuses)}
+    assert records["MAPE"].value == pytest.approx(sum(values) / len(values), rel=1e-9, abs=1e-6)
+    assert records["MAPE"].repetitions == len(values)
+    good = [v for v, s in pairs if s == "ok"]
+    assert records["repetitions not ok"].value == len(values) - len(good)
+    assert (records["MAPE"].status == "ok") == (len(good) == len(values))
+    assert ("MAPE of those ok" in records) == (0 < len(good) < len(values))
+    if "MAPE of those ok" in records:
+        expected = sum(good) / len(good)
+        assert records["MAPE of those ok"].value == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+def test_a_divergence_is_not_averaged_away() -> None:
+    records = {r.statistic: r for r in summarise("MAPE", [1.0, math.inf], ["ok", "diverged"])}
+    assert records["MAPE"].value == math.inf
+    assert math.isnan(records["MAPE"].se)
+    assert records["MAPE"].status == "diverged"
+    assert records["MAPE of those ok"].value == 1.0
+
+
+def test_the_gravest_status_wins() -> None:
+    assert worst(["ok", "not_converged", "ok"]) == "not_converged"
+    assert worst(["diverged", "not_converged"]) == "diverged"
+    assert worst(["diverged", "failed: a", "ok"]) == "failed: a"
+    with pytest.raises(InputError, match="status"):
+        worst(["fine"])
+
+
+anything = st.floats(allow_nan=True, allow_infinity=True)
+
+
+@given(anything, anything, st.lists(anything, min_size=1, max_size=4))
+def test_a_stored_cell_reads_back_as_it_was(value: float, se: float, many: list[float]) -> None:
+    cell = Cell("toy", "1", "A", "measured")
+    result = Result((Record("MAPE", value, se, 3),), {"MAPE": many}, {"r": np.array(many)}, value)
+    text = encode(cell, Stored(result, "ok", "source", {"seconds": 1.0}))
+
+    def refuse(name: str) -> float:
+        raise AssertionError(f"{name} is not JSON")
+
+    back = decode(json.loads(text, parse_constant=refuse))
+    (record,) = back.result.records
+    assert np.array_equal([record.value, record.se], [value, se], equal_nan=True)
+    assert np.array_equal(back.result.replications["MAPE"], many, equal_nan=True)
+    assert np.array_equal(back.result.arrays["r"], many, equal_nan=True)
+
+
+def test_a_torn_or_foreign_file_is_not_a_result(tmp_path: Path) -> None:
+    store, cell = Store(tmp_path), Cell("toy", "1", "A", "measured")
+    path = store.path(cell)
+    path.parent.mkdir(parents=True)
+    path.write_text('{"spec": ')
+    assert store.load(cell) is None
+    other = Cell("toy", "1", "A", "measured", {"repetitions": 2})
+    path.write_text(encode(other, Stored(Result(()), "ok", "s", {})))
+    assert store.load(cell) is None

@@ -1,0 +1,181 @@
+"""The comparison with econirl: the parts that need neither econirl nor its fits."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from gladius import BusEngine, Transitions
+from gladius.metrics import mape
+from reproduce import speed
+
+POSITIVE = st.lists(st.floats(1e-4, 1e3), min_size=3, max_size=20)
+
+
+def contender(fit, ours=True, column="GLADIUS, test"):
+    return speed.Contender(column, "none", ours, lambda: None, fit)
+
+
+def measured(cpu, ours, column):
+    times = np.array(cpu)
+    who = contender(lambda _: None, ours, column)
+    return speed.Measured(who, 5.0, "ok", 2.0, times, times)
+
+
+def test_missing_econirl_names_the_command_and_exits_with_2(monkeypatch, tmp_path):
+    monkeypatch.setattr(speed, "installed_version", lambda: None)
+    result = CliRunner().invoke(speed.app, ["--out", str(tmp_path / "speed.csv")])
+    assert result.exit_code == 2
+    assert "pip install torch==2.13.0 econirl==0.1.1" in result.output
+    assert "is not installed" in result.output
+    assert not (tmp_path / "speed.csv").exists()
+
+
+def test_another_version_of_econirl_is_refused(monkeypatch):
+    monkeypatch.setattr(speed, "installed_version", lambda: "0.0.4")
+    result = CliRunner().invoke(speed.app, [])
+    assert result.exit_code == 2
+    assert "0.0.4 is installed, not 0.1.1" in result.output
+
+
+def test_absent_packages_have_no_version(monkeypatch):
+    monkeypatch.setattr(speed.importlib.util, "find_spec", lambda name: None)
+    assert speed.installed_version() is None
+
+
+def test_too_few_trajectories_are_bad_input(monkeypatch):
+    monkeypatch.setattr(speed, "installed_version", lambda: speed.VERSION)
+    result = CliRunner().invoke(speed.app, ["--trajectories", "1"])
+    assert result.exit_code == 2
+    assert "too few for a split" in result.output
+
+
+def test_help_has_an_example():
+    result = CliRunner().invoke(speed.app, ["--help"])
+    assert result.exit_code == 0
+    assert "python -m reproduce.speed --trajectories 50" in result.output
+
+
+def test_processor_time_counts_work_and_not_sleep():
+    def work(_):
+        end = time.process_time() + 0.02
+        while time.process_time() < end:
+            pass
+        return speed.Fitted(speed.RewardTable(np.zeros((20, 2))), True)
+
+    def sleep(_):
+        time.sleep(0.02)
+        return speed.Fitted(speed.RewardTable(np.zeros((20, 2))), True)
+
+    busy = speed.measure(contender(work), lambda e: 7.0, budget=0.1)
+    idle = speed.measure(contender(sleep), lambda e: 7.0, budget=0.0)
+    assert (busy.error, busy.status) == (7.0, "ok")
+    assert np.all(busy.cpu >= 0.02)
+    assert 0.02 <= busy.first < 1.0
+    assert speed.LEAST <= len(busy.cpu) <= 5  # 5 x 0.02 s fill the budget
+    assert len(idle.cpu) == speed.LEAST
+    assert np.median(idle.cpu) < 0.01
+    assert np.median(idle.wall) >= 0.02
+
+
+def test_each_call_gets_data_of_its_own():
+    seen = []
+    table = speed.Fitted(speed.RewardTable(np.zeros((20, 2))), False)
+    who = replace(contender(lambda data: seen.append(data) or table), prepare=object)
+    result = speed.measure(who, lambda e: 0.0, budget=0.0)
+    assert result.status == "not_converged"
+    assert len({id(one) for one in seen}) == len(seen) == speed.LEAST + 1
+
+
+def test_a_failing_fit_is_stored_with_its_reason():
+    def fail(_):
+        raise RuntimeError("no luck")
+
+    result = speed.measure(contender(fail), lambda e: 0.0, budget=0.0)
+    frame = speed.long_frame(50, [result])
+    assert set(frame["status"]) == {"failed: RuntimeError: no luck"}
+    assert list(frame["statistic"]) == ["mape"]
+    assert frame["value"].isna().all()
+    assert list(frame["repetitions"]) == [0]
+    assert speed.rivals([result, measured([1.0] * 3, False, "GLADIUS, econirl")]) == []
+
+
+def test_the_reward_table_scores_like_a_hand_count():
+    world = BusEngine()
+    states = np.array([[1.0], [3.0], [3.0], [20.0]])
+    test = Transitions(states, np.array([0, 0, 1, 1]), np.ones((4, 1)))
+    table = np.stack([-1.1 * np.arange(1, 21), np.full(20, -4.0)], axis=1)
+    # |r-hat - r| / |r| is 10 % twice and 20 % twice
+    assert mape(speed.RewardTable(table), test, world.reward) == pytest.approx(15.0)
+
+
+@given(POSITIVE, POSITIVE)
+def test_ratios_of_medians_and_their_worst_case(slow, fast):
+    a, b = measured(slow, False, "GLADIUS, x"), measured(fast, True, "GLADIUS, y")
+    middle, worst = speed.ratios(a, b)
+    assert middle == pytest.approx(sorted_median(slow) / sorted_median(fast))
+    assert all(worst <= s / f * (1 + 1e-12) for s in slow for f in fast)
+    assert worst <= middle * (1 + 1e-12)
+
+
+def sorted_median(values):
+    ordered, n = sorted(values), len(values)
+    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+
+
+def test_the_long_table_pairs_methods_and_keeps_the_columns():
+    results = [
+        measured([0.1, 0.2, 0.3], True, "GLADIUS, ours (smooth)"),
+        measured([1.0, 1.0, 1.0], True, "NFXP, ours"),
+        measured([20.0, 30.0, 40.0], False, "GLADIUS, econirl"),
+    ]
+    frame = speed.long_frame(50, results)
+    assert ",".join(frame.columns) == (
+        "row,column,protocol,statistic,value,se,repetitions,status,cpu_seconds"
+    )
+    values = frame.set_index(["column", "statistic"])["value"]
+    ratio = values[("GLADIUS, econirl", "cpu_ratio_to GLADIUS, ours (smooth)")]
+    assert ratio == pytest.approx(150.0)
+    assert not frame["statistic"].str.contains("ratio.*NFXP").any()
+    assert frame["se"].notna().sum() == 3  # one mean for each contender
+    totals = frame.groupby("column")["cpu_seconds"].first()
+    assert totals["GLADIUS, econirl"] == pytest.approx(92.0)
+    assert set(frame["row"]) == {50}
+    assert set(frame["repetitions"]) == {3}
+
+
+def test_ours_are_given_the_transition_law_at_most_and_never_the_reward(monkeypatch):
+    given_options = []
+    estimate = speed.RewardTable(np.zeros((20, 2)))
+    object.__setattr__(estimate, "diagnostics", speed.Fitted(estimate, True))
+
+    def spy(data, **options):
+        given_options.append((data, options))
+        return estimate
+
+    monkeypatch.setattr(speed.gladius, "fit", spy)
+    world = BusEngine()
+    train, _ = world.simulate(5, np.random.default_rng(1)).split(0.8)
+    for who in speed.ours(train, world):
+        assert who.fit(who.prepare()).converged
+    for data, options in given_options:
+        assert len(data) == len(train) == 400
+        assert (options["anchor_action"], options["anchor_reward"]) == (1, -5.0)
+        allowed = {"method", "protocol", "function_class", "penalty", "transition", "grid"}
+        assert set(options) <= allowed | {"anchor_action", "anchor_reward", "discount"}
+    knows = {options["method"] for _, options in given_options if "transition" in options}
+    assert knows == {"nfxp"}
+
+
+def test_ours_run_on_the_real_data():
+    world = BusEngine()
+    train, test = world.simulate(50, np.random.default_rng(3)).split(0.8)
+    for who in speed.ours(train, world):
+        result = speed.measure(who, lambda e: mape(e, test, world.reward), budget=0.0)
+        assert result.status == "ok"
+        assert 0.0 < result.error < 30.0  # a reward of zero would score 100
+        assert np.all(result.cpu > 0)
