@@ -29,7 +29,7 @@ from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.kernel import Kernel, empirical_kernel
 from gladius.mdp import Array
-from gladius.objective import closed_form_level, conditional_mean, grouped_risk
+from gladius.objective import closed_form_level, grouped_risk
 from gladius.output_risk import LevelFunction, ScalarLevel
 from gladius.smooth import DECREMENT, PENALTIES, Smooth, fit_smooth, roughness_rows
 from gladius.solver import Fit, continued
@@ -38,6 +38,7 @@ from gladius.transitions import Integers, Transitions
 CLASSES = ("smooth", "mlp", "polynomial", "tabular")
 LEVELS = ("function", "scalar")
 PSEUDO_COUNT = 0.5
+STARTS = 4  # of a network, at most: a replication stops at its first converged one
 STAGES = (1e1, 1e3, 1e5)  # lambda rises through these to its value: a cold start at 1e7 stalls
 
 
@@ -189,17 +190,7 @@ def _class_pieces(
         full = LevelFunction(visits, law, given, discount, rough, penalty)
     inputs = _Inputs(counts, options)
     family = inputs.family(actions)
-    theta = np.tile(family.init([np.random.default_rng(options.seed)]), (reps, 1))
-    outputs = family.outputs(theta, inputs.grid)
-    level = np.zeros(reps)
-    if free:
-        f = outputs[..., back]
-        residual = given + discount * conditional_mean(_lse(f), counts)[..., anchor.action]
-        level = closed_form_level(
-            residual - f[..., anchor.action], counts.visits[..., anchor.action], discount
-        )
-    stages = [replace(full, penalty=np.minimum(penalty, top)) for top in STAGES]
-    fitted = continued([*stages, full], family, theta, inputs.grid, level, free, counts.size)
+    fitted = _best_of_starts(full, family, inputs.grid, free, counts.size, options.seed)
     q, v, _ = full.tables(fitted.outputs)
     risk = grouped_risk(q[..., back], counts, anchor.action, given, discount)
     pieces = []
@@ -231,9 +222,39 @@ def _class_pieces(
     return pieces
 
 
-def _lse(f: Array) -> Array:
-    total: Array = np.logaddexp.reduce(f, axis=-1)
-    return total
+def _best_of_starts(
+    full: LevelFunction | ScalarLevel,
+    family: FunctionClass,
+    x: Array,
+    free: bool,
+    size: Array,
+    seed: int,
+) -> Fit:
+    """The lowest end of up to STARTS starts; a replication that has converged starts no more."""
+    reps = len(full.penalty)
+    best: Fit | None = None
+    left = np.arange(reps)
+    for start in range(STARTS):
+        theta = np.tile(family.init([np.random.default_rng([seed, start])]), (len(left), 1))
+        inputs = x[left] if len(x) == reps and x.ndim == 3 else x
+        part = full.take(left)
+        level = _level(part, family.outputs(theta, inputs)) if free else np.zeros(len(left))
+        stages = [replace(part, penalty=np.minimum(part.penalty, top)) for top in STAGES]
+        found = continued([*stages, part], family, theta, inputs, level, free, size[left])
+        best = found if best is None else best.improved(left, found)
+        left = np.flatnonzero(~best.converged)
+        if len(left) == 0 or not isinstance(family, MLP):
+            break
+    assert best is not None
+    return best
+
+
+def _level(risk: LevelFunction | ScalarLevel, outputs: Array) -> Array:
+    """(R,) the level that minimises the Bellman term of outputs + level."""
+    _, _, reward = risk.tables(outputs)
+    return closed_form_level(
+        risk.anchor_reward - reward[..., 0], risk.visits[..., 0], risk.discount
+    )
 
 
 def _advantage(outputs_of: StateFunction, action: int) -> StateFunction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gladius.approximators import FunctionClass
 from gladius.mdp import Array
@@ -16,7 +17,7 @@ from gladius.output_risk import OutputRisk
 
 LIGHT = 1e-8  # nats for a parameter moved by one: damping that only flat directions feel
 ROUNDING = 1e-14  # of the trace of H K
-LEVEL_SCALE = 100.0  # unit of the level parameter: large, so that damping never holds it back
+LEVEL_SCALE = 10.0  # unit of the level parameter: large, so that damping never holds it back
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,18 @@ class Fit:
     gap: Array
     slope: Array
     iterations: Array
-    converged: Array
+    converged: NDArray[np.bool_]
+
+    def improved(self, rows: NDArray[np.int64], other: Fit) -> Fit:
+        """With the rows where `other`, a fit of `rows` only, has the lower value or converged."""
+        better = other.converged | (other.value < self.value[rows])
+        parts = {}
+        for name in Fit.__dataclass_fields__:
+            parts[name] = getattr(self, name).copy()
+            parts[name][rows[better]] = getattr(other, name)[better]
+        parts["iterations"] = self.iterations.copy()
+        parts["iterations"][rows] += other.iterations
+        return Fit(**parts)
 
 
 def levenberg_marquardt(
@@ -99,7 +111,8 @@ def levenberg_marquardt(
         eye = np.eye(hess.shape[1])
         light = _regular((LIGHT + floor)[:, None, None] * eye + product, grad)
         promise = 0.5 * np.einsum("rm,rmn,rn->r", grad, kernel, light)
-        flat = (gap[active] < tolerance) | (promise < 0.1 * tolerance)
+        telling = floor < 100 * LIGHT  # else the promise is held back by rounding, not by the class
+        flat = (gap[active] < tolerance) | (telling & (promise < 0.1 * tolerance))
         converged[active[flat]] = True
         stuck = history[active, iterations[active] % patience] - best[active] < 0.01 * tolerance
         keep = ~flat & ~stuck

@@ -12,7 +12,7 @@ import inspect
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,12 @@ def source_hash(compute: Callable[..., Any]) -> str:
     for text in _reached(compute):
         digest.update(text.encode())
     return digest.hexdigest()
+
+
+def files_hash(files: Sequence[Path]) -> str:
+    """SHA-256 of what the files do: comments, docstrings and formatting left out."""
+    text = "\n".join(f"{f.name}\n{_normal(_parse(f))}" for f in files)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache

@@ -76,6 +76,7 @@ def write(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
             stream.write(text)
+        os.chmod(temporary, 0o644)  # mkstemp's files are private
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)

@@ -44,6 +44,9 @@ class Job:
     commit: dict[str, Any]
 
 
+CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # where a long cell may keep its state, for the workers
+
+
 def one_thread() -> None:
     """Hold numerical libraries to one thread: parallelism is over cells, and sums keep their order.
 
@@ -129,6 +132,7 @@ def build(
         )
     )
     store.folder.mkdir(parents=True, exist_ok=True)
+    os.environ[CHECKPOINTS] = str(store.folder.resolve() / "checkpoints")
     config = store.folder / "pytask.toml"  # makes the build folder pytask's root
     write(config, "[tool.pytask.ini_options]\n")
     with _backend(workers, dask) as options:

@@ -22,6 +22,7 @@ OURS = {
     ("Rust", "fresh"): ("Rust", "tab:blue", "-"),
     ("GLADIUS", "leak_free smooth"): ("GLADIUS, smooth", "tab:orange", "-"),
     ("GLADIUS", "leak_free mlp"): ("GLADIUS, network", "tab:purple", "--"),
+    ("GLADIUS", "author oracle"): ("GLADIUS, author's code", "tab:brown", ":"),
 }
 # column -> (marker, colour, shift in mileages that keeps the markers apart)
 PAPER = {
