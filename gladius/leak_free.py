@@ -39,7 +39,7 @@ CLASSES = ("smooth", "mlp", "polynomial", "tabular")
 LEVELS = ("function", "scalar")
 PSEUDO_COUNT = 0.5
 STARTS = 4  # of a network, at most: a replication stops at its first converged one
-STAGES = (1e1, 1e3, 1e5)  # lambda rises through these to its value: a cold start at 1e7 stalls
+STAGE = 1e4  # lambda first stops here on its way up: a cold start at 1e7 can stall
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,8 @@ def _best_of_starts(
         inputs = x[left] if len(x) == reps and x.ndim == 3 else x
         part = full.take(left)
         level = _level(part, family.outputs(theta, inputs)) if free else np.zeros(len(left))
-        stages = [replace(part, penalty=np.minimum(part.penalty, top)) for top in STAGES]
-        found = continued([*stages, part], family, theta, inputs, level, free, size[left])
+        eased = replace(part, penalty=np.minimum(part.penalty, STAGE))
+        found = continued([eased, part], family, theta, inputs, level, free, size[left])
         best = found if best is None else best.improved(left, found)
         left = np.flatnonzero(~best.converged)
         if len(left) == 0 or not isinstance(family, MLP):

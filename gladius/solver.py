@@ -87,7 +87,7 @@ def levenberg_marquardt(
     """
     theta, level = theta.copy(), level.copy()
     reps = len(theta)
-    damping = np.full(reps, 1e-2)
+    damping = 1e-6 * size
     gap, slope = np.full(reps, np.inf), np.full(reps, np.inf)
     iterations = np.zeros(reps, dtype=int)
     converged = np.zeros(reps, dtype=bool)

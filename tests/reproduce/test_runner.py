@@ -349,6 +349,12 @@ def test_readme_table_replaces_what_stands_between_the_marks_and_nothing_else(
     assert not readme.update(page, tmp_path / "out")
 
 
+def test_readme_of_this_checkout_is_up_to_date(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text((provenance.ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
+    assert not readme.update(page, engine.GENERATED), "run: python -m reproduce readme"
+
+
 def test_readme_without_marks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("nothing")
     with pytest.raises(InputError, match="README"):

@@ -1,0 +1,108 @@
+"""`python -m gladius`: r-hat from a table of choices.
+
+Example:
+    python -m gladius choices.csv --state mileage --action replace --id bus \
+        --anchor-action 1 --anchor-reward -5 --discount 0.95 --out reward.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from gladius.errors import InputError
+from gladius.estimate import Estimate
+from gladius.methods import METHODS, fit
+from gladius.rows import distinct_rows
+from gladius.transitions import Transitions
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command's arguments."""
+    made = argparse.ArgumentParser(
+        prog="python -m gladius",
+        description="Estimate the reward behind observed choices from a CSV file.",
+        epilog=(__doc__ or "").split("\n", 2)[2],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("csv", type=Path, help="one row a period, in order of time within an id")
+    made.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
+    made.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
+    made.add_argument("--id", required=True, help="the column that tells the trajectories apart")
+    made.add_argument("--next-state", action="append", help="a column of s'; by default next row")
+    made.add_argument("--anchor-action", type=int, required=True)
+    made.add_argument("--anchor-reward", type=float, required=True)
+    made.add_argument("--discount", type=float, required=True, help="beta")
+    made.add_argument("--method", default="gladius", choices=sorted(METHODS))
+    made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
+    return made
+
+
+def table(data: Transitions, estimate: Estimate) -> pd.DataFrame:
+    """A row for each observed state and action: count, r-hat, Q-hat and choice probability."""
+    states, _ = distinct_rows(data.states)
+    actions = data.number_of_actions
+    pairs = data.pairs()
+    rows = zip(pairs.states.tolist(), pairs.actions.tolist(), pairs.weights.tolist(), strict=True)
+    seen = {(*s, a): n for s, a, n in rows}
+    each = np.repeat(np.arange(len(states)), actions)
+    chosen = np.tile(np.arange(actions), len(states))
+    columns = {name: states[each, i] for i, name in enumerate(data.feature_names)}
+    return pd.DataFrame(
+        columns
+        | {
+            "action": chosen,
+            "observations": [
+                seen.get((*states[i].tolist(), a), 0) for i, a in zip(each, chosen, strict=True)
+            ],
+            "reward": estimate.reward(states[each], chosen),
+            "q": estimate.q(states).ravel(),
+            "probability": estimate.policy(states).ravel(),
+        }
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; bad input is one line on standard error and exit code 2."""
+    given = parser().parse_args(arguments)
+    try:
+        if not given.csv.is_file():
+            raise InputError("csv", str(given.csv), "there is no such file")
+        data = Transitions.from_frame(
+            pd.read_csv(given.csv),
+            state=given.state,
+            action=given.action,
+            id=given.id,
+            next_state=given.next_state,
+        )
+        estimate = fit(
+            data,
+            given.method,
+            anchor_action=given.anchor_action,
+            anchor_reward=given.anchor_reward,
+            discount=given.discount,
+        )
+    except InputError as error:
+        print(f"python -m gladius: {error}", file=sys.stderr)
+        return 2
+    found = table(data, estimate)
+    if given.out is None:
+        print(found.to_csv(index=False), end="")
+    else:
+        found.to_csv(given.out, index=False)
+    diagnostics = estimate.diagnostics
+    print(
+        f"{diagnostics.status}: {len(data)} transitions, {diagnostics.iterations} iterations,"
+        f" {diagnostics.nll:.4f} nats per choice, {diagnostics.cpu_seconds:.3f} s",
+        file=sys.stderr,
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

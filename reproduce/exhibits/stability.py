@@ -1,0 +1,289 @@
+"""Where the printed descent-ascent (Algorithm 1) works: step ratio, ascents per descent, discount.
+
+The map: Algorithm 1 with full batches, plain gradients and tables, on expected data of the bus
+engine with each discount (no sampling error), from Q = zeta = 0. The colour is the rate at which
+the stationary point that the data define repels (zero: it does not), a cross a run that blew up.
+Drawn in are the linear flow of the level, stable for rho = ascents x ratio > 2 beta - 1, and the
+two-sided PL condition, which needs a loss bounded below in Q for fixed zeta: beta <= 1/2.
+
+Below the map, in the CSV, the algorithm on Table 2's data sets at beta = .95, as tables and as
+the paper's network, with plain gradients and with Adam: `diverged`, `not_converged` or ok.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import gladius
+from gladius import BusEngine
+from gladius.anchor import Anchor
+from gladius.stability import expected_counts, level_flow, slowest_rate, stability
+from reproduce import layout, seeds
+from reproduce.comparison import number
+from reproduce.exhibits import _bus, _figures
+from reproduce.results import Results, records
+from reproduce.spec import Array, Cell, Exhibit, Record, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAME = "stability"
+BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
+ASCENTS = (1, 2, 5)
+RATIOS = tuple(float(f"{10**x:.3g}") for x in np.linspace(-1.5, 1.0, 16))
+SMOKE_BETAS, SMOKE_RATIOS = (0.3, 0.95), (0.1, 1.0, 10.0)
+ITERATIONS, SMOKE_ITERATIONS = 20_000, 1_000
+STEP = 0.1  # tau_2 per transition, in the map
+MAP, DATA = "printed map", "GLADIUS"
+TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
+# of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
+CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
+RUNS = ((1, 0.5), (1, 1.0), (1, 10.0), (5, 0.5))  # (ascents, tau_1 / tau_2)
+
+
+def cells(smoke: bool) -> list[Cell]:
+    """One for each discount of the map, one for each run on data."""
+    iterations = SMOKE_ITERATIONS if smoke else ITERATIONS
+    found = []
+    for beta in SMOKE_BETAS if smoke else BETAS:
+        settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
+        settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
+        found.append(
+            Cell(NAME, f"beta {beta:g}", MAP, "printed", settings, statistic="growth rate")
+        )
+    for family, optimiser, step in CLASSES:
+        for ascents, ratio in RUNS:
+            settings = {"method": "gladius", "function_class": family, "optimiser": optimiser}
+            settings |= {"ascents": ascents, "tau_1": ratio * step, "tau_2": step}
+            settings |= {"trajectories": TRAJECTORIES, "seeds": "table_2"}
+            settings |= {"repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS}
+            settings |= {"iterations": iterations}
+            protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
+            found.append(Cell(NAME, str(TRAJECTORIES), DATA, protocol, settings))
+    return found
+
+
+TERM = "signed Bellman term at the end"
+OPTIONS = ("function_class", "optimiser", "ascents", "tau_1", "tau_2", "iterations")
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """A discount of the map, or a run on data."""
+    return _map(cell) if cell.column == MAP else _run(cell)
+
+
+def _map(cell: Cell) -> Result:
+    """Two records for each of (ascents, ratio); the status is that of the run from zero."""
+    at = cell.settings
+    world = BusEngine(discount=at["beta"])
+    found = stability(
+        expected_counts(world.mdp, world.horizon),
+        Anchor(world.anchor_action, world.anchor_reward),
+        at["ratios"],
+        at["ascents"],
+        [at["beta"]],
+        tau_2=at["tau_2"],
+        iterations=at["iterations"],
+    )
+    lines = []
+    for k, ascents in enumerate(at["ascents"]):
+        for i, ratio in enumerate(at["ratios"]):
+            row = f"{cell.row}, ascents {ascents}, ratio {ratio:g}"
+            status = "diverged" if found.diverged[0, k, i] else "ok"
+            growth, term = float(found.growth[0, k, i]), float(found.bellman[0, k, i])
+            predicted = float(found.predicted[0, k, i])
+            lines.append(Record("growth rate", growth, status=status, row=row))
+            lines.append(Record(TERM, term, status=status, row=row))
+            lines.append(Record("predicted unstable", predicted, status="ok", row=row))
+    arrays = {
+        "growth": found.growth[0],
+        "diverged": found.diverged[0].astype(float),
+        "predicted": found.predicted[0].astype(float),
+    }
+    return Result(tuple(lines), arrays=arrays)
+
+
+def _run(cell: Cell) -> Result:
+    world = BusEngine()
+    train, test = _bus.data_sets(world, cell)
+    estimates = gladius.fit(
+        train,
+        cell.settings["method"],
+        protocol="printed",
+        anchor_action=world.anchor_action,
+        anchor_reward=world.anchor_reward,
+        discount=world.discount,
+        rngs=seeds.generators(cell, "weights"),
+        **{name: cell.settings[name] for name in OPTIONS},
+    )
+    scored = _bus.score(world, estimates, test)
+    blown = [e.diagnostics.status == "diverged" for e in estimates]
+    done = [e.diagnostics.iterations for e in estimates]
+    terms = [float(np.asarray(e.diagnostics.extra["trace_bellman"])[-1]) for e in estimates]
+    extra = (
+        Record(TERM, float(np.median(terms)), repetitions=len(terms)),
+        Record("share diverged", float(np.mean(blown)), repetitions=len(blown)),
+        Record("iterations", float(np.mean(done)), repetitions=len(done)),
+    )
+    return replace(scored, records=(*scored.records, *extra))
+
+
+REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
+
+
+def render(results: Results, out: Path) -> list[Path]:
+    """The map, and the runs on data as a table."""
+    return [*_draw(results, out), *_runs(results, out)]
+
+
+def _draw(results: Results, out: Path) -> list[Path]:
+    """One panel for each number of ascents."""
+    from matplotlib import colormaps
+
+    maps = [
+        (cell.settings, stored.result.arrays)
+        for cell, stored in zip(results.cells, results.stored, strict=True)
+        if cell.column == MAP and stored is not None and "growth" in stored.result.arrays
+    ]
+    figure = _figures.new(_figures.PAGE, 3.4)
+    figure.suptitle(EXHIBIT.title, fontsize=_figures.FONT + 1)
+    if not maps:  # every cell failed: the CSV says why
+        return _figures.save(figure, out, NAME)
+    betas = np.array([settings["beta"] for settings, _ in maps])
+    ratios = np.array(maps[0][0]["ratios"])
+    growth, diverged = (np.stack([a[n] for _, a in maps]) for n in ("growth", "diverged"))
+    colours = colormaps["YlOrRd"].with_extremes(under="white")
+    repeats = maps[0][0]["ascents"]
+    panels = figure.subplots(1, len(repeats), sharey=True, squeeze=False)[0]
+    for k, (axes, ascents) in enumerate(zip(panels, repeats, strict=True)):
+        mesh = axes.pcolormesh(
+            _edges(np.log10(ratios)),
+            _edges(betas),
+            growth[:, k],
+            cmap=colours,
+            vmin=REPELS,
+            vmax=max(float(np.nanmax(growth)), 2 * REPELS),
+            rasterized=True,
+        )
+        _panel(axes, ascents, betas, ratios, diverged[:, k] > 0)
+        axes.set_xlabel("tau_1 / tau_2 (ascent / descent)", fontsize=_figures.FONT)
+    panels[0].set_ylabel("discount beta", fontsize=_figures.FONT)
+    bar = figure.colorbar(mesh, ax=list(panels), pad=0.01, extend="min")
+    bar.set_label("growth rate (white: attracts)", fontsize=_figures.FONT)
+    bar.ax.tick_params(labelsize=_figures.FONT)
+    unstable = np.stack([a["predicted"] for _, a in maps]) > 0
+    blown = [int((diverged[part] > 0).sum()) for part in (unstable, ~unstable)]
+    said = (
+        f"runs blew up in {blown[0]} of {unstable.sum()} cells where the level flow is unstable,"
+        f" in {blown[1]} of {(~unstable).sum()} where it is stable"
+    )
+    figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=_figures.FONT + 1)
+    handles, labels = panels[0].get_legend_handles_labels()
+    style: dict[str, Any] = {"fontsize": _figures.FONT - 0.5, "frameon": False}
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, **style)
+    return _figures.save(figure, out, NAME)
+
+
+def notes() -> list[str]:
+    """What a reader of the runs must know; the rates are those of the level flow."""
+    beta = BusEngine().discount
+    rhos = sorted({ascents * ratio for ascents, ratio in RUNS})
+    rates = (slowest_rate(level_flow(rho, beta)) for rho in rhos)
+    flow = ", ".join(f"{rho:g}: {float(x):+.3f}" for rho, x in zip(rhos, rates, strict=True))
+    return [
+        f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; mlp: the paper's"
+        " 2 x 10. Bellman term and MAPE: medians; iterations: mean.",
+        "diverged: the signed Bellman term a transition left +-1e6 (Adam, whose steps are bounded,"
+        " takes longer); converged: both gradients below 1e-6.",
+        f"Rate of the level flow by ascents x ratio, in units of Q's (stable below 0): {flow}.",
+    ]
+
+
+def _runs(results: Results, out: Path) -> list[Path]:
+    """The runs on data as a table."""
+    table = {}
+    for cell, stored in zip(results.cells, results.stored, strict=True):
+        if cell.column != DATA:
+            continue
+        values = {line.statistic: line.value for line in records(cell, stored)}
+        blown = values.get("share diverged", math.nan) * cell.repetitions
+        done = cell.repetitions - values.get("repetitions not ok", math.nan)
+        table[cell.protocol.removeprefix("printed ")] = (
+            _count(blown, cell.repetitions),
+            _count(done, cell.repetitions),
+            f"{values.get('iterations', math.nan):,.0f}",
+            number(values.get(TERM, math.nan)),
+            number(values.get("MAPE median", math.nan)),
+        )
+    heads = ["diverged", "converged", "iterations", "Bellman term", "MAPE"]
+    shown = pd.DataFrame.from_dict(table, orient="index", columns=heads)
+    shown.index.name = "run"
+    title = "Algorithm 1 as printed on data, by step ratio tau_1 / tau_2 and ascents per descent"
+    return layout.write(shown, out, f"{NAME}_runs", title, notes())
+
+
+def _count(number_: float, of: int) -> str:
+    return "-" if math.isnan(number_) else f"{number_:.0f} of {of}"
+
+
+def _edges(centres: Array) -> Array:
+    """Borders half-way between the centres; a single one is 0.1 wide."""
+    if len(centres) == 1:
+        return np.array([centres[0] - 0.05, centres[0] + 0.05])
+    middle = (centres[1:] + centres[:-1]) / 2
+    ends = (2 * centres[0] - middle[0], 2 * centres[-1] - middle[-1])
+    return np.concatenate([[ends[0]], middle, [ends[1]]])
+
+
+def _panel(
+    axes: Axes, ascents: int, betas: Array, ratios: Array, diverged: NDArray[np.bool_]
+) -> None:
+    """The axes are those of log10 ratio and beta; the level flow's edge is rho = 2 beta - 1."""
+    b, i = np.nonzero(diverged)
+    axes.plot(
+        np.log10(ratios)[i],
+        betas[b],
+        "x",
+        color="black",
+        markersize=2.5,
+        markeredgewidth=0.6,
+        label="run from Q = zeta = 0 blew up",
+    )
+    fine = np.linspace(0.501, _edges(betas)[-1], 400)
+    axes.plot(
+        np.log10((2 * fine - 1) / ascents),
+        fine,
+        color=_figures.BLUE,
+        linewidth=1.4,
+        label="level flow: stable right of it",
+    )
+    axes.axhline(
+        0.5,
+        color=_figures.GREEN,
+        linestyle="--",
+        linewidth=1.2,
+        label="two-sided PL: possible only below",
+    )
+    edges = _edges(np.log10(ratios))
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(_edges(betas)[0], min(_edges(betas)[-1], 1.01))
+    powers = range(math.ceil(edges[0]), math.floor(edges[-1]) + 1)
+    axes.set_xticks(list(powers), [f"{10.0**p:g}" for p in powers])
+    axes.tick_params(labelsize=_figures.FONT)
+    axes.set_title(f"{ascents} ascent{'s' if ascents > 1 else ''} per descent", fontsize=7)
+
+
+EXHIBIT = Exhibit(
+    NAME,
+    "Stability of the printed descent-ascent (bus engine, tables, full batches)",
+    cells,
+    compute,
+    render,
+)

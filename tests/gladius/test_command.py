@@ -1,0 +1,63 @@
+"""`python -m gladius` on a small file, and the example of the README."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gladius
+from gladius.__main__ import main
+
+KEYS = ["--action", "action", "--id", "id", "--discount", "0.95", "--anchor-reward", "-5"]
+
+
+@pytest.fixture
+def choices(tmp_path):
+    data = gladius.BusEngine().simulate(30, np.random.default_rng(0))
+    frame = data.to_frame().rename(columns={"s0": "mileage", "next_s0": "after"})
+    path = tmp_path / "choices.csv"
+    frame.to_csv(path, index=False)
+    return data, path
+
+
+def test_command_writes_what_fit_finds(choices, tmp_path):
+    data, path = choices
+    out = tmp_path / "reward.csv"
+    asked = ["--state", "mileage", "--next-state", "after", "--anchor-action", "1"]
+    assert main([str(path), *asked, *KEYS, "--out", str(out)]) == 0
+    found = pd.read_csv(out)
+    estimate = gladius.fit(data, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+    at = found[["mileage"]].to_numpy(dtype=float)
+    np.testing.assert_allclose(found["reward"], estimate.reward(at, found["action"].to_numpy()))
+    assert found["observations"].sum() == len(data)
+    np.testing.assert_allclose(found.groupby("mileage")["probability"].sum(), 1.0)
+
+
+def test_bad_input_is_one_line(choices, capsys):
+    _, path = choices
+    assert main([str(path), "--state", "miles", "--anchor-action", "1", *KEYS]) == 2
+    said = capsys.readouterr().err
+    assert "miles" in said
+    assert "Traceback" not in said
+    assert main([f"{path}.none", "--state", "mileage", "--anchor-action", "1", *KEYS]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_help_has_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "python -m gladius choices.csv" in capsys.readouterr().out
+
+
+def test_example_of_the_readme_runs():
+    readme = Path(gladius.__file__).parents[1] / "README.md"
+    code = re.search(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.S)
+    assert code is not None
+    names: dict[str, object] = {}
+    exec(code.group(1), names)
+    estimate = names["estimate"]
+    assert isinstance(estimate, gladius.Estimate)
+    assert estimate.diagnostics.converged
+    np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
