@@ -8,7 +8,7 @@ roughness penalty, divided by N:
 Classes: `smooth` (see smooth.py); `mlp`, the paper's network of 2 x 10 hidden units, and
 `polynomial` and `tabular`, whose outputs f give Q = f + c(s) with the level function c in closed
 form (`level="function"`), or Q = f + c with one number c (`level="scalar"`, the risk as printed
-with its Bellman weight). lambda is chosen by REML in the unrestricted class, from the training
+with its Bellman weight). lambda is that of smooth.py, REML with two rules, found from the training
 split. Without a roughness (several features, or fewer than three states) lambda is zero and each
 cell of a visited state gets PSEUDO_COUNT, so that the minimum is attained.
 """
@@ -52,7 +52,7 @@ class Options:
         degree: of the polynomial.
         level: function or scalar (not for smooth).
         weight: of the Bellman term (scalar level only; with a level function it is zero anyway).
-        penalty: lambda; None chooses it by REML.
+        penalty: lambda; None chooses it as smooth.py says.
         seed: of the network's start, the same for every replication.
     """
 
@@ -230,7 +230,7 @@ def _best_of_starts(
     size: Array,
     seed: int,
 ) -> Fit:
-    """The lowest end of up to STARTS starts; a replication that has converged starts no more."""
+    """Up to STARTS starts: the first that converges, or else the lowest end."""
     reps = len(full.penalty)
     best: Fit | None = None
     left = np.arange(reps)

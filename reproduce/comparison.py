@@ -1,10 +1,12 @@
 """Ours beside the published number: z and a verdict for every cell.
 
-z = (ours - published) / sqrt(se_ours^2 + se_published^2); |z| <= 1.96 agrees. The paper prints
-"(SE)" without saying whether that is the standard error of the mean or the standard deviation over
-repetitions; it is used as printed, so where it is the latter the verdict is too lenient. The
-rounding of the printed digits counts as a further, uniform error. Without any standard error,
-ours must round to the printed digits.
+z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper prints "(SE)" without saying
+whether that is the standard error of the mean or the standard deviation over repetitions, and its
+sizes suggest the latter. Both readings are taken: `agrees` needs |z| <= 1.96 under both, `unclear`
+is agreement only if the printed number is a standard error, `differs` is neither. The rounding of
+the printed digits counts as a further, uniform error. Without any standard error, ours must round
+to the printed digits. A number of ours whose status is not ok gets no verdict but its status.
+"Agrees" says that the two cannot be told apart, not that they are equal.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from reproduce.results import COLUMNS
 from reproduce.spec import NOT_RUN, Exhibit
 
 CRITICAL = 1.96  # 5 % two-sided
-AGREES, DIFFERS, NOTHING = "agrees", "differs", "-"
+AGREES, UNCLEAR, DIFFERS, NOTHING = "agrees", "unclear", "differs", "-"
 COMPARED = [
     "row",
     "column",
@@ -58,7 +60,11 @@ def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
         if same.empty:
             lines.append({**label, "protocol": NOTHING, "status": NOT_RUN, "verdict": NOTHING})
         for _, mine in same.iterrows():
-            z, verdict = judge(mine["value"], mine["se"], theirs["value"], theirs["se"])
+            times = exhibit.published_repetitions.get(mine["column"], 1)
+            printed = (theirs["value"], theirs["se"])
+            z, verdict = judge(mine["value"], mine["se"], *printed, times)
+            if mine["status"] != "ok" and verdict != NOTHING:
+                verdict = mine["status"]
             line = {**label, "protocol": mine["protocol"], "ours": mine["value"], "z": z}
             line |= {"ours_se": mine["se"], "repetitions": mine["repetitions"]}
             line |= {"status": mine["status"], "verdict": verdict}
@@ -80,8 +86,18 @@ def read(exhibit: str, folder: Path) -> pd.DataFrame:
     return frame.fillna({"statistic": "", "row": ""})
 
 
-def judge(value: float, se: float, printed: str, printed_se: str) -> tuple[float, str]:
-    """(z, verdict) of one number against a printed one; (NaN, "-") where either is missing."""
+def judge(
+    value: float, se: float, printed: str, printed_se: str, repetitions: int = 1
+) -> tuple[float, str]:
+    """(z, verdict) of one number against a printed one; (NaN, "-") where either is missing.
+
+    Args:
+        value: ours.
+        se: its standard error.
+        printed: theirs.
+        printed_se: what stands in parentheses; z takes it as printed.
+        repetitions: if it were a standard deviation, of how many; 1 where only one reading is open.
+    """
     theirs = _number(printed)
     if math.isnan(value) or math.isnan(theirs):
         return math.nan, NOTHING
@@ -90,8 +106,13 @@ def judge(value: float, se: float, printed: str, printed_se: str) -> tuple[float
     known = [x for x in (se, _number(printed_se)) if not math.isnan(x)]
     if not known or math.isinf(value):
         return math.nan, AGREES if abs(gap) <= half_digit * (1 + 1e-9) else DIFFERS
-    z = gap / math.sqrt(sum(x * x for x in known) + half_digit**2 / 3)
-    return z, AGREES if abs(z) <= CRITICAL else DIFFERS
+    rounding = half_digit**2 / 3
+    z = gap / math.sqrt(sum(x * x for x in known) + rounding)
+    strict = [se, _number(printed_se) / math.sqrt(repetitions)]
+    other = gap / math.sqrt(sum(x * x for x in strict if not math.isnan(x)) + rounding)
+    if abs(z) > CRITICAL:
+        return z, DIFFERS
+    return z, AGREES if abs(other) <= CRITICAL else UNCLEAR
 
 
 def _number(text: str) -> float:
@@ -115,7 +136,7 @@ def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
             f" ({line['published_se']})" if line["published_se"] else ""
         )
         verdict = str(line["verdict"])
-        colour = {AGREES: "green", DIFFERS: "red"}.get(verdict, "dim")
+        colour = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}.get(verdict, "dim")
         status = str(line["status"])
         shown.add_row(
             *(str(line[name]) for name in ("row", "column", "protocol", "statistic")),
@@ -131,13 +152,14 @@ def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
 
 
 def summary(frame: pd.DataFrame) -> str:
-    """How many agree, and how many would differ by chance."""
-    agree, differ = ((frame["verdict"] == v).sum() for v in (AGREES, DIFFERS))
-    total = agree + differ
+    """How many comparisons came out how; several of ours may face one published number."""
+    agree, unclear, differ, nothing = (
+        int((frame["verdict"] == v).sum()) for v in (AGREES, UNCLEAR, DIFFERS, NOTHING)
+    )
+    failed = len(frame) - agree - unclear - differ - nothing
     return (
-        f"{total} numbers compared: {agree} agree, {differ} differ (by chance alone about "
-        f"{0.05 * total:.1f} would); {len(frame) - total} have no counterpart. "
-        "Published (SE) is used as printed."
+        f"{len(frame)} comparisons: {agree} agree, {unclear} unclear, {differ} differ, {failed} not"
+        f" judged (not converged, diverged or failed), {nothing} without counterpart."
     )
 
 

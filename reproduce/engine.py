@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,6 +135,13 @@ def write_exhibit(exhibit: Exhibit, results: Results, out: Path) -> list[Path]:
     return [table, *rendered]
 
 
+def spent(stored: Stored) -> float:
+    """Processor time of a cell; a training resumed from a checkpoint knows its own total."""
+    fits = [one.repetitions for one in stored.result.records]
+    trained = stored.result.cpu_seconds * max(fits, default=0)
+    return max(float(stored.provenance["cpu_seconds"]), 0.0 if math.isnan(trained) else trained)
+
+
 def entry(exhibit: Exhibit, results: Results, files: Sequence[Path]) -> dict[str, Any]:
     """How an exhibit came about, from its cells alone: the same cells, the same entry."""
     pairs = zip(results.cells, results.stored, strict=True)
@@ -157,5 +165,5 @@ def entry(exhibit: Exhibit, results: Results, files: Sequence[Path]) -> dict[str
         "first_started": min((p["started"] for p in made), default=None),
         "cells": dict(sorted(Counter(s.status.partition(":")[0] for s in own).items())),
         "seconds": round(sum(p["seconds"] for p in made), 3),
-        "cpu_seconds": round(sum(p["cpu_seconds"] for p in made), 3),
+        "cpu_seconds": round(sum(spent(s) for s in own), 3),
     }

@@ -16,6 +16,14 @@ PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
 MISSING = "N/A"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
+TABLE_2_REPETITIONS = {  # the note under the paper's Table 2
+    "Rust": 100,
+    "ML-IRL": 100,
+    "GLADIUS": 20,
+    "SAmQ": 20,
+    "IQ-learn": 20,
+    "BC": 20,
+}
 
 
 def names() -> tuple[str, ...]:

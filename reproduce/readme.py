@@ -40,10 +40,7 @@ def verdict(exhibit: Exhibit, folder: Path) -> str:
         return exhibit.verdict(folder)
     if not exhibit.published:
         return ""
-    verdicts = comparison.compare(exhibit, folder)["verdict"]
-    agree, differ = (int((verdicts == v).sum()) for v in (comparison.AGREES, comparison.DIFFERS))
-    missing = len(verdicts) - agree - differ
-    return f"{agree} agree, {differ} differ, {missing} without counterpart"
+    return comparison.summary(comparison.compare(exhibit, folder)).split(": ", 1)[1].rstrip(".")
 
 
 def duration(seconds: float) -> str:

@@ -220,6 +220,8 @@ class Exhibit:
         shows: exhibits whose cells are shown beside its own where they exist.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one line on why ours agrees or differs.
+        published_repetitions: column -> repetitions behind its published "(SE)", where that may
+            be a standard deviation.
         verdict: the folder of the results -> one line for the README; by default the count of
             the comparison with the published numbers.
     """
@@ -233,6 +235,7 @@ class Exhibit:
     shows: tuple[str, ...] = ()
     published: str = ""
     reason: Callable[[str, str, str], str] = _no_reason
+    published_repetitions: Mapping[str, int] = field(default_factory=dict)
     verdict: Callable[[Path], str] | None = None
 
     def __post_init__(self) -> None:

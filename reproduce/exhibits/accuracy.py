@@ -1,7 +1,7 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2 has 20 data sets, whose means have errors of 15 per cent; too few to tell an estimator from
-a bound. Here are hundreds, and two more truths: r(x, maintain) = -x, -x - .6 sin x, -.25 x^1.7, the
+a bound. Here are hundreds, and four more truths (TRUTHS): r(x, maintain) = -x and curved ones, the
 anchor as ever. Data sets are drawn as counts (see _flow.py) on seeds of their own. Methods of a
 row share data sets: where one has fewer, they are the first of the other's. Verdicts come
 from 95 % intervals, see _verdict.py; the targets stand in TARGETS.
@@ -34,6 +34,9 @@ TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
     "affine": None,  # the paper's -x
     "sine": lambda x: -x - 0.6 * np.sin(x),
     "power": lambda x: -0.25 * x**1.7,
+    # the two below were looked at by no one while the estimator was developed
+    "step": lambda x: -x - 2.0 * (x > 2),
+    "sqrt": lambda x: -3.0 * np.sqrt(x),
 }
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)
 CHUNK = 100  # data sets fitted side by side: 100 MB
@@ -60,7 +63,8 @@ def cells(smoke: bool) -> list[Cell]:
                 if "oracle" in options and truth != "affine":
                     continue
                 settings = {**options, **shared, "method": method}
-                settings["repetitions"] = SMOKE_REPETITIONS if smoke else times
+                curved = truth != "affine" and (column, protocol) == NETWORK
+                settings["repetitions"] = SMOKE_REPETITIONS if smoke else times // (1 + curved)
                 found.append(Cell(NAME, row, column, protocol, settings))
             found.append(Cell(NAME, row, _bounds.COLUMN, _bounds.PROTOCOL, shared))
     return found
@@ -175,7 +179,13 @@ def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
         f"MAPE in per cent (standard error). Data sets a row: {sets}; differences are over those"
         " that both have. * some fits did not converge.",
         "smooth, network: leak-free GLADIUS. Truth: r(x, maintain) = -x (affine), -x - .6 sin x"
-        " (sine), -.25 x^1.7 (power). Rust also knows the law of transition and the form of r.",
+        " (sine), -.25 x^1.7 (power), -x - 2 [x > 2] (step), -3 sqrt x (sqrt).",
+        "Rust also knows the law of transition and the form of r.",
+        "The first three truths served to develop the estimator: with REML's lambda, smooth lost"
+        " 1.5 % to Plug-in on power, and the rules of smooth.py (2.71, undersmoothing by a decade)"
+        " were settled after such errors had been seen; step and sqrt were added afterwards.",
+        "On the affine truth, the limit of the penalty, both classes nearly always end as the"
+        " affine maximum likelihood, which is what (iv) describes.",
         "Bounds are first-order, at .8 N training trajectories: (i) law known, slope and anchor"
         " unknown; (ii) law and anchor known; (iii) law and r unknown in every cell; (iv) law"
         " unknown, r affine.",

@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import gladius
-from gladius import BusEngine, InputError, Transitions
+from gladius import BusEngine, InputError, TabularMDP, Transitions
 from gladius.anchor import Anchor
 from gladius.counts import Counts, group
 from gladius.kernel import empirical_kernel
@@ -141,6 +141,93 @@ def test_truth_replaced_by_nan_changes_nothing(family):
     at = np.arange(1.0, 15.0)[:, None]
     np.testing.assert_array_equal(before.reward(at, 0), after.reward(at, 0))
     np.testing.assert_array_equal(before.q(at), after.q(at))
+
+
+@pytest.mark.parametrize("family", ["smooth", "mlp", "tabular", "polynomial"])
+def test_no_world_is_built_while_it_fits(family, bus_data, monkeypatch):
+    """An estimator that made a world of its own would know the truth without being given it."""
+
+    def refuse(self):
+        raise AssertionError("a world was built during the fit")
+
+    for world in (BusEngine, TabularMDP):
+        monkeypatch.setattr(world, "__post_init__", refuse)
+    with pytest.raises(AssertionError, match="a world was built"):
+        BusEngine()  # the trap works
+    assert gladius.fit(bus_data[0], **KEYS, function_class=family).diagnostics.iterations > 0
+
+
+def minus_two_log_integral(counts, law, penalty):
+    """-2 log of the integral of exp(-NLL - penalty/2 ||D2 eta||^2) over three rewards, numerically.
+
+    Gauss-Hermite nodes around the mode, V by value iteration: nothing of smooth.py but the mode.
+    """
+    smooth = fit_smooth(counts, law, 1, np.zeros(3), BETA, penalties=np.array([penalty]))
+    mode = smooth.reward[0, :, 0]
+    table = np.zeros((1, 3, 2))
+
+    def minus_log(eta):
+        rewards = np.repeat(table, len(eta), axis=0)
+        rewards[:, :, 0] = eta
+        v = np.zeros((len(eta), 3))
+        for _ in range(300):
+            q = rewards + BETA * np.einsum("ast,rt->rsa", law[0], v)
+            v = logsumexp(q, axis=2)
+        nll = np.sum(counts.visits[0] * (v[..., None] - q), axis=(1, 2))
+        return nll + 0.5 * penalty * (eta[:, 0] - 2 * eta[:, 1] + eta[:, 2]) ** 2
+
+    lowest = minus_log(mode[None])[0]
+    h = 1e-3
+    steps = h * np.eye(3)
+    hessian = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            corners = [mode + a * steps[i] + b * steps[j] for a in (1, -1) for b in (1, -1)]
+            up, across, back, down = minus_log(np.stack(corners))
+            hessian[i, j] = (up - across - back + down) / (4 * h * h)
+    root = np.linalg.inv(np.linalg.cholesky(hessian)).T
+    node, weight = np.polynomial.hermite_e.hermegauss(12)
+    grid = np.stack(np.meshgrid(node, node, node), axis=-1).reshape(-1, 3)
+    weights = np.prod(np.stack(np.meshgrid(weight, weight, weight), axis=-1).reshape(-1, 3), axis=1)
+    ratio = np.exp(-(minus_log(mode + grid @ root.T) - lowest) + 0.5 * np.sum(grid**2, axis=1))
+    integral = np.abs(np.linalg.det(root)) * np.sum(weights * ratio)
+    return 2 * lowest - 2 * np.log(integral) - np.log(penalty), smooth.reml[0]
+
+
+def test_reml_is_the_restricted_likelihood():
+    """Differences of the criterion over lambda against numerical integration (Laplace's error)."""
+    rng = np.random.default_rng(8)
+    visits = rng.integers(60, 200, (1, 3, 2)).astype(float)
+    moves = np.stack(
+        [[rng.multinomial(int(visits[0, s, a]), [0.2, 0.3, 0.5]) for s in range(3)] for a in (0, 1)]
+    )[None].astype(float)
+    counts = Counts(np.arange(3.0)[:, None], visits, moves)
+    law = empirical_kernel(counts).law
+    pairs = [minus_two_log_integral(counts, law, penalty) for penalty in (0.3, 3.0, 30.0)]
+    exact, ours = (np.array(x) for x in zip(*pairs, strict=True))
+    np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=0.03)
+    assert np.ptp(np.diff(exact)) > 0.1  # the criterion moves by far more than the tolerance
+
+
+def test_lambda_is_chosen_as_stated():
+    """The lowest REML on the path, a decade lower; the affine end unless REML gains 2.71."""
+    curved = BusEngine(maintenance=lambda x: -0.25 * x**1.7)
+    data = [world.simulate(200, np.random.default_rng(4)) for world in (curved, BusEngine())]
+    chosen = []
+    for one in data:
+        counts = group(one)
+        law, given = empirical_kernel(counts).law, np.full(len(counts.states), -5.0)
+
+        def at(penalty, counts=counts, law=law, given=given):
+            return fit_smooth(counts, law, 1, given, 0.95, penalties=np.array([penalty])).reml[0]
+
+        path = np.array([at(penalty) for penalty in PENALTIES])
+        best = int(np.argmin(path))
+        stays = path[best] >= path[0] - 2.71
+        chosen.append((stays, PENALTIES[0] if stays else PENALTIES[best] / 10))
+        found = fit_smooth(counts, law, 1, given, 0.95)
+        np.testing.assert_allclose(found.penalty[0], chosen[-1][1])
+    assert [stays for stays, _ in chosen] == [False, True]
 
 
 @pytest.mark.parametrize("family", ["smooth", "mlp"])

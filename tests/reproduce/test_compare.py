@@ -152,4 +152,4 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     assert text.count(DIFFERS) == 34
     assert "3.62 (1.70)" in text
     assert "50 Rust fresh" in text
-    assert "34 numbers compared: 0 agree, 34 differ" in comparison.summary(frame)
+    assert "36 comparisons: 0 agree, 0 unclear, 34 differ" in comparison.summary(frame)

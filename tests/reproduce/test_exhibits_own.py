@@ -150,7 +150,9 @@ def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str])
         train, method, anchor_action=1, anchor_reward=-5.0, discount=0.95, **known
     )
     expected = [mape(e, t, world.reward) for e, t in zip(estimates, test, strict=True)]
-    assert got.replications["MAPE"] == pytest.approx(expected, rel=1e-5)
+    # the network stops within 1e-3 nats of its minimum, wherever that leaves it
+    close = 2e-3 if options.get("function_class") == "mlp" else 1e-5
+    assert got.replications["MAPE"] == pytest.approx(expected, rel=close)
     shown = {r.statistic: r for r in got.records}
     assert shown["MAPE"].value == pytest.approx(np.mean(expected), rel=1e-5)
     assert shown["MAPE"].status == "ok"
