@@ -35,10 +35,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
     made.add_argument("--id", required=True, help="the column that tells the trajectories apart")
     made.add_argument("--next-state", action="append", help="a column of s'; by default next row")
-    made.add_argument("--anchor-action", type=int, required=True)
-    made.add_argument("--anchor-reward", type=float, required=True)
+    made.add_argument("--done", help="a column that says whether the path ended after the row")
+    made.add_argument("--anchor-action", type=int, required=True, help="the action a_s")
+    made.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     made.add_argument("--discount", type=float, required=True, help="beta")
     made.add_argument("--method", default="gladius", choices=sorted(METHODS))
+    made.add_argument("--function-class", help="of gladius: smooth (one feature), mlp, tabular")
     made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
     return made
 
@@ -68,24 +70,25 @@ def table(data: Transitions, estimate: Estimate) -> pd.DataFrame:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; bad input is one line on standard error and exit code 2."""
+    """Run the command; exit code 2 for bad input (one line), 1 for a fit that did not converge."""
     given = parser().parse_args(arguments)
     try:
-        if not given.csv.is_file():
-            raise InputError("csv", str(given.csv), "there is no such file")
         data = Transitions.from_frame(
-            pd.read_csv(given.csv),
+            _read(given.csv, given.out),
             state=given.state,
             action=given.action,
             id=given.id,
             next_state=given.next_state,
+            done=given.done,
         )
+        options = {} if given.function_class is None else {"function_class": given.function_class}
         estimate = fit(
             data,
             given.method,
             anchor_action=given.anchor_action,
             anchor_reward=given.anchor_reward,
             discount=given.discount,
+            **options,
         )
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
@@ -101,7 +104,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f" {diagnostics.nll:.4f} nats per choice, {diagnostics.cpu_seconds:.3f} s",
         file=sys.stderr,
     )
-    return 0
+    return 0 if diagnostics.status == "ok" else 1
+
+
+def _read(path: Path, out: Path | None) -> pd.DataFrame:
+    if not path.is_file():
+        raise InputError("csv", str(path), "there is no such file")
+    if out is not None and not out.resolve().parent.is_dir():
+        raise InputError("out", str(out), "its folder does not exist")
+    try:
+        return pd.read_csv(path)
+    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise InputError("csv", str(path), f"this is no table of commas: {error}") from None
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.kernel import Kernel, empirical_kernel
 from gladius.mdp import Array
-from gladius.objective import closed_form_level, grouped_risk
+from gladius.objective import Risk, closed_form_level, grouped_risk
 from gladius.output_risk import LevelFunction, ScalarLevel
 from gladius.smooth import DECREMENT, PENALTIES, Smooth, fit_smooth, roughness_rows
 from gladius.solver import Fit, continued
@@ -114,6 +114,11 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     ]
 
 
+def _beats_chance(risk: Risk, r: int, counts: Counts) -> bool:
+    """Whether the choices are likelier than equal odds make them; a fit that fails this is none."""
+    return bool(risk.nll[r] <= np.log(counts.visits.shape[2]) * (1 + 1e-9))
+
+
 def _has_roughness(counts: Counts) -> bool:
     return counts.states.shape[1] == 1 and bool(np.all(counts.present.sum(axis=1) >= 3))
 
@@ -133,7 +138,7 @@ def _smooth_pieces(
             return table
 
         q, reward_function = from_reward(reward, fitted.v[r], kernel, r, discount)
-        done = bool(fitted.decrement[r] <= DECREMENT)
+        done = bool(abs(fitted.decrement[r]) <= DECREMENT) and _beats_chance(risk, r, counts)
         diagnostics = Diagnostics(
             converged=done,
             iterations=int(fitted.iterations[r]),
@@ -202,7 +207,7 @@ def _class_pieces(
             q_of, r_of = from_choices(
                 _advantage(outputs_of, anchor.action), v[r], kernel, r, anchor, discount
             )
-        done = bool(fitted.converged[r])
+        done = bool(fitted.converged[r]) and _beats_chance(risk, r, counts)
         diagnostics = Diagnostics(
             converged=done,
             iterations=int(fitted.iterations[r]),

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from gladius.counts import Counts
 from gladius.errors import InputError
+from gladius.linear import regular_solve
 from gladius.mdp import Array, soft_bellman
 
 CRITICAL = 2.71
@@ -253,10 +254,10 @@ def _scoring(
         gradient, information[active] = _derivatives(part, point)
         block = penalty * part.roughness
         gradient = gradient + np.einsum("rpq,rq->rp", block, eta[active])
-        step = -np.linalg.solve(information[active] + block + ridge, gradient[..., None])[..., 0]
+        step = -regular_solve(information[active] + block + ridge, gradient)
         decrement[active] = -0.5 * np.einsum("rp,rp->r", gradient, step)
         slope[active] = np.max(np.abs(gradient), axis=1)
-        going = decrement[active] > DECREMENT
+        going = ~(np.abs(decrement[active]) <= DECREMENT)  # a negative one is rounding's, not rest
         active, step, part = active[going], step[going], part.take(going)
         if len(active) == 0:
             break
@@ -265,9 +266,14 @@ def _scoring(
         size = np.ones(len(active))
         for _ in range(MAX_HALVINGS):
             trial = _evaluate(part, eta[active] + size[:, None] * step, v[active])
-            worse = trial.nll + 0.5 * penalty * part.rough(trial.eta) > old
+            worse = ~(trial.nll + 0.5 * penalty * part.rough(trial.eta) <= old)
             if not np.any(worse):
                 break
             size = np.where(worse, size / 2, size)
-        eta[active], q[active], v[active], nll[active] = trial.eta, trial.q, trial.v, trial.nll
+        moved, kept = active[~worse], ~worse
+        eta[moved], q[moved], v[moved] = trial.eta[kept], trial.q[kept], trial.v[kept]
+        nll[moved] = trial.nll[kept]
+        active = moved  # no step helps the others: they rest, their decrement says how well
+        if len(active) == 0:
+            break
     return _Point(eta, q, v, nll), steps, decrement, slope, information

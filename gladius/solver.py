@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.approximators import FunctionClass
+from gladius.linear import regular_solve
 from gladius.mdp import Array
 from gladius.output_risk import OutputRisk
 
@@ -109,7 +110,7 @@ def levenberg_marquardt(
         product = hess @ kernel
         floor = ROUNDING * np.trace(product, axis1=1, axis2=2)  # keeps the systems regular
         eye = np.eye(hess.shape[1])
-        light = _regular((LIGHT + floor)[:, None, None] * eye + product, grad)
+        light = regular_solve((LIGHT + floor)[:, None, None] * eye + product, grad)
         promise = 0.5 * np.einsum("rm,rmn,rn->r", grad, kernel, light)
         telling = floor < 100 * LIGHT  # else the promise is held back by rounding, not by the class
         flat = (gap[active] < tolerance) | (telling & (promise < 0.1 * tolerance))
@@ -120,7 +121,7 @@ def levenberg_marquardt(
             break
         active, jac, product, grad = active[keep], jac[keep], product[keep], grad[keep]
         held = (damping[active] + floor[keep])[:, None, None]
-        w = _regular(held * eye + product, grad)
+        w = regular_solve(held * eye + product, grad)
         history[active, iterations[active] % patience] = best[active]
         iterations[active] += 1
         trial = theta[active] - np.einsum("rmp,rm->rp", jac, w)
@@ -142,20 +143,11 @@ def levenberg_marquardt(
     return Fit(theta, level, outputs, best, gap, slope, iterations, converged)
 
 
-def _regular(system: Array, right: Array) -> Array:
-    """Solve many systems; where rounding makes one of them singular, in the least-squares sense."""
-    try:
-        solved = np.linalg.solve(system, right[..., None])
-    except np.linalg.LinAlgError:
-        solved = np.linalg.pinv(system, rcond=1e-14) @ right[..., None]
-    return solved[..., 0].astype(np.float64)
-
-
 def _solve(hessian: Array, gradient: Array) -> Array:
     """H^-1 g, with a ridge so small that only outputs without any information feel it."""
     scale = np.trace(hessian, axis1=1, axis2=2) / hessian.shape[1]
     ridge = (1e-12 * scale)[:, None, None] * np.eye(hessian.shape[1])
-    return _regular(hessian + ridge, gradient)
+    return regular_solve(hessian + ridge, gradient)
 
 
 def continued(

@@ -45,6 +45,25 @@ def test_bad_input_is_one_line(choices, capsys):
     assert "no such file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["", "a,b\n1,2,3,4\n5,6\n", "\x00\xaa"])
+def test_files_that_are_no_tables(text, tmp_path, capsys):
+    path = tmp_path / "bad.csv"
+    path.write_text(text, encoding="latin-1")
+    assert main([str(path), "--state", "mileage", "--anchor-action", "1", *KEYS]) == 2
+    assert capsys.readouterr().err.startswith("python -m gladius: ")
+
+
+def test_a_fit_that_fails_is_no_success(choices, tmp_path):
+    data, _ = choices
+    frame = data.to_frame()
+    frame.loc[0, "s0"] = 1e5
+    path = tmp_path / "spoilt.csv"
+    frame.to_csv(path, index=False)
+    asked = [str(path), "--state", "s0", "--anchor-action", "1", *KEYS]
+    with np.errstate(all="ignore"):
+        assert main(asked) == 1
+
+
 def test_help_has_an_example(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])

@@ -230,6 +230,20 @@ def test_lambda_is_chosen_as_stated():
     assert [stays for stays, _ in chosen] == [False, True]
 
 
+@pytest.mark.parametrize("code", [9999.0, 1e5, 1e12])
+def test_a_missing_value_code_does_not_pass_for_a_fit(code):
+    """One state of 9999's kind stretches the grid: no fit that is worse than chance is `ok`."""
+    data = BusEngine().simulate(48, np.random.default_rng(0))
+    states = data.states.copy()
+    states[0] = code
+    spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
+    with np.errstate(all="ignore"):
+        found = gladius.fit(spoilt, **KEYS).diagnostics
+    clean = gladius.fit(data, **KEYS).diagnostics
+    assert clean.converged
+    assert found.status == "not_converged" or found.nll < clean.nll + 0.02
+
+
 @pytest.mark.parametrize("family", ["smooth", "mlp"])
 def test_replications_together_or_alone(family, bus_data):
     together = gladius.fit(bus_data, **KEYS, function_class=family)
