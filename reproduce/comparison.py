@@ -3,7 +3,8 @@
 z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper prints "(SE)" without saying
 whether that is the standard error of the mean or the standard deviation over repetitions, and its
 sizes suggest the latter. Both readings are taken: `agrees` needs |z| <= 1.96 under both, `unclear`
-is agreement only if the printed number is a standard error, `differs` is neither. The rounding of
+is agreement only if the printed number is a standard error, or agreement of an estimate of ours so
+noisy that it could not tell the published number from zero; `differs` is neither. The rounding of
 the printed digits counts as a further, uniform error. Without any standard error, ours must round
 to the printed digits. A number of ours whose status is not ok gets no verdict but its status.
 "Agrees" says that the two cannot be told apart, not that they are equal.
@@ -112,7 +113,8 @@ def judge(
     other = gap / math.sqrt(sum(x * x for x in strict if not math.isnan(x)) + rounding)
     if abs(z) > CRITICAL:
         return z, DIFFERS
-    return z, AGREES if abs(other) <= CRITICAL else UNCLEAR
+    blind = not math.isnan(se) and CRITICAL * se > abs(theirs) > 0
+    return z, AGREES if abs(other) <= CRITICAL and not blind else UNCLEAR
 
 
 def _number(text: str) -> float:

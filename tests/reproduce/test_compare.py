@@ -59,7 +59,10 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     frame = comparison.compare(exhibit(), tmp_path)
     judged = frame[frame["verdict"] != NOTHING]
     assert len(judged) == len(ours) == 34
-    assert (judged["verdict"] == AGREES).all()
+    # where a printed (SE), taken for ours, exceeds half of its number, nothing can be told
+    noisy = 1.96 * judged["ours_se"] > judged["ours"].abs()
+    assert 0 < noisy.sum() < 34
+    assert (judged["verdict"] == noisy.map({False: AGREES, True: comparison.UNCLEAR})).all()
     assert (judged["z"].abs() < 1e-9).all()
     assert (judged["reason"] == judged["row"] + " " + judged["column"] + " fresh").all()
 
@@ -153,3 +156,16 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     assert "3.62 (1.70)" in text
     assert "50 Rust fresh" in text
     assert "36 comparisons: 0 agree, 0 unclear, 34 differ" in comparison.summary(frame)
+
+
+def test_both_readings_of_the_printed_error() -> None:
+    """1.28 as the standard error of a mean, or as the standard deviation of 20 repetitions."""
+    assert comparison.judge(4.0, 0.1, "3.44", "1.28", 20)[1] == AGREES
+    assert comparison.judge(5.0, 0.1, "3.44", "1.28", 20)[1] == comparison.UNCLEAR
+    assert comparison.judge(5.0, 0.1, "3.44", "1.28", 1)[1] == AGREES
+    assert comparison.judge(9.0, 0.1, "3.44", "1.28", 20)[1] == DIFFERS
+
+
+def test_noise_is_no_agreement() -> None:
+    """One diverged repetition in twenty: such a mean is near everything in its own errors."""
+    assert comparison.judge(1e6, 9.5e5, "3.44", "1.28", 20)[1] == comparison.UNCLEAR
