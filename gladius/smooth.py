@@ -21,8 +21,9 @@ lambda falls from the affine end by half decades and is chosen by restricted max
 Both rules were settled after errors on development data sets had been seen, of the truths -x,
 -x - .6 sin x and -.25 x^1.7 (without the second rule the third truth lost 1.5 % to the plug-in).
 Seeds of development are no seeds of an exhibit, but the truths are; the exhibit `accuracy` has two
-that were not. Plain REML is `fit_smooth(..., critical=0)`. Tried before and left: BIC (on effective
-degrees of freedom), AIC and cross-validation for lambda, third differences.
+that were not. `critical=0` leaves out the first rule; plain REML, without either, was the first
+version. Tried before and left: BIC (on effective degrees of freedom), AIC and cross-validation for
+lambda, third differences.
 """
 
 from __future__ import annotations
