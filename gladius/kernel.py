@@ -79,8 +79,9 @@ def empirical_kernel(counts: Counts) -> Kernel:
     """
     grid = counts.states
     taken = np.swapaxes(counts.visits, 1, 2)
-    law = counts.moves / np.maximum(taken, 1.0)[..., None]
-    total = np.maximum(taken.sum(axis=2, keepdims=True), 1.0)
+    law = counts.moves / np.where(taken > 0, taken, 1.0)[..., None]
+    total = taken.sum(axis=2, keepdims=True)
+    total = np.where(total > 0, total, 1.0)
     start, end = np.nonzero(counts.moves.any(axis=(0, 1)))
     shifts, shift_of = _displacements(grid, start, end)
     shift_law = _add_up(counts.moves[:, :, start, end], shift_of, len(shifts)) / total

@@ -32,7 +32,7 @@ from gladius.mdp import Array
 from gladius.objective import Risk, closed_form_level, grouped_risk
 from gladius.output_risk import LevelFunction, ScalarLevel
 from gladius.smooth import DECREMENT, PENALTIES, Smooth, fit_smooth, roughness_rows
-from gladius.solver import Fit, continued
+from gladius.solver import Fit, levenberg_marquardt
 from gladius.transitions import Integers, Transitions
 
 CLASSES = ("smooth", "mlp", "polynomial", "tabular")
@@ -245,7 +245,11 @@ def _best_of_starts(
         part = full.take(left)
         level = _level(part, family.outputs(theta, inputs)) if free else np.zeros(len(left))
         eased = replace(part, penalty=np.minimum(part.penalty, STAGE))
-        found = continued([eased, part], family, theta, inputs, level, free, size[left])
+        near = levenberg_marquardt(
+            eased, family, theta, inputs, level, free, size[left], tolerance=0.1, max_iterations=40
+        )
+        found = levenberg_marquardt(part, family, near.theta, inputs, near.level, free, size[left])
+        found = replace(found, iterations=near.iterations + found.iterations)
         best = found if best is None else best.improved(left, found)
         left = np.flatnonzero(~best.converged)
         if len(left) == 0 or not isinstance(family, MLP):

@@ -48,8 +48,8 @@ from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate
 from gladius.kernel import Kernel, empirical_kernel
 from gladius.mdp import Array
-from gladius.objective import value
-from gladius.printed_steps import Block, ascent_slope, descent, draw, observed_mean, standardised
+from gladius.objective import conditional_mean, value
+from gladius.printed_steps import Block, ascent_slope, descent, draw, standardised
 from gladius.transitions import Transitions
 
 BLOW_UP = 1e6  # signed Bellman term per transition
@@ -178,7 +178,7 @@ def run(
             moving &= ~diverged
             q_block.move(loss.slope / batch_size[:, None, None], moving)
             iteration[moving] += 1
-        known = observed_mean(value(q), counts) if zeta is None else zeta
+        known = conditional_mean(value(q), counts) if zeta is None else zeta
     times, nll, bellman = zip(*trace, strict=True)
     return Run(
         q=q,
@@ -260,7 +260,7 @@ def _estimate(
     with np.errstate(over="ignore", invalid="ignore"):
         v = value(result.q[r])
         one = Counts(counts.states, counts.visits[r : r + 1], counts.moves[r : r + 1])
-        ahead = observed_mean(v[None], one)
+        ahead = conditional_mean(v[None], one)
         gap = anchor.values(counts.states) + discount * ahead[0, :, anchor.action]
         gap = gap - result.q[r, :, anchor.action]
         used = counts.visits[r, :, anchor.action]

@@ -16,13 +16,6 @@ from gladius.objective import value
 ADAM = (0.9, 0.999, 1e-8)
 
 
-def observed_mean(v: Array, counts: Counts) -> Array:
-    """(R, S, A) mean of V(s') over the observed (s, a); zero where there is none, or at ends."""
-    ahead = np.swapaxes((counts.moves * v[:, None, None]).sum(axis=3), 1, 2)
-    mean: Array = ahead / np.where(counts.visits > 0, counts.visits, 1.0)
-    return mean
-
-
 def ascent_slope(zeta: Array, v: Array, batch: Counts) -> Array:
     """(R, S, A) derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
     ahead: Array = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)

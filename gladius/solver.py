@@ -6,7 +6,7 @@ the step theta -> theta - J' w, (mu I + H K) w = gradient, costs M^3, not P^3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,34 +148,3 @@ def _solve(hessian: Array, gradient: Array) -> Array:
     scale = np.trace(hessian, axis1=1, axis2=2) / hessian.shape[1]
     ridge = (1e-12 * scale)[:, None, None] * np.eye(hessian.shape[1])
     return regular_solve(hessian + ridge, gradient)
-
-
-def continued(
-    risks: list[OutputRisk],
-    family: FunctionClass,
-    theta: Array,
-    x: Array,
-    level: Array,
-    free_level: bool,
-    size: Array,
-    **options: float,
-) -> Fit:
-    """Solve a list of risks in turn, each from where the one before ended."""
-    fit = None
-    total = np.zeros(len(theta), dtype=int)
-    for i, risk in enumerate(risks):
-        last = i == len(risks) - 1
-        fit = levenberg_marquardt(
-            risk,
-            family,
-            theta,
-            x,
-            level,
-            free_level,
-            size,
-            **(options if last else {"tolerance": 0.1, "max_iterations": 40}),  # type: ignore[arg-type]
-        )
-        theta, level = fit.theta, fit.level
-        total += fit.iterations
-    assert fit is not None
-    return replace(fit, iterations=total)

@@ -245,3 +245,10 @@ def test_the_kernel_is_fast() -> None:
     for _ in range(5):
         empirical_kernel(counts)
     assert (time.process_time() - began) / (5 * 20) < 0.5e-3 * 4  # four times, for slow machines
+
+
+def test_fractional_counts_are_weights() -> None:
+    """Rows are frequencies whatever the unit of the counts: a thousandth of them is no less."""
+    counts = group(BusEngine().simulate(5, np.random.default_rng(0)))
+    small = Counts(counts.states, counts.visits / 1000, counts.moves / 1000)
+    np.testing.assert_allclose(empirical_kernel(small).law, empirical_kernel(counts).law)
