@@ -54,6 +54,7 @@ def exam(
         raise InputError("oracle.truth", 0.0, "MAPE is undefined where the true reward is zero")
     states = np.broadcast_to(grid.states, (number, *grid.states.shape)).copy()
     arrays = states, np.swapaxes(weights, 1, 2), truth
+    # as many tensors as arrays: a generator hides their number from the type checker
     return tuple(torch.as_tensor(a, dtype=dtype) for a in arrays)  # type: ignore[return-value]
 
 

@@ -48,8 +48,8 @@ class Transitions:
     actions: Integers
     next_states: Array
     trajectory: NDArray[Any] = None  # type: ignore[assignment]  # filled in __post_init__
-    done: NDArray[np.bool_] = None  # type: ignore[assignment]
-    number_of_actions: int = None  # type: ignore[assignment]
+    done: NDArray[np.bool_] = None  # type: ignore[assignment]  # likewise
+    number_of_actions: int = None  # type: ignore[assignment]  # likewise
     feature_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

@@ -65,6 +65,7 @@ def side_by_side(
 def _text(line: Mapping[str, object] | pd.Series, paper: bool) -> str:
     if paper:
         return f"{line['value']} ({line['se']})" if line["se"] else str(line["value"])
+    # pandas types a row's entries as anything it could hold
     status, value, se = str(line["status"]), float(line["value"]), float(line["se"])  # type: ignore[arg-type]
     if status == NOT_RUN:
         return "not run"

@@ -210,6 +210,7 @@ def _dask_client(address: str, workers: int) -> Iterator[Any]:
         ) from None
     if address != LOCAL_CLUSTER:
         try:
+            # distributed is only partly typed, here and below
             client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise InputError("dask", address, f"no scheduler answers there ({error})") from None
