@@ -1,0 +1,15 @@
+"""Every checkable claim of the paper, decided numerically, each check with a negative control.
+
+    >>> import proofs_checks
+    >>> proofs_checks.check("lem:lipsSmooth.hessian-of-V").holds
+    False
+
+`python -m proofs_checks` decides all claims and writes the ledger; see claims.py for what a
+claim consists of, sections/ for the checks, oracle/ for solutions that share no code with the
+library.
+"""
+
+from proofs_checks.claims import Check, CheckResult, Claim, Control, Counterexample
+from proofs_checks.register import check, claims, find
+
+__all__ = ["Check", "CheckResult", "Claim", "Control", "Counterexample", "check", "claims", "find"]

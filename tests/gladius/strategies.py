@@ -1,9 +1,4 @@
-"""Hypothesis strategies that draw the arrays themselves, so that a failure shrinks to one.
-
-Tabular MDPs come from whole-number weights: few and small ones make absorbing states, moves of
-probability zero, certain moves and ties likely, and a shrunk example readable. Rewards reach
-100 either way, which makes choices certain to the last digit; beta reaches 0.999.
-"""
+"""Hypothesis strategies of the library's tests; those of worlds are the claims' own."""
 
 from __future__ import annotations
 
@@ -16,42 +11,15 @@ from numpy.typing import NDArray
 
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
+from proofs_checks.worlds import DISCOUNTS, REWARDS, laws, tabular_mdps
+
+__all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "tabular_mdps", "transitions"]
 
 Array = NDArray[np.float64]
 
-REWARDS = st.integers(-12, 12).map(lambda n: n / 4) | st.integers(-100, 100).map(float)
-DISCOUNTS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]) | st.floats(0.01, 0.999)
 # 0.1 to 0.3 and their sums are not what they seem in binary; -0.0 equals 0.0 with other bits.
 FLOATS = st.sampled_from([-0.0, 0.0, 0.1, 0.2, 0.3, -1.5, 1e-300, 1e15])
 WHOLES = st.integers(-3, 3).map(float)
-
-
-@st.composite
-def laws(draw: st.DrawFn, shape: tuple[int, ...], self_loops: bool = False) -> Array:
-    """Rows of probabilities; a row of zero weights is certain: its own state, or the first."""
-    weights = draw(arrays(np.int64, shape, elements=st.integers(0, 4))).astype(float)
-    rows = weights.reshape(-1, shape[-1])
-    empty = np.flatnonzero(rows.sum(axis=1) == 0)
-    rows[empty, empty % shape[-1] if self_loops else 0] = 1.0
-    law: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return law
-
-
-@st.composite
-def tabular_mdps(
-    draw: st.DrawFn,
-    max_states: int = 5,
-    max_actions: int = 3,
-    discounts: st.SearchStrategy[float] = DISCOUNTS,
-) -> TabularMDP:
-    """Worlds of one state and one action upwards."""
-    states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
-    return TabularMDP(
-        reward=draw(arrays(np.float64, (states, actions), elements=REWARDS)),
-        transition=draw(laws((actions, states, states), self_loops=True)),
-        discount=draw(discounts),
-        initial=draw(laws((states,))),
-    )
 
 
 @st.composite

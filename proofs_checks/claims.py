@@ -1,0 +1,237 @@
+"""A claim of the paper, what a check of it returns, and how a verdict follows from evidence.
+
+A check is a function of an instance. A claim joins the check of the statement as printed with
+what else decides it: instances to try it on, a counterexample where there is one, the corrected
+statement (a check like any other) and a negative control, a broken variant that must be rejected.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from hypothesis.strategies import SearchStrategy
+
+from gladius.errors import InputError
+
+Relation = Literal["<=", ">=", "=="]
+Verdict = Literal["holds", "holds-if", "fails", "misprint", "untested"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "holds-if", "fails", "misprint", "untested")
+# The paragraphs of a check's docstring after the statement itself.
+PARAGRAPHS = ("Where", "Assumes", "Decided")
+
+
+class AssumptionError(AssertionError):
+    """An instance that was to satisfy the paper's assumptions does not."""
+
+
+def assume_stated(true: bool, assumption: str) -> None:
+    """Assert one of the paper's stated assumptions on an instance, by name."""
+    if not true:
+        raise AssumptionError(f"the instance does not satisfy: {assumption}")
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What a check measured on one instance.
+
+    Attributes:
+        observed: the left side of the statement.
+        relation: `<=`, `>=` or `==`.
+        bound: the right side.
+        tolerance: how far the relation may be missed, absolute; 0 in exact arithmetic.
+        reason: why that tolerance.
+    """
+
+    observed: float | Fraction
+    relation: Relation
+    bound: float | Fraction
+    tolerance: float
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.relation not in ("<=", ">=", "=="):
+            raise InputError("relation", self.relation, "use '<=', '>=' or '=='")
+        if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
+            raise InputError("tolerance", self.tolerance, "give a finite number, 0 or more")
+        if not self.reason:
+            raise InputError("reason", self.reason, "say why this tolerance")
+
+    @property
+    def excess(self) -> float:
+        """By how much the relation is missed; at most zero where an inequality is strict."""
+        gap = float(self.observed - self.bound)
+        return abs(gap) if self.relation == "==" else gap if self.relation == "<=" else -gap
+
+    @property
+    def holds(self) -> bool:
+        """Whether the relation holds to the tolerance; never where a side is not a number."""
+        return self.excess <= self.tolerance
+
+    @property
+    def slack(self) -> float:
+        """Generous side over tight side of an inequality between positive numbers: 1 is tight.
+
+        Below 1 the inequality is violated. NaN for equalities, and where a side is not above the
+        tolerance, as at a minimiser (0 >= 0), or is infinite.
+        """
+        low, high = float(self.observed), float(self.bound)
+        if self.relation == ">=":
+            low, high = high, low
+        if self.relation == "==" or not (low > self.tolerance and high > self.tolerance):
+            return math.nan
+        return high / low if math.isfinite(high) else math.nan
+
+
+def worst(results: Iterable[CheckResult]) -> CheckResult:
+    """Of several results: the one that fails by most, or else the one with the least slack."""
+    found = list(results)
+    if not found:
+        raise InputError("results", found, "give at least one")
+    failed = [r for r in found if not r.holds]
+    if failed:
+        return max(failed, key=lambda r: math.inf if math.isnan(r.excess) else r.excess)
+    tight = [r for r in found if not math.isnan(r.slack)]
+    if tight:
+        return min(tight, key=lambda r: r.slack)
+    return max(found, key=lambda r: r.excess - r.tolerance)
+
+
+Check = Callable[[Any], CheckResult]
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """An instance on which the printed statement fails.
+
+    Attributes:
+        make: builds it, and asserts with `assume_stated` that every stated assumption holds.
+        text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
+            are filled in from the check.
+    """
+
+    make: Callable[[], Any]
+    text: str
+
+
+@dataclass(frozen=True)
+class Control:
+    """A broken variant of the statement that survives; the check must reject it.
+
+    Attributes:
+        broken: what is broken, in a few words.
+        check: the check with that fault.
+        make: an instance on which the sound check passes and the broken one must fail.
+    """
+
+    broken: str
+    check: Check
+    make: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row of the ledger; made by the decorator `claim`.
+
+    Attributes:
+        id: as in the list of claims.
+        verdict: the recorded one; `python -m proofs_checks` decides anew and compares.
+        printed: check of the statement as printed.
+        instances: strategy of the instances for the statement that survives: the corrected one
+            where there is one, else the printed one.
+        control: negative control of the statement that survives.
+        counterexample: where the printed statement fails.
+        corrected: check of the statement to write instead; its docstring states it.
+        condition: `holds-if`: the condition that the paper does not state, named.
+        adversary: searches for the tightest instance with an optimiser.
+        cost: instances of this claim count this many (a network is dearer than an inequality).
+        why_untested: `untested`: why it is out of reach, and what the check shows nevertheless.
+    """
+
+    id: str
+    verdict: Verdict
+    printed: Check
+    instances: SearchStrategy[Any]
+    control: Control
+    counterexample: Counterexample | None = None
+    corrected: Check | None = None
+    condition: str = ""
+    adversary: Callable[[], Any] | None = None
+    cost: int = 1
+    why_untested: str = ""
+    module: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "module", self.printed.__module__)
+        if self.verdict not in VERDICTS:
+            raise InputError("verdict", self.verdict, f"use one of {VERDICTS}")
+        refuted = self.verdict in ("holds-if", "fails", "misprint")
+        for name in ("counterexample", "corrected"):
+            if (getattr(self, name) is not None) != refuted:
+                mend = "give one" if refuted else "leave it out, or record another verdict"
+                raise InputError(f"{self.id}: {name}", getattr(self, name), mend)
+        for name, owner in (("condition", "holds-if"), ("why_untested", "untested")):
+            if bool(getattr(self, name)) != (self.verdict == owner):
+                raise InputError(f"{self.id}: {name}", getattr(self, name), f"it goes with {owner}")
+        if self.cost < 1:
+            raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
+        if self.counterexample and self.counterexample.text.strip().count("\n") > 2:
+            raise InputError(f"{self.id}: text", self.counterexample.text, "three lines at most")
+        for check in (self.printed, *([self.corrected] if self.corrected else [])):
+            paragraphs(check)
+
+    @property
+    def surviving(self) -> Check:
+        """The check of the statement that we say is true."""
+        return self.printed if self.corrected is None else self.corrected
+
+    @property
+    def statement(self) -> str:
+        """The statement as printed."""
+        return paragraphs(self.printed)["Statement"]
+
+    @property
+    def correction(self) -> str:
+        """The statement to write instead; empty where the printed one stands."""
+        return paragraphs(self.corrected)["Statement"] if self.corrected else ""
+
+
+def paragraphs(check: Check) -> dict[str, str]:
+    """The parts of a check's docstring: Statement, Where, Assumes, Decided, each on one line.
+
+    The first paragraph is the statement; the others start with their name and a colon. A
+    corrected statement needs `Decided` only: it stands where the printed one stands.
+    """
+    parts = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
+    found = {"Statement": " ".join(parts[0].split())}
+    for part in parts[1:]:
+        name, _, text = part.partition(":")
+        if name in PARAGRAPHS:
+            found[name] = " ".join(text.split())
+    needed = PARAGRAPHS if check in _PRINTED else ("Decided",)
+    lacking = [name for name in ("Statement", *needed) if not found.get(name)]
+    if lacking:
+        raise InputError(f"docstring of {check.__name__}", lacking, "add these paragraphs")
+    return found
+
+
+_PRINTED: set[Check] = set()
+_REGISTER: dict[str, Claim] = {}
+
+
+def claim(id_: str, **evidence: Any) -> Callable[[Check], Check]:
+    """Register a check of the statement as printed, with the other fields of `Claim`."""
+
+    def register(check: Check) -> Check:
+        if id_ in _REGISTER:
+            raise InputError("claim", id_, "it has a check already")
+        _PRINTED.add(check)
+        _REGISTER[id_] = Claim(id=id_, printed=check, **evidence)
+        return check
+
+    return register

@@ -1,0 +1,147 @@
+"""From a claim's evidence to its verdict.
+
+The statement that survives is tried on drawn instances (Hypothesis shrinks a failing one); the
+printed statement, if another, must fail at the counterexample; the negative control must be
+rejected where the sound check passes. What comes out is compared with the recorded verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from proofs_checks.claims import CheckResult, Claim, Verdict
+
+CI, DEEP = 200, 5000  # instances of a property
+
+
+class RejectedError(Exception):
+    """A statement that should hold fails on an instance."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the evidence says of a claim.
+
+    Attributes:
+        id: of the claim.
+        verdict: the one that follows from the evidence.
+        recorded: the one the claim records.
+        instances: how many were drawn for the statement that survives.
+        shown: the result to show: at the counterexample, else at the tightest instance.
+        slack: the smallest over all instances, NaN where it has no meaning.
+        problem: empty, or what went wrong, with the instance.
+        seconds: time taken.
+    """
+
+    id: str
+    verdict: Verdict
+    recorded: Verdict
+    instances: int
+    shown: CheckResult
+    slack: float
+    problem: str
+    seconds: float
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether the evidence supports the recorded verdict, negative control included."""
+        return self.verdict == self.recorded and not self.problem
+
+
+@dataclass
+class _Survey:
+    """Running account of the instances a check has passed."""
+
+    number: int = 0
+    slack: float = math.nan
+    shown: CheckResult | None = None
+
+    def add(self, result: CheckResult) -> None:
+        self.number += 1
+        tighter = not math.isnan(result.slack) and not result.slack >= self.slack
+        if self.shown is None or tighter:
+            self.shown, self.slack = result, result.slack
+
+
+def decide(claim: Claim, examples: int = CI) -> Decision:
+    """Try a claim on `examples` drawn instances (fewer where one is dear: see Claim.cost)."""
+    began = time.perf_counter()
+    survey = _Survey()
+    problems: list[str] = []
+    verdict: Verdict = claim.verdict
+    refutation = None
+    if claim.counterexample is not None:
+        refutation = claim.printed(claim.counterexample.make())
+        if refutation.holds:
+            verdict = "holds"
+            problems.append(f"the printed statement holds at the counterexample: {refutation}")
+    failure = _failure(claim, survey, max(1, examples // claim.cost))
+    if failure:
+        verdict = "fails"
+        problems.append(failure)
+    if claim.adversary is not None and not failure:
+        found = claim.adversary()
+        result = claim.surviving(found)
+        if not result.holds:
+            verdict = "fails"
+            problems.append(f"{result}\nat the adversary's instance {found!r}")
+        survey.add(result)
+    problems += control_problem(claim)
+    shown = refutation if refutation is not None else survey.shown
+    return Decision(
+        id=claim.id,
+        verdict=verdict,
+        recorded=claim.verdict,
+        instances=survey.number,
+        shown=shown if shown is not None else claim.surviving(claim.control.make()),
+        slack=survey.slack,
+        problem="\n".join(problems),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def control_problem(claim: Claim) -> list[str]:
+    """Why the negative control proves nothing; empty where it does its work."""
+    instance = claim.control.make()
+    sound, broken = claim.surviving(instance), claim.control.check(instance)
+    problems = []
+    if not sound.holds:
+        problems.append(f"the sound check fails at the control's instance: {sound}")
+    if broken.holds:
+        problems.append(f"the control ({claim.control.broken}) is not rejected: {broken}")
+    return problems
+
+
+def _failure(claim: Claim, survey: _Survey, examples: int) -> str:
+    """Empty, or the result and the shrunk instance at which the surviving statement fails."""
+    check: Callable[[Any], CheckResult] = claim.surviving
+    last: list[str] = [""]
+
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+        print_blob=False,
+    )
+    @given(claim.instances)
+    def body(instance: Any) -> None:
+        result = check(instance)
+        if not result.holds:
+            last[0] = f"{result}\nat the instance {instance!r}"
+            raise RejectedError
+        survey.add(result)
+
+    try:
+        body()
+    except RejectedError:
+        return last[0]
+    return ""

@@ -1,0 +1,1 @@
+"""Independent solutions (NumPy, SciPy, mpmath, cvxpy) that share no code with the library."""
