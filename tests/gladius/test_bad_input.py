@@ -83,6 +83,7 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
         "(1,)",
         "give one probability for each of 2 states",
     ),
+    (world, {"initial": np.array([0.5, NAN])}, "initial[1]", "nan", FINITE),
     (world, {"discount": 0.0}, "discount", "0.0", BETA),
     (world, {"discount": 1.0}, "discount", "1.0", BETA),
     (world, {"discount": -0.5}, "discount", "-0.5", BETA),

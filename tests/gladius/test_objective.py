@@ -60,6 +60,38 @@ def test_grouped_form_is_the_sample_average(world):
     np.testing.assert_allclose(risk.nll[0], rows.nll, atol=1e-12)
     np.testing.assert_allclose(risk.td[0], rows.td, atol=1e-10)
     np.testing.assert_allclose(risk.deviation[0], rows.deviation, atol=1e-10)
+    np.testing.assert_allclose(risk.bellman[0], rows.bellman, atol=1e-9)
+    np.testing.assert_allclose(risk.total()[0], rows.nll + rows.bellman, atol=1e-9)
+    np.testing.assert_allclose(risk.total(3.0)[0], rows.nll + 3 * rows.bellman, atol=1e-9)
+
+
+@given(worlds(), worlds())
+def test_replications_do_not_mix(one, two):
+    """Two data sets on one grid: each term is that of the data set alone."""
+    actions = max(w[0].number_of_actions for w in (one, two))
+    sets = [
+        Transitions(
+            w[0].states, w[0].actions, w[0].next_states, done=w[0].done, number_of_actions=actions
+        )
+        for w in (one, two)
+    ]
+    counts = group(sets)
+    at = counts.states[:, 0].astype(int)
+    q = np.stack([np.pad(w[3], ((0, 0), (0, actions - w[3].shape[1])))[at] for w in (one, two)])
+    zeta = np.stack([np.pad(w[5], ((0, 0), (0, actions - w[5].shape[1])))[at] for w in (one, two)])
+    reward = one[4][at]
+    both = grouped_risk(q, counts, 0, reward, BETA, zeta)
+    exact = grouped_risk(q, counts, 0, reward, BETA)
+    for r, data in enumerate(sets):
+        alone = group(data)
+        here = np.searchsorted(counts.states[:, 0], alone.states[:, 0])
+        by_itself = grouped_risk(q[[r]][:, here], alone, 0, reward[here], BETA, zeta[[r]][:, here])
+        for term in ("nll", "td", "deviation"):
+            np.testing.assert_allclose(
+                getattr(both, term)[r], getattr(by_itself, term)[0], atol=1e-9
+            )
+        best = grouped_risk(q[[r]][:, here], alone, 0, reward[here], BETA)
+        np.testing.assert_allclose(exact.bellman[r], best.bellman[0], atol=1e-9)
 
 
 def bellman_by_hand(world):
@@ -125,7 +157,12 @@ def test_level_minimises_the_squared_residual(residual, weight):
     np.testing.assert_allclose(found, by_search.x, atol=1e-4)
 
 
+def test_the_level_is_each_replication_s_own():
+    residual, weight = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[1.0, 1.0], [3.0, 1.0]])
+    np.testing.assert_allclose(closed_form_level(residual, weight, 0.5), [3.0, 7.0])
+
+
 def test_wrong_shape_is_named():
     counts = group(Transitions(np.zeros((2, 1)), np.zeros(2, int), np.zeros((2, 1))))
-    with pytest.raises(InputError, match="q ="):
+    with pytest.raises(InputError, match=r"q = \(1, 3, 2\).*give shape \(1, 1, 2\)"):
         grouped_risk(np.zeros((1, 3, 2)), counts, 0, np.zeros(1), BETA)
