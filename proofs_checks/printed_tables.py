@@ -1,0 +1,126 @@
+"""The numbers the paper prints, with their rounding: a printed number is an interval.
+
+Read from paper_tables/published, which a test compares with the LaTeX. A number printed with three
+decimals stands for every value within half a unit of the third, exactly (fractions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from gladius.checks import Array
+from gladius.errors import InputError
+
+PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
+MILEAGES = range(1, 11)
+ACTIONS = range(2)
+TABLES = {50: ("table_a1", "table_a2"), 1000: ("table_a3", "table_a4")}  # N -> of r, of Q
+ORACLES = ("Rust", "ML-IRL")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number as printed."""
+
+    digits: str
+
+    @property
+    def value(self) -> Fraction:
+        """The number that the digits say."""
+        return Fraction(self.digits)
+
+    @property
+    def unit(self) -> Fraction:
+        """One in the last digit."""
+        return Fraction(self._unit)
+
+    @property
+    def _unit(self) -> Decimal:
+        exponent = Decimal(self.digits).as_tuple().exponent
+        if not isinstance(exponent, int):
+            raise InputError("digits", self.digits, "give a decimal number")
+        return Decimal(1).scaleb(exponent)
+
+    @property
+    def interval(self) -> tuple[Fraction, Fraction]:
+        """The least and the largest value that rounds to these digits."""
+        return self.value - self.unit / 2, self.value + self.unit / 2
+
+    def moved(self, units: int = 1) -> Printed:
+        """The same number with its last digit changed."""
+        return Printed(str(Decimal(self.digits) + units * self._unit))
+
+
+@cache
+def _table(name: str) -> dict[tuple[str, str, str], tuple[str, str]]:
+    frame = pd.read_csv(PUBLISHED / f"{name}.csv", dtype=str, keep_default_na=False)
+    keys = zip(frame["row"], frame["column"], frame["statistic"], strict=True)
+    return dict(zip(keys, zip(frame["value"], frame["se"], strict=True), strict=True))
+
+
+def rows(table: str) -> tuple[str, ...]:
+    """The labels of a table's rows, in the printed order."""
+    return tuple(dict.fromkeys(row for row, _, _ in _table(table)))
+
+
+def cell(
+    table: str, row: object, column: str, statistic: str, part: Literal["value", "se"] = "value"
+) -> Printed:
+    """One printed number, or the one in parentheses beside it (`part="se"`).
+
+    Raises:
+        InputError: the table has no number there.
+    """
+    found = _table(table).get((str(row), column, statistic))
+    digits = "" if found is None else found[part == "se"]
+    if digits in ("", "N/A"):
+        raise InputError(f"{table}: cell", (row, column, statistic), "no number is printed there")
+    return Printed(digits)
+
+
+@dataclass(frozen=True)
+class Column:
+    """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print for one method.
+
+    Attributes:
+        reward: r at the mileages 1 to 10 (rows) and the actions a0, a1.
+        q: Q likewise.
+    """
+
+    reward: tuple[tuple[Printed, ...], ...]
+    q: tuple[tuple[Printed, ...], ...]
+
+    def values(self, kind: Literal["reward", "q"]) -> Array:
+        """(10, 2) the printed numbers."""
+        return np.array([[float(c.value) for c in row] for row in getattr(self, kind)])
+
+
+@cache
+def column(trajectories: int, method: str) -> Column:
+    """The column of "Ground Truth", "ML-IRL", "Rust" or "GLADIUS"."""
+    of_r, of_q = TABLES[trajectories]
+
+    def read(table: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
+        return tuple(
+            tuple(cell(table, x, method, f"{symbol} a{a}") for a in ACTIONS) for x in MILEAGES
+        )
+
+    return Column(read(of_r, "r"), read(of_q, "Q"))
+
+
+@cache
+def frequencies(trajectories: int) -> tuple[tuple[int, ...], ...]:
+    """Counts of (mileage, action), rows of mileages 1 to 10."""
+    table = TABLES[trajectories][0]
+    return tuple(
+        tuple(int(cell(table, x, "Frequency", f"frequency a{a}").value) for a in ACTIONS)
+        for x in MILEAGES
+    )

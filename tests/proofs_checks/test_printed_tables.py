@@ -1,0 +1,85 @@
+"""Printed numbers as intervals, and what the paper prints twice."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gladius.errors import InputError
+from proofs_checks.printed_tables import (
+    ACTIONS,
+    MILEAGES,
+    TABLES,
+    Printed,
+    cell,
+    column,
+    frequencies,
+    rows,
+)
+
+
+def test_a_printed_number_is_an_interval():
+    printed = Printed("-1.013")
+    assert printed.value == Fraction(-1013, 1000)
+    assert printed.interval == (Fraction(-10135, 10000), Fraction(-10125, 10000))
+    assert Printed("412").interval == (Fraction(823, 2), Fraction(825, 2))
+    assert printed.moved(-1) == Printed("-1.014")
+    assert Printed("3.60").moved() == Printed("3.61")
+
+
+@given(st.decimals(-100, 100, places=3), st.integers(-3, 3))
+def test_moving_keeps_the_decimals(number, units):
+    printed = Printed(str(number))
+    moved = printed.moved(units)
+    assert moved.unit == printed.unit == Fraction(1, 1000)
+    assert moved.value - printed.value == units * printed.unit
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "method", "statistic"),
+    [
+        ("figure_1", 20, "SAmQ", "MAPE"),  # N/A
+        ("table_2", 51, "Rust", "MAPE"),
+        ("table_2", 50, "Rust", "mape"),
+    ],
+)
+def test_a_cell_without_a_number_is_an_error(table, row, method, statistic):
+    with pytest.raises(InputError, match="no number is printed there"):
+        cell(table, row, method, statistic)
+
+
+def test_standard_errors_are_beside_the_numbers():
+    assert cell("table_2", 2500, "GLADIUS", "MAPE", part="se") == Printed("0.06")
+    with pytest.raises(InputError):
+        cell("table_3", 1, "GLADIUS", "r a0", part="se")
+
+
+def test_digits_are_decimal():
+    with pytest.raises(InputError):
+        _ = Printed("nan").unit
+
+
+def test_rows_are_in_the_printed_order():
+    assert rows("figure_1") == ("2", "5", "20", "50", "100")
+
+
+@pytest.mark.parametrize("method", ["Rust", "ML-IRL", "GLADIUS"])
+def test_table_3_is_a_part_of_table_a3(method):
+    again = [cell("table_3", x, method, "r a0") for x in MILEAGES]
+    assert again == [row[0] for row in column(1000, method).reward]
+
+
+@pytest.mark.parametrize("trajectories", TABLES)
+def test_both_tables_of_a_size_print_the_same_frequencies(trajectories):
+    of_q = TABLES[trajectories][1]
+    again = tuple(
+        tuple(int(cell(of_q, x, "Frequency", f"frequency a{a}").value) for a in ACTIONS)
+        for x in MILEAGES
+    )
+    assert again == frequencies(trajectories)
+    assert column(trajectories, "Rust").values("q").shape == (10, 2)
+
+
+def test_totals():
+    assert [sum(map(sum, frequencies(n))) for n in TABLES] == [1000, 19997]
