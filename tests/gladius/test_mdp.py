@@ -146,6 +146,48 @@ def test_contraction_finishes_where_newton_may_not() -> None:
     assert found.v == pytest.approx(world.solution.v, rel=1e-11)
 
 
+def test_contraction_solves_a_batch_over_the_last_axis() -> None:
+    """Two worlds of three states and two actions, without Newton, against Newton."""
+    reward = np.array([[[1.0, 0.0], [0.5, 2.0], [0.0, -1.0]], [[0.0, 1.0], [3.0, 0.0], [0.0, 0.0]]])
+    law = np.array([[[0.5, 0.5, 0.0], [0.0, 0.2, 0.8], [1.0, 0.0, 0.0]], np.eye(3)])
+    slow = soft_bellman(reward, law, 0.5, max_iterations=0)
+    assert slow.converged
+    np.testing.assert_allclose(slow.v, soft_bellman(reward, law, 0.5).v, rtol=1e-11)
+
+
+def test_steps_are_counted_and_a_start_is_used() -> None:
+    """One action: the equation is linear, so one Newton step solves it, and none from V* itself."""
+    reward, law = np.array([[1.0], [3.0]]), np.array([[[0.5, 0.5], [0.0, 1.0]]])
+    found = soft_bellman(reward, law, 0.5)
+    assert found.iterations == 1
+    assert soft_bellman(reward, law, 0.5, start=found.v).iterations == 0
+    curved = soft_bellman(np.array([[0.0, 1.0], [2.0, 0.0]]), np.stack([law[0], np.eye(2)]), 0.5)
+    assert 1 < curved.iterations < 10
+    one = soft_bellman(reward[:1], np.ones((1, 1, 1)), 0.5, max_iterations=0, tolerance=0.25)
+    assert one.iterations == 3  # V = 1, 3/2, 7/4: the residual 1/4 over 7/4 meets 0.25
+
+
+@pytest.mark.parametrize(("reward", "residual"), [(0.25, 0.25), (8.0, 1.0)])
+def test_the_residual_is_relative_to_the_larger_of_one_and_v(
+    reward: float, residual: float
+) -> None:
+    """One state, one action, V = 0 to start with: the residual is r, over max(1, r)."""
+    found = soft_bellman(np.array([[reward]]), np.ones((1, 1, 1)), 0.5, tolerance=1.0)
+    assert found.iterations == 0
+    assert found.residual == residual
+
+
+def test_lists_of_whole_numbers_become_arrays() -> None:
+    world = TabularMDP([[0, 1]], [[[1]], [[1]]], 0.5, [1], [[7]])  # type: ignore[arg-type]
+    for name in ("reward", "transition", "initial", "features"):
+        assert getattr(world, name).dtype == np.float64
+    assert isinstance(world.discount, float)
+    assert TabularMDP([[0], [1]], [[[1, 0], [0, 1]]], 0.5, [1, 0]).features.tolist() == [  # type: ignore[arg-type]
+        [0.0],
+        [1.0],
+    ]
+
+
 def test_an_unsolvable_world_is_an_error_not_a_number() -> None:
     """Sums of rewards past float64: the residual is not a number, hence not below tolerance."""
     world = TabularMDP(np.full((1, 2), 1e308), np.ones((2, 1, 1)), 0.9, np.ones(1))
