@@ -1,0 +1,100 @@
+"""From choice probabilities and an anchor to Q and r, without the library.
+
+Two routes: the value of always taking the anchor action, summed period by period, and the
+paper's system of equations (Lemma MagnacThesmar) as one linear system in the table Q. Arrays:
+log_policy (S, A), transition (A, S, S), anchor (S,) the action a_s, given (S,) its reward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from proofs_checks.oracle.soft_bellman import discounted_sum
+
+Array = NDArray[np.float64]
+Actions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What identification starts from: CCPs, the kernel, the anchor's reward, beta."""
+
+    log_policy: Array
+    transition: Array
+    anchor: Actions
+    given: Array
+    discount: float
+
+    @property
+    def log_anchor(self) -> Array:
+        """(S,) log pi*(a_s | s)."""
+        chosen: Array = self.log_policy[np.arange(len(self.anchor)), self.anchor]
+        return chosen
+
+    @property
+    def anchored(self) -> Array:
+        """(S, S) P(s' | s, a_s)."""
+        rows: Array = self.transition[self.anchor, np.arange(len(self.anchor))]
+        return rows
+
+    def restricted(self, states: NDArray[np.bool_]) -> Observed:
+        """The same on some states only; moves out of them are cut off."""
+        at = np.flatnonzero(states)
+        return Observed(
+            self.log_policy[at],
+            self.transition[:, at][:, :, at],
+            self.anchor[at],
+            self.given[at],
+            self.discount,
+        )
+
+
+def solve(seen: Observed) -> tuple[Array, Array]:
+    """(Q, r): V(s) is what always taking the anchor earns, r(s, a_s) - log pi*(a_s | s) a period.
+
+    Then Q = V + log pi* and r = Q - beta P V.
+    """
+    v = discounted_sum(seen.anchored, seen.given - seen.log_anchor, seen.discount)
+    q = seen.log_policy + v[:, None]
+    following = np.stack([law @ v for law in seen.transition], axis=1)
+    return q, q - seen.discount * following
+
+
+def system(seen: Observed, leave_out: tuple[int, ...] = ()) -> tuple[Array, Array]:
+    """(matrix, right side) in the entries of Q: the anchor rows of T_f, then the CCP rows.
+
+    Args:
+        seen: what is observed.
+        leave_out: actions whose CCP rows are left out.
+    """
+    states, actions = seen.log_policy.shape
+    matrix, right = [], []
+
+    def add(entries: dict[tuple[int, int], float], value: float) -> None:
+        row = np.zeros((states, actions))
+        for at, weight in entries.items():
+            row[at] = weight
+        matrix.append(row.ravel())
+        right.append(value)
+
+    for s in range(states):
+        law = seen.discount * seen.anchored[s]
+        row = {(t, int(seen.anchor[t])): float(-law[t]) for t in range(states)}
+        here = (s, int(seen.anchor[s]))
+        row[here] += 1.0
+        add(row, float(seen.given[s] - law @ seen.log_anchor))
+        for a in range(actions):
+            if a != here[1] and a not in leave_out:
+                odds = float(seen.log_policy[s, a] - seen.log_anchor[s])
+                add({(s, a): 1.0, here: -1.0}, odds)
+    return np.array(matrix), np.array(right)
+
+
+def nearest(q: Array, matrix: Array, right: Array) -> Array:
+    """The solution of the system that is nearest to Q; the same for all Q only if unique."""
+    move = np.linalg.lstsq(matrix, right - matrix @ q.ravel(), rcond=None)[0]
+    nearest_: Array = q + move.reshape(q.shape)
+    return nearest_

@@ -1,0 +1,149 @@
+"""The soft Bellman equation by iteration, by sums over periods and as a cone programme.
+
+Nothing here solves the equation by Newton's method, as the library does. Arrays: reward (S, A),
+transition (A, S, S), policies and Q (S, A), V (S,).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax, xlogy
+
+from proofs_checks.oracle.gumbel import largest
+
+Array = NDArray[np.float64]
+
+
+def backup(q: Array, reward: Array, transition: Array, discount: float) -> Array:
+    """TQ(s, a) = r(s, a) + beta sum_s' P_a(s, s') log sum_b exp Q(s', b), pair by pair."""
+    v = np.logaddexp.reduce(q, axis=1)
+    target = np.empty_like(reward)
+    for a, law in enumerate(transition):
+        target[:, a] = reward[:, a] + discount * (law @ v)
+    return target
+
+
+def iterate(q: Array, reward: Array, transition: Array, discount: float, steps: int) -> Array:
+    """T^steps Q; within beta^steps |Q - Q*| of Q* in sup norm (a priori, by contraction)."""
+    for _ in range(steps):
+        q = backup(q, reward, transition, discount)
+    return q
+
+
+def discounted_sum(flow: Array, gain: Array, discount: float) -> Array:
+    """(S,) sum_h beta^h flow^h gain: the number of terms is doubled until beta^n is below 1e-20."""
+    total, step = gain, discount * flow
+    weight = discount
+    while weight > 1e-20:
+        total, step, weight = total + step @ total, step @ step, weight**2
+    return total
+
+
+def policy_value(
+    policy: Array, reward: Array, transition: Array, discount: float, entropy: float = 1.0
+) -> Array:
+    """(S,) V^pi(s) = E_pi[sum_h beta^h (r + entropy H(pi(.|s_h))) | s_0 = s]."""
+    gain = np.sum(policy * reward - entropy * xlogy(policy, policy), axis=1)
+    return discounted_sum(np.einsum("ia,aij->ij", policy, transition), gain, discount)
+
+
+def shortfall(policy: Array, log_best: Array, transition: Array, discount: float) -> Array:
+    """(S,) sum_h beta^h E_pi[KL(pi(.|s_h) || best(.|s_h))]: what pi loses against the best."""
+    gain = np.sum(xlogy(policy, policy) - policy * log_best, axis=1)
+    return discounted_sum(np.einsum("ia,aij->ij", policy, transition), gain, discount)
+
+
+def best_blind(reward: Array, transition: Array, discount: float) -> Array:
+    """(S,) largest E_pi[sum_h beta^h r] over pi: S -> laws of actions, by trying all pure ones."""
+    states, actions = reward.shape
+    every = product(range(actions), repeat=states)
+    pure = (np.eye(actions)[list(choice)] for choice in every)
+    values = [policy_value(p, reward, transition, discount, entropy=0.0) for p in pure]
+    best: Array = np.max(values, axis=0)
+    return best
+
+
+def with_noise(
+    index: Array, reward: Array, transition: Array, discount: float, location: float
+) -> tuple[Array, Array]:
+    """Choosing the largest index(s, a) + eps_a, eps_a ~ Gumbel(location, 1), by quadrature.
+
+    Returns:
+        (S,) E[sum_h beta^h (r + eps_a_h)] and (S, A) log choice probabilities.
+    """
+    log_p, noise = np.empty_like(index), np.empty_like(index)
+    for s, row in enumerate(index):
+        log_p[s], mean = largest(row + location)
+        noise[s] = mean - row  # E[eps_a | a chosen]
+    p = np.exp(log_p)
+    flow = np.einsum("ia,aij->ij", p, transition)
+    return discounted_sum(flow, np.sum(p * (reward + noise), axis=1), discount), log_p
+
+
+def expected_largest(index: Array, location: float) -> Array:
+    """(S,) E max_a {index(s, a) + eps_a}, eps_a ~ Gumbel(location, 1), by quadrature."""
+    pairs = (largest(row + location) for row in index)
+    return np.array([np.exp(log_p) @ mean for log_p, mean in pairs])
+
+
+def cone_programme(reward: Array, transition: Array, discount: float) -> Array:
+    """(S,) V*: the least V with V >= log sum exp(r + beta P V), an exponential-cone programme."""
+    import cvxpy as cp  # here, since it takes a second to load
+
+    v = cp.Variable(len(reward))
+    above = [
+        cp.log_sum_exp(row + discount * (transition[:, s] @ v)) <= v[s]  # type: ignore[attr-defined]
+        for s, row in enumerate(reward)
+    ]
+    goal = cp.Minimize(cp.sum(v))  # type: ignore[attr-defined]
+    cp.Problem(goal, above).solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
+    return np.asarray(v.value, dtype=float)
+
+
+def reachable(initial: Array, transition: Array, periods: int | None = None) -> NDArray[np.bool_]:
+    """(S,) states with Pr(s_h = s) > 0 for some h <= periods, every action having mass."""
+    found: NDArray[np.bool_] = initial > 0
+    step = np.any(transition > 0, axis=0)
+    for _ in range(len(initial) if periods is None else periods):
+        found = found | np.any(step[found], axis=0)
+    return found
+
+
+def offline(
+    start: Array,
+    rows: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array],
+    relabelled: Array,
+    discount: float,
+    conservatism: float = 0.0,
+    sweeps: int = 400,
+) -> Array:
+    """(S, A) entropy-regularised Q-learning from logged rows, with or without CQL's penalty.
+
+    Minimises, state by state over the data, conservatism (log sum exp Q - E_data Q) + half the
+    squared error to the target r + beta V(s'), the target held fixed (Kumar et al. 2020, CQL(H)):
+    Q = target - conservatism (pi_Q / pi_data - 1). Pairs without a row keep their start.
+
+    Args:
+        start: first guess.
+        rows: s, a, s' and a weight, the share of the row in the data.
+        relabelled: the reward of each row.
+        discount: beta.
+        conservatism: CQL's alpha.
+        sweeps: passes over the data.
+    """
+    s, a, after, weight = rows
+    pair = s * start.shape[1] + a
+    size = np.bincount(pair, weight, minlength=start.size).reshape(start.shape)
+    seen = size > 0
+    behaviour = size[seen] / np.broadcast_to(size.sum(axis=1)[:, None], size.shape)[seen]
+    stride = 1 / (1 + conservatism / behaviour.min())  # keeps the penalty's pull stable
+    q = start.copy()
+    for _ in range(sweeps):
+        backed = weight * (relabelled + discount * np.logaddexp.reduce(q, axis=1)[after])
+        target = np.bincount(pair, backed, minlength=q.size).reshape(q.shape)[seen] / size[seen]
+        pull = conservatism * (softmax(q, axis=1)[seen] / behaviour - 1)
+        q[seen] += stride * (target - pull - q[seen])
+    return q

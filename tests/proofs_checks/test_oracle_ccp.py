@@ -1,0 +1,84 @@
+"""From CCPs and an anchor to Q: sums over periods, the linear system, hand values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.special import log_softmax, logsumexp
+
+from proofs_checks.oracle import ccp
+from proofs_checks.worlds import VALUES, fitted
+
+WHOLE = st.integers(-5, 5).map(float)
+
+
+@st.composite
+def observations(draw):
+    """Any CCPs, kernel and anchor: they need not come from a solved world."""
+    at = draw(fitted(3, 3))
+    states, actions = at.q.shape
+    return ccp.Observed(
+        log_policy=log_softmax(at.q, axis=1),
+        transition=at.mdp.transition,
+        anchor=draw(arrays(np.int64, states, elements=st.integers(0, actions - 1))),
+        given=draw(arrays(np.float64, states, elements=WHOLE)),
+        discount=min(at.mdp.discount, 0.99),
+    )
+
+
+def test_one_state_by_hand():
+    seen = ccp.Observed(
+        np.log([[0.5, 0.5]]), np.ones((2, 1, 1)), np.array([0]), np.array([0.0]), 0.5
+    )
+    q, r = ccp.solve(seen)
+    assert q == pytest.approx(np.full((1, 2), np.log(2)))
+    assert r == pytest.approx(np.zeros((1, 2)))
+    matrix, right = ccp.system(seen)
+    assert matrix.tolist() == [[0.5, 0.0], [-1.0, 1.0]]
+    assert right == pytest.approx([np.log(2) / 2, 0.0])
+
+
+@given(observations())
+def test_sums_over_periods_satisfy_the_papers_system(seen):
+    q, r = ccp.solve(seen)
+    at = (np.arange(len(seen.anchor)), seen.anchor)
+    v = logsumexp(q, axis=1)
+    scale = 1e-11 * max(1.0, np.abs(q).max()) / (1 - seen.discount)
+    assert log_softmax(q, axis=1) == pytest.approx(seen.log_policy, abs=scale)
+    assert q[at] == pytest.approx(seen.given + seen.discount * seen.anchored @ v, abs=scale)
+    assert r[at] == pytest.approx(seen.given, abs=scale)
+    matrix, right = ccp.system(seen)
+    assert matrix @ q.ravel() == pytest.approx(right, abs=scale)
+
+
+@given(observations(), st.data())
+def test_nearest_solution_is_the_only_one(seen, data):
+    start = data.draw(arrays(np.float64, seen.log_policy.shape, elements=VALUES))
+    q, _ = ccp.solve(seen)
+    scale = 1e-10 * max(1.0, np.abs(q).max(), np.abs(start).max()) / (1 - seen.discount)
+    assert ccp.nearest(start, *ccp.system(seen)) == pytest.approx(q, abs=scale)
+
+
+@given(observations(), st.data())
+def test_nearest_solution_of_the_anchor_rows_keeps_what_they_leave_free(seen, data):
+    start = data.draw(arrays(np.float64, seen.log_policy.shape, elements=VALUES))
+    actions = seen.log_policy.shape[1]
+    matrix, right = ccp.system(seen, leave_out=tuple(range(actions)))
+    free = np.ones(start.shape, dtype=bool)
+    free[np.arange(len(seen.anchor)), seen.anchor] = False
+    found = ccp.nearest(start, matrix, right)
+    scale = 1e-10 * max(1.0, np.abs(right).max(), np.abs(start).max()) / (1 - seen.discount) ** 2
+    assert found[free] == pytest.approx(start[free], abs=scale)
+
+
+def test_restricted_to_some_states():
+    stay = np.array([np.eye(3)] * 2)
+    seen = ccp.Observed(np.zeros((3, 2)), stay, np.array([0, 1, 0]), np.arange(3.0), 0.5)
+    part = seen.restricted(np.array([True, False, True]))
+    assert part.given.tolist() == [0.0, 2.0]
+    assert part.anchor.tolist() == [0, 0]
+    assert part.transition.tolist() == [np.eye(2).tolist()] * 2
+    assert part.anchored.tolist() == np.eye(2).tolist()

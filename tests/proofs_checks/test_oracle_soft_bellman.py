@@ -1,0 +1,117 @@
+"""The oracle's iterations and sums against programmes, linear systems, closed forms, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import linprog
+from scipy.special import log_softmax, logsumexp, softmax
+
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.worlds import VALUES, fitted, laws, tabular_mdps
+
+MILD = st.integers(-12, 12).map(lambda n: n / 4)
+BETAS = st.sampled_from([0.5, 0.9])
+WORLDS = tabular_mdps(3, 3, BETAS, MILD)
+
+
+def world(mdp):
+    return mdp.reward, mdp.transition, mdp.discount
+
+
+@settings(max_examples=15)
+@given(WORLDS)
+def test_iteration_reaches_the_optimum_of_the_cone_programme(mdp):
+    q = oracle.iterate(np.zeros_like(mdp.reward), *world(mdp), steps=400)
+    assert logsumexp(q, axis=1) == pytest.approx(oracle.cone_programme(*world(mdp)), abs=1e-5)
+
+
+def test_one_state_by_hand():
+    reward, stay = np.zeros((1, 2)), np.ones((2, 1, 1))
+    q = oracle.iterate(np.zeros((1, 2)), reward, stay, 0.5, steps=60)
+    assert q == pytest.approx(np.full((1, 2), np.log(2)))  # V = log 2 + V/2
+    assert oracle.best_blind(reward, stay, 0.5) == pytest.approx([0.0])
+    even = np.full((1, 2), 0.5)
+    assert oracle.policy_value(even, reward, stay, 0.5) == pytest.approx([2 * np.log(2)])
+    assert oracle.shortfall(even, np.log(even), stay, 0.5) == pytest.approx([0.0])
+
+
+@given(tabular_mdps(), st.data())
+def test_sum_over_periods_solves_the_evaluation_equation(mdp, data):
+    policy = data.draw(laws(mdp.reward.shape))
+    flow = np.einsum("ia,aij->ij", policy, mdp.transition)
+    gain = data.draw(arrays(np.float64, len(flow), elements=VALUES))
+    total = oracle.discounted_sum(flow, gain, mdp.discount)
+    scale = 1e-12 * max(1.0, np.abs(gain).max()) / (1 - mdp.discount) ** 2
+    assert total == pytest.approx(gain + mdp.discount * flow @ total, abs=scale)
+
+
+@given(fitted(3, 3))
+def test_shortfall_of_one_softmax_against_another(at):
+    """KL(p || p') by the log-ratio, discounted, is what the two entropies and rewards leave."""
+    policy, best = softmax(at.q, axis=1), log_softmax(at.q[:, ::-1], axis=1)
+    args = (at.mdp.transition, at.mdp.discount)
+    loss = oracle.shortfall(policy, best, *args)
+    bonus = oracle.policy_value(policy, best, *args)  # E[log best + H]
+    assert loss == pytest.approx(-bonus, rel=1e-9, abs=1e-9 / (1 - at.mdp.discount))
+    assert np.all(loss >= -1e-9 / (1 - at.mdp.discount))
+
+
+@given(WORLDS)
+def test_best_blind_policy_is_the_linear_programme_of_dynamic_programming(mdp):
+    states, actions = mdp.reward.shape
+    rows = np.concatenate([mdp.discount * law - np.eye(states) for law in mdp.transition])
+    found = linprog(
+        np.ones(states), A_ub=rows, b_ub=-mdp.reward.T.ravel(), bounds=[(None, None)] * states
+    )
+    assert oracle.best_blind(*world(mdp)) == pytest.approx(found.x, abs=1e-7)
+    assert rows.shape == (states * actions, states)
+
+
+@given(fitted(3, 3), st.floats(-2, 2))
+def test_noise_by_quadrature_is_the_entropy(at, location):
+    """E[eps of the chosen] = H + location + gamma in every period, the choice being softmax."""
+    value, log_p = oracle.with_noise(at.q, *world(at.mdp), location)
+    policy = softmax(at.q, axis=1)
+    mean = (location + np.euler_gamma) / (1 - at.mdp.discount)
+    expected = oracle.policy_value(policy, *world(at.mdp)) + mean
+    assert value == pytest.approx(expected, rel=1e-10, abs=1e-10 / (1 - at.mdp.discount))
+    assert log_p == pytest.approx(log_softmax(at.q, axis=1), rel=1e-11, abs=1e-11)
+    largest = oracle.expected_largest(at.q, location)
+    assert largest == pytest.approx(
+        logsumexp(at.q, axis=1) + location + np.euler_gamma, rel=1e-11, abs=1e-11
+    )
+
+
+def test_reachable_states_of_a_chain():
+    chain = np.array([[[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [1, 0, 0, 0]]])
+    first = np.array([1.0, 0, 0, 0])
+    assert oracle.reachable(first, chain).tolist() == [True, True, True, False]
+    assert oracle.reachable(first, chain, periods=1).tolist() == [True, True, False, False]
+
+
+def rows_of_one_state(*shares):
+    """Rows (s, a, s', share) of one absorbing state, action 0 first."""
+    s = np.zeros(len(shares), dtype=np.int64)
+    return s, np.arange(len(shares)), s, np.array(shares)
+
+
+def test_conservative_penalty_by_hand():
+    """x = 1 + log 3 - 2 (2 p(x) - 1) has the solution log 3 (alpha = 1, even behaviour)."""
+    rows = rows_of_one_state(0.5, 0.5)
+    label = np.array([1 + np.log(3), 0.0])
+    q = oracle.offline(np.zeros((1, 2)), rows, label, 0.5, conservatism=1.0)
+    assert q[0, 0] - q[0, 1] == pytest.approx(np.log(3))
+    q = oracle.offline(np.zeros((1, 2)), rows, label, 0.5)
+    assert q[0, 0] - q[0, 1] == pytest.approx(1 + np.log(3))
+
+
+@given(st.floats(-5, 5))
+def test_pairs_without_rows_keep_their_start(start):
+    rows = rows_of_one_state(1.0)
+    q = oracle.offline(np.full((1, 2), start), rows, np.array([1.0]), 0.5)
+    assert q[0, 1] == start
+    assert q[0, 0] == pytest.approx(1 + 0.5 * np.logaddexp(q[0, 0], start))
