@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import pkgutil
 from functools import cache
 from importlib import import_module
@@ -28,10 +29,10 @@ def claims() -> dict[str, Claim]:
 
 
 @cache
-def listed() -> tuple[str, ...]:
-    """The ids of the list of claims."""
-    lines = STATEMENTS.read_text(encoding="utf-8").splitlines()[1:]
-    return tuple(line.split(",", 1)[0] for line in lines if line)
+def listed() -> dict[str, str]:
+    """The list of claims: id to statement in a line."""
+    with STATEMENTS.open(encoding="utf-8", newline="") as file:
+        return {row["id"]: row["statement"] for row in csv.DictReader(file)}
 
 
 def find(id_: str) -> Claim:

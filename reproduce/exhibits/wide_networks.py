@@ -1,0 +1,320 @@
+"""How wide is wide enough: the smallest eigenvalue of the tangent kernel against the width.
+
+Lemma NNenjoysPL says that a wide random network keeps lambda_min(K(theta)) above half its
+infinite-width limit lambda_star in a ball about the start (3/4 at the start itself). Left: one
+hidden tanh layer at six well separated points (s, a), with the lowest value that descent finds in
+balls of three radii. Right: the shape and the data of the paper's experiments, two hidden layers
+and one output an action at the distinct mileages of a training set (K = 0); the cross is 2 x 10.
+Weights are standard normal times 1 / sqrt(fan-in), biases standard normal; the limit is quadrature.
+
+In the CSV too: the width from which the proof's own inequalities hold for one hidden layer on the
+same points (C_R from the bounds on sigma', sigma'' and the largest of m weights), and the rank of
+the 2 x 10 Jacobian with raw and standardised mileage, tanh and ReLU, as programs start weights.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gladius import BusEngine
+from gladius.approximators import MLP
+from proofs_checks.oracle.networks import (
+    ACTIVATIONS,
+    Wide,
+    hessian_bound,
+    least_in_ball,
+    limit_kernel,
+)
+from reproduce import seeds
+from reproduce.exhibits import _bus, _figures
+from reproduce.results import Results, records
+from reproduce.spec import Array, Cell, Exhibit, Record, Result, summarise
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+NAME = "wide_networks"
+WIDTHS, SMOKE_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (16, 64)
+HIDDEN = 10  # units of a layer of the paper's network
+REPETITIONS, SMOKE_REPETITIONS = 20, 4
+RADII = (1.0, 2.0, 4.0)
+APART, BUS = "six points", "bus engine, K = 0"  # designs
+COLUMN, LIMIT, START = "tangent kernel", "limit", "2 x 10 Jacobian"
+MEASURED = "measured"
+LEAST = "lambda_min"
+
+
+def cells(smoke: bool) -> list[Cell]:
+    """Design by width, then the limits and the ranks of the paper's network."""
+    repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
+    widths = SMOKE_WIDTHS if smoke else WIDTHS
+    found = []
+    for design in (APART, BUS):
+        for width in (HIDDEN, *widths) if design == BUS else widths:
+            settings: dict[str, Any] = {"design": design, "width": width}
+            settings |= {"repetitions": repetitions, "radii": RADII if design == APART else ()}
+            row = f"{design}, width {width}"
+            found.append(Cell(NAME, row, COLUMN, MEASURED, settings, statistic=LEAST))
+        settings = {"design": design, "radius": 1.0}
+        found.append(Cell(NAME, design, LIMIT, MEASURED, settings, statistic="lambda_star"))
+    for activation in ("tanh", "relu"):
+        for scale in ("standardised", "raw"):
+            settings = {"activation": activation, "scale": scale, "repetitions": repetitions}
+            row = f"{BUS}, {activation}, {scale} mileage"
+            found.append(Cell(NAME, row, START, MEASURED, settings, statistic="full row rank"))
+    return found
+
+
+def mileages() -> Array:
+    """The distinct mileages (n, 1) of the training set of Table 2's first 1,000 trajectories."""
+    rng = np.random.default_rng(seeds.sequence("table_2", "1000", 0))
+    world = BusEngine()
+    train, _ = world.simulate(1000, rng).split(_bus.SHARE)
+    after = train.next_states[train.actions == world.anchor_action]
+    return np.unique(np.concatenate([train.states, after]), axis=0)
+
+
+def standardised(x: Array) -> Array:
+    """Mean 0 and standard deviation 1 over the points."""
+    scaled: Array = (x - x.mean(axis=0)) / x.std(axis=0)
+    return scaled
+
+
+def points(design: str) -> Array:
+    """u = (z, 1) (n, .); a point of the bus engine's is a mileage, with two outputs."""
+    six = np.array([[s, a] for s in (-2.0, 0.0, 2.0) for a in (0.0, 1.0)])
+    z = six if design == APART else standardised(mileages())
+    return np.column_stack([z, np.ones(len(z))])
+
+
+def shallow(u: Array, width: int, rng: np.random.Generator) -> Wide:
+    """One hidden layer and one output."""
+    drawn = rng.normal(size=(width, u.shape[1] + 1))
+    return Wide(drawn[:, 0], drawn[:, 1:], u, ACTIVATIONS["tanh"])
+
+
+def deep_kernel(u: Array, first: Array, second: Array, bias: Array, last: Array) -> Array:
+    """J J' (n A, n A) of two hidden layers; weights (m, .), (m, m), (m,), (A, m), all trained.
+
+    The outputs are last g / sqrt(m) + c, g = tanh(second h / sqrt(m) + bias), h = tanh(first u):
+    each layer gives the product of the Gram matrix of its inputs and that of what comes back.
+    """
+    scale = 1 / math.sqrt(len(bias))
+    h = np.tanh(u @ first.T)
+    g = np.tanh(h @ second.T * scale + bias)
+    outputs = len(last)
+    back = ((1 - g**2)[:, None, :] * last * scale).reshape(-1, len(bias))
+    deeper = np.repeat(1 - h**2, outputs, axis=0) * (back @ second) * scale
+    spread = np.ones((outputs, outputs))
+    kernel: Array = (
+        np.kron(g @ g.T * scale**2 + 1, np.eye(outputs))
+        + np.kron(h @ h.T * scale**2 + 1, spread) * (back @ back.T)
+        + np.kron(u @ u.T, spread) * (deeper @ deeper.T)
+    )
+    return kernel
+
+
+def deep_start(u: Array, width: int, rng: np.random.Generator) -> float:
+    """lambda_min of two hidden layers and two outputs at a random start."""
+    first, bias = rng.normal(size=(width, u.shape[1])), rng.normal(size=width)
+    second, last = rng.normal(size=(width, width)), rng.normal(size=(2, width))
+    return float(np.linalg.eigvalsh(deep_kernel(u, first, second, bias, last))[0])
+
+
+def limit(design: str) -> Array:
+    """K_infinity of the design's network; outputs do not share in the limit."""
+    u = points(design)
+    deep = design == BUS
+    return apart(limit_kernel(u, ACTIVATIONS["tanh"], 1 + deep), 1 + deep)
+
+
+def apart(kernel: Array, outputs: int) -> Array:
+    """The kernel of several outputs that share nothing."""
+    return np.asarray(np.kron(kernel, np.eye(outputs)), dtype=np.float64)
+
+
+def sufficient_width(kernel: Array, u: Array, radius: float) -> float:
+    """The least m with 2 C_J sqrt(M) C_R R <= lambda_star / 4 and C_J <= 2 C_0, for one layer.
+
+    The largest of m normal weights is taken to be sqrt(2 log(40 m)): so it is in 95 % of starts.
+    """
+    eigenvalues = np.linalg.eigvalsh(kernel)
+    start = math.sqrt(eigenvalues[-1] + eigenvalues[0] / 4)
+
+    def enough(log_width: float) -> bool:
+        largest = np.array([math.sqrt(2 * (math.log(40) + log_width))])
+        bend = hessian_bound(largest, u, ACTIVATIONS["tanh"], radius)
+        drift = math.sqrt(len(kernel)) * bend * math.exp(-log_width / 2) * radius
+        return drift <= start and 2 * (start + drift) * drift <= eigenvalues[0] / 4
+
+    low, high = 0.0, 200.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return math.exp(high)
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """A width, a limit, or the ranks of the paper's network."""
+    return {COLUMN: _width, LIMIT: _limit, START: _ranks}[cell.column](cell)
+
+
+def _width(cell: Cell) -> Result:
+    at, u = cell.settings, points(cell.settings["design"])
+    values, lowest = [], []
+    for rng in seeds.generators(cell, "weights"):
+        if at["design"] == BUS:
+            values.append(deep_start(u, at["width"], rng))
+            continue
+        start = shallow(u, at["width"], rng)
+        values.append(float(np.linalg.eigvalsh(start.kernel())[0]))
+        lowest.append([least_in_ball(start, radius) for radius in at["radii"]])
+    low, high = np.quantile(values, [0.05, 0.95])
+    lines = [
+        *summarise(LEAST, values, ["ok"] * len(values)),
+        Record(f"{LEAST} 5 %", float(low), repetitions=len(values)),
+        Record(f"{LEAST} 95 %", float(high), repetitions=len(values)),
+    ]
+    for radius, found in zip(at["radii"], np.transpose(lowest), strict=True):
+        lines.append(summarise(f"least in ball {radius:g}", found, ["ok"] * len(values))[0])
+    return Result(tuple(lines), {LEAST: values})
+
+
+def _limit(cell: Cell) -> Result:
+    """The limit's smallest eigenvalue, and the width that the proof asks for (one layer)."""
+    design = cell.settings["design"]
+    kernel, u = limit(design), points(design)
+    one_layer = apart(limit_kernel(u, ACTIVATIONS["tanh"]), 1 + (design == BUS))
+    width = sufficient_width(one_layer, u, cell.settings["radius"])
+    lines = (
+        Record("lambda_star", float(np.linalg.eigvalsh(kernel)[0])),
+        Record("evaluation points", float(len(kernel))),
+        Record("log10 of the width the proof asks for", math.log10(width)),
+    )
+    return Result(lines)
+
+
+def relu_jacobian(x: Array, rng: np.random.Generator) -> Array:
+    """(n A, d_theta) of a 2 x 10 ReLU network: Glorot's normal weights, uniform biases."""
+    sizes = ((x.shape[1], HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 2))
+    weights = [rng.normal(size=s) * math.sqrt(2 / sum(s)) for s in sizes]
+    biases = [rng.uniform(-1, 1, s[1]) / math.sqrt(s[0]) for s in sizes]
+    signals, gates = [x], []
+    for w, b in zip(weights[:2], biases[:2], strict=True):
+        before = signals[-1] @ w + b
+        signals.append(np.maximum(before, 0))
+        gates.append((before > 0).astype(float))
+    back = np.broadcast_to(np.eye(2), (len(x), 2, 2))
+    blocks = []
+    for i in (2, 1, 0):
+        inner = np.einsum("ni,nao->naio", signals[i], back).reshape(len(x), 2, -1)
+        blocks += [inner, back]
+        if i:
+            back = (back @ weights[i].T) * gates[i - 1][:, None, :]
+    return np.concatenate(blocks, axis=-1).reshape(2 * len(x), -1)
+
+
+def _ranks(cell: Cell) -> Result:
+    at, x = cell.settings, mileages()
+    x = standardised(x) if at["scale"] == "standardised" else x
+    network = MLP(1, 2, (HIDDEN, HIDDEN))
+    least, ranks = [], []
+    for rng in seeds.generators(cell, "weights"):
+        if at["activation"] == "tanh":
+            rows = network.jacobian(network.init([rng]), x)[1].reshape(2 * len(x), -1)
+        else:
+            rows = relu_jacobian(x, rng)
+        singular = np.linalg.svd(rows, compute_uv=False)
+        ranks.append(int(np.sum(singular > 1e-12 * singular[0])))
+        least.append(float(singular[-1] ** 2))
+    full = [float(r == 2 * len(x)) for r in ranks]
+    return Result(
+        (
+            Record("full row rank", float(np.mean(full)), repetitions=len(full)),
+            Record("evaluation points", float(2 * len(x))),
+            Record("rank median", float(np.median(ranks)), repetitions=len(ranks)),
+            Record(f"{LEAST} median", float(np.median(least)), repetitions=len(least)),
+        )
+    )
+
+
+def render(results: Results, out: Path) -> list[Path]:
+    """Two panels: six points with balls, the paper's data."""
+    figure = _figures.new(_figures.PAGE, 3.5)
+    figure.suptitle(EXHIBIT.title, fontsize=_figures.FONT + 1)
+    found = {
+        cell.row: {line.statistic: line.value for line in records(cell, stored)}
+        for cell, stored in zip(results.cells, results.stored, strict=True)
+    }
+    for axes, design in zip(figure.subplots(1, 2), (APART, BUS), strict=True):
+        curves = {
+            cell.settings["width"]: found[cell.row]
+            for cell in results.cells
+            if cell.column == COLUMN and cell.settings["design"] == design
+        }
+        _panel(axes, design, curves, found[design])
+    return _figures.save(figure, out, NAME)
+
+
+def _panel(
+    axes: Axes, design: str, curves: dict[int, dict[str, float]], limits: dict[str, float]
+) -> None:
+    star = limits.get("lambda_star", math.nan)
+    widths = sorted(w for w, found in curves.items() if math.isfinite(found.get(LEAST, math.nan)))
+    if not widths:  # every cell failed: the CSV says why
+        return
+
+    def line(statistic: str) -> list[float]:
+        return [curves[width].get(statistic, math.nan) for width in widths]
+
+    low, high = line(f"{LEAST} 5 %"), line(f"{LEAST} 95 %")
+    axes.fill_between(
+        widths,
+        low,
+        high,
+        color=_figures.SKY,
+        alpha=0.5,
+        linewidth=0,
+        label="starts, 5 to 95 %",
+    )
+    style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "linewidth": 1.2}
+    axes.plot(widths, line(LEAST), color=_figures.BLUE, label="starts, mean", **style)
+    shades = (_figures.ORANGE, _figures.VERMILION, _figures.PURPLE)
+    for radius, colour in zip(RADII, shades, strict=True):
+        if design == APART:
+            name = f"least in the ball R = {radius:g}, mean"
+            axes.plot(widths, line(f"least in ball {radius:g}"), color=colour, label=name, **style)
+    for share, dashes in ((1.0, "-"), (0.75, "--"), (0.5, ":")):
+        label = {1.0: "limit", 0.75: "3/4 of it (start)", 0.5: "1/2 of it (ball)"}[share]
+        axes.axhline(
+            share * star, color=_figures.BLACK, linestyle=dashes, linewidth=0.9, label=label
+        )
+    if HIDDEN in widths:
+        at = (HIDDEN, curves[HIDDEN][LEAST])
+        axes.plot(*at, "X", color=_figures.VERMILION, markersize=7, label="2 x 10, as in the paper")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(widths, [str(w) for w in widths])
+    axes.tick_params(labelsize=_figures.FONT)
+    axes.minorticks_off()
+    axes.set_xlabel("width m of a hidden layer", fontsize=_figures.FONT)
+    axes.set_ylabel("smallest eigenvalue of the tangent kernel", fontsize=_figures.FONT)
+    kind = "two hidden layers" if design == BUS else "one hidden layer"
+    asked = limits.get("log10 of the width the proof asks for", math.nan)
+    count = limits.get("evaluation points", math.nan)
+    needed = f"the proof's inequalities for R = 1 (one layer) need $m = 10^{{{asked:.1f}}}$"
+    axes.set_title(f"{design}: {kind}, M = {count:.0f}\n{needed}", fontsize=_figures.FONT)
+    axes.legend(fontsize=_figures.FONT - 1, frameon=False, loc="lower right")
+
+
+EXHIBIT = Exhibit(
+    NAME,
+    "Tangent kernels of wide tanh networks (Lemma NNenjoysPL)",
+    cells,
+    compute,
+    render,
+)

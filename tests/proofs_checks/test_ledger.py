@@ -1,0 +1,99 @@
+"""The ledger's files: what is committed is what the evidence says."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from gladius.errors import InputError
+from proofs_checks import __main__ as command
+from proofs_checks import ledger, run
+from proofs_checks.decide import Decision
+from proofs_checks.register import claims, listed
+
+ONE = "lem:lipsSmooth.hessian-of-V"
+
+
+def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -> None:
+    committed = pd.read_csv(ledger.GENERATED / "claims.csv", dtype=str, keep_default_na=False)
+    assert tuple(committed.columns) == ledger.COLUMNS
+    assert list(committed["id"]) == list(listed())
+    now = ledger.frame(claims(), [decided[id_] for id_ in listed()])
+    for column in ("id", "verdict", "corrected", "check"):
+        assert list(committed[column]) == list(now[column])
+
+
+def test_the_checks_named_in_the_ledger_exist() -> None:
+    for claim in claims().values():
+        path, name = ledger.where(claim).split("::")
+        assert f"def {name}(" in (ledger.ROOT / path).read_text("utf-8")
+
+
+def test_the_readme_section_is_the_generated_one() -> None:
+    text = (ledger.ROOT / "README.md").read_text("utf-8")
+    inside = text.split(ledger.BEGIN)[1].split(ledger.END)[0]
+    assert inside.strip() == ledger.readme_section(claims()).strip()
+
+
+def test_the_errata_name_every_refuted_claim(decided: dict[str, Decision]) -> None:
+    page = ledger.errata(claims(), list(decided.values()))
+    for id_, claim in claims().items():
+        assert (f"### {id_}\n" in page) == (claim.verdict != "holds")
+    assert "{observed" not in page
+
+
+def test_a_readme_without_marks_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("nothing")
+    with pytest.raises(InputError):
+        ledger.update_readme(claims(), page)
+
+
+def test_the_command_decides_one_claim(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "proofs_checks", ONE, "--examples", "5"),
+            *("--build", str(tmp_path), "--out", str(tmp_path)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "fails, 5 instances" in " ".join(done.stdout.split())
+
+
+def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: dict[str, Decision]
+) -> None:
+    wrong = dataclasses.replace(decided[ONE], verdict="holds", problem="at the instance 17")
+    monkeypatch.setattr(run, "decisions", lambda *_: iter([wrong]))
+    done = CliRunner().invoke(command.app, [ONE, "--build", str(tmp_path)])
+    assert done.exit_code == 1
+    assert ONE in done.output
+    assert "recorded fails, found holds" in done.output
+    assert "at the instance 17" in done.output
+
+
+def test_an_unknown_claim_is_refused() -> None:
+    done = CliRunner().invoke(command.app, ["lem:none"])
+    assert done.exit_code == 2
+    assert "lem:none" in done.output
+
+
+def test_finished_claims_are_not_decided_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = list(run.decisions([ONE], 5, 1, tmp_path))
+    again = list(run.decisions([ONE], 5, 1, tmp_path))
+    assert again[0].seconds == first[0].seconds  # the stored one, time and all
+    monkeypatch.setattr(run, "source", lambda: "other code")
+    fresh = list(run.decisions([ONE], 5, 1, tmp_path))
+    assert fresh[0].seconds != first[0].seconds
+    assert fresh[0].slack == first[0].slack or fresh[0].verdict == first[0].verdict
