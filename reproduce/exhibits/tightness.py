@@ -246,7 +246,9 @@ def notes(results: Results) -> list[str]:
         "Tabular class (mu = 1), training split of Table 2's first data set; ball around the"
         " minimiser, half a count for an action that a state lacks.",
         "least found: (1/2)|gradient|^2 over (loss - infimum over all tables), by points and"
-        " descents: no larger constant holds. curvature: least non-zero one at the centre.",
+        " descents: no larger constant holds.",
+        "curvature: the least non-zero one at the centre, which is no stationary point where"
+        " half counts stand in.",
         *said,
     ]
 
@@ -255,7 +257,7 @@ def _table(results: Results, out: Path) -> list[Path]:
     frame = _constants(results)
     frame["found / appendix"] = frame["least found"] / frame["appendix"]
     index = [f"{n}, {r:g}, {t}" for n, r, t in zip(frame.N, frame.radius, frame.loss, strict=True)]
-    shown = frame[[*KINDS, "found / appendix"]].map(lambda x: f"{x:.2g}")
+    shown = frame[[*KINDS, "found / appendix"]].map(lambda x: f"{x:.1e}")
     shown.index = pd.Index(index, name="N, radius, loss")
     title = "Constants of the Polyak-Lojasiewicz inequality on the paper's data"
     return layout.write(shown, out, f"{NAME}_pl", title, notes(results))
