@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 from gladius.checks import (
     ROW_SUM_TOLERANCE,
@@ -118,7 +118,7 @@ def soft_bellman(
                 break
     q = action_values(reward, transition, discount, v)
     v = logsumexp(q, axis=-1)
-    return Solution(q, v, np.exp(q - v[..., None]), worst, steps, worst <= tolerance)
+    return Solution(q, v, softmax(q, axis=-1), worst, steps, worst <= tolerance)
 
 
 def _relative(residual: Array, v: Array) -> float:

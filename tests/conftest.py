@@ -16,7 +16,7 @@ settings.register_profile(
     "ci",
     derandomize=True,
     deadline=None,
-    max_examples=60,
+    max_examples=200,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -24,6 +24,6 @@ settings.register_profile(
     "deep",
     parent=settings.get_profile("ci"),
     derandomize=False,
-    max_examples=2000,
+    max_examples=5000,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
