@@ -151,6 +151,7 @@ class Claim:
         adversary: searches for the tightest instance with an optimiser.
         cost: instances of this claim count this many (a network is dearer than an inequality).
         why_untested: `untested`: why it is out of reach, and what the check shows nevertheless.
+        inferred: where the paper does not print the statement: why we examine it all the same.
     """
 
     id: str
@@ -164,6 +165,7 @@ class Claim:
     adversary: Callable[[], Any] | None = None
     cost: int = 1
     why_untested: str = ""
+    inferred: str = ""
     module: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -192,7 +194,7 @@ class Claim:
 
     @property
     def statement(self) -> str:
-        """The statement as printed."""
+        """The statement as printed, or as examined where the paper does not print it."""
         return paragraphs(self.printed)["Statement"]
 
     @property

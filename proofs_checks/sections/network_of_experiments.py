@@ -82,6 +82,7 @@ def more_parameters_than_points(run: Run) -> CheckResult:
         check=lambda run: _by_counting(run, actions=1),
         make=lambda: Run(2, 1, 0),
     ),
+    inferred="the experiments of Section 7 follow the guarantees of Section 6, which assume it",
 )
 def condition_in_the_experiments(run: Run) -> CheckResult:
     """The network and data of the experiments satisfy Assumption nonSingularJac (ii), K = 0 to 100.
@@ -91,7 +92,7 @@ def condition_in_the_experiments(run: Run) -> CheckResult:
 
     Assumes: one output of Q for each action; inputs standardised (raw ones make J_Q worse).
 
-    Decided: by counting rows and columns. With the action as an input d is 10 K + 141, no better.
+    Decided: by counting rows and columns. With the action as an input d is 10 K + 151, no better.
     For K = 0 the condition holds at a random tanh start, but a ball that contains a minimiser and
     its copies with hidden units permuted contains their mean, where J has rank 8 at most.
     """

@@ -148,7 +148,8 @@ def _one_reward_matched(at: Match) -> CheckResult:
         "(0, log 3): pi* = (1/4, 3/4), d* = ((1/6, 1/2), (1/12, 1/4)).\n"
         "d^pi = d* forces pi(a | s) = d*(s, a)/d*(s) = pi*(a | s), so T* Q^pi = T^pi Q^pi = Q^pi "
         "and r = Q^pi - beta E_pi*[Q^pi] at all four pairs.\n"
-        "Pairs with an error, over all matching policies: {observed}; needed: {bound} or more.",
+        "Pairs at which r is read off wrongly, the most over all matching policies: {observed:.0f}; "
+        "needed: {bound:.0f} or more.",
     ),
     corrected=errors_only_outside_the_support,
     control=Control(
@@ -158,21 +159,22 @@ def _one_reward_matched(at: Match) -> CheckResult:
     ),
 )
 def matching_leaves_errors(at: Match) -> CheckResult:
-    """ "Occupancy measure matching, even without reward regularization, does not necessarily
-    imply Bellman errors being 0 for every state and action"; "this implies that r cannot be
-    inferred from Q using the Bellman equation after deriving Q using occupancy matching".
+    """ "r cannot be inferred from Q using the Bellman equation after deriving Q using occupancy
+    matching": read off Q^pi, r is wrong at some pair.
 
-    Where: Appendix B, after Lemma occp=naiveBE.
+    Where: Appendix B, after Lemma occp=naiveBE, "This implies that r cannot be inferred ...".
 
     Assumes: finite states and actions; the expert follows pi*; d^pi = d*; Q is Q^pi and the
     Bellman operator T*, as in the Lemma.
 
-    Decided: the first sentence is true off the support of d*, and true if "matching" means a
-    zero gap in the Lemma, the expected reward of the one r. It does not carry the second: the
-    paper seeks r on the support (Definition IRLproblem), and there exact matching leaves no
-    error. The check counts errors over all policies that match, those certain of an action where
-    the expert never goes. (Of a Q known only through softmax(Q) = pi, another object than the
-    Lemma's Q^pi, a shift by state stays free and r is indeed not identified.)
+    Decided: the paper infers it from the sentence before, that matching "does not necessarily imply
+    Bellman errors being 0 for every state and action". That one is true, of pairs off the support
+    of d* (and of all, if "matching" means a zero gap in the Lemma, the expected reward of the one
+    r), but does not carry this one: the paper seeks r on the support (Definition IRLproblem), and
+    there exact matching leaves no error, in any world. The check counts the pairs, on the support
+    or off it, at which r is read off wrongly: the most over all policies that match, those certain
+    of an action where the expert never goes. (Of a Q known only through softmax(Q) = pi, another
+    object than the Lemma's Q^pi, a shift by state stays free and r is indeed not identified.)
     """
     certain = [shares([0] * len(at.world.actions), otherwise=a) for a in at.world.actions]
     found = 0

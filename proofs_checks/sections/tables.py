@@ -197,6 +197,7 @@ def _residuals(at: Method) -> CheckResult:
         check=lambda at: _ml_irl_parameters(at, (1.0130, 5.041611), reward=False),
         make=lambda: Method(1000, "ML-IRL"),
     ),
+    inferred="expected of Tables A1 to A4, as ML-IRL's Q solves the Bellman equation of its r",
 )
 def ml_irl_r_versus_q(at: Method) -> CheckResult:
     """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.

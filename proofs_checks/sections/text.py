@@ -126,12 +126,13 @@ def state_space_size(at: Dummies) -> CheckResult:
     """Each dummy variable has 20 possible values: 20^10 ~ 10^13 and 20^100 ~ 10^130 states.
 
     Where: Section 7.3, "Each dummy variable is of dimension 20", "10 dummy variables with 20
-    possible values each", "20^100 ~ 10^130 distinct configurations"; Section 2, "20^10".
+    possible values each", "20^100 ~ 10^130 distinct configurations".
 
     Assumes: "each s^k is an i.i.d. random draw from {-10, -9, ..., 9, 10}" (Section 7.1).
 
     Decided: that set has 21 elements. 20^10 = 1.02 x 10^13 and 20^100 = 1.27 x 10^130 are right as
-    powers; for 10 dummies the order of magnitude stands, for 100 it is 166 times too small.
+    powers; for 10 dummies the order of magnitude stands, for 100 the true number is (21/20)^100 =
+    131.5 times 20^100, and 166.7 times the rounded 10^130.
     """
     return _configurations(at, values=20)
 

@@ -177,6 +177,13 @@ def test_the_residual_is_relative_to_the_larger_of_one_and_v(
     assert found.residual == residual
 
 
+def test_the_residual_of_a_small_world_is_not_hidden_by_a_large_one() -> None:
+    reward = np.array([[[1000.0]], [[0.5]]])
+    start = np.array([[2000.0], [0.0]])  # the first world is solved, the second is off by 1/2
+    found = soft_bellman(reward, np.ones((1, 1, 1)), 0.5, start=start, tolerance=1.0)
+    assert found.residual == 0.5
+
+
 def test_lists_of_whole_numbers_become_arrays() -> None:
     world = TabularMDP([[0, 1]], [[[1]], [[1]]], 0.5, [1], [[7]])  # type: ignore[arg-type]
     for name in ("reward", "transition", "initial", "features"):
