@@ -137,8 +137,8 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
         "`observed` and `bound` stand for the counterexample where there is one, else for the "
         "tightest of the instances; `slack` is the smallest ratio of the generous to the tight "
         "side of an inequality (1 is attained). Every check also rejects a broken variant of "
-        "its statement, named in the last column. Statements are as printed; one that the paper does "
-        "not print, and that we examine all the same, is marked so.",
+        "its statement, named in the last column. Statements are as printed; one that the paper "
+        "does not print, and that we examine all the same, is marked so.",
         "",
         "| claim | statement | verdict | instances | observed and bound | slack "
         "| check | rejects |",

@@ -63,12 +63,32 @@ def solve(seen: Observed) -> tuple[Array, Array]:
     return q, q - seen.discount * following
 
 
-def system(seen: Observed, leave_out: tuple[int, ...] = ()) -> tuple[Array, Array]:
+def extended(seen: Observed, q: Array, inside: NDArray[np.bool_]) -> Array:
+    """`q` off the states `inside`, and there the solution of the paper's system given that `q`.
+
+    What the anchor leads to off `inside` counts as the last period's gain.
+    """
+    ahead = np.where(inside, 0.0, np.logaddexp.reduce(q, axis=1))
+    gain = seen.given - seen.log_anchor + seen.discount * (seen.anchored @ ahead)
+    v = discounted_sum(seen.anchored[np.ix_(inside, inside)], gain[inside], seen.discount)
+    whole: Array = q.copy()
+    whole[inside] = seen.log_policy[inside] + v[:, None]
+    return whole
+
+
+def system(
+    seen: Observed,
+    leave_out: tuple[int, ...] = (),
+    inside: NDArray[np.bool_] | None = None,
+) -> tuple[Array, Array]:
     """(matrix, right side) in the entries of Q: the anchor rows of T_f, then the CCP rows.
+
+    V_Q(s') is written Q(s', a_s') - log pi*(a_s' | s'), as where the CCPs of Q are pi*.
 
     Args:
         seen: what is observed.
         leave_out: actions whose CCP rows are left out.
+        inside: (S,) states whose equations are kept; all by default.
     """
     states, actions = seen.log_policy.shape
     matrix, right = [], []
@@ -80,7 +100,7 @@ def system(seen: Observed, leave_out: tuple[int, ...] = ()) -> tuple[Array, Arra
         matrix.append(row.ravel())
         right.append(value)
 
-    for s in range(states):
+    for s in range(states) if inside is None else np.flatnonzero(inside):
         law = seen.discount * seen.anchored[s]
         row = {(t, int(seen.anchor[t])): float(-law[t]) for t in range(states)}
         here = (s, int(seen.anchor[s]))

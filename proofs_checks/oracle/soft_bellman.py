@@ -42,6 +42,28 @@ def discounted_sum(flow: Array, gain: Array, discount: float) -> Array:
     return total
 
 
+def visits(policy: Array, transition: Array, discount: float, initial: Array) -> Array:
+    """(S,) (1 - beta) sum_h beta^h Pr(s_h = s) under the policy, summed period by period."""
+    flow = np.einsum("ia,aij->ij", policy, transition)
+    return (1 - discount) * discounted_sum(flow.T, initial, discount)
+
+
+def log_likeliest(
+    log_policy: Array, transition: Array, discount: float, initial: Array
+) -> Array:
+    """(S,) log of (1 - beta) beta^h Pr(path), the largest over paths of h moves into the state.
+
+    One path is part of what `visits` sums: a floor under it. -inf where no path leads.
+    """
+    with np.errstate(divide="ignore"):
+        best, moves = np.log(initial), np.log(transition)
+    step = np.max(log_policy.T[:, :, None] + moves, axis=0) + np.log(discount)
+    for _ in range(len(initial) - 1):  # the likeliest path visits no state twice
+        best = np.maximum(best, np.max(best[:, None] + step, axis=0))
+    floor: Array = best + np.log1p(-discount)
+    return floor
+
+
 def policy_value(
     policy: Array, reward: Array, transition: Array, discount: float, entropy: float = 1.0
 ) -> Array:

@@ -153,7 +153,8 @@ def _opposed() -> Step:
     instances=steps(),
     counterexample=Counterexample(
         make=_opposed,
-        text="V = 0; rows (s, 0), the anchor, and (s, 1); zeta = (e_1, e_1 + e_2) = (-1, 3).\n"
+        text="V = 0; rows (s, 0), the anchor, and (s, 1); zeta's parameters e = (-1, 4): zeta = "
+        "(e_1, e_1 + e_2) = (-1, 3).\n"
         "f-hat_N rises with e_1 and ignores e_2; line 5 moves e by -2 tau (-1 + 3, 3): e_1 falls.\n"
         "Largest entry off the ray of the gradient: {observed:.0f}; it must be {bound:.0f}.",
     ),

@@ -161,8 +161,9 @@ def _corrected(at: FixedDesign, leverage: Array) -> CheckResult:
 
 def zeta_in_a_class(at: FixedDesign) -> CheckResult:
     """For fixed Q and rows with distinct (s, a), the Bellman term of R_emp with unrestricted
-    zeta-bar is the TD loss: given the (s, a), its mean exceeds that of (1/N) sum 1{a = a_s} L_BE by
-    (beta^2/N) sum 1{a = a_s} Var(V_Q(s') | s, a), whatever N. With zeta-bar fitted by least squares
+    zeta-bar is the TD loss: given the (s, a), and s' drawn independently given them, its mean
+    exceeds (1/N) sum 1{a = a_s} L_BE by (beta^2/N) sum 1{a = a_s} Var(V_Q(s') | s, a), whatever N.
+    With zeta-bar fitted by least squares
     on the anchor rows in a fixed linear class of dimension d that contains E[V_Q(s') | s, a], the
     excess is (beta^2/N) sum h_i Var_i over the anchor rows, h_i the leverage of row i: at most
     beta^2 (d/N) max Var.
@@ -187,8 +188,9 @@ def _signs() -> FixedDesign:
     counterexample=Counterexample(
         make=_signs,
         text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"
-        "No s repeats, so zeta-bar(s_i) = V(s_i') and the term is the mean of (beta V(s_i'))^2 =\n"
-        "{observed:.2f} for every N, at Q* (true: {bound:.0f}). In the class c sign(s), c -> 4/5.",
+        "No s repeats, so zeta-bar(s_i) = V(s_i') and the term is the mean of (beta V(s_i'))^2 = "
+        "{observed:.2f} for every N, at Q* (true: {bound:.0f}).\n"
+        "Minimised over Q = c sign(s), c tends to 4/5 (true: 1).",
     ),
     corrected=zeta_in_a_class,
     control=Control(

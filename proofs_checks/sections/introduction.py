@@ -251,7 +251,7 @@ def _twice_the_same() -> LinearClass:
         make=_twice_the_same,
         text="One state, one action, r = 1, beta = 1/2: Q* = 2. Q = theta_1 + theta_2, J J' = 2.\n"
         "The risk (1 - (theta_1 + theta_2)/2)^2 has equal slopes: (0, 0) is led to (1, 1).\n"
-        "theta* = (2, 0), as true, is {observed:.0f} off in each entry; it must be {bound:.0f}.",
+        "theta* = (2, 0), equally true, is {observed:.0f} off in each entry, not {bound:.0f}.",
     ),
     corrected=parameter_if_injective,
     control=Control(
@@ -267,7 +267,8 @@ def true_parameter(at: LinearClass) -> CheckResult:
     """GLADIUS finds the true parameter theta for Q*, up to statistical error.
 
     Where: Section 1, "This method provably finds the true parameter theta for Q* estimation (up to
-    statistical error ...)"; Table lit, "theta-hat converges to the true parameter theta*".
+    statistical error ...)"; Section 2, on Table lit's rates, "the estimated parameter theta-hat
+    converges to the true parameter theta*".
 
     Assumes: realizability (some theta* has Q_theta* = Q*), the empirical Jacobian condition
     J J' >= mu I, infinitely much data.

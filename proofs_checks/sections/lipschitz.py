@@ -84,9 +84,10 @@ def empirical_lipschitz_both(at: Curved) -> CheckResult:
         make=_realised,
         text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta),"
         " |theta| <= 1, B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is"
-        " theta = -1;"
-        " M = 2 (1 + beta) = 3.9. At theta = 1: Psi = M,\ngrad = 2 M (1 + beta) + 2 p(1 | s) ="
-        " {observed:.4f}; printed: 2 M (1 + beta) + 1 = {bound:.4f}.",
+        " theta = -1; R_max = 1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1:"
+        " M = 2 (1 + beta) = 3.9.\nAt theta = 1 Psi = M, p(1 | s) = .8808:"
+        " grad = 2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M (1 + beta) + 1 ="
+        " {bound:.4f}.",
     ),
     corrected=empirical_lipschitz_both,
     control=Control(
@@ -106,6 +107,8 @@ def empirical_lipschitz(at: Curved) -> CheckResult:
 
     Decided: the proof bounds the likelihood's gradient by 2 B, and then adds B. The instance, whose
     Q* is in the class, has a gradient above the printed constant; a larger range of theta comes as
-    close to (2 + 2 M (1 + beta)) B as one likes.
+    close to (2 + 2 M (1 + beta)) B as one likes. The lemma does not assume nonSingularJac (ii);
+    adding delta times a parameter of its own to each output gives (ii) with mu = delta^2 and
+    changes the numbers by O(delta).
     """
     return _steepness(at, at.sizes.lipschitz(choice=1.0))

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, Control, Counterexample, claim
+from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import Rows, World, shares
 from proofs_checks.worlds import laws, tabular_mdps
@@ -110,7 +110,15 @@ def telescoping_discounted(at: Function) -> CheckResult:
 
 def _one_state() -> Function:
     one = ((Fraction(1),),)
-    return Function(World(((Fraction(0),),), (one,), (Fraction(1),), HALF), one, one, (0, 0))
+    at = Function(World(((Fraction(0),),), (one,), (Fraction(1),), HALF), one, one, (0, 0))
+    assume_stated(0 < at.world.discount < 1, "beta in (0, 1)")
+    rows = (*at.world.moves[0], *at.policy)
+    assume_stated(
+        all(sum(row) == 1 and min(row) >= 0 for row in rows), "P and pi are probabilities"
+    )
+    d = oracle.occupancy_given(at.world, at.policy, *at.pair)
+    assume_stated(sum(map(sum, d)) == 1, "d^pi is normalised by 1 - beta")
+    return at
 
 
 @claim(

@@ -148,8 +148,8 @@ def _one_reward_matched(at: Match) -> CheckResult:
         "(0, log 3): pi* = (1/4, 3/4), d* = ((1/6, 1/2), (1/12, 1/4)).\n"
         "d^pi = d* forces pi(a | s) = d*(s, a)/d*(s) = pi*(a | s), so T* Q^pi = T^pi Q^pi = Q^pi "
         "and r = Q^pi - beta E_pi*[Q^pi] at all four pairs.\n"
-        "Pairs at which r is read off wrongly, the most over all matching policies: {observed:.0f}; "
-        "needed: {bound:.0f} or more.",
+        "Pairs at which r is read off wrongly, the most over all matching policies: "
+        "{observed:.0f}; needed: {bound:.0f} or more.",
     ),
     corrected=errors_only_outside_the_support,
     control=Control(

@@ -233,8 +233,8 @@ def _slightly_conservative(at: Relabelled) -> CheckResult:
         make=_coupon,
         text="One state, r = 0, pi* = (1/2, 1/2), beta = 1/2, Delta = (1 + log 3, 0): the new "
         "policy takes action 0 with odds 3e : 1, share {bound:.4f}.\nCQL, alpha = 1, infinite "
-        "data: its log-odds x solve x = 1 + log 3 - 2 (2 p(x) - 1), so x = log 3,\n"
-        "share {observed:.4f}.",
+        "data: its log-odds x solve x = 1 + log 3 - 2 (2 p(x) - 1) with p(x) = 1/(1 + e^-x),\n"
+        "so x = log 3, p(x) = 3/4: share {observed:.4f}.",
     ),
     corrected=consistent_offline_learning,
     control=Control(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, Control, Counterexample, claim
+from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim
 from proofs_checks.sections._curved import (
     Curved,
     bounded,
@@ -80,6 +80,16 @@ def _covariance(at: Slope, sign: float = -1.0) -> Array:
     return covariance + sign * np.outer(mean, mean)
 
 
+def _parallel() -> Slope:
+    """Q(s, 0) = Q(s, 1) = theta at theta = 0."""
+    at, step = Slope(np.zeros(2), np.array([[1.0], [1.0]])), 1e-5
+    assume_stated(bool(np.max(np.abs(at.gradients)) <= 1), "|grad Q| <= B = 1")
+    up, down = (logsumexp(at.q + move * at.gradients[:, 0]) for move in (step, -step))
+    mean = softmax(at.q) @ at.gradients[:, 0]
+    assume_stated(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
+    return at
+
+
 def hessian_of_v_as_covariance(at: Slope) -> CheckResult:
     """Hess V = sum_b p_b Hess Q_b + Cov_p(grad Q), with Cov_p = E_p[g g'] - E_p[g] E_p[g]'.
 
@@ -93,7 +103,7 @@ def hessian_of_v_as_covariance(at: Slope) -> CheckResult:
     verdict="fails",
     instances=slopes(),
     counterexample=Counterexample(
-        make=lambda: Slope(np.zeros(2), np.array([[1.0], [1.0]])),
+        make=_parallel,
         text="A = 2, Q(s, 0) = Q(s, 1) = theta: V = theta + log 2, whose second derivative is 0.\n"
         "The printed sum is p(1 - p) + p(1 - p) = 1/4 + 1/4 = 1/2.\n"
         "Difference {observed:.6f}; it must be {bound:.0f}.",
@@ -127,7 +137,10 @@ def _opposed(actions: int = 2) -> Curved:
     q[0, 2:] = -30.0
     g = np.zeros((2, actions, 1))
     g[0, :2, 0] = 1.0, -1.0
-    return one_row(q, g, 0.0, 0.95, 100.0)
+    at = one_row(q, g, 0.0, 0.95, 100.0)
+    assume_stated(at.sizes.slope == 1, "|grad Q| <= B = 1")
+    assume_stated(at.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    return at
 
 
 def choice_curvature_by_variance(at: Curved) -> CheckResult:
@@ -168,6 +181,8 @@ def choice_curvature(at: Curved) -> CheckResult:
 
     Decided: from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). True for one action,
     and for four and more, where |A| / 4 >= 1; for two and three the covariance of opposed gradients
-    exceeds it: up to B^2 against B^2 / 2 and 3 B^2 / 4.
+    exceeds it: up to B^2 against B^2 / 2 and 3 B^2 / 4. The lemma does not assume nonSingularJac
+    (ii); adding delta times a parameter of its own to each output gives (ii) with mu = delta^2 and
+    changes the numbers by O(delta).
     """
     return bounded(at, "nll", at.sizes.choice_printed)

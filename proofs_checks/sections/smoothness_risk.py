@@ -79,7 +79,8 @@ def risk_curvature_by_variance(at: Curved) -> CheckResult:
         make=_realised,
         text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1,"
         " B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20);"
-        " M = 59.66.\nAt (0, 20) Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + "
+        " R_max = 20 + beta log 2, V_max = Q_max = 20: M = 59.66.\n"
+        "At (0, 20) Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + "
         "2 (1 + beta)^2 + beta M = {bound:.4f}.",
     ),
     corrected=risk_curvature_by_variance,
@@ -101,6 +102,8 @@ def risk_curvature(at: Curved) -> CheckResult:
 
     Decided: fails for two and three actions where M is large, as the likelihood's part does; holds
     for one action, and for four and more, where |A| / 4 >= 1. The instance has Q* in the class too.
+    The lemma does not assume nonSingularJac (ii); adding delta times a parameter of its own to each
+    output gives (ii) with mu = delta^2 and changes the numbers by O(delta).
     """
     return bounded(at, "risk", at.sizes.theta_printed)
 
@@ -149,7 +152,11 @@ def _dual_slope(of: Duals, constant: float) -> CheckResult:
 def _one_dual(discount: float = 0.95) -> Duals:
     moves = np.ones((1, 1, 1))
     sample = Sample(moves, np.zeros(1, dtype=np.int64), np.zeros(1), discount)
-    return Duals(Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
+    assume_stated(0 < discount < 1, "beta in (0, 1)")
+    assume_stated(sample.be_size == sample.size == 1, "one row, an anchor's")
+    of = Duals(Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
+    assume_stated(len(of.first) == len(sample.be_states), "zeta is the vector of its values")
+    return of
 
 
 def dual_smoothness_by_square(of: Duals) -> CheckResult:

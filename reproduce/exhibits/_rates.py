@@ -1,0 +1,326 @@
+"""Errors against T and N: descent-ascent, and exact empirical minimisers, on a short bus engine.
+
+The world is the bus engine with MILEAGES states, whose log-odds of maintaining are affine in the
+mileage, so that Q* is in a class of three parameters. Data are drawn as counts (see _flow.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solveh_banded
+
+from gladius import BusEngine
+from gladius.anchor import Anchor
+from gladius.counts import Counts
+from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.printed_steps import ascent_slope, descent
+from gladius.stability import expected_counts, stationary_point
+from reproduce.exhibits import _flow
+from reproduce.spec import Array
+
+MILEAGES = 5
+ODDS = (3.0, 1.0)  # Q*(x, maintain) - Q*(x, replace) = 3 - x
+HORIZON = 100
+ANCHOR = 1  # replacement
+REWARD = -5.0
+BLOW_UP = 1e6  # gap at which a run has diverged
+CHUNK = 500  # steps whose batches are drawn at once
+
+
+def world(discount: float) -> BusEngine:
+    """The engine whose Q* is affine in the mileage: rewards follow from the Bellman equation."""
+    x = np.arange(1, MILEAGES + 1, dtype=float)
+    odds = ODDS[0] - ODDS[1] * x
+    # replacing leads to mileage 1: q = r + beta (q + log(1 + exp odds(1)))
+    replace = (REWARD + discount * np.log1p(np.exp(odds[0]))) / (1 - discount)
+    v = replace + np.log1p(np.exp(odds))
+    reached = np.minimum(np.arange(MILEAGES)[:, None] + np.arange(1, 5), MILEAGES - 1)
+    reward = replace + odds - discount * v[reached].mean(axis=1)
+    return BusEngine((1.0, -REWARD), discount, MILEAGES, 0, HORIZON, lambda _: reward)
+
+
+def log_slope(x: Array, values: Array) -> tuple[float, float]:
+    """Least-squares slope of log mean(values) on log x, and its standard error.
+
+    Args:
+        x: (K,).
+        values: (R, K) of R repetitions, which may be correlated along K. The error is that of the
+            mean of each repetition's share in the slope, to first order.
+    """
+    at = np.log(x)
+    weight = (at - at.mean()) / np.sum((at - at.mean()) ** 2)
+    mean = values.mean(axis=0)
+    shares = (values / mean) @ weight
+    return float(weight @ np.log(mean)), float(shares.std(ddof=1) / np.sqrt(len(values)))
+
+
+# --- the error against T
+def gram(features: int, seed: int) -> Array:
+    """(M, M) features features', Gaussian rows of expected length one; the identity for 0."""
+    size = 2 * MILEAGES
+    if not features:
+        return np.eye(size)
+    rows = np.random.default_rng(seed).normal(size=(size, features)) / np.sqrt(features)
+    product: Array = rows @ rows.T
+    return product
+
+
+def step_constants(engine: BusEngine, kernel: Array) -> tuple[float, float]:
+    """(c_1, c_2) from the expected data: c_1 = 4 / mu, and c_1 / c_2 = 1 / l.
+
+    mu and l are the least positive and the largest eigenvalue of the Hessian of g in theta at its
+    minimiser, so that c_1 exceeds the 2 / mu that the rate needs.
+    """
+    anchor = Anchor(ANCHOR, REWARD)
+    counts = expected_counts(engine.mdp, HORIZON)
+    q = stationary_point(counts, anchor, np.array([engine.discount]))[0][0]
+    size, nudge = q.size, 1e-5
+    tables = q + nudge * np.concatenate([np.eye(size), -np.eye(size)]).reshape(-1, *q.shape)
+    many = Counts(
+        counts.states,
+        np.repeat(counts.visits, 2 * size, axis=0),
+        np.repeat(counts.moves, 2 * size, axis=0),
+    )
+    ahead, reward = conditional_mean(value(tables), many), anchor.values(counts.states)
+    slope = descent(tables, ahead, many, many, ANCHOR, reward, engine.discount).slope
+    slope = slope.reshape(2 * size, -1)
+    hessian = (slope[:size] - slope[size:]) / (2 * nudge)
+    # the Hessian in theta has the non-zero eigenvalues of Hessian x kernel
+    eigenvalues = np.linalg.eigvals(hessian @ kernel).real
+    c_1 = 4 / float(eigenvalues.min())
+    return c_1, c_1 * float(eigenvalues.max())
+
+
+def descend(
+    engine: BusEngine,
+    rngs: Sequence[np.random.Generator],
+    *,
+    trajectories: int,
+    batch: int,
+    checkpoints: Sequence[int],
+    features: int,
+    zeta_scale: float,
+    ratio: float,
+) -> tuple[Array, NDArray[np.bool_], tuple[float, float]]:
+    """Algorithm 1 with eta_t = c_1 / (c_2 + t), Q and zeta starting at zero.
+
+    Args:
+        engine: the world.
+        rngs: one generator a repetition, for its data and its batches.
+        trajectories: N of a repetition.
+        batch: transitions in each of B1, B2.
+        checkpoints: increasing T at which the gap is measured.
+        features: of the random linear class, or 0 for tables.
+        zeta_scale: length of zeta's features.
+        ratio: zeta's step over Q's (1: as printed); infinite: zeta exact, the profiled descent.
+            With a ratio of at least one, c_2 is that many times larger, so that no step is longer.
+
+    Returns:
+        (R, K) gap g(theta_T) - g*, infinite once diverged; which diverged; (c_1, c_2).
+    """
+    kernels = [gram(features, seed) for seed in (1, 2)]
+    c_1, c_2 = step_constants(engine, kernels[0])
+    faster = ratio if np.isfinite(ratio) else 1.0
+    c_2 *= faster
+    moves = np.stack([_flow.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs])
+    train = Counts(engine.mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves.astype(float))
+    reward = np.full(MILEAGES, REWARD)
+    law = (moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
+    least = _entropy(train)
+    q, zeta = np.zeros((2, *train.visits.shape))
+    gaps = np.full((len(rngs), len(checkpoints)), np.inf)
+    gone = np.zeros(len(rngs), dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
+        for t in range(checkpoints[-1]):
+            if t % CHUNK == 0:
+                drawn = _batches(rngs, law, batch, moves.shape[1:])
+            first, second = (_batch(train, drawn[t % CHUNK, k]) for k in (0, 1))
+            eta = c_1 / (c_2 + t)
+            if np.isfinite(ratio):
+                rise = ascent_slope(zeta, value(q), second) / batch
+                zeta = zeta - ratio * eta * zeta_scale**2 * _through(kernels[1], rise)
+            else:
+                zeta = conditional_mean(value(q), train)
+            loss = descent(q, zeta, first, second, ANCHOR, reward, engine.discount)
+            q = q - eta * _through(kernels[0], loss.slope / batch)
+            if t + 1 in checkpoints:
+                gap = grouped_risk(q, train, ANCHOR, reward, engine.discount).total() - least
+                gone |= ~(gap <= BLOW_UP)
+                gaps[~gone, list(checkpoints).index(t + 1)] = gap[~gone]
+                q[gone], zeta[gone] = 0.0, 0.0  # of no further interest
+                if np.all(gone):
+                    break
+    return gaps, gone, (c_1, c_2)
+
+
+def _entropy(counts: Counts) -> Array:
+    """(R,) the least risk: every pair occurs, so that the NLL is that of the frequencies."""
+    share = counts.visits / counts.visits.sum(axis=2, keepdims=True)
+    entropy: Array = -(counts.visits * np.log(share)).sum(axis=(1, 2)) / counts.size
+    return entropy
+
+
+def _batches(
+    rngs: Sequence[np.random.Generator], law: Array, batch: int, shape: tuple[int, ...]
+) -> Array:
+    """(CHUNK, 2, R, A, S, S) batches with replacement, as counts."""
+    drawn = [rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, law, strict=True)]
+    return np.stack(drawn, axis=2).reshape(CHUNK, 2, len(rngs), *shape).astype(float)
+
+
+def _batch(train: Counts, moves: Array) -> Counts:
+    return Counts(train.states, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
+
+
+def _through(kernel: Array, slope: Array) -> Array:
+    moved: Array = (slope.reshape(len(slope), -1) @ kernel).reshape(slope.shape)
+    return moved
+
+
+# --- the error against N
+def population_errors(engine: BusEngine, q: Array, weight: Array | None = None) -> Array:
+    """(R, 2) excess risk and squared L2(d*) error, d* the law of HORIZON undiscounted periods.
+
+    Args:
+        engine: the world.
+        q: (R, S, n, 2) Q at n kinds of each mileage.
+        weight: (R, S, n) probability of each kind, independent of the past; by default one kind.
+    """
+    d = engine.mdp.occupancy(HORIZON)
+    star, policy = engine.mdp.solution.q, engine.mdp.solution.policy
+    weight = np.ones(q.shape[:3]) if weight is None else weight
+    v = value(q)
+    log_p = q - v[..., None]
+    kl = (policy[:, None] * (np.log(policy)[:, None] - log_p)).sum(axis=3)
+    ahead = np.einsum("st,rtk,rtk->rs", engine.mdp.transition[ANCHOR], weight, v)
+    residual = REWARD + engine.discount * ahead[:, :, None] - q[..., ANCHOR]
+    excess = np.einsum("s,rsk,rsk->r", d.sum(axis=1), weight, kl)
+    excess += np.einsum("s,rsk,rsk->r", d[:, ANCHOR], weight, residual**2)
+    squared = np.einsum("sa,rsk,rska->r", d, weight, (q - star[:, None]) ** 2)
+    return np.stack([excess, squared], axis=1)
+
+
+def tabular_minimisers(counts: Counts, discount: float, limit: float) -> Array:
+    """(R, S, A) least risk over the tables with log-odds within +-limit; zero where never seen."""
+    seen = counts.visits
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.nan_to_num(np.log(seen[..., 0]) - np.log(seen[..., ANCHOR]), nan=0.0)
+    odds = np.clip(odds, -limit, limit)
+    rows = counts.moves[:, ANCHOR]
+    number = rows.sum(axis=2, keepdims=True)
+    law = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
+    # V = Q(anchor) + log(1 + exp odds) and Q(anchor) = r + beta P-hat V
+    system = np.eye(rows.shape[1]) - discount * law
+    v = np.linalg.solve(system, (REWARD + np.logaddexp(0, odds))[..., None])[..., 0]
+    q = v - np.logaddexp(0, odds)
+    return np.stack([q + odds, q], axis=2)
+
+
+def linear_minimisers(counts: Counts, discount: float, start: Array) -> tuple[Array, Array]:
+    """(R, S, A) least risk over Q(x, 0) = t_0 + t_1 x, Q(x, 1) = t_2; and (R,) gradient norms.
+
+    Damped Newton steps on the risk with zeta exact, Gauss-Newton in the Bellman term.
+    """
+    states = counts.states[:, 0]
+    design = np.zeros((len(states), 2, 3))
+    design[:, 0, 0], design[:, 0, 1], design[:, 1, 2] = 1.0, states, 1.0
+    theta = np.tile(start, (len(counts.visits), 1))
+    size, seen = counts.size, counts.visits
+    moves = counts.moves[:, ANCHOR]
+    number = moves.sum(axis=2)
+    law = moves / np.maximum(number, 1)[..., None]
+
+    def risk(t: Array) -> Array:
+        q = np.einsum("sap,rp->rsa", design, t)
+        reward = np.full(len(states), REWARD)
+        return grouped_risk(q, counts, ANCHOR, reward, discount).total()
+
+    now, norm = risk(theta), np.full(len(theta), np.inf)
+    for _ in range(50):
+        q = np.einsum("sap,rp->rsa", design, theta)
+        p = np.exp(q - value(q)[..., None])
+        mean = np.einsum("rsa,sap->rsp", p, design)
+        residual = REWARD + discount * np.einsum("rst,rt->rs", law, value(q)) - q[..., ANCHOR]
+        slope = discount * law @ mean - design[:, ANCHOR]
+        total = seen.sum(axis=2)
+        gradient = np.einsum("rs,rsp->rp", total, mean) - np.einsum("rsa,sap->rp", seen, design)
+        gradient += 2 * np.einsum("rs,rs,rsp->rp", number, residual, slope)
+        hessian = np.einsum("rs,rsa,sap,saq->rpq", total, p, design, design)
+        hessian -= np.einsum("rs,rsp,rsq->rpq", total, mean, mean)
+        hessian += 2 * np.einsum("rs,rsp,rsq->rpq", number, slope, slope)
+        norm = np.abs(gradient).max(axis=1) / size
+        move = np.linalg.solve(hessian + 1e-9 * np.eye(3), gradient[..., None])[..., 0]
+        length = np.ones(len(theta))
+        for _ in range(20):  # halve where the risk would rise
+            trial = risk(theta - length[:, None] * move)
+            worse = trial > now + 1e-14
+            if not np.any(worse):
+                break
+            length[worse] /= 2
+        theta, now = theta - length[:, None] * move, np.minimum(trial, now)
+    return np.einsum("sap,rp->rsa", design, theta), norm
+
+
+def interpolating_errors(
+    engine: BusEngine, trajectories: int, limit: float, rng: np.random.Generator
+) -> Array:
+    """(2,) errors of the interpolating minimiser where the state has a second, continuous part.
+
+    To the mileage comes u, uniform on [0, 1], fresh in each period and of no effect: no state
+    repeats. The class has one pair of entries for each sampled state, the nearest in u of the same
+    mileage (one for each pair is what condition (ii) asks for), and log-odds within +-limit. The
+    least risk is then attained with log-odds +-limit by the action taken, and Q(s, a_s) = r + beta
+    V(s') on every anchor row; of these tables the one of least norm is taken, as gradient steps
+    from zero would.
+    """
+    paths = engine.mdp.simulate(trajectories, HORIZON, rng)
+    chain = np.concatenate([paths.states, paths.next_states[:, -1:]], axis=1)
+    acted = np.zeros(chain.shape)  # log-odds of maintaining; 0 where no decision was seen
+    acted[:, :-1] = np.where(paths.actions == ANCHOR, -limit, limit)
+    level = _levels(paths.actions == ANCHOR, acted, engine.discount)
+    half = acted / 2
+    tables = np.stack([level + half, level - half], axis=2).reshape(-1, 2)
+    u, mileage = rng.random(chain.size), chain.ravel()
+    return _nearest_errors(engine, tables, mileage, u)
+
+
+def _levels(anchored: NDArray[np.bool_], odds: Array, discount: float) -> Array:
+    """(N, H + 1) means m of the two entries of each sampled state, of least norm.
+
+    V = m + log(2 cosh(odds/2)); on an anchor row m_i - odds_i/2 = r + beta V_{i+1}. Rows of
+    consecutive periods share a level, hence a tridiagonal system.
+    """
+    spread = np.log(2 * np.cosh(odds / 2))
+    right = REWARD + discount * spread[:, 1:] + odds[:, :-1] / 2
+    joined = anchored[:, :-1] & anchored[:, 1:]
+    diagonal = np.where(anchored, 1 + discount**2, 1.0)
+    off = np.zeros_like(diagonal)
+    off[:, 1:] = np.where(joined, -discount, 0.0)
+    banded = np.stack([off.ravel(), diagonal.ravel()])
+    weight = solveh_banded(banded, np.where(anchored, right, 0.0).ravel()).reshape(anchored.shape)
+    level = np.zeros_like(odds)
+    level[:, :-1] += weight
+    level[:, 1:] -= discount * weight
+    return level
+
+
+def _nearest_errors(
+    engine: BusEngine, tables: Array, mileage: NDArray[np.int64], u: Array
+) -> Array:
+    """Population errors of the table entries, each serving the u nearest to its own."""
+    most = int(np.bincount(mileage, minlength=MILEAGES).max())
+    q, weight = np.zeros((1, MILEAGES, most, 2)), np.zeros((1, MILEAGES, most))
+    for x in range(MILEAGES):
+        here = np.flatnonzero(mileage == x)
+        if not len(here):
+            weight[0, x, 0] = 1.0  # nothing seen: Q stays zero
+            continue
+        here = here[np.argsort(u[here])]
+        middle = (u[here][1:] + u[here][:-1]) / 2
+        weight[0, x, : len(here)] = np.diff(np.concatenate([[0.0], middle, [1.0]]))
+        q[0, x, : len(here)] = tables[here]
+    errors: Array = population_errors(engine, q, weight)[0]
+    return errors

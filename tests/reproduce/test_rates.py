@@ -1,0 +1,299 @@
+"""The exhibit of rates: its world, its minimisers and its steps, each against a second route."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from gladius.counts import Counts
+from gladius.mdp import Array
+from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.stability import expected_counts
+from reproduce import engine, exhibits
+from reproduce.exhibits import _flow, _rates, rates
+from reproduce.results import Results
+from reproduce.store import Stored
+
+DISCOUNTS = pytest.mark.parametrize("discount", rates.BETAS)
+
+
+def generators(number: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(11).spawn(number)]
+
+
+def data(discount: float, trajectories: int, number: int) -> Counts:
+    world = _rates.world(discount).mdp
+    moves = [_flow.moves(world, 100, (trajectories,), rng)[0] for rng in generators(number)]
+    table = np.stack(moves).astype(float)
+    return Counts(world.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
+
+
+@DISCOUNTS
+def test_the_truth_is_in_the_class_of_three_parameters(discount: float) -> None:
+    q = _rates.world(discount).mdp.solution.q
+    assert q[:, 0] - q[:, 1] == pytest.approx(3 - np.arange(1.0, 6.0))
+    assert np.ptp(q[:, 1]) < 1e-9
+    assert np.diff(q[:, 0]) == pytest.approx(np.full(4, -1.0))
+
+
+@given(st.floats(-3, 3), st.floats(0.1, 10))
+def test_a_power_law_has_its_exponent(exponent: float, level: float) -> None:
+    x = np.array([1.0, 3.0, 10.0, 30.0])
+    exact = level * x**exponent * np.array([[0.5], [1.0], [1.5]])
+    slope, se = _rates.log_slope(x, exact)
+    assert slope == pytest.approx(exponent, abs=1e-9)
+    assert se < 1e-9  # repetitions that differ in level alone say the same of the slope
+
+
+def test_the_error_of_a_slope_is_its_spread_over_replications() -> None:
+    x, rng = np.array([1.0, 2.0, 4.0, 8.0]), np.random.default_rng(0)
+    drawn = x**-1 * rng.gamma(4.0, 0.25, (300, 50, 4))
+    found = np.array([_rates.log_slope(x, one) for one in drawn])
+    assert found[:, 0].mean() == pytest.approx(-1, abs=0.01)
+    assert found[:, 1].mean() == pytest.approx(found[:, 0].std(ddof=1), rel=0.1)
+
+
+@DISCOUNTS
+def test_population_errors_are_the_risk_s(discount: float) -> None:
+    world = _rates.world(discount)
+    star = world.mdp.solution.q
+    noise = np.random.default_rng(1).normal(size=(3, *star.shape))
+    q = np.concatenate([star[None], star + noise])
+    errors = _rates.population_errors(world, q[:, :, None])
+    assert np.abs(errors[0]).max() < 1e-9
+    expected = expected_counts(world.mdp, 100)
+    many = Counts(
+        expected.states, np.repeat(expected.visits, 4, axis=0), np.repeat(expected.moves, 4, axis=0)
+    )
+    risk = grouped_risk(q, many, 1, world.mdp.reward[:, 1], discount).total()
+    assert errors[1:, 0] == pytest.approx(risk[1:] - risk[0], rel=1e-9)
+    law = world.mdp.occupancy(100)
+    assert errors[1:, 1] == pytest.approx([float(np.sum(law * e**2)) for e in noise])
+
+
+@DISCOUNTS
+def test_tables_attain_the_least_risk(discount: float) -> None:
+    counts = data(discount, 200, 3)
+    q = _rates.tabular_minimisers(counts, discount, 10.0)
+    reward = np.full(5, -5.0)
+    risk = grouped_risk(q, counts, 1, reward, discount)
+    assert risk.total() == pytest.approx(_rates._entropy(counts), rel=1e-9)
+    assert np.abs(risk.bellman).max() < 1e-8
+    # what was never seen stays at zero log-odds, what was always done at the limit
+    counts.visits[:, 4], counts.moves[:, :, 4] = 0.0, 0.0
+    counts.visits[:, 3, 1], counts.moves[:, 1, 3] = 0.0, 0.0
+    odds = np.subtract(*np.moveaxis(_rates.tabular_minimisers(counts, discount, 2.5), 2, 0))
+    assert odds[:, 4].tolist() == pytest.approx([0.0] * 3)
+    assert odds[:, 3].tolist() == pytest.approx([2.5] * 3)
+
+
+@DISCOUNTS
+def test_three_parameters_attain_their_least_risk(discount: float) -> None:
+    counts = data(discount, 30, 2)
+    q, gradient = _rates.linear_minimisers(counts, discount, np.zeros(3))
+    assert gradient.max() < 1e-10
+    reward, x = np.full(5, -5.0), np.arange(1.0, 6.0)
+    for r in range(2):
+        one = Counts(counts.states, counts.visits[r : r + 1], counts.moves[r : r + 1])
+
+        def risk(t: Array, one: Counts = one) -> float:
+            table = np.stack([t[0] + t[1] * x, np.full(5, t[2])], axis=1)
+            return float(grouped_risk(table[None], one, 1, reward, discount).total()[0])
+
+        start = np.array([q[r, 0, 0], -1.0, q[r, 0, 1]]) + 0.1
+        best = minimize(risk, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15})
+        found = np.array(
+            [q[r, 0, 0] - (q[r, 1, 0] - q[r, 0, 0]), np.diff(q[r, :2, 0])[0], q[r, 0, 1]]
+        )
+        assert risk(found) <= best.fun + 1e-12
+
+
+def test_the_constants_of_the_steps_are_those_of_the_hessian() -> None:
+    world = _rates.world(0.5)
+    c_1, c_2 = _rates.step_constants(world, np.eye(10))
+    counts = expected_counts(world.mdp, 100)
+    star, reward = world.mdp.solution.q, np.full(5, -5.0)
+
+    def risk(q: Array) -> float:
+        return float(grouped_risk(q[None], counts, 1, reward, 0.5).total()[0])
+
+    step, eye = 1e-3, np.eye(10).reshape(10, 5, 2)
+    hessian = np.array(
+        [
+            [
+                (
+                    risk(star + step * (i + j))
+                    - risk(star + step * (i - j))
+                    - risk(star - step * (i - j))
+                    + risk(star - step * (i + j))
+                )
+                / (4 * step**2)
+                for j in eye
+            ]
+            for i in eye
+        ]
+    )
+    values = np.linalg.eigvalsh(hessian)
+    assert c_1 == pytest.approx(4 / values[0], rel=1e-3)
+    assert c_1 / c_2 == pytest.approx(1 / values[-1], rel=1e-3)
+
+
+def short(discount: float, **changed: float) -> tuple[Array, float]:
+    """Gap at T = 20 and 400, and the share that diverged."""
+    asked = {"features": 0, "zeta_scale": 1.0, "ratio": 1.0, "batch": 100, **changed}
+    gaps, gone, _ = _rates.descend(
+        _rates.world(discount),
+        generators(3),
+        trajectories=50,
+        checkpoints=[20, 400],
+        batch=int(asked["batch"]),
+        features=int(asked["features"]),
+        zeta_scale=asked["zeta_scale"],
+        ratio=asked["ratio"],
+    )
+    return gaps, float(gone.mean())
+
+
+def test_half_the_length_of_zeta_s_features_makes_one_schedule_diverge() -> None:
+    slow, lost = short(0.95, zeta_scale=0.5)
+    assert lost == 1.0
+    assert np.all(np.isinf(slow[:, -1]))
+    fast, kept = short(0.95, zeta_scale=0.5, ratio=40.0)
+    assert kept == 0.0
+    assert np.all(fast[:, -1] < fast[:, 0])
+
+
+@pytest.mark.parametrize("ratio", [1.0, math.inf])
+def test_the_gap_falls_and_is_the_same_again(ratio: float) -> None:
+    first, lost = short(0.5, ratio=ratio)
+    assert lost == 0.0
+    assert np.all(first[:, 1] < first[:, 0])
+    assert np.all(first >= -1e-12)
+    assert np.array_equal(first, short(0.5, ratio=ratio)[0])
+
+
+def test_a_repetition_s_run_does_not_depend_on_the_others() -> None:
+    def gaps(number: int) -> Array:
+        return _rates.descend(
+            _rates.world(0.5),
+            generators(3)[:number],
+            trajectories=50,
+            batch=100,
+            checkpoints=[50],
+            features=20,
+            zeta_scale=1.0,
+            ratio=1.0,
+        )[0]
+
+    assert gaps(3)[0] == pytest.approx(gaps(1)[0], rel=1e-10)
+
+
+def test_levels_interpolate_with_the_least_norm() -> None:
+    rng = np.random.default_rng(4)
+    anchored = rng.random((3, 6)) < 0.5
+    odds = np.zeros((3, 7))
+    odds[:, :-1] = np.where(anchored, -4.0, 4.0)
+    found = _rates._levels(anchored, odds, 0.9)
+    for path in range(3):
+        rows = np.flatnonzero(anchored[path])
+        system = np.zeros((len(rows), 7))
+        system[np.arange(len(rows)), rows] = 1.0
+        system[np.arange(len(rows)), rows + 1] = -0.9
+        spread = np.log(2 * np.cosh(odds[path] / 2))
+        right = -5.0 + 0.9 * spread[rows + 1] + odds[path, rows] / 2
+        assert found[path] == pytest.approx(np.linalg.lstsq(system, right, rcond=None)[0])
+    # hence no TD error on any anchor row
+    q = np.stack([found + odds / 2, found - odds / 2], axis=2)
+    td = -5.0 + 0.9 * value(q)[:, 1:] - q[:, :-1, 1]
+    assert np.abs(td[anchored]).max() < 1e-10
+
+
+def test_nearest_neighbours_have_the_errors_of_a_fine_grid() -> None:
+    world, rng = _rates.world(0.5), np.random.default_rng(5)
+    mileage, u, tables = rng.integers(0, 4, 30), rng.random(30), rng.normal(size=(30, 2)) - 8
+    found = _rates._nearest_errors(world, tables, mileage, u)
+    points = (np.arange(20_000) + 0.5) / 20_000
+    q = np.zeros((1, 5, len(points), 2))
+    for x in range(4):
+        here = np.flatnonzero(mileage == x)
+        q[0, x] = tables[here[np.abs(points[:, None] - u[here]).argmin(axis=1)]]
+    fine = _rates.population_errors(world, q, np.full(q.shape[:3], 1 / len(points)))[0]
+    assert found == pytest.approx(fine, rel=1e-3)
+
+
+def test_where_states_never_repeat_more_data_do_not_help() -> None:
+    world = _rates.world(0.95)
+    errors = [
+        np.mean([_rates.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)], axis=0)
+        for n in (10, 200)
+    ]
+    assert errors[1] == pytest.approx(errors[0], rel=0.1)
+    seen_again = [
+        _rates.population_errors(
+            world, _rates.tabular_minimisers(data(0.95, n, 8), 0.95, 10.0)[:, :, None]
+        ).mean(axis=0)
+        for n in (10, 200)
+    ]
+    assert np.all(seen_again[1] < 0.2 * seen_again[0])
+
+
+def test_a_curve_is_cut_where_it_leaves_the_axis() -> None:
+    x, y = rates._until(np.array([1.0, 10.0, 100.0]), np.array([10.0, 100.0, 1e5]))
+    assert y[-1] == rates.TOP
+    assert x[-1] == pytest.approx(10 ** (1 + 1 / 3))
+    same = np.array([1.0, 2.0])
+    assert rates._until(same, same)[1].tolist() == [1.0, 2.0]
+    assert rates._until(same, np.array([np.inf, np.inf]))[1].tolist() == [rates.TOP]
+
+
+@pytest.mark.parametrize("smoke", [True, False])
+def test_specs_are_valid(smoke: bool) -> None:
+    cells = exhibits.load("rates").checked_cells(smoke)
+    assert len(cells) == 22
+    full = [c for c in cells if c.column == rates.DATA]
+    assert smoke or min(c.repetitions for c in full) >= 40
+    assert smoke or all(len(c.settings["sizes"]) == 6 for c in full)
+
+
+def test_the_exhibit_is_written_with_its_verdicts(tmp_path: Path) -> None:
+    asked = [
+        replace(c, settings={**c.settings, "repetitions": 3})
+        for c in rates.cells(True)
+        if "beta 0.95" in c.row
+    ]
+    stored = [Stored(rates.compute(c, "cpu"), "ok", "", {}) for c in asked]
+    made = [
+        replace(one, provenance={"started": "", "seconds": 0, "cpu_seconds": 0}) for one in stored
+    ]
+    written = engine.write_exhibit(rates.EXHIBIT, Results(asked, made, True), tmp_path)
+    assert all(path.stat().st_size > 0 for path in written)
+    said = {
+        (one["row"], one["column"], one["statistic"]): one
+        for _, one in pd.read_csv(tmp_path / "rates_slopes.csv").iterrows()
+    }
+    halved = said["T, linear, zeta/2, beta 0.95", "one schedule", "slope of gap"]
+    assert halved["verdict"] == rates.GONE
+    assert math.isnan(halved["value"])
+    slow = said["T, tabular, beta 0.95", "profiled", "slope of gap"]
+    assert slow["verdict"] == rates.LATE
+    never = said["N, never repeats, beta 0.95", rates.DATA, "slope of excess risk"]
+    assert never["verdict"] == "no"
+    assert "diverged" in rates.summary(tmp_path)
+
+
+def test_the_conditional_mean_is_what_the_profiled_steps_use() -> None:
+    """With zeta exact the library's term is the squared Bellman error of the observed law."""
+    counts = data(0.5, 20, 1)
+    q = np.random.default_rng(6).normal(size=(1, 5, 2))
+    zeta = conditional_mean(value(q), counts)
+    risk = grouped_risk(q, counts, 1, np.full(5, -5.0), 0.5, zeta)
+    residual = -5.0 + 0.5 * zeta[0, :, 1] - q[0, :, 1]
+    assert risk.bellman[0] == pytest.approx(counts.visits[0, :, 1] @ residual**2 / counts.size[0])
