@@ -100,7 +100,7 @@ def system(
         matrix.append(row.ravel())
         right.append(value)
 
-    for s in range(states) if inside is None else np.flatnonzero(inside):
+    for s in range(states) if inside is None else np.flatnonzero(inside).tolist():
         law = seen.discount * seen.anchored[s]
         row = {(t, int(seen.anchor[t])): float(-law[t]) for t in range(states)}
         here = (s, int(seen.anchor[s]))
@@ -110,7 +110,7 @@ def system(
             if a != here[1] and a not in leave_out:
                 odds = float(seen.log_policy[s, a] - seen.log_anchor[s])
                 add({(s, a): 1.0, here: -1.0}, odds)
-    return np.array(matrix), np.array(right)
+    return np.array(matrix).reshape(-1, states * actions), np.array(right)
 
 
 def nearest(q: Array, matrix: Array, right: Array) -> Array:

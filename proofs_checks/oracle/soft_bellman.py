@@ -48,9 +48,7 @@ def visits(policy: Array, transition: Array, discount: float, initial: Array) ->
     return (1 - discount) * discounted_sum(flow.T, initial, discount)
 
 
-def log_likeliest(
-    log_policy: Array, transition: Array, discount: float, initial: Array
-) -> Array:
+def log_likeliest(log_policy: Array, transition: Array, discount: float, initial: Array) -> Array:
     """(S,) log of (1 - beta) beta^h Pr(path), the largest over paths of h moves into the state.
 
     One path is part of what `visits` sums: a floor under it. -inf where no path leads.

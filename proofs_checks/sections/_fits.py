@@ -14,7 +14,7 @@ from gladius.checks import Array
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.polyak import tanh_jacobian
 from proofs_checks.sections._slopes import Complex
-from proofs_checks.worlds import empirical
+from proofs_checks.worlds import Empirical, empirical
 
 
 class Outputs(Protocol):
@@ -115,6 +115,11 @@ class Fit:
         rows: Array = self.q.jacobian()[np.repeat(self.sample.evaluated, self.shape[1])]
         return rows
 
+    @property
+    def empirical(self) -> Empirical:
+        """The same without the class."""
+        return Empirical(self.sample, self.table)
+
 
 @st.composite
 def fits(draw: st.DrawFn) -> Fit:
@@ -132,4 +137,99 @@ def one_state(
     """One absorbing state with choices n(a), and a parameter for each output."""
     moves = np.array(choices, dtype=float).reshape(1, -1, 1)
     sample = Sample(moves, np.array([anchor]), np.array([reward]), discount)
-    return Fit(sample, LinearOutputs(np.eye(len(q)), np.array(q)))
+    return _one_each(sample, np.array(q))
+
+
+def _one_each(sample: Sample, q: Array) -> Fit:
+    """A parameter for each output."""
+    return Fit(sample, LinearOutputs(np.eye(q.size), q.ravel()))
+
+
+# --- fits that leave little of a constant: what random ones leave hides weights and |X_Q|
+
+
+def rare_misfit(choices: Array, rare: list[float], discount: float) -> Fit:
+    """Absorbing states with choices (X, A), all but the last fitted in shares and Bellman equation.
+
+    The anchor is action 0, which the last state never takes; its outputs are given.
+    """
+    q = np.log(choices[:-1] / choices[:-1].sum(axis=1, keepdims=True))
+    reward = np.append(q[:, 0], 0.0)  # V = 0
+    moves = choices[:, :, None] * np.eye(len(choices))[:, None, :]
+    anchor = np.zeros(len(choices), dtype=np.int64)
+    return _one_each(Sample(moves, anchor, reward, discount), np.vstack([q, rare]))
+
+
+@st.composite
+def rare_misfits(draw: st.DrawFn) -> Fit:
+    """The rare state has 1 to 3 rows, the others 40 and more; outputs near log(1 / |A|)."""
+    common, actions = draw(st.integers(1, 2)), draw(st.integers(2, 3))
+    choices = draw(arrays(np.float64, (common, actions), elements=st.integers(20, 60).map(float)))
+    seen = np.zeros(actions)
+    seen[draw(st.integers(1, actions - 1))] = draw(st.integers(1, 3))
+    near = st.sampled_from([0.0, 0.0, 0.25, -0.25, 1.0, -1.0])
+    rare = draw(arrays(np.float64, actions, elements=near)) - np.log(actions)
+    discount = draw(st.sampled_from([0.01, 0.1, 0.5, 0.9]))
+    return rare_misfit(np.vstack([choices, seen]), rare.tolist(), discount)
+
+
+def rare_residual(often: int, q: Array, residual: float, discount: float) -> Fit:
+    """Absorbing states with one action, `often` rows each but the last, which alone has a residual.
+
+    The last state has one row.
+    """
+    n = len(q)
+    moves = np.diag([float(often)] * (n - 1) + [1.0]).reshape(n, 1, n)
+    reward = (1 - discount) * q + residual * np.eye(n)[-1]
+    return _one_each(Sample(moves, np.zeros(n, dtype=np.int64), reward, discount), q[:, None])
+
+
+@st.composite
+def rare_residuals(draw: st.DrawFn) -> Fit:
+    often, discount = draw(st.integers(5, 20)), draw(st.sampled_from([0.1, 0.5, 0.9, 0.99]))
+    q = draw(arrays(np.float64, draw(st.integers(2, 3)), elements=SMALL))
+    return rare_residual(often, q, draw(SMALL.filter(bool)), discount)
+
+
+def popular_state(states: int, discount: float, size: float = 1.0) -> Fit:
+    """All states move to the first, once; one action, Q = 0, Psi = r where A' shrinks it most."""
+    moves = np.zeros((states, 1, states))
+    moves[:, 0, 0] = 1.0
+    matrix = np.eye(states) - discount * moves[:, 0]
+    reward = size * np.linalg.svd(matrix)[0][:, -1]
+    sample = Sample(moves, np.zeros(states, dtype=np.int64), reward, discount)
+    return _one_each(sample, np.zeros((states, 1)))
+
+
+def near_certain(often: int, actions: int, discount: float, residual: float) -> Fit:
+    """One state, the anchor taken `often` times, the other actions once: opposed gradients.
+
+    They cancel but for their mean over the actions, p_b - pi_b + 2 Psi (beta p_b + (1 - beta) / A)
+    = 0 at the rare ones, and p is so near a corner that c_BE is less than c_NLL / (1 + kappa^2).
+    """
+    share = 1 / (often + actions - 1)
+    p = (share - 2 * residual * (1 - discount) / actions) / (1 + 2 * residual * discount)
+    q = np.log([1 - (actions - 1) * p, *[p] * (actions - 1)])  # V = 0
+    choices = [often, *[1] * (actions - 1)]
+    return one_state(choices, q.tolist(), float(residual + q[0]), discount)
+
+
+SMALL = st.integers(-8, 8).map(lambda n: n / 4)
+
+
+def sharp_fits() -> st.SearchStrategy[Fit]:
+    """What the constants of the PL lemmas are made of, one family for each part."""
+    moved = st.builds(
+        popular_state,
+        st.integers(1, 5),
+        st.sampled_from([0.9, 0.99, 0.999]),
+        st.integers(1, 20).map(float),
+    )
+    certain = st.builds(
+        near_certain,
+        st.integers(50, 500),
+        st.integers(2, 4),
+        st.just(0.999),
+        st.sampled_from([0.25, 0.5, 0.8]),
+    )
+    return rare_misfits() | rare_residuals() | moved | certain

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gladius.checks import Array
 from gladius.counts import Counts
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from proofs_checks.claims import CheckResult
 from proofs_checks.oracle.grouped import Sample
 
 STEP = 1e-20
@@ -72,7 +73,26 @@ def slope(function: Callable[[Complex], Complex], at: Array) -> Array:
     return derivative
 
 
+def _largest_gradient(sample: Sample, q: Array, jacobian: Array) -> float:
+    largest = 1 + np.abs(sample.reward).max() + 2 * np.abs(q).max()
+    return float(largest * np.linalg.norm(jacobian, 2))
+
+
 def gradient_error(sample: Sample, q: Array, jacobian: Array) -> float:
     """Rounding of a squared gradient of the risk: 1e-13 of the largest it could be."""
-    largest = 1 + np.abs(sample.reward).max() + 2 * np.abs(q).max()
-    return float(1e-13 * (largest * np.linalg.norm(jacobian, 2)) ** 2)
+    return 1e-13 * _largest_gradient(sample, q, jacobian) ** 2
+
+
+def equal(found: Array, ours: Array, tolerance: float, reason: str) -> CheckResult:
+    """Two vectors, shown where they are farthest apart."""
+    at = np.unravel_index(np.argmax(np.abs(found - ours)), found.shape)
+    return CheckResult(float(found[at]), "==", float(ours[at]), tolerance, reason)
+
+
+def same_gradient(
+    sample: Sample, q: Array, jacobian: Array, found: Array, in_outputs: Array
+) -> CheckResult:
+    """The library's slope in parameters against J' and the paper's gradient in outputs (X, A)."""
+    tolerance = 1e-13 * _largest_gradient(sample, q, jacobian)
+    why = "rounding of a gradient by complex steps: 1e-13 of the largest it could be"
+    return equal(found, jacobian.T @ in_outputs.ravel(), tolerance, why)

@@ -22,6 +22,7 @@ from proofs_checks.claims import (
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.setup import WHY, rounding, small_world, zero
+from proofs_checks.sections.state_space import covered
 from proofs_checks.worlds import REWARDS, VALUES, tabular_mdps
 
 Actions = NDArray[np.int64]
@@ -29,11 +30,16 @@ Actions = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Anchored:
-    """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says."""
+    """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says.
+
+    States among `intervals` stand for an interval entered uniformly, over which everything is
+    constant; the others are points.
+    """
 
     mdp: TabularMDP
     anchor: Actions
     table: Array
+    intervals: tuple[int, ...] = ()
 
     @property
     def here(self) -> tuple[Actions, Actions]:
@@ -50,8 +56,13 @@ class Anchored:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """S-bar."""
+        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
         return oracle.reachable(self.mdp.initial, self.mdp.transition)
+
+    @property
+    def points(self) -> NDArray[np.bool_]:
+        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
+        return self.reached & ~np.isin(np.arange(len(self.anchor)), self.intervals)
 
 
 @st.composite
@@ -128,12 +139,23 @@ def any_anchor_rationalises(at: Anchored) -> CheckResult:
 # --- Lemma MagnacThesmar
 
 
+def _unique(at: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) -> CheckResult:
+    """Q and r on `inside` from the equations there, at the solution nearest to a drawn table."""
+    mdp = at.mdp
+    q = ccp.nearest(at.table, *ccp.system(seen, inside=inside))
+    r = q - mdp.discount * np.einsum("aij,j->ia", mdp.transition, np.logaddexp.reduce(q, axis=1))
+    tolerance, reason = 10 * rounding(mdp, at.table), WHY + "; least squares, ten times that"
+    gaps = (q - mdp.solution.q, r - mdp.reward)
+    return worst([zero(inside[:, None] * gap, tolerance, reason) for gap in gaps])
+
+
 def _recovered(at: Anchored, seen: ccp.Observed) -> CheckResult:
-    """Q and r on S-bar from what is observed on S-bar alone."""
+    """Q and r where d* has mass, from what is observed there alone, in two ways."""
     inside = at.reached
     q, r = ccp.solve(seen.restricted(inside))
     gaps = (q - at.mdp.solution.q[inside], r - at.mdp.reward[inside])
-    return worst([zero(gap, rounding(at.mdp)) for gap in gaps])
+    sums = [zero(gap, rounding(at.mdp)) for gap in gaps]
+    return worst([*sums, _unique(at, seen, inside), *covered(at.mdp)])
 
 
 def _wrong_rows(at: Anchored) -> ccp.Observed:
@@ -142,10 +164,47 @@ def _wrong_rows(at: Anchored) -> ccp.Observed:
     return replace(seen, transition=first)
 
 
+def identified_almost_everywhere(at: Anchored) -> CheckResult:
+    """If p-hat_Q(. | s) = pi*(. | s) and Q solves the anchor's Bellman equation for d*-almost every
+    s, d* the expert's discounted law of s, then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta
+    E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in S-bar.
+
+    Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
+    system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a
+    contraction. Without "bounded" it fails on infinite S: on s -> s + 1, Q* + beta^-s is a second
+    solution. Measured: the library leads from r to Q* and pi*; back to Q and r lead sums over
+    periods of what is observed where d* has mass, and the solution there, of all that the linear
+    system has, nearest to a drawn table: the same for every table only if there is one.
+    """
+    return _recovered(at, at.observed)
+
+
+def _uniform_after_zero() -> Anchored:
+    """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
+    law = np.array([[[0.0, 1.0], [0.0, 1.0]]])
+    mdp = TabularMDP(np.zeros((2, 1)), law, 0.5, np.array([1.0, 0.0]))
+    at = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
+    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
+    assume_stated(bool(np.all(at.points == [True, False])), "S-bar = {0}")
+    assume_stated(bool(np.all(np.isfinite(at.table))), "Q bounded")
+    matrix, right = ccp.system(at.observed, inside=at.points)
+    solves = np.array_equal(matrix @ at.table.ravel(), right)
+    assume_stated(solves, "Q solves the printed system for all s in S-bar")
+    return at
+
+
 @claim(
     "thm:MagnacThesmar",
-    verdict="holds",
+    verdict="holds-if",
+    condition="S is countable, or the equations hold d*-almost everywhere, not on S-bar alone",
     instances=anchored(),
+    counterexample=Counterexample(
+        make=_uniform_after_zero,
+        text="S = [0, 1], one action, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
+        "S-bar = {{0}}, Q* = 0.\nOn S-bar the system is Q(0) = E[Q(s')]/2 (the CCP is 1). "
+        "Q(0) = 1 and Q = 2 off 0 solve it:\nQ(0) = {observed:g} is not Q*(0) = {bound:g}.",
+    ),
+    corrected=identified_almost_everywhere,
     control=Control(
         broken="the moves of action 0 in every state, not those of the anchor action",
         check=lambda at: _recovered(at, _wrong_rows(at)),
@@ -159,14 +218,14 @@ def magnac_thesmar(at: Anchored) -> CheckResult:
     Where: Section 3, Lemma MagnacThesmar.
 
     Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3); S
-    finite or countable (see setup.reachable-set).
+    any state space, S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
 
-    Decided: pi* > 0, so no action leaves S-bar and the system closes there; V(s) = Q(s, a_s) -
-    log pi*(a_s | s) turns it into the affine f = T_f f, a contraction. Without "bounded" it fails
-    on infinite S: on s -> s + 1, Q* + beta^-s is a second solution. Measured: the library leads
-    from r to Q* and pi*, sums over periods from the rows of S-bar alone back to Q and r.
+    Decided: where the law of s' has a part without atoms, that part lies off S-bar, where the
+    printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
+    S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
+    Measured: the solution, of those with the CCPs everywhere, nearest to the instance's table.
     """
-    return _recovered(at, at.observed)
+    return _unique(at, at.observed, at.points)
 
 
 @dataclass(frozen=True)
@@ -269,7 +328,8 @@ def _same_f_other_q() -> Anchored:
 
 @claim(
     "thm:MagnacThesmar.proof-step",
-    verdict="fails",
+    verdict="holds-if",
+    condition="among Q with the CCPs pi*",
     instances=anchored(discount=0.99),
     counterexample=Counterexample(
         make=_same_f_other_q,
@@ -292,8 +352,10 @@ def fixed_point_alone(at: Anchored) -> CheckResult:
 
     Assumes: Q in the space of Q functions, f_Q(s) := Q(s, a_s), beta in (0, 1).
 
-    Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The lemma
-    stands, since its system also contains the CCP equations. Measured: the solution set of
-    T_f(f_Q) = f_Q, linear in Q, projected on from a drawn table.
+    Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The space is
+    "of all Q functions", and the step names no other property of Q; but the proof opens with
+    "Suppose that the system [...] is satisfied", whose first line is the CCPs. Among Q with these
+    the step is right, and the lemma stands: so a condition left out, not an error. Measured: the
+    solution set of T_f(f_Q) = f_Q, linear in Q, projected on from a drawn table.
     """
     return _nearest_solution(at, leave_out=tuple(range(at.mdp.reward.shape[1])))

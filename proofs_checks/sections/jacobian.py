@@ -220,8 +220,10 @@ def linear_classes_satisfy_it(at: LinearPair) -> CheckResult:
 
     Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
 
-    Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. The
-    balls are given, as in the assumption.
+    Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. Balls
+    "containing the initial point, optimization iterates, and the empirical minimizers" are closed
+    balls of any radius with the minimisers on the ball: those over R^d may not exist (an action
+    never taken) or fill a flat that no ball contains (d > M).
 
     Decided: J_Q = Phi at every theta and the Hessian is 0. The Jacobian and the second
     differences are taken from the library's outputs at two parameters of the ball, the

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+from hypothesis import strategies as st
 
 from gladius.checks import Array
 from gladius.counts import Counts
@@ -10,7 +13,9 @@ from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.biconjugate import least_squares_zeta, reachable
+from proofs_checks.sections.minimiser import Excess, solved_in_part
 from proofs_checks.sections.risk import Probe, population, probes
+from proofs_checks.sections.state_space import covered
 from proofs_checks.worlds import Fitted, tabular_mdps
 
 
@@ -81,9 +86,17 @@ def _scale(at: Probe) -> float:
     return 1.0 + sum(float(np.abs(x).max()) for x in sides)
 
 
+@st.composite
+def _candidates(draw: st.DrawFn) -> Probe:
+    """Any Q, or one that only states after the first can tell from Q*."""
+    at = draw(probes())
+    return replace(at, q=draw(solved_in_part(at.mdp, at.q)))
+
+
 def _algo_eq(at: Probe, anchored: bool = True) -> CheckResult:
     mdp, star, scale = at.mdp, at.mdp.solution, _scale(at)
-    weight, known = mdp.discounted_occupancy(), population(at)
+    known, excess = population(at), Excess.of(mdp, at.q)
+    weight = excess.weight[:, None] * star.policy
     log_p = at.q - np.array(known.v)[:, None]
     residual = (known.backup() - at.q)[:, 0]
     expected = float(-np.sum(weight * log_p) + weight[:, 0] @ residual**2)  # R_exp as defined
@@ -98,13 +111,18 @@ def _algo_eq(at: Probe, anchored: bool = True) -> CheckResult:
     system = np.eye(len(there)) - mdp.discount * known.law[there, 0][:, there]
     shift = np.linalg.solve(system, -residual[there] - ratio[:, 0])
     gap = (at.q - star.q)[there] - (ratio + shift[:, None])
-    square, rounding = 1e-13 * scale**2, "rounding in squares of r, Q, V and zeta"
     solved = 1e-11 * scale / (1 - mdp.discount)
+    square = 1e-13 * scale**2
+    rounding = "rounding in squares of r, Q, V and zeta"
+    why = rounding + "; Q* to 1e-12, condition 1/(1 - beta)"
     return worst(
         [
             CheckResult(best, "==", expected, square, rounding),
             CheckResult(expected - some, ">=", 0.0, square, rounding),
-            CheckResult(expected - least, ">=", 0.0, square, rounding),
+            CheckResult(
+                best - least, ">=", float(np.max(excess.floor * excess.parts)), square + solved, why
+            ),
+            *covered(mdp),
             CheckResult(
                 float(np.abs(gap).max()), "==", 0.0, solved, "Q* to 1e-12, condition 1/(1 - beta)"
             ),
@@ -127,7 +145,7 @@ _Q = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
 @claim(
     "thm:algoEQ",
     verdict="holds",
-    instances=probes(),
+    instances=_candidates(),
     control=Control(
         broken="term 3 without the indicator of the anchor: D(Q) subtracted at every pair",
         check=lambda at: _algo_eq(at, anchored=False),
@@ -140,15 +158,18 @@ def algo_eq(at: Probe) -> CheckResult:
     + 1{a = a_s} {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]; it identifies Q* on S-bar
     x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
 
-    Where: Section 4, Theorem algoEQ.
+    Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
+    uniquely identified", and Theorem mainopt, on which it rests, says where.
 
     Assumes: the data follow pi* from nu_0 (here with discounted weights); the anchor's reward is
     known; Q bounded.
 
     Decided: at every Q, not at the minimum alone, the maximum over zeta is R_exp(Q), and other zeta
     give less. Q - Q* on S-bar is rebuilt from the two terms that the risk measures, log p_Q - log
-    pi* and the anchor residual: where both vanish, Q = Q*. The min-max leaves zeta free at pairs
-    other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
+    pi* and the anchor residual: where both vanish, Q = Q*; and the risk exceeds its value at Q* by
+    either term at any s of S-bar, weighed by the likeliest path to s. Measured with visits summed
+    period by period as weights, the library's risk with the library's. The min-max leaves zeta free
+    at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
     """
     return _algo_eq(at)
 

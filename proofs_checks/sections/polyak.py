@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize_scalar
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, Control, claim
+from proofs_checks.claims import CheckResult, Control, claim, worst
 from proofs_checks.oracle import polyak
 from proofs_checks.sections._fits import (
     LinearOutputs,
@@ -28,6 +29,7 @@ from proofs_checks.sections._slopes import (
     ROUNDING,
     Complex,
     bellman_scale,
+    equal,
     risk,
     slope,
 )
@@ -75,6 +77,17 @@ def _transfer(at: Composite, power: float = 1.0) -> CheckResult:
     )
 
 
+def _wave(at: float) -> Composite:
+    q = LinearOutputs(np.eye(1), np.array([at]))
+    return Composite(q, np.zeros(1), np.ones(1), wave=True)
+
+
+def _flattest_wave() -> Composite:
+    """One output: the least slack of u^2 + 3 sin^2 u over u."""
+    found = minimize_scalar(lambda u: _transfer(_wave(u)).slack, bounds=(1, 3), method="bounded")
+    return _wave(float(found.x))
+
+
 @claim(
     "lem:finite_output_pl_transfer",
     verdict="holds",
@@ -86,6 +99,7 @@ def _transfer(at: Composite, power: float = 1.0) -> CheckResult:
             LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
         ),
     ),
+    adversary=_flattest_wave,
 )
 def finite_output_pl_transfer(at: Composite) -> CheckResult:
     """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
@@ -132,14 +146,17 @@ def _auxiliary(of: Regression, power: int = 2) -> CheckResult:
     jacobian = of.zeta.jacobian()
     zeta = of.zeta.outputs(of.zeta.theta[None])[0]
     constant = polyak.auxiliary_constant(sample.discount, sample.be_weight, power)
-    largest = 1 + np.abs(value(q)).max() + np.abs(zeta).max()
-    return CheckResult(
+    largest = float((1 + np.abs(value(q)).max() + np.abs(zeta).max()) * np.linalg.norm(jacobian, 2))
+    inequality = CheckResult(
         observed=float(gradient @ gradient) / 2,
         relation=">=",
         bound=constant * polyak.least_eigenvalue(jacobian) * sample.auxiliary(zeta, q),
-        tolerance=float(1e-13 * (largest * np.linalg.norm(jacobian, 2)) ** 2),
+        tolerance=1e-13 * largest**2,
         reason=ROUNDING,
     )
+    ours = 2 * sample.discount**2 * sample.be_weight * (zeta - sample.target(q))
+    same = equal(gradient, jacobian.T @ ours, 1e-13 * largest, "rounding of complex steps")
+    return worst([inequality, same])
 
 
 def _one_regression() -> Regression:
@@ -166,8 +183,8 @@ def auxiliary_regression_pl(of: Regression) -> CheckResult:
 
     Assumes: the empirical zeta-Jacobian condition (iii), J_zeta J_zeta' >= mu_zeta I.
 
-    Decided: the gradient in outputs is 2 beta^2 W (zeta - y-bar). Checked relative to zero, at most
-    F_zeta*, with the pairs of the anchor rows, where the objective has zeta. Attained at one
-    group; for ascent on -F_zeta the same with the sign changed.
+    Decided: the gradient in outputs is 2 beta^2 W (zeta - y-bar), and so is the library's. Checked
+    relative to zero, at most F_zeta*, with the pairs of the anchor rows, where the objective has
+    zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
     """
     return _auxiliary(of)

@@ -12,23 +12,27 @@ from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.sections._fits import (
     Fit,
+    LinearOutputs,
     fits,
-    one_state,
+    popular_state,
+    sharp_fits,
 )
 from proofs_checks.sections._slopes import (
     ROUNDING,
     Complex,
     bellman_scale,
+    equal,
     gradient_error,
     residual,
     risk,
+    same_gradient,
     slope,
 )
 from proofs_checks.worlds import Empirical, empirical
 
 
 def _coercivity(at: Empirical, gamma: float) -> CheckResult:
-    """The least of |P_perp A' u| / |u|, and of |A' u| / |u|, with A from the library."""
+    """The least of |P_perp A' u| / |u| and of |A' u| / |u|, with the library's A: the paper's."""
     states, actions = at.q.shape
     rows = slope(lambda q: residual(at.sample, q.reshape(-1, states, actions)), at.q.ravel())
     blocks = rows.reshape(states, actions, -1)
@@ -39,20 +43,12 @@ def _coercivity(at: Empirical, gamma: float) -> CheckResult:
         why = "singular values of a matrix of norm at most 2 sqrt(B): 1e-14 covers rounding"
         return CheckResult(float(singular[-1]), ">=", gamma, 1e-14, why)
 
-    return worst([least(level), least(blocks)])
+    ours, why = at.sample.residual_jacobian(at.q).T, "entries of at most 2, each to rounding"
+    return worst([least(level), least(blocks), equal(rows, ours, 1e-13, why)])
 
 
 def _gamma(at: Empirical) -> float:
     return polyak.constants(at.sample, at.q).gamma
-
-
-def _to_one_state(states: int, discount: float) -> Empirical:
-    """All anchor moves lead to the first state."""
-    moves = np.zeros((states, 1, states))
-    moves[:, 0, 0] = 1.0
-    anchor = np.zeros(states, dtype=np.int64)
-    sample = Sample(moves, anchor, np.zeros(states), discount)
-    return Empirical(sample, np.zeros((states, 1)))
 
 
 def _tightest_law() -> Empirical:
@@ -81,7 +77,7 @@ def _tightest_law() -> Empirical:
     control=Control(
         broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
         check=lambda at: _coercivity(at, _gamma(at) * (len(at.q) / (len(at.q) - 1)) ** 0.5),
-        make=lambda: _to_one_state(4, 0.999),
+        make=lambda: popular_state(4, 0.999).empirical,
     ),
     adversary=_tightest_law,
 )
@@ -102,32 +98,45 @@ def bellman_shift_coercivity(at: Empirical) -> CheckResult:
     return _coercivity(at, _gamma(at))
 
 
-def _bellman(at: Fit, power: int = 2) -> CheckResult:
+def _bellman(at: Fit, factor: float = 1.0) -> CheckResult:
     def loss(theta: Complex) -> Complex:
         q = at.q.outputs(theta).reshape(-1, *at.shape)
         return risk(at.sample, q).bellman * bellman_scale(at.sample)
 
     gradient = slope(loss, at.q.theta)
     of = polyak.constants(at.sample, at.table)
-    constant = of.bellman * of.gamma ** (power - 2) * polyak.least_eigenvalue(at.jacobian)
-    return CheckResult(
+    constant = factor * of.bellman * polyak.least_eigenvalue(at.jacobian)
+    inequality = CheckResult(
         observed=float(gradient @ gradient) / 2,
         relation=">=",
         bound=constant * at.sample.bellman(at.table),
         tolerance=gradient_error(at.sample, at.table, at.jacobian),
         reason=ROUNDING,
     )
+    ours = at.sample.bellman_gradient(at.table)
+    same = same_gradient(at.sample, at.table, at.q.jacobian(), gradient, ours)
+    return worst([inequality, same])
+
+
+def _tightest_residual() -> Fit:
+    """The residual that the tightest law shrinks most, by rewards: W Psi is its singular vector."""
+    at = _tightest_law()
+    matrix = at.sample.residual_jacobian(at.q)
+    reward = np.linalg.svd(matrix)[0][:, -1] / at.sample.be_weight
+    sample = Sample(at.sample.moves, at.sample.anchor, reward, at.sample.discount)
+    return Fit(sample, LinearOutputs(np.eye(at.q.size), at.q.ravel()))
 
 
 @claim(
     "lem:BE_PL",
     verdict="holds",
-    instances=fits(),
+    instances=fits() | sharp_fits(),
     control=Control(
-        broken="gamma_perp in place of its square",
-        check=lambda at: _bellman(at, power=1),
-        make=lambda: one_state([1], [0.0], 1.0, 0.9),
+        broken="|X_Q| - 1 in place of |X_Q|",
+        check=lambda at: _bellman(at, factor=at.shape[0] / (at.shape[0] - 1)),
+        make=lambda: popular_state(4, 0.99),
     ),
+    adversary=_tightest_residual,
 )
 def bellman_error_pl(at: Fit) -> CheckResult:
     """(1/2) ||grad L_BE||^2 >= c_BE L_BE on B_Q, with c_BE = 2 mu_Q gamma_perp^2 omega_BE,min^2 /
@@ -138,8 +147,10 @@ def bellman_error_pl(at: Fit) -> CheckResult:
     Assumes: the empirical Q-Jacobian condition (ii), J_Q J_Q' >= mu_Q I.
 
     Decided: grad L_BE = 2 J' A' W Psi, and both J and A are bounded below; so a point of B_Q at
-    which the gradient vanishes has L_BE = 0, whether or not B_Q holds one. Attained for one state,
-    one action, one parameter. For several, |W Psi|^2 >= omega_BE,min L_BE directly, so that
-    omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min.
+    which the gradient vanishes has L_BE = 0, whether or not B_Q holds one. The library's gradient
+    is this one. Attained for one state, one action; four states of equal weight that all move to
+    one leave 1.5 per cent at beta = .99. Always |W Psi|^2 >= omega_BE,min L_BE, so that
+    omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is |A| needed:
+    summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 / sqrt(|X_BE|).
     """
     return _bellman(at)

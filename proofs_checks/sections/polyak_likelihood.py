@@ -12,17 +12,20 @@ from scipy.special import kl_div, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, Control, claim
+from proofs_checks.claims import CheckResult, Control, claim, worst
 from proofs_checks.oracle import polyak
 from proofs_checks.sections._fits import (
     Fit,
     fits,
     one_state,
+    rare_misfit,
+    sharp_fits,
 )
 from proofs_checks.sections._slopes import (
     ROUNDING,
     gradient_error,
     risk,
+    same_gradient,
     slope,
 )
 from proofs_checks.worlds import VALUES, laws
@@ -142,13 +145,16 @@ def _likelihood(at: Fit, factor: float = 1.0) -> CheckResult:
     )
     of = polyak.constants(at.sample, at.table)
     gap = at.sample.nll(at.table) - at.sample.entropy()
-    return CheckResult(
+    inequality = CheckResult(
         observed=float(gradient @ gradient) / 2,
         relation=">=",
         bound=factor * of.nll * polyak.least_eigenvalue(at.jacobian) * gap,
         tolerance=gradient_error(at.sample, at.table, at.jacobian),
         reason=ROUNDING,
     )
+    ours = at.sample.nll_gradient(at.table)
+    same = same_gradient(at.sample, at.table, at.q.jacobian(), gradient, ours)
+    return worst([inequality, same])
 
 
 def _tightest_fit() -> Fit:
@@ -166,11 +172,11 @@ def _tightest_fit() -> Fit:
 @claim(
     "lem:NLL_PL",
     verdict="holds",
-    instances=fits(),
+    instances=fits() | sharp_fits(),
     control=Control(
-        broken="the factor 1/2 lost",
-        check=lambda at: _likelihood(at, factor=2.0),
-        make=lambda: one_state([0, 1], [0.0, 0.0], 0.0, 0.9, anchor=1),
+        broken="omega_NLL,min left out",
+        check=lambda at: _likelihood(at, factor=1 / at.sample.nll_weight.min()),
+        make=lambda: rare_misfit(np.array([[45.0, 45.0], [0.0, 10.0]]), [0.0, 0.0], 0.9),
     ),
     adversary=_tightest_fit,
 )
@@ -182,11 +188,12 @@ def likelihood_pl(at: Fit) -> CheckResult:
 
     Assumes: the empirical Jacobian condition (i), (ii); B_Q bounded, so that p_- > 0.
 
-    Decided: grad in outputs is omega_x (p_x - pi-hat_x), and KL <= |.|^2 / p_-. Checked relative
-    to the empirical entropy, at most L_NLL*. Where a state lacks an action in the data that
-    entropy is an infimum which no finite Q attains, so that L_NLL has no minimiser over R^d, B_Q
-    can contain none, and L_NLL* is the least value on B_Q; the inequality holds all the same, but
-    p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as |A| grows
-    (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
+    Decided: grad in outputs is omega_x (p_x - pi-hat_x), which the library's gradient is, and
+    KL <= |.|^2 / p_-. Drawn too where only a rare state is misfit, which omega_NLL,min is for.
+    Checked relative to the empirical entropy, at most L_NLL*. Where a state lacks an action in the
+    data that entropy is an infimum which no finite Q attains, so that L_NLL has no minimiser over
+    R^d, B_Q can contain none, and L_NLL* is the least value on B_Q; the inequality holds all the
+    same, but p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as |A|
+    grows (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
     """
     return _likelihood(at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -94,28 +94,55 @@ def policies_blind_to_the_noise(at: Fitted) -> CheckResult:
 
 @dataclass(frozen=True)
 class Noisy:
-    """A world and the location delta of the DDC agent's Gumbel noise."""
+    """A world, and the location delta and scale lambda of the DDC agent's Gumbel noise.
+
+    lambda is also the weight of the MaxEnt agent's entropy.
+    """
 
     mdp: TabularMDP
     delta: float
+    scale: float = 1.0
+
+    @property
+    def at_one(self) -> TabularMDP:
+        """The world with rewards r / lambda, where lambda is one."""
+        return replace(self.mdp, reward=self.mdp.reward / self.scale)
+
+    @property
+    def ahead(self) -> float:
+        """lambda (delta + gamma)/(1 - beta), what the noise's mean is worth from now on."""
+        return self.scale * (self.delta + EULER) / (1 - self.mdp.discount)
 
 
 LOCATIONS = st.just(-EULER) | st.integers(-12, 12).map(lambda n: n / 4)
+SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
 
 
-def _shifted(at: Noisy, shift: float) -> CheckResult:
-    """Q* + shift solves the DDC agent's equation and makes the library's choices."""
-    mdp, found = at.mdp, at.mdp.solution
-    q: Array = found.q + shift
-    ahead = oracle.expected_largest(q, at.delta)
-    following = np.stack([law @ ahead for law in mdp.transition], axis=1)
-    tolerance = rounding(mdp, q)
-    residual = mdp.reward + mdp.discount * following - q
-    _, log_p = oracle.with_noise(q, mdp.reward, mdp.transition, mdp.discount, at.delta)
+def _equivalent(at: Noisy, shift: float) -> CheckResult:
+    """lambda Q* + shift, Q* of the library at r / lambda, solves both agents' problems.
+
+    The MaxEnt agent earns lambda V* and loses lambda KL by another policy (the uniform one); the
+    DDC agent's equation holds at lambda Q* + shift, and both make the library's choices.
+    """
+    mdp, found, scale = at.mdp, at.at_one.solution, at.scale
+    world = (mdp.transition, mdp.discount)
+    uniform = np.full_like(found.policy, 1 / found.policy.shape[1])
+    log_best = found.q - found.v[:, None]
+    own, other = (
+        oracle.policy_value(policy, mdp.reward, *world, scale) for policy in (found.policy, uniform)
+    )
+    loss = scale * oracle.shortfall(uniform, log_best, *world)
+    q: Array = scale * found.q + shift
+    largest = scale * oracle.expected_largest(q / scale, at.delta)
+    following = np.stack([law @ largest for law in mdp.transition], axis=1)
+    _, log_p = oracle.with_noise(q / scale, mdp.reward, *world, at.delta)
+    tolerance = max(1.0, scale) * rounding(at.at_one, np.concatenate([q / scale, loss[:, None]], 1))
     return worst(
         [
-            zero(residual, tolerance),
-            zero(log_p - (found.q - found.v[:, None]), tolerance),
+            zero(own - scale * found.v, tolerance),
+            zero(own - other - loss, tolerance),
+            zero(mdp.reward + mdp.discount * following - q, tolerance),
+            zero(log_p - log_best, tolerance),
         ]
     )
 
@@ -123,22 +150,26 @@ def _shifted(at: Noisy, shift: float) -> CheckResult:
 @claim(
     "sec:DDCIRLequiv",
     verdict="holds",
-    instances=st.builds(Noisy, tabular_mdps(3, 3), LOCATIONS),
+    instances=st.builds(Noisy, tabular_mdps(3, 3), LOCATIONS, SCALES),
     control=Control(
         broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
-        check=lambda at: _shifted(at, (at.delta + EULER) / (1 - at.mdp.discount)),
+        check=lambda at: _equivalent(at, at.ahead),
         make=lambda: Noisy(small_world([[0.0, 1.0]]), 0.0),
     ),
 )
 def equivalence(at: Noisy) -> CheckResult:
     """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*; at another
-    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same.
+    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same; at another lambda all
+    of it holds for Q*/lambda and r/lambda, the DDC agent's noise being lambda eps_a.
 
     Where: Section 3, "DDC -- MaxEnt-IRL equivalence", and Appendix B.
 
-    Assumes: eps_a independent Gumbel(delta, 1) over actions and periods, seen before acting.
+    Assumes: eps_a independent Gumbel(delta, 1) over actions and periods, seen before acting;
+    lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
 
     Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
-    of Q. Measured: both by quadrature over the noise at the library's Q* of the MaxEnt agent.
+    of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: both by
+    quadrature over the noise at lambda times the library's Q* for r/lambda, and that the MaxEnt
+    agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
     """
-    return _shifted(at, at.mdp.discount * (at.delta + EULER) / (1 - at.mdp.discount))
+    return _equivalent(at, at.mdp.discount * at.ahead)

@@ -153,7 +153,8 @@ def soft_bellman_equation(at: Fitted) -> CheckResult:
 
     Where: Section 3, Equation (QBellman), and "Q* is the unique solution to TQ - Q = 0".
 
-    Assumes: beta in (0, 1), Q bounded; here finitely many states.
+    Assumes: beta in (0, 1), Q bounded and r bounded, without which no bounded solution need exist
+    (the paper takes Q* in Q from Rust; see setup.Q-star-bounded); here finitely many states.
 
     Decided: T is a beta-contraction in sup norm. Measured: the library's Q* (Newton's method) is a
     fixed point of T written anew, and T^n of an arbitrary table comes within beta^n of its first

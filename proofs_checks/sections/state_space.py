@@ -21,7 +21,7 @@ from proofs_checks.claims import (
     worst,
 )
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.sections.setup import WHY, rounding, small_world
+from proofs_checks.sections.setup import WHY, rounding, small_world, zero
 from proofs_checks.worlds import tabular_mdps
 
 MILD = st.integers(-12, 12).map(lambda n: n / 4)  # rewards that leave no choice out of reach
@@ -93,6 +93,27 @@ def discounting_bounds_q(at: Window) -> CheckResult:
 
 
 # --- where the expert goes
+
+
+def covered(mdp: TabularMDP) -> list[CheckResult]:
+    """The expert's law gives each state of S-bar weight, and no other state.
+
+    The library's occupancy against visits summed period by period, and these against the chance
+    of the likeliest path into the state, which is positive on S-bar alone.
+    """
+    found, world = mdp.solution, (mdp.transition, mdp.discount, mdp.initial)
+    law = oracle.visits(found.policy, *world)
+    log_floor = oracle.log_likeliest(found.q - found.v[:, None], *world)
+    reached = oracle.reachable(mdp.initial, mdp.transition)
+    floor = np.exp(log_floor)
+    short = (floor > 1e-280) & (law < (1 - 1e-9) * floor)  # below, products underflow
+    wrong = float(np.sum(short | (reached != np.isfinite(log_floor))))
+    gap = mdp.discounted_occupancy().sum(axis=1) - law
+    why = "a linear system of condition 2/(1 - beta)"
+    return [
+        zero(gap, 1e-13 / (1 - mdp.discount), why),
+        CheckResult(wrong, "==", 0.0, 0.0, "a count of states"),
+    ]
 
 
 @dataclass(frozen=True)
@@ -255,12 +276,13 @@ def bounded_functions_are_complete(at: Series) -> CheckResult:
 
     Where: Technical proofs, Lemma completeMetric.
 
-    Assumes: S x A any set.
+    Assumes: S x A any set, and the set Q of Section 3 consists of all bounded functions on it: a
+    parametrised class of them, networks of one size say, need not be complete.
 
-    Decided: the pointwise limit Q of a Cauchy sequence has |Q(x) - Q_n(x)| <= eps_n := sup_{m > n}
-    |Q_m - Q_n| for every x, hence is bounded and the limit in norm. The printed proof stops at
-    pointwise convergence and takes sup|Q| = lim sup|Q_n| for granted. Measured, exactly: both
-    inequalities on geometric series of step functions on an infinite S x A, eps_n from twelve
-    members and a bound on the rest.
+    Decided: by proof, which the numbers illustrate. The pointwise limit Q of a Cauchy sequence has
+    |Q(x) - Q_n(x)| <= eps_n := sup_{m > n} |Q_m - Q_n| for every x, hence is bounded and the limit
+    in norm. The printed proof stops at pointwise convergence and takes sup|Q| = lim sup|Q_n| for
+    granted. Measured, exactly: both inequalities on geometric series of step functions on an
+    infinite S x A, eps_n from twelve members and a bound on the rest.
     """
     return _complete(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -82,3 +84,29 @@ def test_restricted_to_some_states():
     assert part.anchor.tolist() == [0, 0]
     assert part.transition.tolist() == [np.eye(2).tolist()] * 2
     assert part.anchored.tolist() == np.eye(2).tolist()
+
+
+@given(observations(), st.data())
+def test_extended_solves_the_system_in_some_states_given_the_others(seen, data):
+    start = data.draw(arrays(np.float64, seen.log_policy.shape, elements=VALUES))
+    inside = data.draw(arrays(np.bool_, len(start)))
+    q = ccp.extended(seen, start, inside)
+    v = logsumexp(q, axis=1)
+    scale = 1e-11 * max(1.0, np.abs(q).max()) / (1 - seen.discount)
+    assert np.array_equal(q[~inside], start[~inside])
+    log_policy = log_softmax(q, axis=1)[inside]
+    assert log_policy == pytest.approx(seen.log_policy[inside], abs=scale)
+    anchored = q[np.arange(len(q)), seen.anchor]
+    target = seen.given + seen.discount * seen.anchored @ v
+    assert anchored[inside] == pytest.approx(target[inside], abs=scale)
+
+
+@given(observations(), st.data())
+def test_rows_of_some_states_leave_the_others_as_they_were(seen, data):
+    start = data.draw(arrays(np.float64, seen.log_policy.shape, elements=VALUES))
+    stay = replace(seen, transition=np.broadcast_to(np.eye(len(start)), seen.transition.shape))
+    inside = data.draw(arrays(np.bool_, len(start)))
+    q = ccp.nearest(start, *ccp.system(stay, inside=inside))
+    scale = 1e-10 * max(1.0, np.abs(q).max(), np.abs(start).max()) / (1 - seen.discount)
+    assert q[inside] == pytest.approx(ccp.solve(stay)[0][inside], abs=scale)
+    assert np.array_equal(q[~inside], start[~inside])

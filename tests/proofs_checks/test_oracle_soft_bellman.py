@@ -115,3 +115,28 @@ def test_pairs_without_rows_keep_their_start(start):
     q = oracle.offline(np.full((1, 2), start), rows, np.array([1.0]), 0.5)
     assert q[0, 1] == start
     assert q[0, 0] == pytest.approx(1 + 0.5 * np.logaddexp(q[0, 0], start))
+
+
+@given(tabular_mdps(4, 2), st.data())
+def test_visits_balance_and_are_no_less_than_the_likeliest_path(mdp, data):
+    """d(t) = (1 - beta) nu_0(t) + beta sum_s d(s) P_pi(s, t); one path is part of the sum."""
+    policy = data.draw(laws(mdp.reward.shape))
+    law = oracle.visits(policy, mdp.transition, mdp.discount, mdp.initial)
+    flow = np.einsum("ia,aij->ij", policy, mdp.transition)
+    balance = (1 - mdp.discount) * mdp.initial + mdp.discount * law @ flow
+    assert law == pytest.approx(balance, rel=1e-10, abs=1e-13)
+    with np.errstate(divide="ignore"):
+        log_policy = np.log(policy)
+    floor = np.exp(oracle.log_likeliest(log_policy, mdp.transition, mdp.discount, mdp.initial))
+    assert np.all(law >= floor * (1 - 1e-10))
+    assert np.array_equal(floor > 0, law > 0)
+
+
+def test_visits_of_a_chain_by_hand():
+    move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
+    args = (move, 0.5, np.array([1.0, 0.0, 0.0]))
+    assert oracle.visits(np.ones((3, 1)), *args) == pytest.approx([1 / 2, 1 / 4, 1 / 4])
+    likeliest = np.exp(oracle.log_likeliest(np.zeros((3, 1)), *args))
+    assert likeliest == pytest.approx([1 / 2, 1 / 4, 1 / 8])
+    nowhere = oracle.log_likeliest(np.zeros((3, 1)), move, 0.5, np.array([0.0, 1.0, 0.0]))
+    assert np.isfinite(nowhere).tolist() == [False, True, True]
