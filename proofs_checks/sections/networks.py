@@ -134,7 +134,8 @@ def wide_networks(at: Start) -> CheckResult:
     justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
 
     Assumes: C^2 activations, distinct points none of which are proportional, weights scaled by
-    1 / sqrt(width) and drawn from a normal law, a ball of fixed radius about the start.
+    1 / sqrt(width) and drawn from a normal law, a ball of fixed radius about the start; "the
+    empirical minimizers" are the minimisers on that ball.
 
     Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
     soon as Z_Q has more points; the theorem of Jacot et al. that the proof cites says
