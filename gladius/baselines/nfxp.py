@@ -15,19 +15,17 @@ information; that takes its place in a Newton step where the Hessian is not nega
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gladius.anchor import Anchor, nearest
-from gladius.bellman import from_reward
+from gladius.anchor import Anchor
 from gladius.counts import group
 from gladius.errors import InputError
-from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.kernel import Kernel, empirical_kernel
+from gladius.estimate import Estimate
 from gladius.mdp import (
     ROW_SUM_TOLERANCE,
     Array,
@@ -36,12 +34,9 @@ from gladius.mdp import (
     check_finite,
     soft_bellman,
 )
-from gladius.objective import grouped_risk
+from gladius.parametric import TableFunction, estimates, make_model, positions
 from gladius.rows import Integers
 from gladius.transitions import Transitions
-
-TableFunction = Callable[[Array], Array]
-Tables = Callable[[Array], tuple[Array, Array]]  # features -> (design, offset)
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
@@ -83,14 +78,6 @@ class NfxpFit:
         return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
 
 
-def bus_design(states: Array) -> Array:
-    """(n, 2, 2) design of r(x, 0) = -theta_0 x and r(x, 1) = -theta_1; x is the first feature."""
-    design = np.zeros((len(states), 2, 2))
-    design[:, 0, 0] = -states[:, 0]
-    design[:, 1, 1] = -1.0
-    return design
-
-
 def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
@@ -128,51 +115,46 @@ def fit(
         InputError: for options that do not fit together or do not fit the data.
     """
     started = time.process_time()
-    discount = check_discount(discount)
-    counts = group(data)
-    actions = counts.visits.shape[2]
-    tables = _tables(design, offset, anchor if theta_1_given else None, actions)
-    if (transition is None) != (grid is None):
-        missing = "grid" if grid is None else "transition"
-        raise InputError(missing, None, "give transition and grid together, or neither")
-    if transition is None or grid is None:
-        kernel, at = empirical_kernel(counts), np.arange(len(counts.states))
-        law = kernel.law
-    else:
-        kernel = _known(transition, grid, counts.states.shape[1], actions)
-        at, law = positions(kernel.states, counts.states), kernel.law[0]
-    states = kernel.states
-    visits = np.zeros((len(data), len(states), actions))
-    visits[:, at] = counts.visits
-    found = fit_counts(
-        visits, law, *tables(states), discount, tolerance=tolerance, max_iterations=max_iterations
+    model = make_model(
+        data,
+        anchor,
+        discount,
+        transition=transition,
+        grid=grid,
+        design=design,
+        offset=offset,
+        theta_1_given=theta_1_given,
     )
-    given = anchor.values(counts.states)
-    error = grouped_risk(found.q[:, at], counts, anchor.action, given, discount).bellman
-    seconds = (time.process_time() - started) / len(data)
-    estimates = []
-    for r, theta in enumerate(found.theta):
-        place = None if transition is not None else r
-        q, reward = _functions(tables, theta, found.v[r], kernel, place, discount)
-        extra = {
-            "theta": theta,
+    found = fit_counts(
+        model.visits,
+        model.law,
+        model.design,
+        model.offset,
+        model.discount,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+    extra = [
+        {
             "se": found.se[r],
             "covariance": found.covariance[r],
             "log_likelihood": float(found.log_likelihood[r]),
             "inner_iterations": int(found.inner_iterations[r]),
         }
-        diagnostics = Diagnostics(
-            converged=bool(found.converged[r]),
-            iterations=int(found.iterations[r]),
-            gradient_norm=float(np.max(np.abs(found.gradient[r]))),
-            nll=float(-found.log_likelihood[r] / counts.size[r]),
-            bellman_error=float(error[r]),
-            cpu_seconds=seconds,
-            status=found.status[r],
-            extra=extra,
-        )
-        estimates.append(Estimate("nfxp", q, reward, counts.states.shape[1], diagnostics))
-    return estimates
+        for r in range(len(data))
+    ]
+    return estimates(
+        "nfxp",
+        model,
+        found.theta,
+        found.v,
+        converged=found.converged,
+        iterations=found.iterations,
+        gradient_norm=np.max(np.abs(found.gradient), axis=1),
+        status=found.status,
+        seconds=(time.process_time() - started) / len(data),
+        extra=extra,
+    )
 
 
 def fit_counts(
@@ -311,15 +293,6 @@ def bootstrap_counts(
     return resampled.reshape(repetitions, len(states), train.number_of_actions)
 
 
-def positions(grid: Array, states: Array) -> Integers:
-    """(n,) index of each state on the grid, or an error naming the first that is not there."""
-    at = nearest(grid, states)
-    strange = ~np.all(grid[at] == states, axis=1)
-    if np.any(strange):
-        raise InputError("grid", states[strange][0].tolist(), "this state is not on the grid")
-    return at
-
-
 def _newton(
     slope: Array, information: Array, fisher: Array
 ) -> tuple[Array, Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
@@ -336,68 +309,6 @@ def _newton(
     chosen[~usable & ~definite] = np.eye(slope.shape[1])
     inverse = np.linalg.inv(chosen) / outer
     return np.einsum("rkl,rl->rk", inverse, slope), inverse, scale, definite, usable
-
-
-def _functions(
-    tables: Tables, theta: Array, v: Array, kernel: Kernel, place: int | None, discount: float
-) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) of any features at theta; under a given law (no place) Q lives on its grid only."""
-
-    def reward(states: Array) -> Array:
-        design, offset = tables(states)
-        return np.asarray(offset + design @ theta)
-
-    q, _ = from_reward(reward, v, kernel, place or 0, discount)
-
-    def on_grid(states: Array) -> Array:
-        positions(kernel.states, states)
-        return q(states)
-
-    return on_grid if place is None else q, reward
-
-
-def _tables(
-    design: TableFunction | None, offset: TableFunction | None, given: Anchor | None, actions: int
-) -> Tables:
-    """features -> (design (n, A, k), offset (n, A)), with the shapes checked at each call."""
-    if given is not None and (design is not None or offset is not None):
-        raise InputError("theta_1_given", True, "only for the default form: use `offset` instead")
-    if given is not None and given.action != 1:
-        raise InputError("anchor_action", given.action, "theta_1 belongs to action 1: anchor that")
-    if design is None and actions != 2:
-        raise InputError("design", None, f"the default has 2 actions, the data {actions}")
-
-    def tables(states: Array) -> tuple[Array, Array]:
-        regressors = check_finite("design", (design or bus_design)(states))
-        if regressors.ndim != 3 or regressors.shape[:2] != (len(states), actions):
-            mend = f"return shape ({len(states)}, {actions}, parameters)"
-            raise InputError("design", regressors.shape, mend)
-        if given is not None:
-            known = np.zeros((len(states), actions))
-            known[:, 1] = given.values(states)
-            return regressors[:, :, :1], known
-        if offset is None:
-            return regressors, np.zeros((len(states), actions))
-        known = check_finite("offset", offset(states))
-        if known.shape != (len(states), actions):
-            raise InputError("offset", known.shape, f"return shape ({len(states)}, {actions})")
-        return regressors, known
-
-    return tables
-
-
-def _known(transition: Array, grid: Array, width: int, actions: int) -> Kernel:
-    """The given law as a kernel with one replication."""
-    states = check_finite("grid", grid)
-    if states.ndim != 2 or states.shape[1] != width:
-        raise InputError("grid", states.shape, f"give shape (states, {width})")
-    if len(np.unique(states, axis=0)) != len(states):
-        raise InputError("grid", states.shape, "two states have the same features")
-    law = check_finite("transition", transition)
-    if law.shape != (actions, len(states), len(states)):
-        mend = f"give shape (actions, states, states) = {(actions, len(states), len(states))}"
-        raise InputError("transition", law.shape, mend)
-    return Kernel(states, law[None], ())
 
 
 def _checked(

@@ -22,6 +22,7 @@ from gladius.anchor import Anchor
 from gladius.baselines import nfxp, plug_in
 from gladius.counts import Counts
 from gladius.efficiency import bounds
+from gladius.parametric import bus_design
 from reproduce import layout, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bounds, _flow, _verdict
@@ -119,7 +120,7 @@ def _plug_in(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[s
 
 
 def _nfxp(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[str]]:
-    design = nfxp.bus_design(train.states)
+    design = bus_design(train.states)
     offset = np.zeros(design.shape[:2])
     if cell.settings.get("theta_1_given"):
         offset[:, world.anchor_action] = world.anchor_reward

@@ -18,6 +18,7 @@ import gladius
 from gladius import BusEngine, Transitions
 from gladius.baselines import nfxp
 from gladius.metrics import mape
+from gladius.parametric import bus_design
 from reproduce import layout, published, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bus, table_2_author
@@ -101,7 +102,7 @@ class _Linear:
     theta: Array
 
     def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
-        table: Array = nfxp.bus_design(states) @ self.theta
+        table: Array = bus_design(states) @ self.theta
         return table[np.arange(len(states)), actions]
 
 
@@ -114,7 +115,7 @@ def _bootstrap(cell: Cell, world: BusEngine, train: Transitions, test: Transitio
     started = time.process_time()
     grid, times = world.mdp.features, int(cell.settings["bootstrap"])
     counts = nfxp.bootstrap_counts(train, times, seeds.generators(cell, "bootstrap")[0], grid)
-    design = nfxp.bus_design(grid)
+    design = bus_design(grid)
     offset = np.zeros(design.shape[:2])
     fitted = nfxp.fit_counts(counts, world.mdp.transition, design, offset, world.discount)
     errors = [mape(_Linear(theta), test, world.reward) for theta in fitted.theta]

@@ -18,6 +18,7 @@ from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.errors import InputError
 from gladius.mdp import TabularMDP, soft_bellman
+from gladius.parametric import bus_design
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 
@@ -27,7 +28,7 @@ BUS = BusEngine()
 MDP = BUS.mdp
 ANCHOR = Anchor(1, -5.0)
 ORACLE: dict[str, Any] = {"transition": MDP.transition, "grid": MDP.features}
-DESIGN = nfxp.bus_design(MDP.features)
+DESIGN = bus_design(MDP.features)
 NO_OFFSET = np.zeros((20, 2))
 
 
@@ -249,7 +250,7 @@ def test_theta_1_given_takes_the_reward_of_replacement_from_the_anchor() -> None
         [data],
         ANCHOR,
         0.95,
-        design=lambda s: nfxp.bus_design(s)[:, :, :1],
+        design=lambda s: bus_design(s)[:, :, :1],
         offset=lambda s: np.broadcast_to([0.0, -4.0], (len(s), 2)),
         **ORACLE,
     )[0]
