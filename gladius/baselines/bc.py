@@ -24,7 +24,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import torch
@@ -35,16 +34,25 @@ from gladius.anchor import Anchor, nearest
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import Array, check_discount, check_finite
+from gladius.networks import (
+    Network,
+    Parameters,
+    Tensor,
+    adam,
+    generators,
+    networks,
+    no_moments,
+    norms,
+    outputs,
+    scaling,
+    start,
+)
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
 
 GAUGES = ("network", "zero_value", "mean_zero")
 ACTIVATIONS = ("relu", "tanh")
-ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
 CHECK_EVERY = 50  # steps between looks at the full gradient and the validation loss
-
-Tensor = torch.Tensor
-Parameters = list[Tensor]  # weight (R, in, out) and bias (R, 1, out) of each layer in turn
 
 
 @dataclass(frozen=True)
@@ -124,10 +132,10 @@ def fit(
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
     how = training or Training()
-    rngs = _generators(rng, len(data))
-    networks, outcomes = train(data, how, rngs)
+    rngs = generators(rng, len(data))
+    fitted, outcomes = train(data, how, rngs)
     functions = [
-        read_off(network, one, discount, gauge) for network, one in zip(networks, data, strict=True)
+        read_off(network, one, discount, gauge) for network, one in zip(fitted, data, strict=True)
     ]
     seconds = (time.process_time() - started) / len(data)
     estimates = []
@@ -207,27 +215,26 @@ class Outcome:
 
 def train(
     data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
-) -> tuple[list[StateFunction], list[Outcome]]:
+) -> tuple[list[Network], list[Outcome]]:
     """One network for each data set, all in one batched Adam; each stops on its own."""
     held_out = []
     if how.validation:
         splits = [one.split(1 - how.validation, rng) for one, rng in zip(data, rngs, strict=True)]
         data, held_out = [kept for kept, _ in splits], [held for _, held in splits]
-    scalings = [_scaling(one.states, how.standardise) for one in data]
+    scalings = [scaling(one.states, how.standardise) for one in data]
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    start = [_initial(rng, widths, how.output_bias) for rng in rngs]
-    theta: Parameters = [torch.stack(parts) for parts in zip(*start, strict=True)]
+    theta = start(rngs, widths, how.output_bias)
     best = [p.clone() for p in theta]
-    moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in theta]
+    moments = no_moments(theta)
     reps = len(data)
     active, converged = np.ones(reps, dtype=bool), np.zeros(reps, dtype=bool)
     lowest, since = np.full(reps, np.inf), np.zeros(reps, dtype=np.int64)
     taken = np.zeros(reps, dtype=np.int64)
     for t in range(how.steps + 1):
         if t % CHECK_EVERY == 0 or t == how.steps:
-            converged |= active & (_norms(_gradient(theta, x, share, how)) <= how.tolerance)
+            converged |= active & (norms(_gradient(theta, x, share, how)) <= how.tolerance)
             if validation is not None:
                 with torch.no_grad():
                     held = _losses(theta, *validation, how).numpy()
@@ -241,78 +248,26 @@ def train(
             break
         rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        _adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
+        adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
     if validation is not None:
         theta = best
-    norm = _norms(_gradient(theta, x, share, how)).tolist()
+    norm = norms(_gradient(theta, x, share, how)).tolist()
     held_nll = [float(v) if held_out else float("nan") for v in lowest]
-    networks: list[StateFunction] = [
-        _Network(tuple(p[r].numpy() for p in theta), how.activation, *scalings[r])
-        for r in range(reps)
-    ]
     ends = zip(converged, taken, norm, held_nll, strict=True)
-    return networks, [Outcome(bool(c), int(n), g, h) for c, n, g, h in ends]
-
-
-@dataclass(frozen=True)
-class _Network:
-    """A trained network as a function of (n, d) features, (n, A) outputs."""
-
-    layers: tuple[Array, ...]
-    activation: str
-    centre: Array
-    scale: Array
-
-    def __call__(self, states: Array) -> Array:
-        signal = (states - self.centre) / self.scale
-        for i in range(0, len(self.layers), 2):
-            if i:
-                signal = np.tanh(signal) if self.activation == "tanh" else np.maximum(signal, 0.0)
-            signal = signal @ self.layers[i] + self.layers[i + 1]
-        return np.asarray(signal)
-
-
-def _outputs(theta: Parameters, x: Tensor, how: Training) -> Tensor:
-    """(R, n, A) from (R, n, d)."""
-    signal = x
-    for i in range(0, len(theta), 2):
-        if i:
-            signal = torch.tanh(signal) if how.activation == "tanh" else torch.relu(signal)
-        signal = torch.baddbmm(theta[i + 1], signal, theta[i])
-    return signal
+    return networks(theta, how.activation, scalings), [
+        Outcome(bool(c), int(n), g, h) for c, n, g, h in ends
+    ]
 
 
 def _losses(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
     """(R,) sum of share * -log softmax(Q)_a."""
-    return -(share * torch.log_softmax(_outputs(theta, x, how), dim=2)).sum(dim=(1, 2))
+    return -(share * torch.log_softmax(outputs(theta, x, how.activation), dim=2)).sum(dim=(1, 2))
 
 
 def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Parameters:
     leaves = [p.detach().requires_grad_() for p in theta]
     return list(torch.autograd.grad(_losses(leaves, x, share, how).sum(), leaves))
-
-
-def _norms(gradient: Parameters) -> Array:
-    """(R,) largest entry of each replication's gradient."""
-    norms = torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
-    return np.asarray(norms.numpy(), dtype=np.float64)
-
-
-def _adam(
-    theta: Parameters,
-    moments: list[tuple[Tensor, Tensor]],
-    gradient: Parameters,
-    rate: Tensor,
-    step: int,
-) -> None:
-    """One step in place; a replication with rate zero stays where it is."""
-    first, second, constant = ADAM
-    for p, (mean, square), g in zip(theta, moments, gradient, strict=True):
-        mean.lerp_(g, 1 - first)
-        square.lerp_(g * g, 1 - second)
-        size = (square / (1 - second**step)).sqrt_().add_(constant)
-        p -= rate * (mean / (1 - first**step)) / size
 
 
 def _copy(source: Parameters, target: Parameters, rows: NDArray[np.bool_]) -> None:
@@ -332,24 +287,6 @@ def _sample(
     chosen = torch.take_along_dim(share, at, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
     return torch.take_along_dim(x, at, dim=1), chosen
-
-
-def _initial(rng: np.random.Generator, widths: Sequence[int], level: float) -> Parameters:
-    """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
-    parts = []
-    for fan_in, fan_out in pairwise(widths):
-        for rows in (fan_in, 1):
-            parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
-    parts[-1] += level
-    return parts
-
-
-def _scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
-    """(centre, scale) of the inputs, (d,) each."""
-    if not standardise:
-        return np.zeros(states.shape[1]), np.ones(states.shape[1])
-    spread = states.std(axis=0)
-    return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
 def _choices(data: Transitions) -> tuple[Array, Array]:
@@ -372,15 +309,3 @@ def _stack(
         x[r, : len(states)] = torch.from_numpy((states - centre) / scale)
         share[r, : len(states)] = torch.from_numpy(choices / choices.sum())
     return x, share
-
-
-def _generators(rng: int | Sequence[np.random.Generator], sets: int) -> list[np.random.Generator]:
-    if isinstance(rng, int | np.integer):
-        if rng < 0:
-            raise InputError("rng", rng, "a seed is a whole number from 0")
-        keys = [np.random.SeedSequence(int(rng), spawn_key=(r,)) for r in range(sets)]
-        return [np.random.default_rng(key) for key in keys]
-    rngs = list(rng)
-    if len(rngs) != sets or not all(isinstance(g, np.random.Generator) for g in rngs):
-        raise InputError("rng", rng, f"give a seed, or {sets} generators, one a data set")
-    return rngs

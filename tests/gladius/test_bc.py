@@ -18,6 +18,7 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import bc
 from gladius.errors import InputError
+from gladius.networks import initial, scaling
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 
@@ -118,9 +119,9 @@ def test_the_level_is_the_one_at_the_start() -> None:
     np.testing.assert_allclose(moved, -55.0 * 0.05, atol=1e-6)
     np.testing.assert_allclose(low.policy(GRID), plain.policy(GRID), atol=1e-6)
     # with two actions Adam moves the two heads by opposite steps
-    start = bc._initial(np.random.default_rng(5), (1, 10, 10, 2), 0.0)
-    networks, _ = bc.train([data], SHORT, [np.random.default_rng(5)])
-    head, bias = networks[0].layers[-2:]  # type: ignore[attr-defined]
+    start = initial(np.random.default_rng(5), (1, 10, 10, 2), 0.0)
+    fitted, _ = bc.train([data], SHORT, [np.random.default_rng(5)])
+    head, bias = fitted[0].layers[-2:]
     np.testing.assert_allclose(head.sum(axis=1), start[-2].sum(dim=1).numpy(), atol=1e-9)
     np.testing.assert_allclose(bias.sum(), start[-1].sum().item(), atol=1e-9)
     assert np.max(np.abs(head - start[-2].numpy())) > 0.01
@@ -170,8 +171,8 @@ def test_seeds_are_reproducible_and_different() -> None:
 def test_gradient_is_that_of_the_loss() -> None:
     data = [BUS.simulate(6, np.random.default_rng([7, i])) for i in range(2)]
     how = bc.Training(activation="tanh")
-    x, share = bc._stack(data, [bc._scaling(d.states, True) for d in data])
-    starts = [bc._initial(np.random.default_rng(i), (1, 10, 10, 2), 0.0) for i in range(2)]
+    x, share = bc._stack(data, [scaling(d.states, True) for d in data])
+    starts = [initial(np.random.default_rng(i), (1, 10, 10, 2), 0.0) for i in range(2)]
     theta = [torch.stack(parts) for parts in zip(*starts, strict=True)]
     gradient = bc._gradient(theta, x, share, how)
     for part, slope in zip(theta, gradient, strict=True):
@@ -186,10 +187,10 @@ def test_gradient_is_that_of_the_loss() -> None:
 
 def test_adam_is_the_library_s() -> None:
     data = [BUS.simulate(6, np.random.default_rng(8))]
-    start = bc._initial(np.random.default_rng(9), (1, 10, 10, 2), 0.0)
+    start = initial(np.random.default_rng(9), (1, 10, 10, 2), 0.0)
     how = bc.Training(steps=120, tolerance=1e-30)
-    networks, _ = bc.train(data, how, [np.random.default_rng(9)])
-    x, share = bc._stack(data, [bc._scaling(data[0].states, False)])
+    fitted, _ = bc.train(data, how, [np.random.default_rng(9)])
+    x, share = bc._stack(data, [scaling(data[0].states, False)])
     layers = [torch.nn.Linear(a, b, dtype=torch.float64) for a, b in ((1, 10), (10, 10), (10, 2))]
     with torch.no_grad():
         for layer, weight, bias in zip(layers, start[::2], start[1::2], strict=True):
@@ -204,7 +205,7 @@ def test_adam_is_the_library_s() -> None:
         loss.backward()  # type: ignore[no-untyped-call]
         adam.step()
     expected = net(torch.from_numpy(GRID)).detach().numpy()
-    np.testing.assert_allclose(networks[0](GRID), expected, atol=1e-8)
+    np.testing.assert_allclose(fitted[0](GRID), expected, atol=1e-8)
 
 
 def test_convergence_means_a_small_gradient() -> None:

@@ -1,0 +1,128 @@
+"""Batched torch networks: R of them train as one tensor program, each as it would alone.
+
+`Parameters` are a weight (R, in, out) and a bias (R, 1, out) of each layer in turn, float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+
+from gladius.checks import Array
+from gladius.errors import InputError
+
+ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
+BENDS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
+
+Tensor = torch.Tensor
+Parameters = list[Tensor]
+Moments = list[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Network:
+    """A trained network as a function of (n, d) features, (n, A) outputs."""
+
+    layers: tuple[Array, ...]
+    activation: str
+    centre: Array
+    scale: Array
+
+    def __call__(self, states: Array) -> Array:
+        signal = (states - self.centre) / self.scale
+        for i in range(0, len(self.layers), 2):
+            if i:
+                signal = BENDS[self.activation](torch.from_numpy(signal)).numpy()
+            signal = signal @ self.layers[i] + self.layers[i + 1]
+        return np.asarray(signal)
+
+
+def networks(
+    theta: Parameters, activation: str, scalings: Sequence[tuple[Array, Array]]
+) -> list[Network]:
+    """The R networks as functions, their inputs scaled as in training."""
+    return [
+        Network(tuple(p[r].detach().numpy() for p in theta), activation, *scaling)
+        for r, scaling in enumerate(scalings)
+    ]
+
+
+def start(
+    rngs: Sequence[np.random.Generator], widths: Sequence[int], level: float = 0.0
+) -> Parameters:
+    """Initial parameters, each replication's from its own generator."""
+    return [
+        torch.stack(parts) for parts in zip(*(initial(g, widths, level) for g in rngs), strict=True)
+    ]
+
+
+def outputs(theta: Parameters, x: Tensor, activation: str) -> Tensor:
+    """(R, n, A) from (R, n, d); tanh, relu or elu between the layers."""
+    signal = x
+    for i in range(0, len(theta), 2):
+        if i:
+            signal = BENDS[activation](signal)
+        signal = torch.baddbmm(theta[i + 1], signal, theta[i])
+    return signal
+
+
+def norms(gradient: Parameters) -> Array:
+    """(R,) largest entry of each replication's gradient."""
+    norms = torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
+    return np.asarray(norms.numpy(), dtype=np.float64)
+
+
+def no_moments(theta: Parameters) -> Moments:
+    """Adam's two moments at the start."""
+    return [(torch.zeros_like(p), torch.zeros_like(p)) for p in theta]
+
+
+def adam(
+    theta: Parameters,
+    moments: Moments,
+    gradient: Parameters,
+    rate: Tensor,
+    step: int,
+) -> None:
+    """One step in place; a replication with rate zero stays where it is."""
+    first, second, constant = ADAM
+    for p, (mean, square), g in zip(theta, moments, gradient, strict=True):
+        mean.lerp_(g, 1 - first)
+        square.lerp_(g * g, 1 - second)
+        size = (square / (1 - second**step)).sqrt_().add_(constant)
+        p -= rate * (mean / (1 - first**step)) / size
+
+
+def initial(rng: np.random.Generator, widths: Sequence[int], level: float = 0.0) -> Parameters:
+    """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
+    parts = []
+    for fan_in, fan_out in pairwise(widths):
+        for rows in (fan_in, 1):
+            parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
+    parts[-1] += level
+    return parts
+
+
+def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
+    """(centre, scale) of the inputs, (d,) each."""
+    if not standardise:
+        return np.zeros(states.shape[1]), np.ones(states.shape[1])
+    spread = states.std(axis=0)
+    return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def generators(rng: int | Sequence[np.random.Generator], sets: int) -> list[np.random.Generator]:
+    """One generator for each data set, from a seed or as given."""
+    if isinstance(rng, int | np.integer):
+        if rng < 0:
+            raise InputError("rng", rng, "a seed is a whole number from 0")
+        keys = [np.random.SeedSequence(int(rng), spawn_key=(r,)) for r in range(sets)]
+        return [np.random.default_rng(key) for key in keys]
+    rngs = list(rng)
+    if len(rngs) != sets or not all(isinstance(g, np.random.Generator) for g in rngs):
+        raise InputError("rng", rng, f"give a seed, or {sets} generators, one a data set")
+    return rngs
