@@ -18,6 +18,7 @@ from gladius.errors import InputError
 from gladius.estimate import Estimate
 from gladius.transitions import Transitions
 
+TITLE, NEEDS = "GLADIUS", ("next", "anchor")
 PROTOCOLS = ("leak_free", "printed", "author")
 
 

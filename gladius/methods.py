@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, overload
 
 from gladius.anchor import AnchorReward, make_anchor
@@ -13,7 +15,9 @@ from gladius.estimate import Estimate
 from gladius.mdp import check_discount
 from gladius.transitions import Transitions
 
-# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set
+# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set,
+# whose TITLE is the method's name in the paper's Table 1, and whose NEEDS (words of KNOWLEDGE) is
+# what it uses besides states, actions and the discount factor. A new method is a file and a line.
 METHODS = {
     "gladius": "gladius.gladius",
     "nfxp": "gladius.baselines.nfxp",
@@ -22,12 +26,39 @@ METHODS = {
 }
 
 
+KNOWLEDGE = {
+    "next": "the observed next states",
+    "law": "a transition law, given or estimated",
+    "form": "the reward up to finitely many parameters",
+    "anchor": "the reward of one action",
+}
+
+
 def method(name: str) -> Callable[..., list[Estimate]]:
     """The fitting function of a method, by its name."""
+    function: Callable[..., list[Estimate]] = _module(name).fit
+    return function
+
+
+def title(name: str) -> str:
+    """A method's name in the paper's Table 1 (or ours, where it is not there)."""
+    return str(_module(name).TITLE)
+
+
+def needs(name: str) -> tuple[str, ...]:
+    """What a method uses besides states, actions and the discount factor: words of KNOWLEDGE."""
+    return tuple(_module(name).NEEDS)
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether an option is among the method's named ones."""
+    return option in inspect.signature(method(name)).parameters
+
+
+def _module(name: str) -> ModuleType:
     if name not in METHODS:
         raise InputError("method", name, f"choose one of {sorted(METHODS)}")
-    function: Callable[..., list[Estimate]] = import_module(METHODS[name]).fit
-    return function
+    return import_module(METHODS[name])
 
 
 @overload

@@ -50,6 +50,7 @@ from gladius.networks import (
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
 
+TITLE, NEEDS = "BC", ("next",)
 GAUGES = ("network", "zero_value", "mean_zero")
 ACTIVATIONS = ("relu", "tanh")
 CHECK_EVERY = 50  # steps between looks at the full gradient and the validation loss

@@ -38,8 +38,10 @@ from gladius.parametric import TableFunction, estimates, make_model, positions
 from gladius.rows import Integers
 from gladius.transitions import Transitions
 
+TITLE, NEEDS = "NFXP", ("next", "law", "form")
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
+LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, Fisher's steps are endless
 HALVINGS = 40
 UNIDENTIFIED = "failed: theta is not identified (singular information)"
 
@@ -88,6 +90,7 @@ def fit(
     design: TableFunction | None = None,
     offset: TableFunction | None = None,
     theta_1_given: bool = False,
+    start: Array | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 100,
 ) -> list[Estimate]:
@@ -104,6 +107,7 @@ def fit(
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
         theta_1_given: fix r(x, 1) at the anchor's reward and estimate theta_0 alone, so that the
             oracle knows what the other methods are told. Only with the default form.
+        start: (R, k) first theta of each data set; by default 0.
         tolerance: on the scaled gradient, see `fit_counts`.
         max_iterations: Newton steps.
 
@@ -131,6 +135,7 @@ def fit(
         model.design,
         model.offset,
         model.discount,
+        start=start,
         tolerance=tolerance,
         max_iterations=max_iterations,
     )
@@ -164,10 +169,11 @@ def fit_counts(
     offset: Array,
     discount: float,
     *,
+    start: Array | None = None,
     tolerance: float = 1e-9,
     max_iterations: int = 100,
 ) -> NfxpFit:
-    """Maximise the likelihood of R tables of counts at once, each from theta = 0.
+    """Maximise the likelihood of R tables of counts at once.
 
     Newton steps with the exact Hessian, halved until the likelihood rises. A replication has
     converged when every gradient entry is below `tolerance` times the root of N times its
@@ -180,6 +186,7 @@ def fit_counts(
         design: (S, A, k).
         offset: (S, A).
         discount: beta.
+        start: (R, k) first theta; by default 0.
         tolerance: on the scaled gradient.
         max_iterations: Newton steps.
 
@@ -201,14 +208,14 @@ def fit_counts(
     def law(rows: Integers) -> Array:
         return transition[rows] if transition.ndim == 4 else transition
 
-    def solve(rows: Integers, theta: Array, start: Array) -> tuple[Solution, Array]:
+    def solve(rows: Integers, theta: Array, guess: Array) -> tuple[Solution, Array]:
         reward = offset + np.einsum("sak,rk->rsa", design, theta)
-        solution = soft_bellman(reward, law(rows), beta, start)
+        solution = soft_bellman(reward, law(rows), beta, guess)
         inner[rows] += solution.iterations
         solved[rows] = solution.converged
         return solution, np.einsum("rsa,rsa->r", visits[rows], solution.q - solution.v[..., None])
 
-    theta, active = np.zeros((sets, k)), np.arange(sets)
+    theta, active = _start(start, sets, k), np.arange(sets)
     solution, value = solve(active, theta, np.zeros((sets, states)))
     q, v = solution.q.copy(), solution.v.copy()
     while len(active):
@@ -224,13 +231,15 @@ def fit_counts(
         go = ~done & usable & (iterations[active] < max_iterations)
         active, step, dv = active[go], step[go], dv[go]
         promised = np.einsum("rk,rk->r", slope[go], step)
-        length, todo = np.ones(len(active)), np.arange(len(active))
+        seen = visits[active].sum(axis=2, keepdims=True) > 0  # others may be padding
+        moved = np.abs(seen * np.einsum("sak,rk->rsa", design, step)).max(axis=(1, 2))
+        length, todo = LARGEST_MOVE / np.maximum(moved, LARGEST_MOVE), np.arange(len(active))
         for _ in range(HALVINGS):
             if len(todo) == 0:
                 break
             rows, move = active[todo], length[todo, None] * step[todo]
-            start = v[rows] + np.einsum("rsk,rk->rs", dv[todo], move)
-            solution, trial = solve(rows, theta[rows] + move, start)
+            guess = v[rows] + np.einsum("rsk,rk->rs", dv[todo], move)
+            solution, trial = solve(rows, theta[rows] + move, guess)
             least = value[rows] + 1e-4 * length[todo] * promised[todo]
             slack = 1e-13 * np.abs(value[rows])  # rounding must not stop the last step
             good = trial >= least - slack
@@ -309,6 +318,16 @@ def _newton(
     chosen[~usable & ~definite] = np.eye(slope.shape[1])
     inverse = np.linalg.inv(chosen) / outer
     return np.einsum("rkl,rl->rk", inverse, slope), inverse, scale, definite, usable
+
+
+def _start(given: Array | None, sets: int, parameters: int) -> Array:
+    """(R, k) first theta, a copy."""
+    if given is None:
+        return np.zeros((sets, parameters))
+    theta = check_finite("start", given)
+    if theta.shape != (sets, parameters):
+        raise InputError("start", theta.shape, f"give shape ({sets}, {parameters})")
+    return theta.copy()
 
 
 def _checked(

@@ -24,6 +24,8 @@ from gladius.mdp import Array, check_discount
 from gladius.objective import grouped_risk
 from gladius.transitions import Transitions
 
+TITLE, NEEDS = "Plug-in", ("next", "law", "anchor")
+
 
 @dataclass(frozen=True)
 class PlugIn:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+import gladius
 from gladius import BusEngine, Estimate, Transitions
 from gladius.efficiency import Bounds, bounds
+from gladius.methods import takes, title
 from gladius.metrics import mape
 from reproduce import seeds
 from reproduce.spec import Cell, Result, summarise
@@ -21,6 +24,30 @@ def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Tra
     sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
     splits = [one.split(SHARE) for one in sets]
     return [train for train, _ in splits], [test for _, test in splits]
+
+
+def fit(
+    world: BusEngine, cell: Cell, train: Sequence[Transitions], **options: Any
+) -> list[Estimate]:
+    """The cell's method on all repetitions at once.
+
+    Its settings are `method`, `options` of it, and `oracle`: whether it is given the true
+    transition law. Where it draws random numbers each repetition has its own generator.
+    """
+    method = cell.settings["method"]
+    options = {**cell.settings.get("options", {}), **options}
+    if cell.settings.get("oracle"):
+        options |= {"transition": world.mdp.transition, "grid": world.mdp.features}
+    if takes(method, "rng"):
+        options.setdefault("rng", seeds.generators(cell, title(method)))
+    return gladius.fit(
+        train,
+        method,
+        anchor_action=world.anchor_action,
+        anchor_reward=world.anchor_reward,
+        discount=world.discount,
+        **options,
+    )
 
 
 def score(

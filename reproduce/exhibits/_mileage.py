@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-import gladius
 from gladius import BusEngine, Estimate, Transitions, author
 from gladius.anchor import Anchor
 from reproduce import layout, published
@@ -122,17 +121,7 @@ def _fit(
         trained = _author.train(cell, world, train, test)
         anchor = Anchor(world.anchor_action, world.anchor_reward)
         return author.estimates(trained, anchor, world.discount, "oracle")
-    options = dict(cell.settings.get("options", {}))
-    if cell.settings.get("oracle"):
-        options |= {"transition": world.mdp.transition, "grid": world.mdp.features}
-    return gladius.fit(
-        train,
-        cell.settings["method"],
-        anchor_action=world.anchor_action,
-        anchor_reward=world.anchor_reward,
-        discount=world.discount,
-        **options,
-    )
+    return _bus.fit(world, cell, train)
 
 
 def _rewards(estimate: Estimate, states: Array) -> Array:

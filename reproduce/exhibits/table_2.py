@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-import gladius
 from gladius import BusEngine, Transitions
 from gladius.baselines import nfxp
 from gladius.metrics import mape
@@ -34,27 +33,34 @@ BOOTSTRAP, SMOKE_BOOTSTRAP = 100, 8
 COLUMNS: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("Rust", "fresh", {"method": "nfxp", "oracle": True}),
     ("Rust", "bootstrap", {"method": "nfxp", "oracle": True, "bootstrap": BOOTSTRAP}),
-    ("Rust (theta_1 given)", "fresh", {"method": "nfxp", "oracle": True, "theta_1_given": True}),
+    (
+        "Rust (theta_1 given)",
+        "fresh",
+        {"method": "nfxp", "oracle": True, "options": {"theta_1_given": True}},
+    ),
     ("Plug-in", "leak_free tabular", {"method": "plug_in"}),
-    ("GLADIUS", "leak_free smooth", {"method": "gladius", "function_class": "smooth"}),
-    ("GLADIUS", "leak_free mlp", {"method": "gladius", "function_class": "mlp"}),
+    (
+        "GLADIUS",
+        "leak_free smooth",
+        {"method": "gladius", "options": {"function_class": "smooth"}},
+    ),
+    ("GLADIUS", "leak_free mlp", {"method": "gladius", "options": {"function_class": "mlp"}}),
     (
         "GLADIUS",
         "leak_free mlp light",
-        {"method": "gladius", "function_class": "mlp", "penalty": 0.1},
+        {"method": "gladius", "options": {"function_class": "mlp", "penalty": 0.1}},
     ),
-    ("GLADIUS", "printed", {"method": "gladius", "protocol": "printed"}),
+    ("GLADIUS", "printed", {"method": "gladius", "options": {"protocol": "printed"}}),
     (
         "GLADIUS",
         "printed adam",
-        {"method": "gladius", "protocol": "printed", "optimiser": "adam"},
+        {"method": "gladius", "options": {"protocol": "printed", "optimiser": "adam"}},
     ),
-    ("BC", "leak_free network", {"method": "bc", "gauge": "network"}),
-    ("BC", "leak_free zero_value", {"method": "bc", "gauge": "zero_value"}),
-    ("BC", "leak_free mean_zero", {"method": "bc", "gauge": "mean_zero"}),
+    ("BC", "leak_free network", {"method": "bc", "options": {"gauge": "network"}}),
+    ("BC", "leak_free zero_value", {"method": "bc", "options": {"gauge": "zero_value"}}),
+    ("BC", "leak_free mean_zero", {"method": "bc", "options": {"gauge": "mean_zero"}}),
 )
 NOT_RUN = ("ML-IRL", "SAmQ", "IQ-learn")
-NOT_OPTIONS = ("method", "oracle", "bootstrap", "trajectories", "repetitions", "seeds")
 
 
 def cells(smoke: bool) -> list[Cell]:
@@ -79,20 +85,7 @@ def compute(cell: Cell, device: str) -> Result:
     train, test = _bus.data_sets(world, cell)
     if "bootstrap" in cell.settings:
         return _bootstrap(cell, world, train[0], test[0])
-    options = {k: v for k, v in cell.settings.items() if k not in NOT_OPTIONS}
-    if cell.settings.get("oracle"):
-        options |= {"transition": world.mdp.transition, "grid": world.mdp.features}
-    if cell.settings["method"] == "bc":
-        options["rng"] = seeds.generators(cell, "BC")
-    estimates = gladius.fit(
-        train,
-        cell.settings["method"],
-        anchor_action=world.anchor_action,
-        anchor_reward=world.anchor_reward,
-        discount=world.discount,
-        **options,
-    )
-    return _bus.score(world, estimates, test)
+    return _bus.score(world, _bus.fit(world, cell, train), test)
 
 
 @dataclass(frozen=True)

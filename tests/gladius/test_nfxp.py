@@ -402,3 +402,18 @@ def test_bootstrap_needs_repetitions_and_a_grid_that_holds_the_data() -> None:
     with pytest.raises(InputError) as caught:
         nfxp.bootstrap_counts(DATA, 1, np.random.default_rng(0), MDP.features[:2])
     assert caught.value.field == "grid"
+
+
+def test_the_maximum_does_not_depend_on_the_start() -> None:
+    data = BUS.simulate(50, np.random.default_rng(4))
+    starts = np.array([[0.0, 0.0], [5.0, 20.0], [-2.0, 1.0], [0.1, -9.0]])
+    found = nfxp.fit([data] * 4, ANCHOR, 0.95, start=starts)
+    assert all(e.diagnostics.converged for e in found)
+    theta = np.stack([extra(e, "theta") for e in found])
+    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
+    assert len({e.diagnostics.iterations for e in found}) > 1, "the start was not used"
+
+
+def test_a_start_of_the_wrong_shape_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"start = \(3,\): give shape \(1, 2\)"):
+        nfxp.fit([BUS.simulate(5, np.random.default_rng(4))], ANCHOR, 0.95, start=np.zeros(3))
