@@ -81,3 +81,16 @@ def check_generators(
     if not rngs or not all(isinstance(one, np.random.Generator) for one in rngs):
         raise InputError("rng", rng, "give a numpy Generator, or one for each replication")
     return rngs
+
+
+def generators(rng: int | Sequence[np.random.Generator], sets: int) -> list[np.random.Generator]:
+    """One generator for each data set: from a seed, or as given."""
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        if rng < 0:
+            raise InputError("rng", rng, "a seed is a whole number from 0")
+        keys = [np.random.SeedSequence(int(rng), spawn_key=(r,)) for r in range(sets)]
+        return [np.random.default_rng(key) for key in keys]
+    rngs = list(rng) if isinstance(rng, Sequence) else []
+    if len(rngs) != sets or not all(isinstance(g, np.random.Generator) for g in rngs):
+        raise InputError("rng", rng, f"give a seed, or {sets} generators, one a data set")
+    return rngs

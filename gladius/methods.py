@@ -21,8 +21,19 @@ from gladius.transitions import Transitions
 METHODS = {
     "gladius": "gladius.gladius",
     "nfxp": "gladius.baselines.nfxp",
+    "ccp": "gladius.baselines.ccp",
+    "mpec": "gladius.baselines.mpec",
+    "avi": "gladius.baselines.avi",
+    "semi_gradient": "gladius.baselines.semi_gradient",
+    "rp": "gladius.baselines.rp",
+    "pqr": "gladius.baselines.pqr",
+    "samq": "gladius.baselines.samq",
     "plug_in": "gladius.baselines.plug_in",
     "bc": "gladius.baselines.bc",
+    "iq_learn": "gladius.baselines.iq_learn",
+    "clare": "gladius.baselines.clare",
+    "ml_irl": "gladius.baselines.ml_irl",
+    "airl": "gladius.baselines.airl",
 }
 
 

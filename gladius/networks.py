@@ -13,7 +13,6 @@ import numpy as np
 import torch
 
 from gladius.checks import Array
-from gladius.errors import InputError
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
 BENDS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
@@ -113,16 +112,3 @@ def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
         return np.zeros(states.shape[1]), np.ones(states.shape[1])
     spread = states.std(axis=0)
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
-
-
-def generators(rng: int | Sequence[np.random.Generator], sets: int) -> list[np.random.Generator]:
-    """One generator for each data set, from a seed or as given."""
-    if isinstance(rng, int | np.integer):
-        if rng < 0:
-            raise InputError("rng", rng, "a seed is a whole number from 0")
-        keys = [np.random.SeedSequence(int(rng), spawn_key=(r,)) for r in range(sets)]
-        return [np.random.default_rng(key) for key in keys]
-    rngs = list(rng)
-    if len(rngs) != sets or not all(isinstance(g, np.random.Generator) for g in rngs):
-        raise InputError("rng", rng, f"give a seed, or {sets} generators, one a data set")
-    return rngs

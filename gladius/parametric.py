@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, nearest
+from gladius.anchor import Anchor
 from gladius.bellman import from_reward
 from gladius.checks import Array, check_discount, check_finite
 from gladius.counts import Counts, group
@@ -21,7 +21,7 @@ from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.kernel import Kernel, empirical_kernel
 from gladius.objective import grouped_risk
-from gladius.rows import Integers
+from gladius.rows import Integers, index_rows
 from gladius.transitions import Transitions
 
 TableFunction = Callable[[Array], Array]
@@ -177,10 +177,12 @@ def estimates(
 
 def positions(grid: Array, states: Array) -> Integers:
     """(n,) index of each state on the grid, or an error naming the first that is not there."""
-    at = nearest(grid, states)
-    strange = ~np.all(grid[at] == states, axis=1)
-    if np.any(strange):
-        raise InputError("grid", states[strange][0].tolist(), "this state is not on the grid")
+    every, (known, asked) = index_rows([grid, states])
+    place = np.full(len(every), -1)
+    place[known] = np.arange(len(grid))
+    at = place[asked]
+    if np.any(at < 0):
+        raise InputError("grid", states[at < 0][0].tolist(), "this state is not on the grid")
     return at
 
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.anchor import Anchor, nearest
+from gladius.checks import generators
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import Array, check_discount, check_finite
@@ -39,7 +40,6 @@ from gladius.networks import (
     Parameters,
     Tensor,
     adam,
-    generators,
     networks,
     no_moments,
     norms,

@@ -20,6 +20,7 @@ ACTIONS = ((0, "maintain (a0)"), (1, "replace (a1)"))
 # (column, protocol) -> (label, colour, line style)
 OURS = {
     ("Rust", "fresh"): ("Rust", "tab:blue", "-"),
+    ("ML-IRL", "fresh"): ("ML-IRL", "tab:green", "-."),
     ("GLADIUS", "leak_free smooth"): ("GLADIUS, smooth", "tab:orange", "-"),
     ("GLADIUS", "leak_free mlp"): ("GLADIUS, network", "tab:purple", "--"),
     ("GLADIUS", "author oracle"): ("GLADIUS, author's code", "tab:brown", ":"),

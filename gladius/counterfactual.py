@@ -1,0 +1,152 @@
+"""What the reward is for: behaviour, value and welfare after a change of the reward or of P.
+
+The paper's remark "Counterfactual policy optimization without estimating P": write r-hat + Delta
+beside the logged moves and let offline reinforcement learning find the new policy (`relabel`,
+`offline_rl.learn`); where P itself changes, estimate it, change the estimate and plan (`plan`).
+`Change` says what is done to the world; `changed` does it to a world whose truth is known, and
+`judge` measures a policy there. Welfare is what the agents of the model maximise, the expected
+discounted sum of reward and entropy: E[sum beta^t (r(s, a) - log pi(a | s))].
+
+What the reward must be known up to depends on the change (Kalouptsidi, Scott and Souza-Rodrigues
+2021; Ng, Harada and Russell 1999). With a reward r + phi - beta E[phi(s')] in place of r, Q* moves
+by phi(s) and the policy stays. Adding Delta leaves that true: for an additive change under the same
+P every such reward, log pi among them, gives the right new policy and the right change of V. It
+does not after a change that scales r, nor after one of P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gladius.checks import Array, check_discount, check_finite, check_law
+from gladius.errors import InputError
+from gladius.estimate import StateFunction
+from gladius.mdp import Solution, TabularMDP, soft_bellman
+from gladius.offline_rl import Logged
+
+
+@dataclass(frozen=True)
+class Change:
+    """An intervention.
+
+    Attributes:
+        name: what it is called.
+        reward: maps features (n, d) and rewards (n, A) to the new rewards (n, A); None: the same.
+        law: maps a law (..., A, S, S) over the planner's states to the new one; None: the same.
+    """
+
+    name: str
+    reward: Callable[[Array, Array], Array] | None = None
+    law: Callable[[Array], Array] | None = None
+
+    def rewards(self, states: Array, table: Array) -> Array:
+        """(n, A) the table after the change."""
+        if self.reward is None:
+            return table
+        new = np.asarray(self.reward(states, table), dtype=np.float64)
+        if new.shape != table.shape:
+            raise InputError("change.reward", new.shape, f"return shape {table.shape}")
+        return new
+
+    def laws(self, law: Array) -> Array:
+        """(..., A, S, S) the law after the change."""
+        if self.law is None:
+            return law
+        new = check_finite("change.law", self.law(law))
+        if new.shape != law.shape:
+            raise InputError("change.law", new.shape, f"return shape {law.shape}")
+        check_law("change.law", new)
+        return new
+
+
+def relabel(logged: Logged, reward: StateFunction, change: Change) -> Array:
+    """(n,) r-hat + Delta beside each logged move.
+
+    Args:
+        logged: the moves.
+        reward: r-hat, (n, d) features to (n, A); only its values at logged pairs are used.
+        change: of the reward.
+
+    Raises:
+        InputError: for a change of the law, which the moves do not follow; for an estimate that
+            has no number at a logged pair.
+    """
+    if change.law is not None:
+        raise InputError("change", change.name, "the moves follow the old law: use `plan`")
+    table = change.rewards(logged.states, reward(logged.states))
+    labels: Array = table[logged.now, logged.actions]
+    if not np.all(np.isfinite(labels)):
+        first = int(np.flatnonzero(~np.isfinite(labels))[0])
+        where = f"state {logged.states[logged.now[first]].tolist()}, action {logged.actions[first]}"
+        raise InputError("reward", float(labels[first]), f"it says nothing of {where}")
+    return labels
+
+
+def plan(states: Array, reward: Array, law: Array, discount: float, change: Change) -> Solution:
+    """The soft Bellman equation of a model of the new world.
+
+    Args:
+        states: (S, d) the planner's states.
+        reward: (..., S, A) r-hat on them.
+        law: (..., A, S, S) P-hat or P over them, before the change.
+        discount: beta.
+        change: of the reward, of the law, or of both.
+    """
+    tables = check_finite("reward", reward)
+    flat = tables.reshape(-1, *tables.shape[-2:])
+    new = np.stack([change.rewards(states, one) for one in flat]).reshape(tables.shape)
+    return soft_bellman(new, change.laws(law), check_discount(discount))
+
+
+def changed(world: TabularMDP, change: Change) -> TabularMDP:
+    """The true world after the change."""
+    reward = change.rewards(world.features, world.reward)
+    law = change.laws(world.transition)
+    return TabularMDP(reward, law, world.discount, world.initial, world.features)
+
+
+def welfare(world: TabularMDP, policy: Array) -> float:
+    """Expected discounted reward and entropy from the initial law, if (S, A) `policy` is followed.
+
+    No policy has more than the initial law's mean of V*, that of `world.solution.policy`.
+    """
+    flow = world.flow(policy)  # checks the policy
+    logs = np.log(np.where(policy > 0, policy, 1.0))
+    gain = np.sum(policy * (world.reward - logs), axis=1)
+    value = np.linalg.solve(np.eye(len(gain)) - world.discount * flow, gain)
+    return float(world.initial @ value)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A policy in the true new world.
+
+    Attributes:
+        welfare: see `welfare`.
+        loss: the best policy's welfare less this one's.
+        distance: total variation to the best policy, averaged over the states as that policy
+            visits them (discounted).
+        frequencies: (A,) share of each action in the first H periods.
+    """
+
+    welfare: float
+    loss: float
+    distance: float
+    frequencies: Array
+
+
+def judge(world: TabularMDP, policy: Array, horizon: int) -> Judgement:
+    """Measure (S, A) `policy` in a world, over `horizon` periods for the frequencies."""
+    reached = welfare(world, policy)
+    best = world.solution
+    visits = world.discounted_occupancy().sum(axis=1)
+    apart = 0.5 * np.abs(policy - best.policy).sum(axis=1)
+    return Judgement(
+        welfare=reached,
+        loss=float(world.initial @ best.v) - reached,
+        distance=float(visits @ apart),
+        frequencies=world.occupancy(horizon, policy).sum(axis=0),
+    )

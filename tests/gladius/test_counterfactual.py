@@ -1,0 +1,432 @@
+"""Counterfactuals: learners and planners against loops, closed forms and the exact world."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from strategies import laws, tabular_mdps, transitions
+
+from gladius.counterfactual import Change, changed, judge, plan, relabel, welfare
+from gladius.counts import Counts, group
+from gladius.errors import InputError
+from gladius.kernel import empirical_kernel
+from gladius.mdp import TabularMDP
+from gladius.offline_rl import Learned, Logged, learn
+from gladius.transitions import Transitions
+from gladius.worlds.bus import BusEngine
+
+Array = NDArray[np.float64]
+
+BUS = BusEngine()
+NUMBERS = st.integers(-8, 8).map(lambda n: n / 4)
+MILD = st.sampled_from([0.3, 0.6])  # few sweeps
+NOTHING = Change("nothing")
+CHEAPER = Change("replacement costs 4", reward=lambda s, r: r + np.array([0.0, 1.0]))
+HALVED = Change("maintenance halved", reward=lambda s, r: r * np.array([0.5, 1.0]))
+ALPHAS = st.sampled_from([0.01, 0.3, 1.0, 7.0])
+
+
+def population(mdp: TabularMDP) -> Logged:
+    """Infinitely many rows from every state, as shares."""
+    visits = mdp.solution.policy / len(mdp.initial)
+    moves = visits.T[:, :, None] * mdp.transition
+    return Logged.of_counts(Counts(mdp.features, visits[None], moves[None]))
+
+
+def by_index(table: Array):  # type: ignore[no-untyped-def]
+    """A table as a function of states that are their own index."""
+    return lambda states: table[states[:, 0].astype(int)]
+
+
+def mileage(table: Array):  # type: ignore[no-untyped-def]
+    return lambda states: table[states[:, 0].astype(int) - 1]
+
+
+def iterated(reward: Array, law: Array, beta: float, sweeps: int = 2000) -> Array:
+    """(S, A) Q by plain value iteration."""
+    q = np.zeros_like(reward)
+    for _ in range(sweeps):
+        v = np.logaddexp.reduce(q, axis=1)
+        q = reward + beta * np.stack([p @ v for p in law], axis=1)
+    return q
+
+
+# Soft fitted Q ------------------------------------------------------------------------------------
+
+
+@given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
+def test_infinite_data_give_the_exact_counterfactual(mdp: TabularMDP, data: st.DataObject) -> None:
+    delta = data.draw(arrays(np.float64, mdp.reward.shape, elements=NUMBERS))
+    change = Change("coupon", reward=lambda s, r: r + by_index(delta)(s))
+    logged = population(mdp)
+    labels = relabel(logged, by_index(mdp.reward), change)
+    found = learn([logged], [labels], mdp.discount)[0]
+    exact = iterated(mdp.reward + delta, mdp.transition, mdp.discount, 80)
+    np.testing.assert_allclose(found.table, exact, rtol=0, atol=1e-8)
+    policy = np.exp(exact - np.logaddexp.reduce(exact, axis=1)[:, None])
+    np.testing.assert_allclose(found.policy(mdp.features), policy, rtol=0, atol=1e-8)
+    value = np.logaddexp.reduce(exact, axis=1)
+    np.testing.assert_allclose(found.value(mdp.features), value, rtol=0, atol=1e-8)
+    assert found.converged
+    # negative control: the data without the coupon give another answer
+    assume(np.ptp(delta) > 0 or delta[0, 0] != 0)
+    old = learn([logged], [relabel(logged, by_index(mdp.reward), NOTHING)], mdp.discount)[0]
+    assert np.abs(old.table - exact).max() > 1e-3
+
+
+def plain(
+    data: Transitions, labels: dict[tuple[float, int, float, bool], float], beta: float, rule: str
+) -> dict[tuple[float, int], float]:
+    """Q of every state of the data, in one dimension, with dictionaries and loops."""
+    rows = list(
+        zip(
+            data.states[:, 0].tolist(),
+            data.actions.tolist(),
+            data.next_states[:, 0].tolist(),
+            data.done.tolist(),
+            strict=True,
+        )
+    )
+    taken = defaultdict(set)
+    for s, a, *_ in rows:
+        taken[s].add(a)
+    states = sorted({s for s, *_ in rows} | {t for *_, t, _ in rows})
+    low, span = states[0], (states[-1] - states[0]) or 1.0
+
+    def near(s: float, among: list[float]) -> float:
+        return min(among, key=lambda x: (abs((x - low) / span - (s - low) / span), x))
+
+    lender: dict[tuple[float, int], float] = {}
+    for s in states:
+        for a in range(data.number_of_actions):
+            if rule == "nearest":
+                there = [x for x in states if a in taken[x]]
+                if there:
+                    lender[s, a] = near(s, there)
+            else:
+                whole = near(s, [x for x in states if taken[x]])
+                if a in taken[whole]:
+                    lender[s, a] = whole
+    q = {(s, a): 0.0 for s in states for a in taken[s]}
+    for _ in range(60):
+        v = {
+            s: np.logaddexp.reduce(
+                [q[lender[s, a], a] for a in range(data.number_of_actions) if (s, a) in lender]
+            )
+            for s in states
+        }
+        sums: dict[tuple[float, int], list[float]] = defaultdict(list)
+        for s, a, t, done in rows:
+            sums[s, a].append(labels[s, a, t, done] + (0.0 if done else beta * v[t]))
+        q = {pair: float(np.mean(of)) for pair, of in sums.items()}
+    return {(s, a): q[lender[s, a], a] for s, a in lender}
+
+
+@given(
+    # no state is as near to one neighbour as to another
+    transitions(max_rows=12, elements=st.sampled_from([0.0, 1.0, 3.3, 8.7, 20.9]), width=1),
+    arrays(np.float64, 3, elements=NUMBERS),
+    st.sampled_from(["nearest", "excluded"]),
+)
+def test_agrees_with_plain_loops(data: Transitions, scale: Array, rule: str) -> None:
+    logged = Logged.of(data)
+    pieces = [logged.states[logged.now, 0], logged.actions, logged.states[logged.after, 0]]
+    labels = scale[0] * pieces[0] / 10 + scale[1] * pieces[1] + scale[2] * pieces[2] / 10
+    keys = zip(*(p.tolist() for p in pieces), logged.done.tolist(), strict=True)
+    expected = plain(data, dict(zip(keys, labels.tolist(), strict=True)), 0.5, rule)
+    found = learn([logged], [labels], 0.5, unseen=rule)[0].table
+    table = np.full(found.shape, -np.inf)
+    at = {s: i for i, s in enumerate(logged.states[:, 0].tolist())}
+    for (s, a), q in expected.items():
+        table[at[s], a] = q
+    np.testing.assert_allclose(found, table, rtol=0, atol=1e-8)
+    assert logged.weights.sum() == len(data)
+
+
+def rows(states: list[int], actions: list[int], following: list[int]) -> Logged:
+    now, after = (np.array(x, dtype=float)[:, None] for x in (states, following))
+    return Logged.of(Transitions(now, np.array(actions), after, number_of_actions=3))
+
+
+def test_pairs_without_a_row_are_lent_or_excluded() -> None:
+    logged = rows(
+        [1, 1, 4], [0, 1, 1], [4, 1, 9]
+    )  # action 2 nowhere, action 0 not in 4, no row in 9
+    near, cut = (learn([logged], [np.zeros(3)], 0.5, unseen=u)[0] for u in ("nearest", "excluded"))
+    assert near.table[1, 0] == near.table[0, 0]  # of state 1
+    assert near.table[2].tolist() == [near.table[0, 0], near.table[1, 1], -np.inf]
+    assert cut.table[1, 0] == cut.table[2, 0] == -np.inf
+    assert cut.table[2, 1] == cut.table[1, 1]
+    assert cut.policy(np.array([[4.0], [7.0]])).tolist() == [[0, 1, 0], [0, 1, 0]]
+    assert near.policy(np.array([[4.0]]))[0, 2] == 0
+    # V(4) = Q(4, 1) alone = beta V(9) = beta V(4): zero
+    assert cut.table[1, 1] == pytest.approx(0, abs=1e-9)
+
+
+def test_a_learner_is_the_planner_of_the_frequencies() -> None:
+    data = BUS.simulate(400, np.random.default_rng(4))
+    kept = data.states[:, 0] <= 6  # where both actions have rows; moves onwards end there
+    data = replace(data.take(kept), done=data.next_states[kept, 0] > 6)
+    assert np.all(Logged.of(data).visits[:6] > 0)
+    labels = relabel(Logged.of(data), mileage(BUS.mdp.reward), CHEAPER)
+    found = learn([Logged.of(data)], [labels], 0.95)[0]
+    counts = group(data)
+    grid = counts.states
+    law = empirical_kernel(counts).law[0]
+    law[:, 6:] = 0.0  # no one reads V there
+    model = iterated(CHEAPER.rewards(grid, mileage(BUS.mdp.reward)(grid)), law, 0.95)
+    np.testing.assert_allclose(found.table[:6], model[:6], rtol=0, atol=1e-7)
+
+
+def test_counts_are_the_moves() -> None:
+    data = BUS.simulate(5, np.random.default_rng(5))
+    one, other = Logged.of(data), Logged.of_counts(group(data))
+    labels = [relabel(x, mileage(BUS.mdp.reward), NOTHING) for x in (one, other)]
+    tables = [x.table for x in learn([one, other], labels, 0.9)]
+    np.testing.assert_allclose(tables[0], tables[1], atol=1e-9)
+    np.testing.assert_array_equal(one.visits, other.visits)
+    ended = replace(data, done=np.ones(len(data), dtype=bool))
+    with pytest.raises(InputError, match="Transitions"):
+        Logged.of_counts(group(ended))
+
+
+# Conservative Q-learning --------------------------------------------------------------------------
+
+
+def objective(q: Array, target: Array, behaviour: Array, alpha: float) -> float:
+    """Of one state: CQL(H)'s penalty and half the squared error, as printed."""
+    penalty = np.logaddexp.reduce(q) - behaviour @ q
+    return float(alpha * penalty + 0.5 * behaviour @ (q - target) ** 2)
+
+
+@given(tabular_mdps(3, 3, MILD, NUMBERS), st.data(), ALPHAS)
+def test_cql_minimises_its_objective(mdp: TabularMDP, data: st.DataObject, alpha: float) -> None:
+    shape = mdp.reward.shape
+    label = data.draw(arrays(np.float64, shape, elements=NUMBERS))
+    step = data.draw(arrays(np.float64, shape, elements=NUMBERS))
+    logged = population(mdp)
+    found = learn(
+        [logged], [relabel(logged, by_index(label), NOTHING)], mdp.discount, conservatism=alpha
+    )[0]
+    v = np.logaddexp.reduce(found.table, axis=1)
+    target = label + mdp.discount * np.stack([p @ v for p in mdp.transition], axis=1)
+    for s, behaviour in enumerate(mdp.solution.policy):
+        at = objective(found.table[s], target[s], behaviour, alpha)
+        for sign in (-1e-3, 1e-3, 1.0):  # a convex function: near is enough, far is free
+            moved = objective(found.table[s] + sign * step[s], target[s], behaviour, alpha)
+            assert moved >= at - 1e-9 * max(1.0, abs(at))
+    assert found.converged
+
+
+def coin(alpha: float, change: float) -> Learned:
+    """One state, r = 0, a fair coin, beta = 1/2, action 0 made better by `change`."""
+    mdp = TabularMDP(np.zeros((1, 2)), np.ones((2, 1, 1)), 0.5, np.ones(1))
+    logged = population(mdp)
+    labels = np.where(logged.actions == 0, change, 0.0)
+    return learn([logged], [labels], 0.5, conservatism=alpha)[0]
+
+
+def test_the_ledger_s_coin() -> None:
+    # log-odds x = 1 + log 3 - 2 (2 p - 1), p = 1 / (1 + e^-x): x = log 3, p = 3/4
+    share = coin(1.0, 1 + np.log(3)).policy(np.zeros((1, 1)))[0, 0]
+    assert share == pytest.approx(0.75, abs=1e-9)
+    free = coin(0.0, 1 + np.log(3)).policy(np.zeros((1, 1)))[0, 0]
+    assert free == pytest.approx(3 * np.e / (1 + 3 * np.e), abs=1e-9)
+    assert free - share > 0.1  # the control: the penalty is not free
+
+
+@given(tabular_mdps(4, 3, MILD, NUMBERS), ALPHAS)
+def test_cql_answers_a_change_of_nothing(mdp: TabularMDP, alpha: float) -> None:
+    logged = population(mdp)
+    labels = relabel(logged, by_index(mdp.reward), NOTHING)
+    found = learn([logged], [labels], mdp.discount, conservatism=alpha)[0]
+    np.testing.assert_allclose(found.table, mdp.solution.q, rtol=0, atol=1e-7)
+
+
+def test_cql_goes_from_soft_q_to_cloning() -> None:
+    data = BUS.simulate(30, np.random.default_rng(6))
+    logged = Logged.of(data)
+    labels = relabel(logged, mileage(BUS.mdp.reward), HALVED)
+    seen = logged.visits.sum(axis=1) > 0
+    cloned = logged.visits[seen] / logged.visits[seen].sum(axis=1, keepdims=True)
+
+    def policy(alpha: float, unseen: str | None = "excluded") -> Array:
+        found = learn([logged], [labels], 0.95, conservatism=alpha, unseen=unseen)[0]
+        return found.policy(logged.states[seen])
+
+    free, little, some, much = (policy(a) for a in (0.0, 1e-6, 1.0, 1e6))
+    assert np.abs(little - free).max() < 1e-4
+    assert np.abs(much - cloned).max() < 1e-4
+    assert np.abs(some - free).max() > 0.05
+    assert np.abs(some - cloned).max() > 0.05
+    assert np.abs(policy(0.0, "nearest") - free).max() > 0.05
+
+
+# What the reward must be known up to --------------------------------------------------------------
+
+
+@given(
+    transitions(max_rows=12, elements=st.integers(0, 3).map(float), width=1),
+    arrays(np.float64, 4, elements=NUMBERS),
+    arrays(np.float64, (4, 3), elements=NUMBERS),
+    st.just(0.0) | ALPHAS,
+)
+def test_a_potential_moves_q_and_no_policy(
+    data: Transitions, potential: Array, table: Array, alpha: float
+) -> None:
+    logged, beta = Logged.of(data), 0.6
+    at = logged.states[:, 0].astype(int)
+    # a state without rows has its lender's V, so it must have its lender's potential
+    phi = potential[at][logged.lenders("excluded").max(axis=1)]
+    labels = table[at[logged.now], logged.actions]
+    shaped = labels + phi[logged.now] - beta * np.where(logged.done, 0.0, phi[logged.after])
+    options = {"conservatism": alpha, "unseen": "excluded"}
+    one, other = learn([logged, logged], [labels, shaped], beta, **options)  # type: ignore[arg-type]
+    np.testing.assert_allclose(other.table, one.table + phi[:, None], rtol=0, atol=1e-7)
+
+
+def test_log_pi_answers_what_is_added_and_not_what_is_scaled() -> None:
+    mdp, logged = BUS.mdp, population(BUS.mdp)
+    clone = mileage(np.log(mdp.solution.policy))
+    loss, gain = {}, {}
+    for change in (CHEAPER, HALVED):
+        old, new = (
+            learn([logged], [relabel(logged, clone, c)], 0.95)[0] for c in (NOTHING, change)
+        )
+        world = changed(mdp, change)
+        first = mdp.features[:1]
+        loss[change.name] = judge(world, new.policy(mdp.features), 100).loss
+        gain[change.name] = float((new.value(first) - old.value(first))[0])
+        gain[change.name] -= world.solution.v[0] - mdp.solution.v[0]
+    assert loss[CHEAPER.name] == pytest.approx(0, abs=1e-8)
+    assert gain[CHEAPER.name] == pytest.approx(0, abs=1e-6)
+    assert loss[HALVED.name] > 1
+    assert gain[HALVED.name] < -9
+
+
+@given(laws((2, 20, 20)))
+def test_log_pi_sees_no_change_of_the_law(law: Array) -> None:
+    old = BUS.mdp.solution.policy
+    change = Change("another world", law=lambda _: law)
+    found = plan(BUS.mdp.features, np.log(old), BUS.mdp.transition, 0.95, change)
+    np.testing.assert_allclose(found.policy, old, rtol=0, atol=1e-8)
+
+
+# Planning, welfare, judgement ---------------------------------------------------------------------
+
+
+@given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
+def test_a_planner_with_truth_and_law_finds_the_new_world(
+    mdp: TabularMDP, data: st.DataObject
+) -> None:
+    law = data.draw(laws(mdp.transition.shape))
+    change = Change("both", reward=lambda s, r: 2 * r, law=lambda _: law)
+    found = plan(mdp.features, mdp.reward, mdp.transition, mdp.discount, change)
+    exact = iterated(2 * mdp.reward, law, mdp.discount, 80)
+    np.testing.assert_allclose(found.q, exact, rtol=0, atol=1e-8)
+    world = changed(mdp, change)
+    np.testing.assert_array_equal(world.transition, law)
+    np.testing.assert_array_equal(world.reward, 2 * mdp.reward)
+    assert judge(world, found.policy, 5).loss == pytest.approx(0, abs=1e-8)
+    stacked = np.stack([mdp.reward, mdp.reward + 1.0])
+    batch = plan(mdp.features, stacked, mdp.transition, mdp.discount, change)
+    np.testing.assert_allclose(batch.v[0], found.v, atol=1e-9)
+    np.testing.assert_allclose(batch.v[1] - found.v, 2 / (1 - mdp.discount), atol=1e-8)
+
+
+@given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
+def test_welfare_is_the_sum_over_periods_and_at_most_v(
+    mdp: TabularMDP, data: st.DataObject
+) -> None:
+    policy = data.draw(laws(mdp.reward.shape))
+    state, total = mdp.initial.copy(), 0.0
+    distance, visits = 0.0, mdp.initial.copy()
+    for t in range(70):
+        for s, mass in enumerate(state):
+            for a, p in enumerate(policy[s]):
+                if p > 0:
+                    total += mdp.discount**t * mass * p * (mdp.reward[s, a] - np.log(p))
+        apart = 0.5 * np.abs(policy - mdp.solution.policy).sum(axis=1)
+        distance += (1 - mdp.discount) * mdp.discount**t * visits @ apart
+        state = np.einsum("s,sa,ast->t", state, policy, mdp.transition)
+        visits = np.einsum("s,sa,ast->t", visits, mdp.solution.policy, mdp.transition)
+    assert welfare(mdp, policy) == pytest.approx(total, abs=1e-9)
+    found = judge(mdp, policy, 3)
+    assert found.loss >= -1e-9
+    assert found.loss == pytest.approx(mdp.initial @ mdp.solution.v - total, abs=1e-8)
+    assert found.distance == pytest.approx(distance, abs=1e-9)
+    assert found.frequencies.sum() == pytest.approx(1)
+    assert found.frequencies == pytest.approx(mdp.occupancy(3, policy).sum(axis=0))
+
+
+def test_replications_together_are_as_alone() -> None:
+    data = BUS.simulate(8, [np.random.default_rng([8, i]) for i in range(4)])
+    logged = [Logged.of(one) for one in data]
+    labels = [relabel(one, mileage(BUS.mdp.reward), CHEAPER) for one in logged]
+    for alpha in (0.0, 0.5):
+        batch = learn(logged, labels, 0.95, conservatism=alpha)
+        for one, label, together in zip(logged, labels, batch, strict=True):
+            alone = learn([one], [label], 0.95, conservatism=alpha)[0]
+            np.testing.assert_allclose(together.table, alone.table, atol=1e-7)
+
+
+def test_too_few_sweeps_are_not_convergence() -> None:
+    logged = population(BUS.mdp)
+    labels = relabel(logged, mileage(BUS.mdp.reward), NOTHING)
+    short = learn([logged], [labels], 0.95, max_sweeps=100)[0]
+    full = learn([logged], [labels], 0.95)[0]
+    assert (short.converged, short.sweeps) == (False, 100)
+    assert full.converged
+    error = np.abs(short.table - BUS.mdp.solution.q).max()
+    assert 1e-3 < error <= short.gap  # the gap bounds it
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"conservatism": -1.0}, "conservatism"),
+        ({"conservatism": float("nan")}, "conservatism"),
+        ({"unseen": "zero"}, "unseen"),
+        ({"unseen": "nearest", "conservatism": 1.0}, "unseen"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"max_sweeps": 0}, "max_sweeps"),
+    ],
+)
+def test_bad_options_are_named(options: dict[str, object], field: str) -> None:
+    logged = rows([1], [0], [1])
+    with pytest.raises(InputError) as caught:
+        learn([logged], [np.zeros(1)], 0.5, **options)  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+def test_bad_labels_and_changes_are_named() -> None:
+    logged = rows([1, 2], [0, 1], [2, 1])
+    for labels in ([], [np.zeros(3)]):
+        with pytest.raises(InputError, match="rewards"):
+            learn([logged], labels, 0.5)
+    with pytest.raises(InputError, match=r"rewards\[1\]"):
+        learn([logged], [np.array([0.0, np.nan])], 0.5)
+    silent = np.zeros((3, 3))
+    silent[2, 1] = np.nan
+    with pytest.raises(InputError, match=r"state \[2.0\], action 1"):
+        relabel(logged, by_index(silent), NOTHING)
+    silent[2, 1], silent[2, 0] = 0.0, np.nan  # where there is no row nothing need be known
+    assert relabel(logged, by_index(silent), NOTHING).tolist() == [0, 0]
+    with pytest.raises(InputError, match="use `plan`"):
+        relabel(logged, by_index(silent), Change("law", law=lambda p: p))
+    wide = Change("wide", reward=lambda s, r: r[:, :1])
+    with pytest.raises(InputError, match=r"change\.reward"):
+        relabel(logged, by_index(np.zeros((3, 3))), wide)
+    for law in (lambda p: p[:1], lambda p: 2 * p):
+        with pytest.raises(InputError, match=r"change\.law"):
+            changed(BUS.mdp, Change("bad", law=law))

@@ -1,0 +1,131 @@
+"""Quadruples against plain loops over the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from strategies import transitions
+
+from gladius.errors import InputError
+from gladius.quadruples import ENDED, Quadruples, consecutive, quadruples
+from gladius.transitions import Transitions
+from gladius.worlds.bus import BusEngine
+
+Array = NDArray[np.float64]
+
+
+def plain(data: Transitions) -> Counter[tuple[object, ...]]:
+    """Counts of (s, a, s', a') row by row; (s, a, None, None) where a path ends."""
+    found: Counter[tuple[object, ...]] = Counter()
+    for i in range(len(data)):
+        here = (*(data.states[i] + 0.0), data.actions[i])
+        if data.done[i]:
+            found[(here, None)] += 1
+            continue
+        later = [j for j in range(i + 1, len(data)) if data.trajectory[j] == data.trajectory[i]]
+        if later and np.array_equal(data.states[later[0]], data.next_states[i]):
+            found[(here, (*(data.states[later[0]] + 0.0), data.actions[later[0]]))] += 1
+    return found
+
+
+def as_counter(data: Quadruples) -> Counter[tuple[object, ...]]:
+    names = [(*(s + 0.0), a) for s, a in zip(data.states, data.actions, strict=True)]
+    return Counter(
+        {
+            (names[i], None if j == ENDED else names[j]): int(w)
+            for i, j, w in zip(data.now, data.after, data.weights, strict=True)
+        }
+    )
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> Transitions:
+    """Some trajectories over few states, in order, cut and ended here and there."""
+    number, periods = draw(st.integers(1, 3)), draw(st.integers(2, 8))
+    shape = (number, periods)
+    states = draw(arrays(np.float64, (number, periods + 1), elements=st.integers(0, 2).map(float)))
+    done = draw(arrays(np.bool_, shape, elements=st.booleans()))
+    kept = draw(arrays(np.bool_, shape, elements=st.sampled_from([True, True, True, False])))
+    kept[0, :2], done[0, 0] = True, False
+    rows = kept.ravel()
+    return Transitions(
+        states[:, :-1].ravel()[rows],
+        draw(arrays(np.int64, shape, elements=st.integers(0, 1))).ravel()[rows],
+        states[:, 1:].ravel()[rows],
+        np.repeat(np.arange(number), periods)[rows],
+        done.ravel()[rows],
+        2,
+    )
+
+
+@given(paths() | transitions(max_trajectories=2))
+def test_quadruples_are_those_of_a_loop_over_the_rows(data: Transitions) -> None:
+    expected = plain(data)
+    if all(after is None for _, after in expected):
+        with pytest.raises(InputError) as caught:
+            quadruples(data)
+        assert caught.value.field == "trajectory"
+        return
+    found = quadruples(data)
+    assert as_counter(found) == expected
+    assert found.visits.sum() == len(data)
+
+
+@given(paths(), st.data())
+def test_behind_is_the_adjoint_of_ahead(data: Transitions, draws: st.DataObject) -> None:
+    found = quadruples(data)
+    values = st.integers(-5, 5).map(float)
+    u, f = (draws.draw(arrays(np.float64, (len(found.actions), 1), elements=values)) for _ in "ab")
+    f[found.left == 0] = 0.0  # a pair never left has no occurrence as the earlier one
+    ahead = found.left @ (u * found.ahead(f))
+    behind = found.left @ (found.behind(u) * f)
+    np.testing.assert_allclose(ahead, behind, atol=1e-9)
+
+
+def test_means_ahead_by_hand() -> None:
+    # path 0: (0, a0) -> (1, a1) -> end;  path 1: (0, a0) -> (0, a1) -> goes on unseen
+    data = Transitions(
+        states=np.array([0.0, 0.0, 1.0, 0.0]),
+        actions=np.array([0, 0, 1, 1]),
+        next_states=np.array([1.0, 0.0, 2.0, 1.0]),
+        trajectory=np.array([0, 1, 0, 1]),  # interleaved
+        done=np.array([False, False, True, False]),
+    )
+    found = quadruples(data)
+    np.testing.assert_array_equal(found.states[:, 0], [0, 0, 1])
+    np.testing.assert_array_equal(found.actions, [0, 1, 1])
+    np.testing.assert_array_equal(found.visits, [2, 1, 1])
+    np.testing.assert_array_equal(found.left, [2, 0, 1])
+    assert found.size == 3
+    np.testing.assert_array_equal(found.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]])
+
+
+def test_trajectories_are_not_run_together() -> None:
+    data = BusEngine().simulate(3, np.random.default_rng(0))
+    i, j = consecutive(data)
+    assert len(i) == 3 * 99
+    np.testing.assert_array_equal(j, i + 1)
+    glued = Transitions(data.states, data.actions, data.next_states, number_of_actions=2)
+    links = len(consecutive(glued)[0])  # without labels: a path that ends in s' = 1 runs on
+    assert links == 3 * 99 + np.sum(data.next_states[[99, 199], 0] == 1.0)
+
+
+def test_a_gap_is_not_jumped() -> None:
+    data = BusEngine().simulate(1, np.random.default_rng(0))
+    odd = np.flatnonzero(data.next_states[:-2, 0] != data.states[2:, 0])[0]
+    cut = data.take(np.delete(np.arange(len(data)), odd + 1))
+    assert len(consecutive(cut)[0]) == len(cut) - 2
+
+
+def test_rows_without_a_sequel_name_the_field() -> None:
+    data = BusEngine().simulate(2, np.random.default_rng(0))
+    alone = data.take(np.array([0, 100]))
+    with pytest.raises(InputError) as caught:
+        quadruples(alone)
+    assert caught.value.field == "trajectory"

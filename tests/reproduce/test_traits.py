@@ -1,0 +1,150 @@
+"""The measurements behind Table 1, on estimates and processes whose answer is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gladius
+from gladius import METHODS, BusEngine, Diagnostics, Estimate
+from gladius.errors import InputError
+from gladius.methods import KNOWLEDGE, needs, title
+from reproduce import published
+from reproduce.exhibits import _limits, _traits, table_1, table_2_all
+from reproduce.results import Results
+from reproduce.spec import Cell, Result
+from reproduce.store import Stored
+
+WORLD = BusEngine()
+DATA = WORLD.simulate(8, np.random.default_rng(1))
+
+
+def fit(method: str) -> Estimate:
+    return gladius.fit(DATA, method, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+
+
+def truth(shift: float = 0.0, objective: float = 0.0) -> Estimate:
+    """The true r, and the true Q shifted by a number."""
+    mdp = WORLD.mdp
+
+    def at(states: Any) -> Any:
+        return states[:, 0].astype(int) - 1
+
+    looks = Diagnostics(True, 4, 0.0, 0.0, 0.0, 0.0, extra={"objective": objective})
+    return Estimate(
+        "truth",
+        lambda states: mdp.solution.q[at(states)] + shift,
+        lambda states: mdp.reward[at(states)],
+        1,
+        looks,
+    )
+
+
+def test_a_law_is_noticed_and_its_absence_too() -> None:
+    assert _traits.forms_law(lambda: fit("nfxp"))
+    assert _traits.forms_law(lambda: fit("plug_in"))
+    assert not _traits.forms_law(lambda: fit("bc"))
+    assert fit("nfxp").diagnostics.converged, "the guard was not lifted"
+
+
+def test_other_errors_pass_through_the_guard() -> None:
+    with pytest.raises(InputError):
+        _traits.forms_law(lambda: fit("no such method"))
+
+
+def test_inner_steps_are_counted_for_each_outer_one() -> None:
+    one = truth()
+    many = replace(one.diagnostics, iterations=4, extra={"inner_iterations": 10})
+    closed = replace(one.diagnostics, iterations=0, extra={"inner_iterations": 3})
+    found = _traits.inner_steps(
+        [one, replace(one, diagnostics=many), replace(one, diagnostics=closed)]
+    )
+    assert found.tolist() == [0.0, 2.5, 3.0]
+
+
+def test_bellman_errors_of_the_truth_and_of_a_shifted_q() -> None:
+    own, anchored = _traits.bellman_errors(WORLD, [truth(), truth(shift=2.0)])
+    # Q + 2 violates every equation by 2 (1 - beta)
+    np.testing.assert_allclose(own, [0.0, 0.1], atol=1e-9)
+    np.testing.assert_allclose(anchored, [0.0, 0.1], atol=1e-9)
+
+
+def test_spread_is_the_range_over_starts() -> None:
+    one = truth(objective=1.0)
+    other = replace(
+        truth(objective=1.5), reward_function=lambda s: one.reward_function(s) + np.array([0, 3])
+    )
+    objective, reward = _traits.spread(WORLD, [one, other, one])
+    share = WORLD.mdp.occupancy(100)[:, 1].sum()
+    assert objective == 0.5
+    assert reward == pytest.approx(3.0 * math.sqrt(share))
+    assert _traits.spread(WORLD, [one, one]) == (0.0, 0.0)
+
+
+def test_limits_of_time_and_memory_hold() -> None:
+    def busy(seconds: float) -> None:  # functions of a function travel to the process by value
+        import time
+
+        while time.process_time() < seconds:
+            pass
+
+    def hungry(gibibytes: float) -> None:
+        bytearray(int(gibibytes * 2**30))
+
+    assert _limits.within((60.0, 4.0), hungry, 0.1)[0] == _limits.FINISHED
+    assert _limits.within((60.0, 1.0), hungry, 2.0)[0] == _limits.MEMORY
+    assert _limits.within((1.0, 4.0), busy, 1e9) == (_limits.TIME, 1.0)
+
+
+def test_the_largest_rung_is_found_with_its_reason() -> None:
+    def choosy(rung: int, settings: dict[str, int]) -> None:
+        if rung > settings["most"]:
+            raise InputError("rung", rung, "give less")
+
+    most, ends = _limits.largest(choosy, [0, 2, 5, 10], {"most": 5}, (60.0, 4.0))
+    assert most == 5
+    assert ends[5][0] == _limits.FINISHED
+    assert ends[10][0] == "refused: rung = 10: give less"
+    assert _limits.largest(choosy, [0, 2], {"most": -1}, (60.0, 4.0))[0] == -1
+
+
+def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() -> None:
+    said = published.load("table_1")
+    assert [line.name for line in table_1.LINES] == list(dict.fromkeys(said["row"]))
+    assert set(table_1.COLUMNS) == set(said["column"])
+    measured = {cell.column for cell in table_1.EXHIBIT.checked_cells(False)}
+    assert set(table_1.COLUMNS) - measured == {table_1.GRADIENT, table_1.RATE}
+
+
+def test_methods_say_who_they_are_and_what_they_use() -> None:
+    for name in METHODS:
+        assert title(name)
+        assert set(needs(name)) <= set(KNOWLEDGE)
+    assert {line.method for line in table_1.LINES} <= set(METHODS)
+
+
+def test_the_extended_table_has_every_method_at_every_size() -> None:
+    found = {(c.settings["method"], c.row) for c in table_2_all.EXHIBIT.checked_cells(False)}
+    assert {(m, str(n)) for m in METHODS for n in table_2_all.TRAJECTORIES} <= found
+
+
+def results_with_slope(power: float) -> Results:
+    """Errors N^power times a factor of each data set."""
+    cells, stored = [], []
+    for n in (50, 500, 5000):
+        cells.append(Cell("table_2_all", str(n), "NFXP", "leak_free", {"method": "nfxp"}))
+        errors = (np.array([1.0, 1.2, 0.8, 1.1]) * n**power).tolist()
+        stored.append(Stored(Result((), {"MAPE": errors}), "ok", "", {}))
+    return Results(cells, stored, False)
+
+
+def test_the_slope_is_that_of_the_errors() -> None:
+    line = table_1.BY_NAME["NFXP"]
+    mean, half, n = table_1.slope(results_with_slope(-0.5), line)
+    assert (mean, n) == (pytest.approx(-0.5), 4)
+    assert half == pytest.approx(0.0, abs=1e-9)
+    assert math.isnan(table_1.slope(results_with_slope(-0.5), table_1.BY_NAME["BC"])[0])
