@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -148,3 +150,41 @@ def test_the_slope_is_that_of_the_errors() -> None:
     assert (mean, n) == (pytest.approx(-0.5), 4)
     assert half == pytest.approx(0.0, abs=1e-9)
     assert math.isnan(table_1.slope(results_with_slope(-0.5), table_1.BY_NAME["BC"])[0])
+
+
+def test_a_further_method_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("fourteenth")
+    calls: list[int] = []
+
+    def fit(data: Any, anchor: Any, discount: float, *, level: float = 2.0) -> list[Estimate]:
+        calls.append(len(data))
+        return [truth(shift=level) for _ in data]
+
+    vars(module).update(TITLE="Fourteenth", NEEDS=("next",), fit=fit)
+    monkeypatch.setitem(sys.modules, "fourteenth", module)
+    monkeypatch.setitem(METHODS, "fourteenth", "fourteenth")
+    (cell,) = [c for c in table_2_all.cells(True) if c.column == "Fourteenth" and c.row == "50"]
+    result = table_2_all.compute(cell, "cpu")
+    assert calls == [2]
+    assert {r.statistic: r.value for r in result.records}["MAPE"] == 0.0
+    assert {r.statistic: r.value for r in result.records}["iterations"] == 4.0
+
+
+def results_of(methods: dict[str, float]) -> Results:
+    """Cells of `table_2_all` at one N whose rewards are a number each."""
+    cells, stored = [], []
+    for method, level in methods.items():
+        cells.append(Cell("table_2_all", "50", title(method), "leak_free", {"method": method}))
+        arrays = {"reward": np.full((2, 2, 10), level), "seen": np.ones((2, 2, 10))}
+        arrays["seen"][:, 0, 9] = 0.0
+        arrays["reward"][:, 0, 9] += level  # differs where no data set has the pair: no matter
+        stored.append(Stored(Result((), {}, arrays), "ok", "", {}))
+    return Results(cells, stored, False)
+
+
+def test_agreement_is_judged_by_the_rewards_at_the_pairs_seen() -> None:
+    results = results_of({"nfxp": 1.0, "mpec": 1.0 + 1e-6, "rp": 1.1})
+    pair = (("nfxp", ""), ("mpec", ""))
+    assert table_2_all._equal(results, "50", *pair, 1e-5) == "1e-06 yes"
+    assert table_2_all._equal(results, "50", *pair, 1e-7) == "1e-06 NO"
+    assert table_2_all._equal(results, "50", ("nfxp", ""), ("rp", ""), 1e-5) == "1e-01 NO"
