@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 import gladius
-from gladius import BusEngine, Estimate, Transitions
+from gladius import METHODS, BusEngine, Estimate, Transitions
 from gladius.efficiency import Bounds, bounds
 from gladius.methods import takes, title
 from gladius.metrics import mape
@@ -36,6 +37,8 @@ def fit(
     """
     method = cell.settings["method"]
     options = {**cell.settings.get("options", {}), **options}
+    if "training" in options:  # as JSON holds it
+        options["training"] = import_module(METHODS[method]).Training(**options["training"])
     if cell.settings.get("oracle"):
         options |= {"transition": world.mdp.transition, "grid": world.mdp.features}
     if takes(method, "rng"):

@@ -94,7 +94,7 @@ LINES = (
     Line("Semi-gradient", "semi_gradient", "linear system", False),
     Line("RP", "rp", "greedy splits", False, "theta"),
     Line("SAmQ", "samq", "Adam, k-means, Newton", False, "rng"),
-    Line("BC", "bc", "Adam", True, "rng"),
+    Line("BC", "bc", "Adam", True, "rng", wide={"training": {"batch": 1000}}),
     Line("IQ-Learn", "iq_learn", "Adam", True, "rng", NETWORK),
     Line("Clare", "clare", "fixed point", False, "rng"),
     Line("ML-IRL", "ml_irl", "Newton", True, "theta"),
