@@ -33,6 +33,7 @@ from gladius.transitions import Transitions
 TOLERANCE = 1e-9  # of the gradient, over the root of the information: free of units
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
+SATURATED = 1e-12  # information this small against the regressors: choices are all but certain
 STEPS, HALVINGS = 100, 40
 UNIDENTIFIED = "failed: theta is not identified (singular information)"
 
@@ -154,6 +155,7 @@ def second_step(
         fit = float(weights @ logs[np.arange(len(rows)), actions[rows]])
         return fit + float(tilt @ theta), fit, np.exp(logs)
 
+    square = weights @ h[rows, actions[rows]] ** 2  # what the information is small against
     theta = np.array(start, dtype=np.float64)
     value, fit, policy = objective(theta)
     status, steps = "not_converged", 0
@@ -165,7 +167,8 @@ def second_step(
         information = np.einsum("pak,pal->kl", spread, centred)
         root = np.sqrt(np.diagonal(information))
         scale = np.where(root > 0, root, 1.0)
-        if np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= SINGULAR:
+        flat = np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= SINGULAR
+        if flat or np.any(root**2 <= SATURATED * square):
             status = UNIDENTIFIED
             break
         step = np.linalg.solve(information, slope)

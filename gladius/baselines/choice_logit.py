@@ -17,6 +17,7 @@ from gladius.rows import Integers
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
+SATURATED = 1e-12  # information this small against the regressors: choices are all but certain
 HALVINGS = 40
 
 
@@ -82,6 +83,7 @@ def maximise(
     iterations = np.zeros(sets, dtype=np.int64)
     converged, identified = np.zeros(sets, bool), np.ones(sets, bool)
     active = np.arange(sets)
+    square = np.einsum("rsa,rsak->rk", visits, x**2)  # what the information is small against
     while len(active):
         policy = np.exp(log_policy[active])
         centred = x[active] - np.einsum("rsa,rsak->rsk", policy, x[active])[:, :, None]
@@ -93,6 +95,7 @@ def maximise(
         scale = np.where(root > 0, root, 1.0)
         outer = scale[:, :, None] * scale[:, None]
         usable = np.linalg.eigvalsh(information / outer)[:, 0] > SINGULAR
+        usable &= np.all(root**2 > SATURATED * square[active], axis=1)
         scaled = information / outer
         scaled[~usable] = np.eye(k)
         inverse = np.linalg.inv(scaled) / outer

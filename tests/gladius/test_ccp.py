@@ -600,3 +600,11 @@ def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None
     with pytest.raises(InputError) as caught:
         ccp.fit(SAMPLES[:1], ANCHOR, 0.95, **options)
     assert caught.value.field == field
+
+
+def test_choices_all_but_certain_are_no_convergence() -> None:
+    """Three short paths: far out every score rounds to zero, which is not a maximum found."""
+    data = BusEngine(horizon=6).simulate(3, np.random.default_rng(46))
+    (found,) = ccp.fit([data], Anchor(1, -5.0), 0.95)
+    assert not found.diagnostics.converged
+    assert found.diagnostics.status.startswith("failed: theta is not identified")

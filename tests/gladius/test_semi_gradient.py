@@ -522,3 +522,12 @@ def test_data_without_quadruples_or_without_an_action_name_the_field() -> None:
     with pytest.raises(InputError) as caught:
         semi_gradient.fit([SMALL.take(np.arange(100))], ANCHOR, BETA, cross_fit=True)
     assert caught.value.field == "cross_fit"
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_choices_all_but_certain_are_no_convergence(seed: int) -> None:
+    """Three short paths: far out every score rounds to zero, which is not a maximum found."""
+    data = BusEngine(horizon=6).simulate(3, np.random.default_rng(seed))
+    (found,) = semi_gradient.fit([data], Anchor(1, -5.0), 0.95)
+    assert not found.diagnostics.converged
+    assert found.diagnostics.status.startswith("failed: theta is not identified")
