@@ -44,15 +44,22 @@ class Anchor:
         return np.broadcast_to(array, len(states)).astype(float)
 
 
-def make_anchor(data: Sequence[Transitions], action: int, reward: AnchorReward | None) -> Anchor:
+def make_anchor(
+    data: Sequence[Transitions],
+    action: int,
+    reward: AnchorReward | None,
+    *,
+    must_occur: bool = True,
+) -> Anchor:
     """Validate an anchor against the data.
 
     Args:
         data: replications of a data set.
-        action: a_s; it must occur in each of them.
+        action: a_s.
         reward: a number; a function of the features; or (one data set only) an array with one
             reward for each row, which must agree where states repeat. It is carried to states
             that do not occur from the nearest one that does.
+        must_occur: whether a_s must occur in each data set, as a method that uses it needs.
     """
     size = data[0].number_of_actions
     if (
@@ -62,7 +69,7 @@ def make_anchor(data: Sequence[Transitions], action: int, reward: AnchorReward |
     ):
         raise InputError("anchor_action", action, f"give a whole number from 0 to {size - 1}")
     for i, one in enumerate(data):
-        if not np.any(one.actions == action):
+        if must_occur and not np.any(one.actions == action):
             where = f" of data set {i}" if len(data) > 1 else ""
             raise InputError(
                 "anchor_action",

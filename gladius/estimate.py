@@ -27,7 +27,9 @@ class Diagnostics:
         bellman_error: empirical squared Bellman error of the anchor rows, per observation.
         cpu_seconds: processor time of the fit divided by the replications fitted together.
         status: ok, not_converged, diverged, or failed: why.
-        extra: method-specific results (theta, standard errors, penalty, ...).
+        extra: method-specific results (theta, standard errors, penalty, ...). Every method has
+            inner_iterations: steps, in all, of loops nested in the outer iterations (fixed points,
+            value iterations, policy optimisations); 0 where nothing is nested.
     """
 
     converged: bool

@@ -11,6 +11,9 @@ form (`level="function"`), or Q = f + c with one number c (`level="scalar"`, the
 with its Bellman weight). lambda is that of smooth.py, REML with two rules, found from the training
 split. Without a roughness (several features, or fewer than three states) lambda is zero and each
 cell of a visited state gets PSEUDO_COUNT, so that the minimum is attained.
+
+`extra["inner_iterations"]`: the Bellman iterations nested in the fit of `smooth`, which also finds
+lambda for `mlp` and `tabular`. Their own fit has no nested loop: the level is a linear system.
 """
 
 from __future__ import annotations
@@ -106,7 +109,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
         pieces = _class_pieces(counts, kernel, anchor, discount, options, None)
     else:
         smooth = fit_smooth(counts, kernel.law, anchor.action, given, discount, penalties)
-        pieces = _class_pieces(counts, kernel, anchor, discount, options, smooth.penalty)
+        pieces = _class_pieces(counts, kernel, anchor, discount, options, smooth)
     seconds = (time.process_time() - began) / len(pieces)
     return [
         replace(piece, diagnostics=replace(piece.diagnostics, cpu_seconds=seconds))
@@ -148,6 +151,7 @@ def _smooth_pieces(
             cpu_seconds=0.0,
             status="ok" if done else "not_converged",
             extra={
+                "inner_iterations": int(fitted.inner_iterations[r]),
                 "penalty": float(fitted.penalty[r]),
                 "freedom": float(fitted.freedom[r]),
                 "decrement": float(fitted.decrement[r]),
@@ -174,19 +178,19 @@ def _class_pieces(
     anchor: Anchor,
     discount: float,
     options: Options,
-    penalty: Array | None,
+    smooth: Smooth | None,
 ) -> list[Estimate]:
     reps, n, actions = counts.visits.shape
     order = [anchor.action, *(a for a in range(actions) if a != anchor.action)]
     back = np.argsort(order)
     given = anchor.values(counts.states)
     visits, law = counts.visits[:, :, order], kernel.law[:, order]
-    if penalty is None:
-        rough, penalty = np.zeros((reps, 0, n)), np.zeros(reps)
+    if smooth is None:
+        rough, penalty, inner = np.zeros((reps, 0, n)), np.zeros(reps), np.zeros(reps)
         if options.function_class != "polynomial":
             visits = visits + PSEUDO_COUNT * (counts.seen > 0)[..., None]
     else:
-        rough = roughness_rows(counts)
+        rough, penalty, inner = roughness_rows(counts), smooth.penalty, smooth.inner_iterations
     free = options.level == "scalar"
     full: LevelFunction | ScalarLevel
     if free:
@@ -217,6 +221,7 @@ def _class_pieces(
             cpu_seconds=0.0,
             status="ok" if done else "not_converged",
             extra={
+                "inner_iterations": int(inner[r]),
                 "penalty": float(penalty[r]),
                 "gap": float(fitted.gap[r]),
                 "objective": float(fitted.value[r]),

@@ -107,7 +107,8 @@ def fit(
         transitions: one data set, or a sequence of replications (fitted together as one
             batched programme; each gets the numbers it would get alone).
         method: one of METHODS.
-        anchor_action: the action whose reward is given (the paper's a_s).
+        anchor_action: the action whose reward is given (the paper's a_s); it must occur in the
+            data of a method that needs an anchor.
         anchor_reward: its reward: a number, a function of the features, or one number a row.
         discount: beta in (0, 1).
         options: of the method; see its module.
@@ -128,7 +129,8 @@ def fit(
             )
     chosen = _find(method)
     check_options(chosen, options)
-    anchor = make_anchor(data, anchor_action, anchor_reward)
+    needed = "anchor" in needs(method)
+    anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=needed)
     estimates = chosen(data, anchor, check_discount(discount), **options)
     return estimates[0] if isinstance(transitions, Transitions) else estimates
 

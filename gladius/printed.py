@@ -226,8 +226,9 @@ def fit(
 
     Returns:
         Estimates. Status `ok` if the gradients fell below the tolerance, else `not_converged`
-        or `diverged`; `diagnostics.extra` has `trace_iterations`, `trace_nll` and
-        `trace_bellman` (the signed term, per transition).
+        or `diverged`; `diagnostics.extra` has `trace_iterations`, `trace_nll`,
+        `trace_bellman` (the signed term, per transition) and `inner_iterations`: 0 where single
+        steps alternate, the ascent steps where there are several to a descent step.
     """
     known = {one.name for one in fields(Options)}
     for name in options:
@@ -241,7 +242,8 @@ def fit(
     if len(rngs) != len(data):
         raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
     counts = group(data)
-    result, kernel = run(counts, anchor, discount, chosen, rngs), empirical_kernel(counts)
+    result = run(counts, anchor, discount, chosen, rngs)
+    kernel = empirical_kernel(counts) if chosen.deterministic else None  # zeta is in its place
     cpu = (time.process_time() - started) / len(data)
     given = counts, kernel, result, anchor, discount, chosen, cpu
     return [_estimate(r, *given) for r in range(len(data))]
@@ -250,7 +252,7 @@ def fit(
 def _estimate(
     r: int,
     counts: Counts,
-    kernel: Kernel,
+    kernel: Kernel | None,
     result: Run,
     anchor: Anchor,
     discount: float,
@@ -275,6 +277,7 @@ def _estimate(
         cpu_seconds=cpu_seconds,
         status="diverged" if result.diverged[r] else status,
         extra={
+            "inner_iterations": _ascents(options) * int(result.iteration[r]),
             "trace_iterations": result.trace_iterations,
             "trace_nll": result.trace_nll[r],
             "trace_bellman": result.trace_bellman[r],
@@ -295,9 +298,14 @@ def _estimate(
         return outputs(0, states)
 
     def reward(states: Array) -> Array:
-        ahead = (kernel.rows(r, states) @ v).T if options.deterministic else outputs(1, states)
+        ahead = outputs(1, states) if kernel is None else (kernel.rows(r, states) @ v).T
         return q(states) - discount * ahead
 
     algorithm = 2 if options.deterministic else 1
     name = f"gladius (printed, Algorithm {algorithm}, {options.function_class})"
     return Estimate(name, q, reward, counts.states.shape[1], diagnostics)
+
+
+def _ascents(options: Options) -> int:
+    """Steps of the loop inside an iteration; a single ascent, or none, is no loop."""
+    return options.ascents if options.ascents > 1 and not options.deterministic else 0

@@ -61,6 +61,7 @@ class Smooth:
         decrement: (R,) Newton decrement at the end, nats.
         slope: (R,) largest entry of the penalised gradient at the end.
         iterations: (R,) Fisher scoring steps over the whole path of lambda.
+        inner_iterations: (R,) Bellman iterations in them, of the batches the replication was in.
         freedom: (R,) effective degrees of freedom.
     """
 
@@ -73,6 +74,7 @@ class Smooth:
     decrement: Array
     slope: Array
     iterations: Array
+    inner_iterations: Array
     freedom: Array
 
 
@@ -142,12 +144,13 @@ class _Point:
     q: Array
     v: Array
     nll: Array
+    inner: Array  # (R,) Bellman iterations up to here
 
 
 def _evaluate(problem: _Problem, eta: Array, start: Array | None) -> _Point:
     solved = soft_bellman(problem.table(eta), problem.law, problem.discount, start, 1e-11)
     nll = -np.sum(problem.visits * (solved.q - solved.v[..., None]), axis=(1, 2))
-    return _Point(eta, solved.q, solved.v, nll)
+    return _Point(eta, solved.q, solved.v, nll, np.full(len(eta), solved.iterations))
 
 
 def _derivatives(problem: _Problem, point: _Point) -> tuple[Array, Array]:
@@ -210,15 +213,15 @@ def fit_smooth(
         freedom = np.trace(np.linalg.solve(hessian, information), axis1=1, axis2=2)
         lam = np.full(len(reml), penalty)
         table = problem.table(point.eta)
-        path.append(
-            Smooth(table, point.q, point.v, lam, reml, point.nll, decrement, slope, steps, freedom)
-        )
+        goal = reml, point.nll, decrement, slope
+        path.append(Smooth(table, point.q, point.v, lam, *goal, steps, point.inner, freedom))
     criterion = np.stack([one.reml for one in path[: len(penalties)]])
     lowest = np.argmin(criterion, axis=0)
     leaves = criterion.min(axis=0) < criterion[0] - critical
     best = _gather(path, np.where(leaves & (lowest > 0), lowest + RELIEF, 0))
     back = np.argsort(order)
-    return replace(best, reward=best.reward[..., back], q=best.q[..., back], iterations=iterations)
+    best = replace(best, iterations=iterations, inner_iterations=point.inner)
+    return replace(best, reward=best.reward[..., back], q=best.q[..., back])
 
 
 def _extended(penalties: Array) -> Array:
@@ -243,7 +246,9 @@ def _scoring(
 ) -> tuple[_Point, Array, Array, Array, Array]:
     """Fisher scoring at one lambda from a warm start; replications stop one by one."""
     ridge = RIDGE * np.eye(problem.roughness.shape[-1])
-    eta, q, v, nll = (x.copy() for x in (start.eta, start.q, start.v, start.nll))
+    eta, q, v, nll, inner = (
+        x.copy() for x in (start.eta, start.q, start.v, start.nll, start.inner)
+    )
     reps = len(eta)
     decrement, slope = np.full(reps, np.inf), np.full(reps, np.inf)
     steps = np.zeros(reps, dtype=int)
@@ -251,7 +256,7 @@ def _scoring(
     active = np.arange(reps)
     for _ in range(MAX_STEPS):
         part = problem.take(active)
-        point = _Point(eta[active], q[active], v[active], nll[active])
+        point = _Point(eta[active], q[active], v[active], nll[active], inner[active])
         gradient, information[active] = _derivatives(part, point)
         block = penalty * part.roughness
         gradient = gradient + np.einsum("rpq,rq->rp", block, eta[active])
@@ -267,6 +272,7 @@ def _scoring(
         size = np.ones(len(active))
         for _ in range(MAX_HALVINGS):
             trial = _evaluate(part, eta[active] + size[:, None] * step, v[active])
+            inner[active] += trial.inner
             worse = ~(trial.nll + 0.5 * penalty * part.rough(trial.eta) <= old)
             if not np.any(worse):
                 break
@@ -277,4 +283,4 @@ def _scoring(
         active = moved  # no step helps the others: they rest, their decrement says how well
         if len(active) == 0:
             break
-    return _Point(eta, q, v, nll), steps, decrement, slope, information
+    return _Point(eta, q, v, nll, inner), steps, decrement, slope, information

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
+from gladius.baselines.choice_logit import CERTAIN, has_effect
 from gladius.checks import Array
 from gladius.estimate import StateFunction
 from gladius.parametric import Tables
@@ -169,7 +170,7 @@ def second_step(
         scale = np.where(root > 0, root, 1.0)
         flat = np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= SINGULAR
         if flat or np.any(root**2 <= SATURATED * square):
-            status = UNIDENTIFIED
+            status = CERTAIN if has_effect(weights[None], h[None, rows])[0] else UNIDENTIFIED
             break
         step = np.linalg.solve(information, slope)
         short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta))

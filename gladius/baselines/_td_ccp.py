@@ -283,6 +283,8 @@ def _negative_log_likelihood(q: StateFunction, problem: Problem) -> float:
 def _bellman_error(q: StateFunction, data: Transitions, anchor: Anchor, discount: float) -> float:
     """Squared error of the anchor's Bellman equation, V(s') averaged over the rows of a state."""
     rows = data.actions == anchor.action
+    if not np.any(rows):  # the method does without them
+        return 0.0
     states, (now, after) = index_rows([data.states[rows], data.next_states[rows]])
     values = q(states)
     following = np.where(data.done[rows], 0.0, logsumexp(values, axis=1)[after])

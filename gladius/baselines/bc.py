@@ -123,6 +123,8 @@ def fit(
             trajectories and batches depend on its own alone.
         training: by default `Training()`.
 
+    One loop of training, nothing nested: `inner_iterations` is 0.
+
     Raises:
         InputError: for a bad option, or as many generators as there are not data sets.
     """
@@ -152,7 +154,12 @@ def fit(
             bellman_error=float(error @ error / len(one)),
             cpu_seconds=seconds,
             status="ok" if outcome.converged else "not_converged",
-            extra={"gauge": gauge, "validation_nll": outcome.validation_nll, "training": how},
+            extra={
+                "inner_iterations": 0,
+                "gauge": gauge,
+                "validation_nll": outcome.validation_nll,
+                "training": how,
+            },
         )
         estimates.append(Estimate(f"bc[{gauge}]", q, reward, one.states.shape[1], diagnostics))
     return estimates

@@ -45,7 +45,7 @@ import numpy as np
 
 from gladius.anchor import Anchor
 from gladius.baselines import finite_dependence as renewal
-from gladius.baselines.choice_logit import maximise
+from gladius.baselines.choice_logit import CERTAIN, maximise
 from gladius.baselines.first_step import FirstStep, fitted_choices, frequencies
 from gladius.baselines.npl import CcpFit, nested_pseudo_likelihood
 from gladius.checks import Array, check_whole
@@ -217,9 +217,10 @@ def _estimates(
     logit = found.logit
     enough = found.settled if stages is None else np.ones_like(found.settled)
     converged = logit.converged & first.found & enough
+    stopped = np.where(logit.identified, np.where(logit.regular, "", CERTAIN), UNIDENTIFIED)
     status = [
-        NO_FIRST_STEP if not f else UNIDENTIFIED if not i else "ok" if c else "not_converged"
-        for f, i, c in zip(first.found, logit.identified, converged, strict=True)
+        NO_FIRST_STEP if not f else str(s) if s else "ok" if c else "not_converged"
+        for f, s, c in zip(first.found, stopped, converged, strict=True)
     ]
     size = model.visits.sum(axis=(1, 2))
     one = stages == 1

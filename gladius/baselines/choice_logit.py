@@ -19,6 +19,7 @@ STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but th
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
 SATURATED = 1e-12  # information this small against the regressors: choices are all but certain
 HALVINGS = 40
+CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class LogitFit:
         iterations: (R,) Newton steps.
         converged: (R,) every gradient entry is below the tolerance (times the root of N times its
             information), the next step short, the information regular.
-        identified: (R,) whether the information was regular to the end.
+        regular: (R,) whether the information was regular to the end.
+        identified: (R,) whether it would be at some choice probabilities, see `has_effect`.
         log_policy: (R, S, A) fitted log choice probabilities.
     """
 
@@ -43,8 +45,28 @@ class LogitFit:
     log_likelihood: Array
     iterations: Integers
     converged: NDArray[np.bool_]
+    regular: NDArray[np.bool_]
     identified: NDArray[np.bool_]
     log_policy: Array
+
+
+def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
+    """(R,) whether theta moves choices at all: is the information of uniform choices regular?
+
+    Times A/2 it bounds the information of any choices (Bohning 1992). Where it is regular and yet
+    the information at some theta is singular, choices at that theta are all but certain.
+
+    Args:
+        seen: (R, S) rows.
+        x: (R, S, A, k) derivatives of the choices' values.
+    """
+    centred = x - x.mean(axis=2, keepdims=True)
+    information = np.einsum("rs,rsak,rsal->rkl", seen, centred, centred)
+    root = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
+    scale = np.where(root > 0, root, 1.0)
+    alone = np.linalg.eigvalsh(information / scale[:, :, None] / scale[:, None])[:, 0] > SINGULAR
+    rounding = SATURATED * np.einsum("rs,rsak->rk", seen, x**2)
+    return np.asarray(alone & np.all(root**2 > rounding, axis=1))
 
 
 def maximise(
@@ -81,7 +103,7 @@ def maximise(
     log_policy, value = evaluate(np.arange(sets), theta)
     gradient, covariance = np.zeros((sets, k)), np.full((sets, k, k), np.nan)
     iterations = np.zeros(sets, dtype=np.int64)
-    converged, identified = np.zeros(sets, bool), np.ones(sets, bool)
+    converged, regular = np.zeros(sets, bool), np.ones(sets, bool)
     active = np.arange(sets)
     square = np.einsum("rsa,rsak->rk", visits, x**2)  # what the information is small against
     while len(active):
@@ -100,7 +122,7 @@ def maximise(
         scaled[~usable] = np.eye(k)
         inverse = np.linalg.inv(scaled) / outer
         step = np.einsum("rkl,rl->rk", inverse, slope)
-        gradient[active], identified[active] = slope / size[active, None], usable
+        gradient[active], regular[active] = slope / size[active, None], usable
         small = np.abs(slope) <= tolerance * np.sqrt(size[active])[:, None] * scale
         short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta[active]))
         done = np.all(small & short, axis=1) & usable
@@ -126,6 +148,8 @@ def maximise(
             todo = todo[~good]
             length[todo] /= 2
         active = np.delete(active, todo)  # no step length raises the likelihood: give up
+    identified = regular.copy()
+    identified[~regular] = has_effect(seen[~regular], x[~regular])
     return LogitFit(
-        theta, covariance, gradient, value, iterations, converged, identified, log_policy
+        theta, covariance, gradient, value, iterations, converged, regular, identified, log_policy
     )

@@ -108,7 +108,9 @@ def sandwich(
     theta solves g(theta, n) = 0, g the score, whose offset holds log pi-hat(j | s') =
     log[(n(s', j) + c) / (n(s') + c A)] =: l(s'). By the delta method theta moves with n(s, a) by
     psi(s, a) = H^-1 [ x-centred(s, a) + (d g / d l(s)) (d l(s) / d n(s, a)) ], and given n(s) the
-    counts of a state are multinomial. The transition law is taken as known.
+    counts of a state are multinomial, so that only differences between actions matter: of
+    d l(s) / d n(s, a) = 1[a = j] / (n(s, j) + c) - 1 / (n(s) + c A) the first term. The transition
+    law is taken as known.
 
     Args:
         visits: (R, S, A) n(s, a).
@@ -131,9 +133,7 @@ def sandwich(
     for r, lent in enumerate(lender):
         np.add.at(at_lender[r], lent, pull[r])
     chosen = np.arange(visits.shape[2]) == action
-    total = cells.sum(axis=2, keepdims=True)
     slope = np.where(chosen, 1 / np.where(cells > 0, cells, np.inf), 0.0)
-    slope = slope - 1 / np.where(total > 0, total, np.inf)
     psi = np.einsum("rkl,rsal->rsak", inverse, centred + slope[..., None] * at_lender[:, :, None])
     psi = psi - np.einsum("rsa,rsak->rsk", policy, psi)[:, :, None]
     weight = seen[..., None] * policy

@@ -10,10 +10,11 @@ With visits n, choices n + c (c: pseudo-count), moves M(s, a, s'), V = log sum_a
 
 Where f is convex. The gradient in V is N g_V(s) = choices(s) - (beta/(2 alpha)) sum M(., s) r; the
 Hessian of f is a Gram matrix plus sum_s g_V(s) Hess V(s), hence positive semi-definite where
-g_V >= 0. Rewards above 2 alpha can make it indefinite. Still, f >= f_low with the penalty's
-phi(r) = r - r^2/(4 alpha) replaced by its non-decreasing hull, and f_low is convex where
-choices(s) >= beta inflow(s): a stationary point of f whose rewards stay under 2 alpha is one of
-f_low, where f = f_low, so it is a global minimum. `certificate` tests just that.
+g_V >= 0. Rewards above 2 alpha can make it indefinite. Still, with Q and V free the sum above is
+convex, and so is the set V >= log sum_a exp Q. At a stationary point of f with g_V >= 0 its
+Karush-Kuhn-Tucker conditions hold there, with g_V as multipliers: a global minimum, of f as well.
+`certificate` tests just that. (At a stationary point N g_V(s) = sum_a choices - n r / (2 alpha), so
+rewards up to 2 alpha are enough.)
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ LONGEST_STEP = 20.0  # in Q, nats: a guard against overflow, not a tuning consta
 ROUNDING = 1e-13  # of eigenvalues, relative to a Hessian scaled to a diagonal of ones
 SLACK = 1e-13  # rise of f that rounding alone can explain, relative to its largest terms
 HALVINGS = 40
-TIE = 1e-12  # discounted weights have choices(s) = beta inflow(s) but for rounding
 
 
 @dataclass(frozen=True)
@@ -256,18 +256,7 @@ def _search(
 
 def certificate(problem: Problem, q: Array) -> NDArray[np.bool_]:
     """(R,) whether a stationary q is proven a global minimum; False proves nothing."""
-    v, beta = value(q), problem.discount
-    inflow = problem.moves.sum(axis=(1, 2))
-    flows = np.all(problem.choices.sum(axis=2) * (1 + TIE) >= beta * inflow, axis=1)
-    reward = implied_reward(problem, q)
-    low = np.all((reward <= 2 * problem.alpha) | (problem.visits == 0), axis=(1, 2))
-    if problem.sampled:
-        each = q[..., None] - beta * v[:, None, None, :]
-        low = np.all((each <= 2 * problem.alpha) | (problem.moves == 0), axis=(1, 2, 3))
-        ended = problem.visits > problem.moves.sum(axis=3)
-        low &= np.all((q <= 2 * problem.alpha) | ~ended, axis=(1, 2))
-    certified: NDArray[np.bool_] = flows & low
-    return certified
+    return np.asarray(np.all(slopes(problem, q)[1] >= 0, axis=1))
 
 
 def implied_reward(problem: Problem, q: Array) -> Array:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gladius.anchor import Anchor
+from gladius.baselines.choice_logit import CERTAIN, has_effect
 from gladius.counts import group
 from gladius.errors import InputError
 from gladius.estimate import Estimate
@@ -178,7 +179,8 @@ def fit_counts(
     Newton steps with the exact Hessian, halved until the likelihood rises. A replication has
     converged when every gradient entry is below `tolerance` times the root of N times its
     information, the next step below STEP_TOLERANCE, minus the Hessian positive definite and the
-    Bellman equation solved.
+    Bellman equation solved. From a start that makes choices all but certain, where the information
+    on theta vanishes, the first step leads back towards 0.
 
     Args:
         visits: (R, S, A) n(s, a); weights of a bootstrap do as well.
@@ -202,7 +204,8 @@ def fit_counts(
     (sets, states, _), k = visits.shape, design.shape[2]
     size = visits.sum(axis=(1, 2))
     iterations, inner = np.zeros(sets, dtype=np.int64), np.zeros(sets, dtype=np.int64)
-    converged, identified, solved = np.zeros(sets, bool), np.ones(sets, bool), np.ones(sets, bool)
+    converged, regular, solved = np.zeros(sets, bool), np.ones(sets, bool), np.ones(sets, bool)
+    identified = regular.copy()
     gradient, covariance = np.zeros((sets, k)), np.full((sets, k, k), np.nan)
 
     def law(rows: Integers) -> Array:
@@ -223,17 +226,23 @@ def fit_counts(
             visits[active], law(active), design, q[active], v[active], beta
         )
         step, inverse, scale, definite, usable = _newton(slope, -hessian, fisher)
-        gradient[active], identified[active] = slope / size[active, None], usable
+        gradient[active], regular[active] = slope / size[active, None], usable
+        lost = active[~usable]
+        dq = design + beta * np.moveaxis(law(lost) @ dv[~usable][:, None], 1, 2)
+        identified[lost] = has_effect(visits[lost].sum(axis=2), dq)
+        back = ~usable & identified[active] & (iterations[active] == 0)
+        step[back] = -theta[active[back]]  # the start tells nothing: back towards 0, at most to it
         small = np.abs(slope) <= tolerance * np.sqrt(size[active])[:, None] * scale
         short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta[active]))
         done = np.all(small & short, axis=1) & definite & usable & solved[active]
         converged[active[done]], covariance[active[done]] = True, inverse[done]
-        go = ~done & usable & (iterations[active] < max_iterations)
-        active, step, dv = active[go], step[go], dv[go]
-        promised = np.einsum("rk,rk->r", slope[go], step)
+        go = ~done & (usable | back) & (iterations[active] < max_iterations)
+        active, step, dv, back = active[go], step[go], dv[go], back[go]
+        promised = np.einsum("rk,rk->r", slope[go], step) * ~back
         seen = visits[active].sum(axis=2, keepdims=True) > 0  # others may be padding
         moved = np.abs(seen * np.einsum("sak,rk->rsa", design, step)).max(axis=(1, 2))
-        length, todo = LARGEST_MOVE / np.maximum(moved, LARGEST_MOVE), np.arange(len(active))
+        length = np.where(back, 1.0, LARGEST_MOVE / np.maximum(moved, LARGEST_MOVE))
+        todo = np.arange(len(active))
         for _ in range(HALVINGS):
             if len(todo) == 0:
                 break
@@ -251,8 +260,8 @@ def fit_counts(
             length[todo] /= 2
         active = np.delete(active, todo)  # no step length raises the likelihood: give up
     status = tuple(
-        "ok" if c else "not_converged" if i else UNIDENTIFIED
-        for c, i in zip(converged, identified, strict=True)
+        "ok" if c else "not_converged" if r else CERTAIN if i else UNIDENTIFIED
+        for c, r, i in zip(converged, regular, identified, strict=True)
     )
     return NfxpFit(theta, covariance, value, gradient, iterations, inner, converged, status, q, v)
 
@@ -305,7 +314,7 @@ def bootstrap_counts(
 def _newton(
     slope: Array, information: Array, fisher: Array
 ) -> tuple[Array, Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """(step, inverse information, scale, is it positive definite, is theta identified).
+    """(step, inverse information, scale, is it positive definite, is Fisher's regular).
 
     Everything is scaled to a unit Fisher diagonal first, so that units of features do not matter.
     """

@@ -3,7 +3,8 @@
 The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor): with CCPs
 pi-hat and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
 Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P returns
-the true reward (Lemma MagnacThesmar of the paper). No truth, no tuning, nothing iterated.
+the true reward (Lemma MagnacThesmar of the paper). No truth, no tuning, nothing iterated
+(`inner_iterations` is 0).
 """
 
 from __future__ import annotations
@@ -83,7 +84,11 @@ def fit_counts(
             nll=float(risk.nll[r]),
             bellman_error=float(risk.bellman[r]),
             cpu_seconds=seconds,
-            extra={"pseudo_count": float(pseudo_count), "states_seen": int(seen.sum())},
+            extra={
+                "inner_iterations": 0,
+                "pseudo_count": float(pseudo_count),
+                "states_seen": int(seen.sum()),
+            },
         )
         q, reward = from_choices(advantage, found.v[r], kernel, r, anchor, discount)
         estimates.append(Estimate("plug_in", q, reward, counts.states.shape[1], diagnostics))

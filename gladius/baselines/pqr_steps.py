@@ -11,6 +11,7 @@ from scipy.special import log_softmax
 
 from gladius.anchor import Anchor, check_anchor_support
 from gladius.baselines import bc
+from gladius.baselines.anchor_support import extrapolated_weight, weight_of_data
 from gladius.baselines.bc import Training
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.baselines.pqr_network import Outcome, anchor_network, make_rows, reward_network
@@ -52,6 +53,8 @@ class Inversion:
         diverged: a loss is not finite.
         iterations: of the Q step: fitted iterations (tabular) or Adam steps (network).
         gradient_norm: largest of the steps' gradients; tabular: relative error left in h.
+        extrapolated: by how much an error of one in h at states where the anchor was never taken
+            is an error of h, on average; see anchor_support.py.
     """
 
     q: StateFunction
@@ -63,6 +66,7 @@ class Inversion:
     diverged: bool
     iterations: int
     gradient_norm: float
+    extrapolated: float
 
     @property
     def status(self) -> str:
@@ -160,9 +164,17 @@ def invert_counts(
                 not bool(np.isfinite(q_loss[r])),
                 int(taken[r]),
                 float(left[r]),
+                _extrapolated(counts, r, a, discount),
             )
         )
     return found
+
+
+def _extrapolated(counts: Counts, r: int, action: int, discount: float) -> float:
+    moves = counts.moves[r, action]
+    now, after = np.nonzero(moves)
+    taken = counts.visits[r, :, action]
+    return extrapolated_weight(counts.seen[r], taken, now, after, moves[now, after], discount)
 
 
 def default_training(data: Transitions) -> Training:
@@ -274,6 +286,7 @@ def _networks(
                 q.diverged or last.diverged,
                 q.steps,
                 max(q.gradient_norm, last.gradient_norm),
+                weight_of_data(data[r], a, discount),
             )
         )
     return found

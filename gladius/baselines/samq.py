@@ -25,7 +25,8 @@ What had to be decided:
 - Pairs (c, a) never taken: their law is borrowed by kernel.py's rule, on the mean features of
   cells, their mean reward is that of all rows of c. V = 0 after the end of a path (`done`).
 - Step 3: exact, by nfxp.py. Standard errors are its own: cells and law taken as known.
-- `converged` needs the inversion and the likelihood both to meet their rules.
+- `converged` needs the inversion and the likelihood both to meet their rules. How far the
+  inversion extrapolates (`inversion_extrapolated`) is `extrapolated` of pqr.py.
 
 What the public code does otherwise, as options: `clustering="ward"` (Ward's agglomeration of the
 stacked rows of s and s'; new states go to the nearest vector, theirs to a vote of 100),
@@ -196,6 +197,7 @@ def fit(
                 "cells": found.number,
                 "inversion_status": first.status,
                 "inversion_iterations": first.iterations,
+                "inversion_extrapolated": first.extrapolated,
                 "ward_bytes_of_the_authors_code": ward_bytes(2 * len(one)),
             },
         )

@@ -16,19 +16,20 @@ import cloudpickle
 from gladius.errors import InputError
 
 GIBIBYTE = 2**30
-FINISHED, MEMORY, TIME = "finished", "memory", "time"
+MEMORY, TIME = "memory", "time"
+FINISHED = ("ok", "not_converged")  # statuses of a run that came to its own end
 CHILD = "from reproduce.exhibits._limits import child; child()"
 
 Limits = tuple[float, float]  # processor seconds, gibibytes
 
 
 def largest(
-    runs: Callable[..., object], ladder: Sequence[int], settings: Mapping[str, Any], limits: Limits
+    runs: Callable[..., str], ladder: Sequence[int], settings: Mapping[str, Any], limits: Limits
 ) -> tuple[int, dict[int, tuple[str, float]]]:
     """The largest rung that finishes, by bisection (what finishes at K is taken to below it).
 
     Args:
-        runs: an importable function of (rung, settings).
+        runs: an importable function of (rung, settings) that returns the status of its fit.
         ladder: ascending.
         settings: for it.
         limits: (processor seconds, gibibytes) of one run.
@@ -41,12 +42,12 @@ def largest(
     while high - low > 1:
         at = high - 1 if not ends else (low + high) // 2  # most either finish all or few
         ends[ladder[at]] = within(limits, runs, ladder[at], settings)
-        low, high = (at, high) if ends[ladder[at]][0] == FINISHED else (low, at)
+        low, high = (at, high) if ends[ladder[at]][0] in FINISHED else (low, at)
     return (ladder[low] if low >= 0 else -1), ends
 
 
-def within(limits: Limits, runs: Callable[..., object], *arguments: object) -> tuple[str, float]:
-    """(how a run in a process of its own ended, processor seconds): finished, memory, time or why.
+def within(limits: Limits, runs: Callable[..., str], *arguments: object) -> tuple[str, float]:
+    """(how a run in a process of its own ended, processor seconds): status, memory, time or why.
 
     The kernel holds the process to the limits; an error of the run is the reason it gives.
     """
@@ -72,13 +73,12 @@ def child() -> None:
     answer.write(cloudpickle.dumps((end, time.process_time() - started)))
 
 
-def _end(runs: Callable[..., object], arguments: Sequence[object]) -> str:
+def _end(runs: Callable[..., str], arguments: Sequence[object]) -> str:
     try:
-        runs(*arguments)
+        return runs(*arguments)
     except MemoryError:
         return MEMORY
     except InputError as error:
-        return f"refused: {error}"
+        return f"failed: {error}"
     except Exception as error:
         return MEMORY if "alloc" in str(error) else f"failed: {error}"  # torch says it so
-    return FINISHED

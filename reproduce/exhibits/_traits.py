@@ -3,51 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
 
 from gladius import BusEngine, Estimate
-from gladius.counts import Counts
-from gladius.kernel import Kernel
+from gladius.errors import InputError
 from reproduce.spec import Array
 
 
-class LawFormedError(Exception):
-    """A transition law was formed under `no_law`."""
+class FormedError(Exception):
+    """Something was formed under `without`."""
 
 
 @contextmanager
-def no_law() -> Iterator[None]:
-    """Inside it, forming a transition law or a table of counts n(s, a, s') raises.
+def without(kind: type) -> Iterator[None]:
+    """Inside it, making one of a kind raises, so that whatever runs there has made none.
 
-    A law is a `Kernel`; `Counts` holds n(s, a, s'). Whatever runs inside has formed neither.
+    A transition law of this library is a `Kernel`; `Counts` holds n(s, a, s'), which is the rows of
+    the data without their order.
     """
 
     def refuse(self: object, *args: object, **kwargs: object) -> None:
-        raise LawFormedError(type(self).__name__)
+        raise FormedError(type(self).__name__)
 
-    with ExitStack() as stack:
-        for one in (Kernel, Counts):
-            stack.enter_context(patch.object(one, "__init__", refuse))
+    with patch.object(kind, "__init__", refuse):
         yield
 
 
-def forms_law(run: Callable[[], object]) -> bool:
-    """Whether a run forms a transition law or a table of n(s, a, s')."""
-    with no_law():
+def forms(kind: type, run: Callable[[], object]) -> bool:
+    """Whether a run makes one of a kind."""
+    with without(kind):
         try:
             run()
-        except LawFormedError:
+        except FormedError:
             return True
     return False
 
 
 def inner_steps(estimates: Sequence[Estimate]) -> Array:
-    """(R,) steps of inner loops for each outer step; those of a closed form have no outer one."""
+    """(R,) steps of inner loops for each outer step; those of a closed form have no outer one.
+
+    Raises:
+        InputError: for a method that does not report them.
+    """
+    for one in estimates:
+        if "inner_iterations" not in one.diagnostics.extra:
+            mend = f"{one.method} must report `inner_iterations`, 0 where there is no inner loop"
+            raise InputError("extra", sorted(one.diagnostics.extra), mend)
     looks = [e.diagnostics for e in estimates]
-    inner = [float(np.asarray(d.extra.get("inner_iterations", 0.0))) for d in looks]
+    inner = [float(np.asarray(d.extra["inner_iterations"])) for d in looks]
     outer = np.array([max(1.0, float(d.iterations)) for d in looks])
     return np.asarray(np.array(inner) / outer)
 

@@ -1,29 +1,34 @@
 """Table 1, executable: every tick beside a measurement on the bus engine.
 
 - One-shot: steps of inner loops (fixed points, value iterations, inner optimisations) for each
-  outer step, counted. Ticked if there are none.
+  outer step, as the method reports them. Ticked if there are none.
 - Transition estimation-free: declared by the method (NEEDS), and proven by a run in which forming
-  a law or a table of n(s, a, s') raises. Ticked if both say so.
+  a law raises. Ticked if both say so. Whether it forms a table of n(s, a, s') is said beside: that
+  is the rows without their order, but an average over it is one under the frequencies.
 - Gradient-based: a definition, so declared: the solver of the method, in SOLVERS.
 - Scalability: the largest K of the bus engine with dummies that a fit to 1,000 trajectories
-  finishes within 8 GiB and 10 minutes of processor time. Ticked from K = 10, 21^10 states, on.
+  finishes, converged or not, within 8 GiB and 10 minutes of processor time. Ticked from K = 10,
+  21^10 states, on.
 - Bellman equation: root of the expected squared Bellman error at N = 5,000 under the true law, of
   Q against the method's own r, and at the anchor's pairs against the given reward. Any Q solves the
   equation of the r that is read off through it, so the first alone says little; ticked if both are
   below 1 % of the anchor's reward.
 - Global optimality: spread of the objective and of r-hat over 20 random starts on one data set of
-  1,000 trajectories. Ticked if the spread of r-hat is below 1e-3, or if there is nothing to start.
+  1,000 trajectories. Ticked if every fit converged and the spread of r-hat is below 1e-3.
 - Statistical complexity: slope of log MAPE in log N over Table 2's sizes, each data set its own
-  regression. Ticked if the 95 % interval is below zero and reaches -0.4 or less: 1/sqrt(N).
+  regression. Ticked if its 95 % interval has -1/2 in it or lies below: 1/sqrt(N) or faster.
 
-A tick is the paper's word; where the measurement disagrees, _table_1_reasons.py says why.
+"Ours" is the estimator of this library, "Ours, Algorithm 1" the paper's algorithm as printed. Where
+this world cannot tell, a line says so (`silent`) and has no measurement: RP without dummies
+has one cell and is NFXP. A tick is the paper's word; where the measurement disagrees,
+_table_1_reasons.py says why.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +36,10 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
-from gladius import BusEngine
-from gladius.methods import needs, title
+from gladius import BusEngine, Transitions
+from gladius.counts import Counts
+from gladius.kernel import Kernel
+from gladius.methods import needs
 from reproduce import layout, published, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bus, _limits, _traits, table_2_all
@@ -43,20 +50,21 @@ from reproduce.exhibits._table_1_reasons import (
     GRADIENT,
     ONE_SHOT,
     RATE,
-    REASONS,
     SCALE,
+    reason,
 )
 from reproduce.results import Results
-from reproduce.spec import Array, Cell, Exhibit, Record, Result
+from reproduce.spec import FAILED, Array, Cell, Exhibit, Record, Result
 
 NAME = "table_1"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
 TICK, MEASURED = "tick", "measured"
 SCALABLE = 10  # dummies; the paper asks for 20^10 states
+OK = "ok"
 SMALL_ERROR = 0.05  # 1 % of the anchor's reward
 SAME = 1e-3  # utils
 START_SPREAD = 3.0  # standard deviation of a random theta
-HALF = -0.4  # the interval of the slope reaches at least so low
+HALF = -0.5  # 1/sqrt(N)
 
 
 @dataclass(frozen=True)
@@ -64,42 +72,73 @@ class Line:
     """A line of the table.
 
     Attributes:
-        name: the method as the paper spells it.
+        name: the method as the paper spells it; after a comma, which form of it.
         method: of gladius.METHODS.
         solver: what it optimises with, and whether that is by gradients.
         by_gradients: the tick.
-        starts: whence the random start: `rng` (its own generators), `theta` (an option `start` of
-            shape (R, k)), `seed` (an option, one fit each), or "" where there is nothing to start.
-        options: where the defaults are not meant.
-        wide: options that it scales with, beside `options`.
-        started: options of the fits from random starts, beside `options`.
+        word: the variant of `table_2_all` that the original's defaults are, "" for ours.
+        starts: whence the random start: `rng` or `rngs` (its own generators), `theta` (an option
+            `start` of shape (R, k)), `reward` (an option `start`, a function, one fit each), `seed`
+            (an option, one fit each).
+        wide: options that it scales with, beside the variant's.
+        started: options of the fits from random starts, beside the variant's.
+        silent: column -> why this world cannot tell.
     """
 
     name: str
     method: str
     solver: str
     by_gradients: bool
+    word: str = ""
     starts: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
     wide: Mapping[str, Any] = field(default_factory=dict)
     started: Mapping[str, Any] = field(default_factory=dict)
+    silent: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def printed(self) -> str:
+        """Its row in the printed table."""
+        return self.name.partition(",")[0]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those of the variant."""
+        return table_2_all.options_of(self.method, self.word)
 
 
-NETWORK = {"function_class": "network"}
+NO_START = {GLOBAL: "no start"}
+ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
 LINES = (
-    Line("NFXP", "nfxp", "Newton", True, "theta"),
-    Line("CCP", "ccp", "Newton", True),
-    Line("MPEC", "mpec", "Newton-Lagrange", True, "theta"),
-    Line("AVI", "avi", "regressions", False, "rng"),
-    Line("Semi-gradient", "semi_gradient", "linear system", False),
-    Line("RP", "rp", "greedy splits", False, "theta"),
-    Line("SAmQ", "samq", "Adam, k-means, Newton", False, "rng"),
-    Line("BC", "bc", "Adam", True, "rng", wide={"training": {"batch": 1000}}),
-    Line("IQ-Learn", "iq_learn", "Adam", True, "rng", NETWORK),
-    Line("Clare", "clare", "fixed point", False, "rng"),
-    Line("ML-IRL", "ml_irl", "Newton", True, "theta"),
-    Line("Model-enhanced AIRL", "airl", "alternation", False, "rng", started={"start_spread": 5.0}),
-    Line("Ours", "gladius", "Newton", True, "seed", started={"function_class": "mlp"}),
+    Line("NFXP", "nfxp", "Newton", True, starts="theta"),
+    Line("CCP", "ccp", "Newton", True, silent=NO_START),
+    Line("MPEC", "mpec", "Newton-Lagrange", True, starts="theta"),
+    Line("AVI", "avi", "regressions", False, starts="rng"),
+    Line("Semi-gradient", "semi_gradient", "linear system", False, "linear", silent=NO_START),
+    Line("RP", "rp", "greedy splits", False, silent=ONE_CELL),
+    Line("SAmQ", "samq", "Adam, k-means, Newton", False, "5 cells", "rng"),
+    Line("BC", "bc", "Adam", True, starts="rng", wide={"training": {"batch": 1000}}),
+    Line("IQ-Learn", "iq_learn", "Adam", True, "network", "rng"),
+    Line("Clare", "clare", "fixed point", False, starts="reward"),
+    Line("ML-IRL", "ml_irl", "Newton", True, starts="theta"),
+    Line(
+        "Model-enhanced AIRL",
+        "airl",
+        "alternation",
+        False,
+        starts="rng",
+        started={"start_spread": 5.0},
+    ),
+    Line("Ours", "gladius", "Newton", True, starts="seed", started={"function_class": "mlp"}),
+    Line(
+        "Ours, Algorithm 1",
+        "gladius",
+        "gradient descent",
+        True,
+        "Algorithm 1",
+        "rngs",
+        wide={"function_class": "mlp"},
+        started={"function_class": "mlp"},
+    ),
 )
 BY_NAME = {line.name: line for line in LINES}
 SIZES = {ONE_SHOT: (1000, 4), FREE: (50, 1), BELLMAN: (5000, 20), GLOBAL: (1000, 20)}
@@ -112,8 +151,10 @@ def cells(smoke: bool) -> list[Cell]:
     """A cell for each measurement; the slopes come from `table_2_all`, the solver is declared."""
     found = []
     for line in LINES:
-        shared: dict[str, object] = {"method": line.method, "options": dict(line.options)}
+        shared: dict[str, object] = {"method": line.method, "options": line.options}
         for column in (ONE_SHOT, FREE, BELLMAN, GLOBAL):
+            if column in line.silent:
+                continue
             n, times = SMOKE_SIZE if smoke else SIZES[column]
             settings = shared | {"trajectories": n, "repetitions": times, "seeds": "table_2"}
             found.append(Cell(NAME, line.name, column, MEASURED, settings, statistic=TICK))
@@ -139,26 +180,34 @@ def compute(cell: Cell, device: str) -> Result:
     return Result(tuple(measure(cell, BusEngine())))
 
 
+def _train(world: BusEngine, cell: Cell) -> list[Transitions]:
+    """The training splits of Table 2's data sets of that size: its rows are keys of the seeds."""
+    train, _ = _bus.data_sets(world, replace(cell, row=str(cell.settings["trajectories"])))
+    return train
+
+
 def _one_shot(cell: Cell, world: BusEngine) -> list[Record]:
-    train, _ = _bus.data_sets(world, cell)
-    steps = _traits.inner_steps(_bus.fit(world, cell, train))
+    steps = _traits.inner_steps(_bus.fit(world, cell, _train(world, cell)))
     return [_tick(float(np.max(steps) == 0)), _mean("inner steps an outer one", steps)]
 
 
 def _free(cell: Cell, world: BusEngine) -> list[Record]:
-    train, _ = _bus.data_sets(world, cell)
-    forms = _traits.forms_law(lambda: _bus.fit(world, cell, train))
+    train = _train(world, cell)
+    law, counts = (
+        _traits.forms(kind, lambda: _bus.fit(world, cell, train)) for kind in (Kernel, Counts)
+    )
     declared = "law" not in needs(str(cell.settings["method"]))
     return [
-        _tick(float(declared and not forms)),
+        _tick(float(declared and not law)),
         Record("declared to need a law", float(not declared)),
-        Record("forms one", float(forms)),
+        Record("forms a law", float(law)),
+        Record("forms counts", float(counts)),
     ]
 
 
 def _bellman(cell: Cell, world: BusEngine) -> list[Record]:
-    train, _ = _bus.data_sets(world, cell)
-    own, anchored = _traits.bellman_errors(world, _bus.fit(world, cell, train))
+    estimates = _bus.fit(world, cell, _train(world, cell))
+    own, anchored = _traits.bellman_errors(world, estimates)
     means = [_mean("Bellman error", own), _mean("anchor's Bellman error", anchored)]
     return [_tick(float(max(one.value for one in means) < SMALL_ERROR)), *means]
 
@@ -166,27 +215,33 @@ def _bellman(cell: Cell, world: BusEngine) -> list[Record]:
 def _global(cell: Cell, world: BusEngine) -> list[Record]:
     """One data set as often as there are starts."""
     line = BY_NAME[cell.row]
-    if not line.starts:
-        return [_tick(1.0)]
-    train, _ = _bus.data_sets(world, cell)
+    train = _train(world, cell)[:1]
     rngs = seeds.generators(cell, "starts")
-    same = [train[0]] * len(rngs)
     if line.starts == "seed":
         each = [dict(line.started, seed=i) for i in range(len(rngs))]
-        fitted = [_bus.fit(world, cell, train[:1], **one)[0] for one in each]
+        fitted = [_bus.fit(world, cell, train, **one)[0] for one in each]
+    elif line.starts == "reward":  # its own random numbers are the same from every start
+        tables = [g.normal(0.0, START_SPREAD, (len(world.mdp.features), 2)) for g in rngs]
+        fitted = [_bus.fit(world, cell, train, start=_at(t), rng=0)[0] for t in tables]
     elif line.starts == "theta":
         theta = np.stack([g.normal(0.0, START_SPREAD, 2) for g in rngs])
-        fitted = _bus.fit(world, cell, same, start=theta, **line.started)
+        fitted = _bus.fit(world, cell, train * len(rngs), start=theta, **line.started)
     else:
-        fitted = _bus.fit(world, cell, same, rng=rngs, **line.started)
+        given = {line.starts: rngs, **line.started}
+        fitted = _bus.fit(world, cell, train * len(rngs), **given)
     objective, reward = _traits.spread(world, fitted)
     ok = float(np.mean([e.diagnostics.converged for e in fitted]))
     return [
-        _tick(float(reward < SAME)),
+        _tick(float(ok == 1.0 and reward < SAME)),
         Record("spread of the objective", objective, repetitions=len(fitted)),
         Record("spread of r", reward, repetitions=len(fitted)),
         Record("converged", ok, repetitions=len(fitted)),
     ]
+
+
+def _at(table: Array) -> Callable[[Array], Array]:
+    """Its rows by mileage."""
+    return lambda states: np.asarray(table[states[:, 0].astype(int) - 1])
 
 
 def _scale(cell: Cell, world: BusEngine) -> list[Record]:
@@ -195,18 +250,18 @@ def _scale(cell: Cell, world: BusEngine) -> list[Record]:
     )
     found = [_tick(float(most >= SCALABLE)), Record("largest K", float(most))]
     for rung, (end, seconds) in sorted(ends.items()):
-        status = "ok" if end == _limits.FINISHED else f"failed: {end}"
+        status = f"{FAILED}{end}" if end in (_limits.MEMORY, _limits.TIME) else end
         found.append(Record(f"CPU seconds at K = {rung}", seconds, status=status))
     return found
 
 
-def wide_fit(dummies: int, spec: Mapping[str, Any]) -> None:
-    """Fit one data set of the bus engine with dummies; in a process with limits."""
+def wide_fit(dummies: int, spec: Mapping[str, Any]) -> str:
+    """Fit one data set of the bus engine with dummies; in a process with limits. Its status."""
     names = ("exhibit", "row", "column", "protocol", "settings")
     cell = Cell(**{name: spec[name] for name in names})
     world = BusEngine(dummies=dummies)
-    train, _ = _bus.data_sets(world, cell)
-    _bus.fit(world, cell, train)
+    (found,) = _bus.fit(world, cell, _train(world, cell))
+    return found.diagnostics.status
 
 
 def _tick(value: float) -> Record:
@@ -222,8 +277,8 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
     """(mean, half width of its 95 % interval, regressions) of the slope of log MAPE in log N."""
     errors, sizes = [], []
     for cell, stored in zip(results.cells, results.stored, strict=True):
-        plain = cell.protocol == table_2_all.PLAIN and cell.column == title(line.method)
-        if cell.exhibit != table_2_all.NAME or not plain or stored is None:
+        its = (cell.column, cell.protocol) == table_2_all.column_of(line.method, line.word)
+        if cell.exhibit != table_2_all.NAME or not its or stored is None:
             continue
         if "MAPE" in stored.result.replications:
             errors.append(stored.result.replications["MAPE"])
@@ -243,22 +298,22 @@ def render(results: Results, out: Path) -> list[Path]:
     body, gaps = {}, {}
     for line in LINES:
         found = {
-            column: (_printed(line.name, column), *_ours(results, frame, line, column))
+            column: (_printed(line.printed, column), *_ours(results, frame, line, column))
             for column in COLUMNS
         }
         body[line.name] = [_entry(*found[column]) for column in COLUMNS]
         for column, (printed, tick, text) in found.items():
             if _differ(printed, tick):
-                reason = REASONS.get((line.name, column), REASONS["", column])
-                gaps[f"{line.name}: {column}"] = [printed, f"{SIGNS[tick]}, {text}", reason]
+                why = reason(line.name, column, SIGNS[tick])
+                gaps[f"{line.name}: {column}"] = [printed, f"{SIGNS[tick]}, {text}", why]
     table = pd.DataFrame(body, index=list(COLUMNS)).T
     table.index.name = "method"
-    why = pd.DataFrame(gaps, index=["printed", "measured", "why they differ"]).T
-    why.index.name = "tick"
+    reasons = pd.DataFrame(gaps, index=["printed", "measured", "why they differ"]).T
+    reasons.index.name = "tick"
     heading = "Table 1: the ticks that the measurements do not bear out"
     return [
         *layout.write(table, out, NAME, EXHIBIT.title, NOTES),
-        *(layout.write(why, out, f"{NAME}_reasons", heading, ()) if gaps else ()),
+        *(layout.write(reasons, out, f"{NAME}_reasons", heading, ()) if gaps else ()),
     ]
 
 
@@ -282,13 +337,15 @@ def _differ(printed: str, tick: float) -> bool:
 
 def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tuple[float, str]:
     """(tick, the number behind it)."""
+    if column in line.silent:
+        return math.nan, line.silent[column]
     if column == GRADIENT:
         return float(line.by_gradients), line.solver
     if column == RATE:
         mean, half, n = slope(results, line)
         if not n:
             return math.nan, "not run"
-        return float(mean + half < 0 and mean - half <= HALF), f"{mean:.2f} +- {half:.2f}"
+        return float(mean - half <= HALF), f"{mean:.2f} +- {half:.2f}"
     mine = frame[(frame["row"] == line.name) & (frame["column"] == column)]
     value = dict(zip(mine["statistic"], mine["value"], strict=True))
     tick = float(value.get(TICK, math.nan))
@@ -301,23 +358,34 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
         steps = value["inner steps an outer one"]
         return tick, f"{number(steps) if steps else 0} inner"
     if column == FREE:
-        return tick, "forms a law" if value["forms one"] else "forms none"
+        if value["forms a law"]:
+            return tick, "a law"
+        return tick, "counts" if value["forms counts"] else "neither"
     if column == SCALE:
-        return tick, f"K = {value['largest K']:.0f}"
-    return tick, f"{value['spread of r']:.1g}" if "spread of r" in value else "no start"
+        most = value["largest K"]
+        status = dict(zip(mine["statistic"], mine["status"], strict=True))
+        said = status.get(f"CPU seconds at K = {most:.0f}", OK)
+        return tick, f"K = {most:.0f}" + ("" if said == OK else f", {said.replace('_', ' ')}")
+    ended = "" if value["converged"] == 1 else f", {value['converged']:.0%} converged"
+    return tick, f"{value['spread of r']:.1g}{ended}"
 
 
 NOTES = (
     "printed | measured (the number behind it). # they disagree: reasons in table_1_reasons. Blank"
-    " means no tick.",
-    "One-shot: steps of inner loops an outer one, N = 1,000. Transition estimation-free: declared"
-    " and by a run that would fail if a law were formed. Gradient-based: the solver, declared.",
+    " means no tick; ? that this world cannot tell.",
+    "One-shot: steps of inner loops an outer one, reported by the method, N = 1,000. Transition"
+    " estimation-free: declared and by a run that would fail if a law were formed; counts: forms"
+    " n(s, a, s'), over which an average is one under the frequencies. Gradient-based: the solver,"
+    " declared.",
     "Scalability: largest K of 0, 2, 5, 10, 20, 50, 100 dummies that one fit to 1,000 trajectories"
     " finishes within 8 GiB and 10 minutes of processor time; yes from K = 10 (21^10 states).",
     "Bellman equation: root mean squared error at N = 5,000 under the true law, of Q against its"
     " own r and, at the anchor's pairs, against the given reward; yes if both are below .05.",
-    "Global optimality: range of r-hat over 20 random starts on one data set, N = 1,000, yes below"
-    " .001. Statistical complexity: slope of log MAPE in log N, 50 to 5,000, 95 % interval.",
+    "Global optimality: range of r-hat over 20 random starts on one data set, N = 1,000; yes if all"
+    " converged and it is below .001. Statistical complexity: slope of log MAPE in log N, 50 to"
+    " 5,000; yes if its 95 % interval has -1/2 in it or lies below.",
+    "SAmQ with 5 cells and the semi-gradient with a linear basis are their authors' settings; with"
+    " a cell, or a basis function, for every state they are other methods of this table.",
 )
 
 
@@ -326,7 +394,7 @@ def verdict(folder: Path) -> str:
     frame = pd.read_csv(folder / f"{NAME}.csv", dtype={"row": str})
     ticks = frame[(frame["statistic"] == TICK) & frame["value"].notna()]
     pairs = [
-        (_printed(str(r), str(c)), float(v))
+        (_printed(BY_NAME[str(r)].printed, str(c)), float(v))
         for r, c, v in zip(ticks["row"], ticks["column"], ticks["value"], strict=True)
     ]
     against = sum(_differ(printed, tick) for printed, tick in pairs)

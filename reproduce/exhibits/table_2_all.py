@@ -31,6 +31,7 @@ PLAIN = "leak_free"  # protocol of a method as it comes
 # method, word for the protocol, options, whether the true law is given
 VARIANTS: tuple[tuple[str, str, dict[str, object], bool], ...] = (
     ("gladius", "network", {"function_class": "mlp"}, False),
+    ("gladius", "Algorithm 1", {"protocol": "printed"}, False),
     ("nfxp", "law known", {}, True),
     ("mpec", "law known", {}, True),
     ("ccp", "NPL", {"stages": None}, False),
@@ -38,6 +39,7 @@ VARIANTS: tuple[tuple[str, str, dict[str, object], bool], ...] = (
     ("ccp", "finite dependence", {"finite_dependence": True}, False),
     ("avi", "one-hot", {"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
     ("pqr", "tabular", {"regression": "tabular"}, False),
+    ("semi_gradient", "linear", {"basis": "polynomial", "degree": 1}, False),
     ("samq", "5 cells", {"cells": 5}, False),
     ("iq_learn", "network", {"function_class": "network"}, False),
     ("ml_irl", "law known", {}, True),
@@ -73,7 +75,7 @@ def cells(smoke: bool) -> list[Cell]:
     found = []
     every: list[tuple[str, str, dict[str, object], bool]]
     every = [(name, PLAIN, {}, False) for name in METHODS]
-    every += [(m, f"{PLAIN} {word}", options, law) for m, word, options, law in VARIANTS]
+    every += [(m, column_of(m, word)[1], options, law) for m, word, options, law in VARIANTS]
     for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
         for method, protocol, options, oracle in every:
             settings: dict[str, object] = {
@@ -86,6 +88,19 @@ def cells(smoke: bool) -> list[Cell]:
             }
             found.append(Cell(NAME, str(n), title(method), protocol, settings))
     return found
+
+
+def options_of(method: str, word: str) -> dict[str, object]:
+    """Options of a variant; of a method as it comes where the word is empty."""
+    if not word:
+        return {}
+    (options,) = [o for m, w, o, _ in VARIANTS if (m, w) == (method, word)]
+    return dict(options)
+
+
+def column_of(method: str, word: str) -> tuple[str, str]:
+    """(column, protocol) of a variant."""
+    return title(method), f"{PLAIN} {word}".strip()
 
 
 def compute(cell: Cell, device: str) -> Result:
@@ -184,7 +199,7 @@ def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:
         label = f"{_name(one)} = {_name(other)}, tolerance {tolerance:.0e}"
         found[label] = [_equal(results, row, one, other, tolerance) for row in rows]
     for one, other in ALIKE:
-        pair = (_cell(one), _cell(other))
+        pair = (column_of(*one), column_of(*other))
         texts = []
         for row in rows:
             gap, se, times = results.paired(row, *pair)
@@ -196,19 +211,13 @@ def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:
 def _equal(
     results: Results, row: str, one: tuple[str, str], other: tuple[str, str], tolerance: float
 ) -> str:
-    stored = [results.get(row, *_cell(which)) for which in (one, other)]
+    stored = [results.get(row, *column_of(*which)) for which in (one, other)]
     arrays = [s.result.arrays for s in stored if s is not None and "reward" in s.result.arrays]
     if len(arrays) < 2:
         return "not run"
     (first, second), seen = (a["reward"] for a in arrays), arrays[0]["seen"]
     gap = float(np.max(np.abs(first - second)[seen > 0]))
     return f"{gap:.0e} {'yes' if gap <= tolerance else 'NO'}"
-
-
-def _cell(which: tuple[str, str]) -> tuple[str, str]:
-    """(column, protocol) of a method and a word."""
-    method, word = which
-    return title(method), f"{PLAIN} {word}".strip()
 
 
 def _name(which: tuple[str, str]) -> str:

@@ -69,6 +69,7 @@ def read(table: pd.DataFrame | None = None, **change: Any) -> Transitions:
 class Spy(ModuleType):
     """A method that must never be reached."""
 
+    NEEDS = ("anchor",)
     calls = 0
 
     def fit(self, *_: Any, **__: Any) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ from scipy.special import expit, logsumexp
 from strategies import laws, tabular_mdps, transitions
 
 from gladius.anchor import Anchor
-from gladius.baselines import airl, plug_in
+from gladius.baselines import airl, airl_game, plug_in
 from gladius.baselines.airl_discriminator import Discriminator, Rows, Tabular, relative
 from gladius.baselines.airl_game import expected_rows, path_starts
 from gladius.baselines.airl_state_only import StateOnly
 from gladius.counts import group
 from gladius.errors import InputError
 from gladius.kernel import empirical_kernel
-from gladius.mdp import TabularMDP
+from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.metrics import mape
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
@@ -434,6 +435,20 @@ def test_the_flag_means_it() -> None:
     assert isinstance(inner, int)
     assert inner > full.iterations > 3
     assert isinstance(full.extra["objective"], float)
+
+
+def test_a_generator_that_is_not_solved_is_no_convergence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver cannot fail on rewards of any size met here, so it is made to say that it did."""
+    assert population(BUS.mdp, 100, tolerance=1e-9).converged[0]
+
+    def unsolved(*given: Any, **options: Any) -> Solution:
+        return replace(soft_bellman(*given, **options), converged=False)
+
+    monkeypatch.setattr(airl_game, "soft_bellman", unsolved)
+    found = population(BUS.mdp, 100, tolerance=1e-9, max_iterations=50)
+    assert found.residual[0] <= 1e-9
+    assert not found.converged[0]
+    assert found.status == ("not_converged",)
 
 
 @pytest.mark.parametrize(

@@ -607,4 +607,21 @@ def test_choices_all_but_certain_are_no_convergence() -> None:
     data = BusEngine(horizon=6).simulate(3, np.random.default_rng(46))
     (found,) = ccp.fit([data], Anchor(1, -5.0), 0.95)
     assert not found.diagnostics.converged
-    assert found.diagnostics.status.startswith("failed: theta is not identified")
+    assert found.diagnostics.status == choice_logit.CERTAIN
+
+
+LEVELS = arrays(np.float64, (2, 3, 3, 1), elements=st.integers(-4, 4).map(float))
+
+
+@given(LEVELS)
+def test_regressors_that_move_no_choice_are_told_from_choices_that_are_certain(x: Array) -> None:
+    visits = np.ones((2, 3, 3))
+    some = np.any(x != x[:, :, :1], axis=(1, 2, 3))  # of which actions differ somewhere
+    certain = np.zeros((2, 3, 3))
+    certain[..., 0] = 1e4
+    found = choice_logit.maximise(visits, x, certain)
+    assert not np.any(found.regular)
+    np.testing.assert_array_equal(found.identified, some)
+    uncertain = choice_logit.maximise(visits, x, np.zeros((2, 3, 3)))
+    np.testing.assert_array_equal(uncertain.identified, some)
+    np.testing.assert_array_equal(uncertain.regular, some)

@@ -197,6 +197,44 @@ def test_a_certified_minimum_is_global(
             assert other.objective[0] == pytest.approx(lowest, rel=1e-9, abs=1e-9)
 
 
+def crowded() -> Counts:
+    """State 0 leads to state 1 by its action 0, 50 times of 51; all else ends the path."""
+    moves = np.zeros((1, 2, 2, 2))
+    moves[0, 0, 0, 1] = 50.0
+    return Counts(np.array([[0.0], [1.0]]), np.array([[[50.0, 1.0], [1.0, 1.0]]]), moves)
+
+
+@pytest.mark.parametrize("target", newton.TARGETS)
+@pytest.mark.parametrize(("alpha", "proven"), [(0.02, False), (0.1, False), (0.5, True)])
+def test_the_certificate_says_whether_the_relaxed_problem_has_the_same_minimum(
+    target: str, alpha: float, proven: bool
+) -> None:
+    """With V free, V >= log sum exp Q, the sum is convex; its minimum, by SciPy, is f's or lower.
+
+    At alpha = .1 one state alone pulls its V up: certificates must ask every state.
+    """
+    problem = newton.make_problem(crowded(), alpha, 0.9, target, 0.0)
+    found = newton.minimise(problem, np.zeros((1, 2, 2)))
+    assert found.converged[0]
+
+    def relaxed(x: Array) -> float:
+        q = x[:4].reshape(2, 2)
+        v = logsumexp(q, axis=1) + x[4:]
+        reward = q - 0.9 * np.array([[v[1], 0.0], [0.0, 0.0]])
+        number = np.array([[50.0, 1.0], [1.0, 1.0]])
+        total = number * (v[:, None] - q + reward**2 / (4 * alpha))
+        return float(total.sum() / 53)
+
+    bounds = [(None, None)] * 4 + [(0.0, None)] * 2
+    least = minimize(relaxed, np.full(6, 0.1), bounds=bounds, options={"ftol": 1e-14, "gtol": 1e-9})
+    assert bool(newton.certificate(problem, found.q)[0]) == proven
+    if proven:
+        assert least.fun == pytest.approx(found.objective[0], abs=1e-8)
+    else:
+        assert least.fun < found.objective[0] - 1e-4
+    assert relaxed(np.append(found.q.ravel(), [0.0, 0.0])) == pytest.approx(found.objective[0])
+
+
 LIMITS: dict[str, tuple[list[float], list[float], float]] = {
     "mean": ([0.104, 0.353, 0.141, -0.448], [-1.985, -0.577, 0.132, 0.308], 104.1),
     "sampled": ([], [], 104.5),

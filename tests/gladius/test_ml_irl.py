@@ -454,6 +454,49 @@ def test_too_few_steps_are_not_convergence() -> None:
         assert np.all(np.isnan(extra(found, "se")))
 
 
+@pytest.mark.parametrize("tail", ml_irl.TAILS)
+def test_the_covariance_is_that_of_the_paths_own_finite_differences(tail: str) -> None:
+    """L path by path, each V by plain value iteration; beta^8 = .66, so that the tail weighs."""
+    data = BusEngine(horizon=8).simulate(15, np.random.default_rng(8))
+    done = np.zeros(120, dtype=bool)
+    done[[7, 39, 63]] = True  # these paths end with their last row: no tail
+    data = Transitions(data.states, data.actions, data.next_states, done, data.trajectory)
+    found = ml_irl.fit([data], ANCHOR, 0.95, tail=tail, **ORACLE)[0]
+    assert found.diagnostics.converged
+    at, to = (z[:, 0].astype(int).reshape(15, 8) - 1 for z in (data.states, data.next_states))
+    actions, ended = data.actions.reshape(15, 8), done.reshape(15, 8)[:, -1]
+
+    def objective(theta: Array) -> Array:
+        reward, v = DESIGN @ theta, np.zeros(20)
+        for _ in range(700):
+            q = reward + 0.95 * np.stack([p @ v for p in MDP.transition], axis=1)
+            v = np.logaddexp(q[:, 0], q[:, 1])
+        own = reward[at, actions] @ 0.95 ** np.arange(8) - v[at[:, 0]]
+        rest = 0.95**8 * v[to[:, -1]] * ~ended
+        return np.asarray(own + rest if tail == "model" else own)
+
+    theta, h = extra(found, "theta"), 1e-3
+    steps = h * np.eye(2)
+    scores = np.stack([objective(theta + e) - objective(theta - e) for e in steps], axis=1)
+    scores = scores / (2 * h)
+    hessian = [
+        [
+            np.mean(
+                objective(theta + d + e)
+                - objective(theta + d - e)
+                - objective(theta - d + e)
+                + objective(theta - d - e)
+            )
+            for e in steps
+        ]
+        for d in steps
+    ]
+    bread = np.linalg.inv(-np.array(hessian) / (4 * h**2))
+    expected = bread @ (scores.T @ scores) @ bread / 15**2
+    # h^2 times third derivatives of V
+    np.testing.assert_allclose(extra(found, "covariance"), expected, rtol=1e-4)
+
+
 def test_as_many_paths_as_parameters_have_no_standard_errors() -> None:
     found = ml_irl.fit([BUS.simulate(2, np.random.default_rng(0))], ANCHOR, 0.95)[0]
     assert found.diagnostics.converged

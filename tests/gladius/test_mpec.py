@@ -371,6 +371,39 @@ def test_a_stationary_point_must_be_feasible_and_a_maximum() -> None:
     assert not judged(near, solved(near[0], MDP.transition, DESIGN, NO_OFFSET, 0.95)[None])
 
 
+def test_a_minimum_of_the_likelihood_is_no_convergence() -> None:
+    """State 0 leads to state 1 or ends, as good as; in state 1 the actions are worth +- theta.
+
+    L(theta) is even, so its slope is 0 at 0. State 0 chooses state 1 nine times of ten, for which
+    theta must be far from 0 on either side: 0 is a minimum.
+    """
+    law = np.zeros((2, 3, 3))
+    law[:, 1:, 2], law[0, 0, 1], law[1, 0, 2] = 1.0, 1.0, 1.0
+    design = np.zeros((3, 2, 1))
+    design[1, :, 0] = [1.0, -1.0]
+    visits = np.array([[[9.0, 1.0], [1.0, 1.0], [0.0, 0.0]]])
+    programme = Programme(visits, law, design, np.zeros((3, 2)), 0.9)
+
+    def likelihood(theta: float) -> float:
+        gap = 0.9 * np.log(np.cosh(theta))  # of choosing state 1
+        own = np.log(2 * np.cosh(theta))
+        return float(-9 * np.log1p(np.exp(-gap)) - np.log1p(np.exp(gap)) - 2 * own)
+
+    def from_start(theta: float) -> mpec_newton.Solutions:
+        at = np.array([[theta]])
+        return mpec_newton.solve(programme, at, np.zeros((1, 3)), tolerance=1e-9, max_iterations=50)
+
+    worst, best = from_start(0.0), from_start(0.1)
+    for found in (worst, best):
+        assert found.log_likelihood[0] == pytest.approx(likelihood(found.theta[0, 0]))
+        assert abs(found.point.reduced[0, 0]) < 1e-9
+        assert np.abs(found.point.violation).max() < 1e-9
+    assert likelihood(0.0) < min(likelihood(0.01), likelihood(best.theta[0, 0]) - 0.5)
+    assert best.converged[0]
+    assert worst.theta[0, 0] == 0.0
+    assert not worst.converged[0]
+
+
 def test_theta_1_given_takes_the_reward_of_replacement_from_the_anchor() -> None:
     estimate = mpec.fit(SMALL[:1], Anchor(1, -4.0), 0.95, theta_1_given=True)[0]
     assert extra(estimate, "theta").shape == (1,)

@@ -16,6 +16,7 @@ from strategies import laws
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
+from gladius.baselines.choice_logit import CERTAIN
 from gladius.errors import InputError
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.parametric import bus_design
@@ -412,6 +413,33 @@ def test_the_maximum_does_not_depend_on_the_start() -> None:
     theta = np.stack([extra(e, "theta") for e in found])
     np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
     assert len({e.diagnostics.iterations for e in found}) > 1, "the start was not used"
+
+
+def test_starts_at_which_choices_are_certain_are_left() -> None:
+    """There the information is zero to the last digit, and no Newton step exists."""
+    data = BUS.simulate(50, np.random.default_rng(4))
+    starts = np.array([[0.0, 0.0], [1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]])
+    found = nfxp.fit([data] * 5, ANCHOR, 0.95, start=starts)
+    assert [e.diagnostics.status for e in found] == ["ok"] * 5
+    theta = np.stack([extra(e, "theta") for e in found])
+    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0.0, 7.0])
+def test_no_information_is_not_called_a_lack_of_identification(start: float) -> None:
+    """A known part of the reward makes choices certain at theta = 0 and the likelihood flat."""
+    visits = np.zeros((1, 20, 2))
+    visits[0, :5, 0] = 10.0
+    never = np.zeros((20, 2))
+    never[:, 1] = -1e4
+
+    def status(design: Array) -> str:
+        at = np.full((1, design.shape[2]), start)
+        return nfxp.fit_counts(visits, MDP.transition, design, never, 0.95, start=at).status[0]
+
+    assert status(DESIGN) == CERTAIN
+    assert status(np.concatenate([DESIGN, DESIGN[:, :, :1]], axis=2)) == nfxp.UNIDENTIFIED
+    assert status(np.ones((20, 2, 1))) == nfxp.UNIDENTIFIED  # a constant of all rewards
 
 
 def test_a_start_of_the_wrong_shape_is_an_error() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from numpy.typing import NDArray
 from strategies import WHOLES, laws, transitions
 
 from gladius.anchor import Anchor
-from gladius.baselines import plug_in, pqr
+from gladius.baselines import bc, plug_in, pqr, pqr_steps
+from gladius.baselines.anchor_support import extrapolated_weight
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr_steps import default_training, invert_counts
 from gladius.baselines.pqr_tabular import fitted_iteration, residual_minimiser
@@ -192,6 +194,108 @@ def test_a_network_stopped_early_says_so() -> None:
     found = pqr.fit([LARGE], REPLACE, 0.95, training=Training(standardise=True, steps=3))[0]
     assert not found.diagnostics.converged
     assert found.diagnostics.status == "not_converged"
+
+
+STEPS = [(bc, "train"), (pqr_steps, "anchor_network"), (pqr_steps, "reward_network")]
+
+
+@pytest.mark.parametrize("step", [None, *STEPS])
+@pytest.mark.parametrize("end", ["not_converged", "diverged"])
+def test_each_of_the_three_steps_can_spoil_the_status(
+    step: tuple[Any, str] | None, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = BUS.simulate(6, [np.random.default_rng([4, i]) for i in range(2)])
+    if step == STEPS[0] and end == "diverged":
+        end = "not_converged"  # the P step's loss is bounded below and has no such end
+    if step is not None:
+        run = getattr(*step)
+
+        def spoilt(*arguments: Any) -> Any:
+            fitted, outcomes = run(*arguments)
+            change = {"converged": False} | ({"diverged": True} if end == "diverged" else {})
+            return fitted, [outcomes[0], replace(outcomes[1], **change)]
+
+        monkeypatch.setattr(*step, spoilt)
+    lax = Training(standardise=True, steps=1, tolerance=1e6)  # every step is content at once
+    first, second = (one.diagnostics for one in pqr.fit(data, REPLACE, 0.95, training=lax))
+    assert (first.converged, first.status) == (True, "ok")
+    expected = (True, "ok") if step is None else (False, end)
+    assert (second.converged, second.status) == expected
+
+
+@settings(max_examples=8)  # each trains three small networks
+@given(
+    arrays(np.int64, (2, 2), elements=st.integers(0, 3)).filter(lambda n: np.all(n.sum(axis=1))),
+    st.sampled_from(["regression", "linear"]),
+)
+def test_an_end_counts_as_value_zero_in_every_step(times: NDArray[np.int64], read_off: str) -> None:
+    """One state: n(a, does the path end) tells Q and r in closed form."""
+    actions, done = (np.repeat(labels.ravel(), times.ravel()) for labels in np.indices((2, 2)))
+    where = np.full((len(actions), 1), 2.0)
+    data = Transitions(where, actions, where, done=done)
+    beta, given_reward = 0.6, 3.0
+    log_policy = np.log(times.sum(axis=1) / times.sum())
+    goes_on = times[:, 0] / times.sum(axis=1)
+    surprise = -log_policy[1]
+    h = (given_reward + beta * goes_on[1] * surprise) / (1 - beta * goes_on[1])
+    q = h + log_policy - log_policy[1]
+    reward = q - beta * goes_on * (h + surprise)
+    for options in ({"regression": "tabular", "pseudo_count": 0.0}, {"regression": "network"}):
+        found = pqr.fit([data], Anchor(1, given_reward), beta, read_off=read_off, **options)[0]
+        assert found.diagnostics.converged
+        np.testing.assert_allclose(found.q(where[:1])[0], q, atol=2e-3)
+        np.testing.assert_allclose(found.reward_function(where[:1])[0], reward, atol=2e-3)
+
+
+@st.composite
+def anchor_rows(draw: st.DrawFn) -> tuple[Array, Array, Array, float]:
+    """n(s), n(s, a_s) and the anchor's moves that go on, (S, S), with states it never left."""
+    n = draw(st.integers(1, 5))
+    moves = draw(arrays(np.float64, (n, n), elements=st.integers(0, 2).map(float)))
+    keep = draw(arrays(np.bool_, n))
+    moves *= keep[:, None]
+    taken = moves.sum(axis=1) + keep * draw(arrays(np.int64, n, elements=st.integers(0, 2)))
+    seen = taken + draw(arrays(np.int64, n, elements=st.integers(0, 2)))
+    assume(seen.sum() > 0)
+    return seen, taken, moves, draw(st.sampled_from([0.3, 0.95]))
+
+
+@given(anchor_rows())
+def test_the_weight_of_extrapolation_is_the_derivative_in_the_unknown_values(
+    rows: tuple[Array, Array, Array, float],
+) -> None:
+    seen, taken, moves, beta = rows
+    own = taken > 0
+    law = moves / np.maximum(taken, 1)[:, None]
+
+    def h(unknown: float) -> Array:
+        level = np.full(len(seen), unknown)
+        side = 1.0 + beta * law[np.ix_(own, ~own)].sum(axis=1) * unknown
+        level[own] = np.linalg.solve(np.eye(own.sum()) - beta * law[np.ix_(own, own)], side)
+        return level
+
+    expected = seen @ (h(1.0) - h(0.0)) / seen.sum()
+    now, after = np.nonzero(moves)
+    found = extrapolated_weight(seen, taken, now, after, moves[now, after], beta)
+    np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
+def test_the_extrapolation_tells_a_bad_anchor_from_a_good_one() -> None:
+    short: dict[str, Any] = {"training": Training(standardise=True, steps=1)}
+    for anchor, low, high in [(REPLACE, 0.0, 0.01), (MAINTAIN, 0.8, 0.95)]:
+        network = pqr.fit([LARGE], anchor, 0.95, **short)[0].diagnostics.extra
+        tabular = pqr.fit([LARGE], anchor, 0.95, regression="tabular")[0].diagnostics.extra
+        weight = float(str(network["extrapolated"]))
+        assert low <= weight <= high
+        np.testing.assert_allclose(weight, float(str(tabular["extrapolated"])), rtol=1e-12)
+
+
+def test_the_extrapolation_of_a_path_with_an_end_in_hand_numbers() -> None:
+    """0 -> 1 -> 2 by the anchor, never taken in 2; from 3 it ends, or leads to 2."""
+    states, after = np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([1.0, 2.0, 2.0, 9.0, 2.0])
+    data = Transitions(states, np.array([1, 1, 0, 1, 1]), after, done=[0, 0, 0, 1, 0])
+    found = pqr_steps.weight_of_data(data, 1, 0.5)
+    assert found == pytest.approx((0.25 + 0.5 + 1.0 + 2 * 0.25) / 5)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,19 @@ def test_cells_equal_to_states_are_nfxp_with_the_frequencies_of_the_moves(invers
         np.testing.assert_allclose(theta(ours), theta(theirs), atol=1e-6)
 
 
+def test_either_stage_stopped_early_shows() -> None:
+    early = {"training": Training(standardise=True, steps=1)}
+    for options, inverted, status in [
+        (TABULAR, "ok", "ok"),
+        (early, "not_converged", "not_converged"),
+        (TABULAR | {"max_iterations": 1}, "ok", "not_converged"),
+    ]:
+        found = samq.fit(SETS[:1], ANCHOR, 0.95, **options)[0].diagnostics
+        assert found.extra["inversion_status"] == inverted
+        assert found.converged == (found.status == "ok")
+        assert found.status == status
+
+
 def test_reward_is_the_form_at_any_state() -> None:
     found = samq.fit(SETS[:1], ANCHOR, 0.95, **TABULAR)[0]
     far = np.array([[1.0], [2.5], [40.0]])

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 import gladius
-from gladius import METHODS, BusEngine, Diagnostics, Estimate
+from gladius import METHODS, BusEngine, Diagnostics, Estimate, author
+from gladius.anchor import Anchor
+from gladius.counts import Counts
 from gladius.errors import InputError
+from gladius.kernel import Kernel
 from gladius.methods import KNOWLEDGE, needs, title
-from reproduce import published
 from reproduce.exhibits import _limits, _traits, table_1, table_2_all
 from reproduce.results import Results
 from reproduce.spec import Cell, Result
@@ -25,8 +27,8 @@ WORLD = BusEngine()
 DATA = WORLD.simulate(8, np.random.default_rng(1))
 
 
-def fit(method: str) -> Estimate:
-    return gladius.fit(DATA, method, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+def fit(method: str, **options: Any) -> Estimate:
+    return gladius.fit(DATA, method, **options, anchor_action=1, anchor_reward=-5.0, discount=0.95)
 
 
 def truth(shift: float = 0.0, objective: float = 0.0) -> Estimate:
@@ -36,7 +38,8 @@ def truth(shift: float = 0.0, objective: float = 0.0) -> Estimate:
     def at(states: Any) -> Any:
         return states[:, 0].astype(int) - 1
 
-    looks = Diagnostics(True, 4, 0.0, 0.0, 0.0, 0.0, extra={"objective": objective})
+    extra = {"objective": objective, "inner_iterations": 0}
+    looks = Diagnostics(True, 4, 0.0, 0.0, 0.0, 0.0, extra=extra)
     return Estimate(
         "truth",
         lambda states: mdp.solution.q[at(states)] + shift,
@@ -46,16 +49,37 @@ def truth(shift: float = 0.0, objective: float = 0.0) -> Estimate:
     )
 
 
-def test_a_law_is_noticed_and_its_absence_too() -> None:
-    assert _traits.forms_law(lambda: fit("nfxp"))
-    assert _traits.forms_law(lambda: fit("plug_in"))
-    assert not _traits.forms_law(lambda: fit("bc"))
+@pytest.mark.parametrize(
+    ("method", "law", "counts"),
+    [
+        ("nfxp", True, True),
+        ("gladius", True, True),
+        ("semi_gradient", False, False),
+        ("bc", False, False),
+        ("iq_learn", False, True),
+    ],
+)
+def test_what_a_run_forms_is_noticed_and_its_absence_too(
+    method: str, law: bool, counts: bool
+) -> None:
+    assert _traits.forms(Kernel, lambda: fit(method)) == law
+    assert _traits.forms(Counts, lambda: fit(method)) == counts
     assert fit("nfxp").diagnostics.converged, "the guard was not lifted"
+
+
+def test_algorithm_1_forms_no_law() -> None:
+    def train() -> None:
+        rngs = [np.random.default_rng(0)]
+        author.run([DATA], Anchor(1, -5.0), 0.95, rngs=rngs, epochs=1, batch_trajectories=4)
+
+    assert not _traits.forms(Kernel, lambda: fit("gladius", protocol="printed", iterations=10))
+    assert not _traits.forms(Kernel, train)
+    assert _traits.forms(Counts, train)  # of a batch: its rows
 
 
 def test_other_errors_pass_through_the_guard() -> None:
     with pytest.raises(InputError):
-        _traits.forms_law(lambda: fit("no such method"))
+        _traits.forms(Kernel, lambda: fit("no such method"))
 
 
 def test_inner_steps_are_counted_for_each_outer_one() -> None:
@@ -66,6 +90,9 @@ def test_inner_steps_are_counted_for_each_outer_one() -> None:
         [one, replace(one, diagnostics=many), replace(one, diagnostics=closed)]
     )
     assert found.tolist() == [0.0, 2.5, 3.0]
+    silent = replace(one, diagnostics=replace(one.diagnostics, extra={}))
+    with pytest.raises(InputError, match="inner_iterations"):
+        _traits.inner_steps([one, silent])
 
 
 def test_bellman_errors_of_the_truth_and_of_a_shifted_q() -> None:
@@ -88,38 +115,34 @@ def test_spread_is_the_range_over_starts() -> None:
 
 
 def test_limits_of_time_and_memory_hold() -> None:
-    def busy(seconds: float) -> None:  # functions of a function travel to the process by value
+    def busy(seconds: float) -> str:  # functions of a function travel to the process by value
         import time
 
         while time.process_time() < seconds:
             pass
+        return "ok"
 
-    def hungry(gibibytes: float) -> None:
+    def hungry(gibibytes: float) -> str:
         bytearray(int(gibibytes * 2**30))
+        return "not_converged"
 
-    assert _limits.within((60.0, 4.0), hungry, 0.1)[0] == _limits.FINISHED
+    assert _limits.within((60.0, 4.0), hungry, 0.1)[0] == "not_converged"
     assert _limits.within((60.0, 1.0), hungry, 2.0)[0] == _limits.MEMORY
     assert _limits.within((1.0, 4.0), busy, 1e9) == (_limits.TIME, 1.0)
 
 
 def test_the_largest_rung_is_found_with_its_reason() -> None:
-    def choosy(rung: int, settings: dict[str, int]) -> None:
+    def choosy(rung: int, settings: dict[str, int]) -> str:
         if rung > settings["most"]:
             raise InputError("rung", rung, "give less")
+        return ["not_converged", "ok"][rung == 5] if rung else "diverged"
 
     most, ends = _limits.largest(choosy, [0, 2, 5, 10], {"most": 5}, (60.0, 4.0))
     assert most == 5
-    assert ends[5][0] == _limits.FINISHED
-    assert ends[10][0] == "refused: rung = 10: give less"
-    assert _limits.largest(choosy, [0, 2], {"most": -1}, (60.0, 4.0))[0] == -1
-
-
-def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() -> None:
-    said = published.load("table_1")
-    assert [line.name for line in table_1.LINES] == list(dict.fromkeys(said["row"]))
-    assert set(table_1.COLUMNS) == set(said["column"])
-    measured = {cell.column for cell in table_1.EXHIBIT.checked_cells(False)}
-    assert set(table_1.COLUMNS) - measured == {table_1.GRADIENT, table_1.RATE}
+    assert ends[5][0] == "ok"
+    assert ends[10][0] == "failed: rung = 10: give less"
+    assert _limits.largest(choosy, [0, 2], {"most": 2}, (60.0, 4.0))[0] == 2  # not converged
+    assert _limits.largest(choosy, [0, 2], {"most": 0}, (60.0, 4.0))[0] == -1  # diverged
 
 
 def test_methods_say_who_they_are_and_what_they_use() -> None:
@@ -132,24 +155,6 @@ def test_methods_say_who_they_are_and_what_they_use() -> None:
 def test_the_extended_table_has_every_method_at_every_size() -> None:
     found = {(c.settings["method"], c.row) for c in table_2_all.EXHIBIT.checked_cells(False)}
     assert {(m, str(n)) for m in METHODS for n in table_2_all.TRAJECTORIES} <= found
-
-
-def results_with_slope(power: float) -> Results:
-    """Errors N^power times a factor of each data set."""
-    cells, stored = [], []
-    for n in (50, 500, 5000):
-        cells.append(Cell("table_2_all", str(n), "NFXP", "leak_free", {"method": "nfxp"}))
-        errors = (np.array([1.0, 1.2, 0.8, 1.1]) * n**power).tolist()
-        stored.append(Stored(Result((), {"MAPE": errors}), "ok", "", {}))
-    return Results(cells, stored, False)
-
-
-def test_the_slope_is_that_of_the_errors() -> None:
-    line = table_1.BY_NAME["NFXP"]
-    mean, half, n = table_1.slope(results_with_slope(-0.5), line)
-    assert (mean, n) == (pytest.approx(-0.5), 4)
-    assert half == pytest.approx(0.0, abs=1e-9)
-    assert math.isnan(table_1.slope(results_with_slope(-0.5), table_1.BY_NAME["BC"])[0])
 
 
 def test_a_further_method_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
