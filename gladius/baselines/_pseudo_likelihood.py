@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax
 
-from gladius.baselines.choice_logit import CERTAIN, has_effect
+from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
 from gladius.checks import Array
 from gladius.estimate import StateFunction
 from gladius.parametric import Tables
@@ -34,7 +34,6 @@ from gladius.transitions import Transitions
 TOLERANCE = 1e-9  # of the gradient, over the root of the information: free of units
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
-SATURATED = 1e-12  # information this small against the regressors: choices are all but certain
 STEPS, HALVINGS = 100, 40
 UNIDENTIFIED = "failed: theta is not identified (singular information)"
 
@@ -156,7 +155,7 @@ def second_step(
         fit = float(weights @ logs[np.arange(len(rows)), actions[rows]])
         return fit + float(tilt @ theta), fit, np.exp(logs)
 
-    square = weights @ h[rows, actions[rows]] ** 2  # what the information is small against
+    least = np.einsum("p,pak->k", weights, smallest(h[rows]))
     theta = np.array(start, dtype=np.float64)
     value, fit, policy = objective(theta)
     status, steps = "not_converged", 0
@@ -169,7 +168,7 @@ def second_step(
         root = np.sqrt(np.diagonal(information))
         scale = np.where(root > 0, root, 1.0)
         flat = np.linalg.eigvalsh(information / np.outer(scale, scale))[0] <= SINGULAR
-        if flat or np.any(root**2 <= SATURATED * square):
+        if flat or np.any(root**2 <= least):
             status = CERTAIN if has_effect(weights[None], h[None, rows])[0] else UNIDENTIFIED
             break
         step = np.linalg.solve(information, slope)

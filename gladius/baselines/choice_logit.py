@@ -17,7 +17,8 @@ from gladius.rows import Integers
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
-SATURATED = 1e-12  # information this small against the regressors: choices are all but certain
+SATURATED = 1e-12  # information this small against uniform choices': all but certain ones
+ROUNDING = 1e-24  # squared differences this small against squared regressors: none
 HALVINGS = 40
 CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
 
@@ -65,8 +66,18 @@ def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
     root = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
     scale = np.where(root > 0, root, 1.0)
     alone = np.linalg.eigvalsh(information / scale[:, :, None] / scale[:, None])[:, 0] > SINGULAR
-    rounding = SATURATED * np.einsum("rs,rsak->rk", seen, x**2)
+    rounding = ROUNDING * np.einsum("rs,rsak->rk", seen, x**2)
     return np.asarray(alone & np.all(root**2 > rounding, axis=1))
+
+
+def smallest(x: Array) -> Array:
+    """(..., A, k) the information of a row that is none: of choices all but certain, or rounding.
+
+    Args:
+        x: (..., A, k) derivatives of the choices' values.
+    """
+    contrasts = x - x.mean(axis=-2, keepdims=True)
+    return np.asarray(np.maximum(SATURATED * contrasts**2, ROUNDING * x**2))
 
 
 def maximise(
@@ -105,7 +116,7 @@ def maximise(
     iterations = np.zeros(sets, dtype=np.int64)
     converged, regular = np.zeros(sets, bool), np.ones(sets, bool)
     active = np.arange(sets)
-    square = np.einsum("rsa,rsak->rk", visits, x**2)  # what the information is small against
+    least = np.einsum("rs,rsak->rk", seen, smallest(x))
     while len(active):
         policy = np.exp(log_policy[active])
         centred = x[active] - np.einsum("rsa,rsak->rsk", policy, x[active])[:, :, None]
@@ -117,7 +128,7 @@ def maximise(
         scale = np.where(root > 0, root, 1.0)
         outer = scale[:, :, None] * scale[:, None]
         usable = np.linalg.eigvalsh(information / outer)[:, 0] > SINGULAR
-        usable &= np.all(root**2 > SATURATED * square[active], axis=1)
+        usable &= np.all(root**2 > least[active], axis=1)
         scaled = information / outer
         scaled[~usable] = np.eye(k)
         inverse = np.linalg.inv(scaled) / outer

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gladius.anchor import Anchor
-from gladius.baselines.choice_logit import CERTAIN, has_effect
+from gladius.baselines.choice_logit import CERTAIN, SATURATED, has_effect
 from gladius.counts import group
 from gladius.errors import InputError
 from gladius.estimate import Estimate
@@ -179,8 +179,8 @@ def fit_counts(
     Newton steps with the exact Hessian, halved until the likelihood rises. A replication has
     converged when every gradient entry is below `tolerance` times the root of N times its
     information, the next step below STEP_TOLERANCE, minus the Hessian positive definite and the
-    Bellman equation solved. From a start that makes choices all but certain, where the information
-    on theta vanishes, the first step leads back towards 0.
+    Bellman equation solved. A start that makes choices all but certain, so that they hold no
+    information on theta, is replaced by 0.
 
     Args:
         visits: (R, S, A) n(s, a); weights of a bootstrap do as well.
@@ -221,6 +221,13 @@ def fit_counts(
     theta, active = _start(start, sets, k), np.arange(sets)
     solution, value = solve(active, theta, np.zeros((sets, states)))
     q, v = solution.q.copy(), solution.v.copy()
+    doubt = np.sum(solution.policy * (1 - solution.policy), axis=2) > SATURATED
+    told = np.sum(doubt & (visits.sum(axis=2) > 0), axis=1) * (visits.shape[2] - 1)
+    mute = np.flatnonzero(told < k)
+    if len(mute):  # choices all but certain, but in fewer states than parameters: start at 0
+        theta[mute] = 0.0
+        solution, value[mute] = solve(mute, theta[mute], np.zeros((len(mute), states)))
+        q[mute], v[mute] = solution.q, solution.v
     while len(active):
         slope, hessian, fisher, dv = derivatives(
             visits[active], law(active), design, q[active], v[active], beta
@@ -230,19 +237,16 @@ def fit_counts(
         lost = active[~usable]
         dq = design + beta * np.moveaxis(law(lost) @ dv[~usable][:, None], 1, 2)
         identified[lost] = has_effect(visits[lost].sum(axis=2), dq)
-        back = ~usable & identified[active] & (iterations[active] == 0)
-        step[back] = -theta[active[back]]  # the start tells nothing: back towards 0, at most to it
         small = np.abs(slope) <= tolerance * np.sqrt(size[active])[:, None] * scale
         short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta[active]))
         done = np.all(small & short, axis=1) & definite & usable & solved[active]
         converged[active[done]], covariance[active[done]] = True, inverse[done]
-        go = ~done & (usable | back) & (iterations[active] < max_iterations)
-        active, step, dv, back = active[go], step[go], dv[go], back[go]
-        promised = np.einsum("rk,rk->r", slope[go], step) * ~back
+        go = ~done & usable & (iterations[active] < max_iterations)
+        active, step, dv = active[go], step[go], dv[go]
+        promised = np.einsum("rk,rk->r", slope[go], step)
         seen = visits[active].sum(axis=2, keepdims=True) > 0  # others may be padding
         moved = np.abs(seen * np.einsum("sak,rk->rsa", design, step)).max(axis=(1, 2))
-        length = np.where(back, 1.0, LARGEST_MOVE / np.maximum(moved, LARGEST_MOVE))
-        todo = np.arange(len(active))
+        length, todo = LARGEST_MOVE / np.maximum(moved, LARGEST_MOVE), np.arange(len(active))
         for _ in range(HALVINGS):
             if len(todo) == 0:
                 break

@@ -425,6 +425,28 @@ def test_starts_at_which_choices_are_certain_are_left() -> None:
     np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
 
 
+def test_a_start_is_left_only_where_the_choices_observed_are_certain() -> None:
+    def fit(visits: Array, design: Array, start: list[float]) -> nfxp.NfxpFit:
+        states, actions = visits.shape
+        law = np.full((actions, states, states), 1 / states)  # so that choices are static
+        none, at = np.zeros(visits.shape), np.array([start])
+        return nfxp.fit_counts(visits[None], law, design, none, 0.5, start=at)
+
+    # one state of three choices tells of two parameters: at the maximum nothing moves
+    theta = np.array([1.0, -0.5])
+    design = np.array([[[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]])
+    shares = np.exp(design @ theta) / np.exp(design @ theta).sum()
+    found = fit(100 * shares, design, [1.0, -0.5])
+    assert found.status == ("ok",)
+    assert found.iterations[0] == 0
+    # choices open in a state that is never seen tell nothing; the maximum is at 0
+    design = np.array([[[1.0], [0.0]], [[0.0], [0.0]]])
+    found = fit(np.array([[5.0, 5.0], [0.0, 0.0]]), design, [1e5])
+    assert found.status == ("ok",)
+    np.testing.assert_allclose(found.theta, 0.0, atol=1e-12)
+    np.testing.assert_allclose(found.log_likelihood, 10 * np.log(0.5))
+
+
 @pytest.mark.parametrize("start", [0.0, 7.0])
 def test_no_information_is_not_called_a_lack_of_identification(start: float) -> None:
     """A known part of the reward makes choices certain at theta = 0 and the likelihood flat."""

@@ -15,7 +15,7 @@ from strategies import WHOLES, laws, transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in, pqr, pqr_steps
-from gladius.baselines.anchor_support import extrapolated_weight
+from gladius.baselines.anchor_support import extrapolated_weight, weight_of_data
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr_steps import default_training, invert_counts
 from gladius.baselines.pqr_tabular import fitted_iteration, residual_minimiser
@@ -232,7 +232,7 @@ def test_an_end_counts_as_value_zero_in_every_step(times: NDArray[np.int64], rea
     """One state: n(a, does the path end) tells Q and r in closed form."""
     actions, done = (np.repeat(labels.ravel(), times.ravel()) for labels in np.indices((2, 2)))
     where = np.full((len(actions), 1), 2.0)
-    data = Transitions(where, actions, where, done=done)
+    data = Transitions(where, actions, where, done=done > 0)
     beta, given_reward = 0.6, 3.0
     log_policy = np.log(times.sum(axis=1) / times.sum())
     goes_on = times[:, 0] / times.sum(axis=1)
@@ -293,8 +293,8 @@ def test_the_extrapolation_tells_a_bad_anchor_from_a_good_one() -> None:
 def test_the_extrapolation_of_a_path_with_an_end_in_hand_numbers() -> None:
     """0 -> 1 -> 2 by the anchor, never taken in 2; from 3 it ends, or leads to 2."""
     states, after = np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([1.0, 2.0, 2.0, 9.0, 2.0])
-    data = Transitions(states, np.array([1, 1, 0, 1, 1]), after, done=[0, 0, 0, 1, 0])
-    found = pqr_steps.weight_of_data(data, 1, 0.5)
+    data = Transitions(states, np.array([1, 1, 0, 1, 1]), after, done=np.arange(5) == 3)
+    found = weight_of_data(data, 1, 0.5)
     assert found == pytest.approx((0.25 + 0.5 + 1.0 + 2 * 0.25) / 5)
 
 

@@ -403,9 +403,13 @@ def test_cross_fitting_agrees_within_its_sampling_error() -> None:
     np.testing.assert_allclose(extra(folds, "se"), se, rtol=0.05)
 
 
-def test_hold_out_weighs_each_error_against_that_of_the_smallest_basis() -> None:
-    """Errors by hand; on these data other weights, or none, would choose another degree."""
-    data = BusEngine(horizon=20).simulate(10, np.random.default_rng([10, 3]))
+@pytest.mark.parametrize("wrong", ["weights", "trajectories"])
+def test_hold_out_weighs_each_error_against_that_of_the_smallest_basis(wrong: str) -> None:
+    """Errors by hand. Other weights, or none, would choose another degree; so would errors on the
+    trajectories that were learnt from, but on other data.
+    """
+    seed = {"weights": 3, "trajectories": 9}[wrong]
+    data = BusEngine(horizon=20).simulate(10, np.random.default_rng([10, seed]))
     log_choice = choice_probabilities(quadruples(data))
     problem = make_problem(data, TABLES, log_choice, BETA)
     x, actions = data.states[:, 0].reshape(10, 20), data.actions.reshape(10, 20)
@@ -414,15 +418,14 @@ def test_hold_out_weighs_each_error_against_that_of_the_smallest_basis() -> None
     gain[..., :2] = bus_design(data.states)[rows, data.actions].reshape(10, 20, 2)
     gain[..., 2] = -log_choice(data.states)[rows, data.actions].reshape(10, 20)
 
-    def errors(degree: int) -> Array:
+    def errors(degree: int, part: slice = slice(8, 10)) -> Array:
         power = x[..., None] ** np.arange(degree + 1)
         phi = np.concatenate([power * (actions == a)[..., None] for a in range(2)], axis=2)
         now, then = (part.reshape(-1, phi.shape[2]) for part in (phi[:8, :-1], phi[:8, 1:]))
         ahead = BETA * gain[:8, 1:].reshape(-1, 3)
         f = phi @ np.linalg.solve(now.T @ (now - BETA * then), now.T @ ahead)
-        return np.asarray(
-            np.mean((BETA * (gain[8:, 1:] + f[8:, 1:]) - f[8:, :-1]) ** 2, axis=(0, 1))
-        )
+        missed = BETA * (gain[part, 1:] + f[part, 1:]) - f[part, :-1]
+        return np.asarray(np.mean(missed**2, axis=(0, 1)))
 
     kept, held = (make_problem(part, TABLES, log_choice, BETA) for part in data.split(0.8))
     every = np.stack([errors(degree) for degree in (3, 2, 1)])
@@ -431,13 +434,18 @@ def test_hold_out_weighs_each_error_against_that_of_the_smallest_basis() -> None
         learnt = semi_gradient.combine(basis, semi_gradient.solve(basis, kept))
         np.testing.assert_allclose(semi_gradient.td_errors(learnt, held), expected, rtol=1e-7)
 
-    def chosen(weights: Array) -> int:
-        return 3 - int(np.argmin((every / weights).sum(axis=1)))
+    def chosen(table: Array, weights: Array) -> int:
+        return 3 - int(np.argmin((table / weights).sum(axis=1)))
 
-    (learnt_by_hold_out,) = SemiGradient("hold_out").learn([problem])
-    assert chosen(every[-1]) == 1
-    assert [chosen(other) for other in (np.ones(3), every[0], every.mean(axis=0))] == [2, 2, 2]
-    assert learnt_by_hold_out.learner == "polynomial_1"
+    (found,) = SemiGradient("hold_out").learn([problem])
+    assert chosen(every, every[-1]) == 1
+    if wrong == "weights":
+        others = (np.ones(3), every[0], every.mean(axis=0))
+        assert [chosen(every, other) for other in others] == [2, 2, 2]
+    else:
+        learnt_from = np.stack([errors(degree, slice(8)) for degree in (3, 2, 1)])
+        assert chosen(learnt_from, learnt_from[-1]) == 3
+    assert found.note == "polynomial_1"
 
 
 def test_the_start_of_the_second_step_does_not_matter() -> None:
