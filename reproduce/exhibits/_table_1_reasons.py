@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-ONE_SHOT = "One-shot Optimization"
-FREE = "Transition Estimation-Free"
-GRADIENT = "Gradient-Based"
-SCALE = "Scalability"
-BELLMAN = "Bellman Equation"
-GLOBAL = "Global Optimality"
-RATE = "Statistical Complexity"
+from reproduce.exhibits._table_1_columns import (
+    BELLMAN,
+    FREE,
+    GRADIENT,
+    ONE_SHOT,
+    RATE,
+    SCALE,
+)
 
 # (method, or "" for every other one, column, what was measured) -> why the printed tick differs.
 # Keyed by what was measured too: a reason for one direction is none for the other.

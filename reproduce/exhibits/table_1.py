@@ -43,7 +43,7 @@ from gladius.methods import needs
 from reproduce import layout, published, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bus, _limits, _traits, table_2_all
-from reproduce.exhibits._table_1_reasons import (
+from reproduce.exhibits._table_1_columns import (
     BELLMAN,
     FREE,
     GLOBAL,
@@ -51,8 +51,8 @@ from reproduce.exhibits._table_1_reasons import (
     ONE_SHOT,
     RATE,
     SCALE,
-    reason,
 )
+from reproduce.exhibits._table_1_reasons import reason
 from reproduce.results import Results
 from reproduce.spec import FAILED, Array, Cell, Exhibit, Record, Result
 
