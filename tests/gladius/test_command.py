@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 import gladius
+from gladius import METHODS, offline_rl
 from gladius.__main__ import main
+from gladius.methods import needs
 
 KEYS = ["--action", "action", "--id", "id", "--discount", "0.95", "--anchor-reward", "-5"]
 
@@ -70,13 +72,32 @@ def test_help_has_an_example(capsys):
     assert "python -m gladius choices.csv" in capsys.readouterr().out
 
 
-def test_example_of_the_readme_runs():
-    readme = Path(gladius.__file__).parents[1] / "README.md"
-    code = re.search(r"```python\n(.*?)```", readme.read_text(encoding="utf-8"), re.S)
-    assert code is not None
+def readme() -> str:
+    return (Path(gladius.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def test_examples_of_the_readme_run():
     names: dict[str, object] = {}
-    exec(code.group(1), names)
-    estimate = names["estimate"]
+    blocks = re.findall(r"```python\n(.*?)```", readme(), re.S)
+    assert len(blocks) == 2
+    for code in blocks:
+        exec(code, names)
+    estimate, learned = names["estimate"], names["learned"]
     assert isinstance(estimate, gladius.Estimate)
+    assert isinstance(learned, offline_rl.Learned)
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
+    at = np.array([[1.0], [5.0]])
+    assert np.all(learned.policy(at)[:, 1] < estimate.policy(at)[:, 1] - 0.01)
+
+
+def test_the_readme_sorts_the_methods_by_what_they_need():
+    rows = re.findall(r"^\| (the form|the reward|neither).*$", readme(), re.M)
+    assert rows == ["the form", "the reward", "neither"]
+    lines = [
+        line for line in readme().splitlines() if line.startswith(tuple("| " + r for r in rows))
+    ]
+    found = [{m for m in METHODS if f"`{m}`" in line} for line in lines]
+    form = {m for m in METHODS if "form" in needs(m)}
+    anchor = {m for m in METHODS if "anchor" in needs(m)} - form
+    assert found == [form, anchor, set(METHODS) - form - anchor]
