@@ -1,7 +1,7 @@
 """`python -m gladius`: r-hat from a table of choices.
 
 Example:
-    python -m gladius choices.csv --state mileage --action replace --id bus \
+    python -m gladius choices.csv --state mileage --action replace --id bus \\
         --anchor-action 1 --anchor-reward -5 --discount 0.95 --out reward.csv
 """
 
@@ -21,6 +21,12 @@ from gladius.methods import METHODS, fit
 from gladius.rows import distinct_rows
 from gladius.transitions import Transitions
 
+METHOD_HELP = (
+    "by default gladius; nfxp, ccp, mpec, avi, semi_gradient, rp, samq and ml_irl assume the form"
+    " r = -theta_0 x of action 0, x the first --state, and r = -theta_1 of action 1: more than two"
+    " actions, or another form, need `design`, which only Python takes"
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """The command's arguments."""
@@ -39,8 +45,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--anchor-action", type=int, required=True, help="the action a_s")
     made.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     made.add_argument("--discount", type=float, required=True, help="beta")
-    made.add_argument("--method", default="gladius", choices=sorted(METHODS))
-    made.add_argument("--function-class", help="of gladius: smooth (one feature), mlp, tabular")
+    made.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
+    made.add_argument(
+        "--function-class", help="of gladius: smooth or polynomial (one feature), mlp, tabular"
+    )
     made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
     return made
 
@@ -108,13 +116,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _read(path: Path, out: Path | None) -> pd.DataFrame:
-    if not path.is_file():
+    if not path.exists():
         raise InputError("csv", str(path), "there is no such file")
+    for name, file in [("csv", path), ("out", out)]:
+        if file is not None and file.is_dir():
+            raise InputError(name, str(file), "it is a directory: name a file in it")
     if out is not None and not out.resolve().parent.is_dir():
         raise InputError("out", str(out), "its folder does not exist")
     try:
         return pd.read_csv(path)
-    except (ValueError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+    except (OSError, ValueError) as error:  # those of pandas are of the latter kind
         raise InputError("csv", str(path), f"this is no table of commas: {error}") from None
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gladius.checks import check_widths
 from gladius.errors import InputError
 from gladius.mdp import Array
 
@@ -89,10 +90,7 @@ class MLP:
     hidden: tuple[int, ...] = (10, 10)
 
     def __post_init__(self) -> None:
-        if not self.hidden or any(int(h) != h or h < 1 for h in self.hidden):
-            raise InputError(
-                "hidden", self.hidden, "give the width of each hidden layer, at least 1"
-            )
+        check_widths("hidden", self.hidden)
 
     @property
     def layers(self) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,20 +45,56 @@ def check_whole(name: str, value: int, least: int) -> int:
     return int(value)
 
 
-def check_finite(name: str, value: ArrayLike) -> Array:
-    """value as a float64 array of finite numbers, or an error naming the first bad entry."""
+def check_widths(name: str, value: object) -> tuple[int, ...]:
+    """Widths of a network's hidden layers, one or more, each at least 1, or an error."""
+    widths = tuple(value) if isinstance(value, Iterable) else ()
+    if not widths or not all(isinstance(w, int | np.integer) and w >= 1 for w in widths):
+        raise InputError(name, value, "give the width of each hidden layer, such as (10, 10)")
+    return widths
+
+
+def check_finite(name: str, value: ArrayLike, mend: str = "give a number") -> Array:
+    """value as a float64 array of finite numbers, or an error naming the first bad entry.
+
+    Args:
+        name: of the argument or column.
+        value: a number, or numbers.
+        mend: of an entry that is no number.
+    """
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biufO":  # complex or dates would be cut down without a word
             raise TypeError
         array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise InputError(name, value, "give a rectangular array of numbers") from None
+        raise _no_numbers(name, value, mend) from None
     if not np.all(np.isfinite(array)):
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"{name}{list(at)}" if at else name
         raise InputError(where, float(array[at]), "remove NaN and infinite entries")
     return array
+
+
+def _no_numbers(name: str, value: ArrayLike, mend: str) -> InputError:
+    """The error that shows the first entry that is no number, or that the array is ragged."""
+    try:
+        entries = np.asarray(value)
+    except ValueError:
+        entries = np.empty(0)
+    if entries.size == 0:
+        return InputError(name, value, "give a rectangular array of numbers")
+    readable = entries.dtype.kind in "OUS"  # else all are dates, say, or complex
+    odd = [at for at, entry in np.ndenumerate(entries) if not (readable and _converts(entry))]
+    at = odd[0] if odd else (0,) * entries.ndim  # text such as "3" alone
+    return InputError(f"{name}{list(at)}" if at else name, entries[at], mend)
+
+
+def _converts(entry: Any) -> bool:
+    try:
+        float(entry)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def check_law(name: str, law: Array) -> None:

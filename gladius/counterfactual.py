@@ -18,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 
 import numpy as np
 
-from gladius.checks import Array, check_discount, check_finite, check_law
+from gladius.checks import Array, check_discount, check_finite
 from gladius.errors import InputError
-from gladius.estimate import StateFunction
+from gladius.estimate import Estimate, StateFunction
+from gladius.kernel import check_rows
 from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.offline_rl import Logged
 
@@ -35,7 +37,8 @@ class Change:
     Attributes:
         name: what it is called.
         reward: maps features (n, d) and rewards (n, A) to the new rewards (n, A); None: the same.
-        law: maps a law (..., A, S, S) over the planner's states to the new one; None: the same.
+        law: maps a law (..., A, S, S) over the planner's states to the new one, whose rows may sum
+            to less than one where paths end; None: the same.
     """
 
     name: str
@@ -58,25 +61,29 @@ class Change:
         new = check_finite("change.law", self.law(law))
         if new.shape != law.shape:
             raise InputError("change.law", new.shape, f"return shape {law.shape}")
-        check_law("change.law", new)
+        check_rows("change.law", new)
         return new
 
 
-def relabel(logged: Logged, reward: StateFunction, change: Change) -> Array:
+def relabel(logged: Logged, reward: Estimate | StateFunction, change: Change) -> Array:
     """(n,) r-hat + Delta beside each logged move.
 
     Args:
         logged: the moves.
-        reward: r-hat, (n, d) features to (n, A); only its values at logged pairs are used.
+        reward: r-hat, an Estimate or a function of (n, d) features that returns (n, A); only its
+            values at logged pairs are used.
         change: of the reward.
 
     Raises:
-        InputError: for a change of the law, which the moves do not follow; for an estimate that
-            has no number at a logged pair.
+        InputError: for a change of the law, which the moves do not follow; for a reward that is no
+            such function, or has no number at a logged pair.
     """
     if change.law is not None:
         raise InputError("change", change.name, "the moves follow the old law: use `plan`")
-    table = change.rewards(logged.states, reward(logged.states))
+    found = np.asarray(_of_states(reward)(logged.states), dtype=np.float64)
+    if found.shape != logged.visits.shape:
+        raise InputError("reward", found.shape, f"return shape {logged.visits.shape}")
+    table = change.rewards(logged.states, found)
     labels: Array = table[logged.now, logged.actions]
     if not np.all(np.isfinite(labels)):
         first = int(np.flatnonzero(~np.isfinite(labels))[0])
@@ -85,20 +92,43 @@ def relabel(logged: Logged, reward: StateFunction, change: Change) -> Array:
     return labels
 
 
+def _of_states(reward: Estimate | StateFunction) -> StateFunction:
+    """r-hat as a function of the features alone."""
+    if isinstance(reward, Estimate):
+        return reward.reward_function
+    try:
+        signature(reward).bind(None)
+    except TypeError:  # no function, or one of more than the states, as Estimate.reward is
+        mend = "give an Estimate, its reward_function, or a function of the features alone"
+        raise InputError("reward", reward, mend) from None
+    except ValueError:  # compiled functions need not tell
+        pass
+    return reward
+
+
 def plan(states: Array, reward: Array, law: Array, discount: float, change: Change) -> Solution:
     """The soft Bellman equation of a model of the new world.
 
     Args:
         states: (S, d) the planner's states.
         reward: (..., S, A) r-hat on them.
-        law: (..., A, S, S) P-hat or P over them, before the change.
+        law: (..., A, S, S) P-hat or P over them, before the change; a row loses the probability of
+            an end.
         discount: beta.
         change: of the reward, of the law, or of both.
     """
-    tables = check_finite("reward", reward)
+    tables, known = check_finite("reward", reward), check_finite("law", law)
+    if tables.ndim < 2 or tables.shape[-2] != len(states):
+        raise InputError("reward", tables.shape, f"give shape (..., {len(states)}, actions)")
+    square = (tables.shape[-1], len(states), len(states))
+    if known.shape[-3:] != square:
+        raise InputError(
+            "law", known.shape, f"give shape (..., actions, states, states) = {square}"
+        )
+    check_rows("law", known)
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.rewards(states, one) for one in flat]).reshape(tables.shape)
-    return soft_bellman(new, change.laws(law), check_discount(discount))
+    return soft_bellman(new, change.laws(known), check_discount(discount))
 
 
 def changed(world: TabularMDP, change: Change) -> TabularMDP:

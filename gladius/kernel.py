@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import nearest
-from gladius.checks import Array
+from gladius.checks import Array, check_law
 from gladius.counts import Counts
 from gladius.rows import Integers, index_rows
 
@@ -67,6 +67,12 @@ class Kernel:
             for a, pooled in enumerate(self.pooled[replication]):
                 law[a, ~known] = _borrow(pooled, self.states, own, states[~known])
         return law
+
+
+def check_rows(name: str, law: Array) -> None:
+    """Raise unless the last axis holds probabilities; what lacks to one is that of an end."""
+    end = np.maximum(1.0 - law.sum(axis=-1, keepdims=True), 0.0)
+    check_law(name, np.append(law, end, axis=-1))
 
 
 def empirical_kernel(counts: Counts) -> Kernel:

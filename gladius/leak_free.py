@@ -27,6 +27,7 @@ import numpy as np
 from gladius.anchor import Anchor, check_anchor_support, nearest
 from gladius.approximators import MLP, FunctionClass, Linear
 from gladius.bellman import from_choices, from_reward
+from gladius.checks import check_widths
 from gladius.counts import Counts, group
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
@@ -55,7 +56,7 @@ class Options:
         degree: of the polynomial.
         level: function or scalar (not for smooth).
         weight: of the Bellman term (scalar level only; with a level function it is zero anyway).
-        penalty: lambda; None chooses it as smooth.py says.
+        penalty: lambda, where there is a roughness; None chooses it as smooth.py says.
         seed: of the network's start, the same for every replication.
     """
 
@@ -84,7 +85,7 @@ class Options:
             raise InputError("penalty", self.penalty, "give a positive number, or None for REML")
         if not isinstance(self.degree, int | np.integer) or self.degree < 0:
             raise InputError("degree", self.degree, "give a whole number, 0 or more")
-        MLP(1, 2, tuple(self.hidden))  # checks the widths
+        check_widths("hidden", self.hidden)
 
 
 def fit(
@@ -98,6 +99,7 @@ def fit(
 def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
     """Fit every replication of grouped data: the cost does not depend on N."""
     began = time.process_time()
+    rough = _is_penalised(options, counts)
     check_anchor_support(counts, anchor.action)
     kernel = empirical_kernel(counts)
     given = anchor.values(counts.states)
@@ -105,7 +107,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     if options.function_class == "smooth":
         smooth = fit_smooth(counts, kernel.law, anchor.action, given, discount, penalties)
         pieces = _smooth_pieces(counts, kernel, anchor, discount, smooth)
-    elif options.function_class == "polynomial" or not _has_roughness(counts):
+    elif not rough:
         pieces = _class_pieces(counts, kernel, anchor, discount, options, None)
     else:
         smooth = fit_smooth(counts, kernel.law, anchor.action, given, discount, penalties)
@@ -117,13 +119,23 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     ]
 
 
+def _is_penalised(options: Options, counts: Counts) -> bool:
+    """Whether there is a roughness; an error where the class or a penalty does not fit the data."""
+    name, features = options.function_class, counts.states.shape[1]
+    if name in ("smooth", "polynomial") and features > 1:
+        mend = f"it takes one feature, the data have {features}: choose 'mlp' or 'tabular'"
+        raise InputError("function_class", name, mend)
+    enough = features == 1 and bool(np.all(counts.present.sum(axis=1) >= 3))
+    rough = enough and name != "polynomial"
+    if options.penalty is not None and not rough and name != "smooth":
+        mend = "here no roughness is penalised, so it has no effect: leave it out"
+        raise InputError("penalty", options.penalty, mend)
+    return rough
+
+
 def _beats_chance(risk: Risk, r: int, counts: Counts) -> bool:
     """Whether the choices are likelier than equal odds make them; a fit that fails this is none."""
     return bool(risk.nll[r] <= np.log(counts.visits.shape[2]) * (1 + 1e-9))
-
-
-def _has_roughness(counts: Counts) -> bool:
-    return counts.states.shape[1] == 1 and bool(np.all(counts.present.sum(axis=1) >= 3))
 
 
 def _smooth_pieces(

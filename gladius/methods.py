@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
 from typing import Any, overload
+
+import numpy as np
 
 from gladius.anchor import AnchorReward, make_anchor
 from gladius.checks import check_options
@@ -68,7 +71,9 @@ def takes(name: str, option: str) -> bool:
 
 def _module(name: str) -> ModuleType:
     if name not in METHODS:
-        raise InputError("method", name, f"choose one of {sorted(METHODS)}")
+        close = get_close_matches(str(name), METHODS, n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        raise InputError("method", name, f"{guess}choose one of {sorted(METHODS)}")
     return import_module(METHODS[name])
 
 
@@ -105,11 +110,13 @@ def fit(
 
     Args:
         transitions: one data set, or a sequence of replications (fitted together as one
-            batched programme; each gets the numbers it would get alone).
+            batched programme; each gets the numbers it would get alone, up to rounding).
         method: one of METHODS.
         anchor_action: the action whose reward is given (the paper's a_s); it must occur in the
             data of a method that needs an anchor.
         anchor_reward: its reward: a number, a function of the features, or one number a row.
+            Methods with a parametric reward take the level of r from `design` and `offset` (or
+            `theta_1_given`); for them it only has to agree.
         discount: beta in (0, 1).
         options: of the method; see its module.
 
@@ -123,7 +130,9 @@ def fit(
         data = [transitions]
     else:
         data = list(transitions)
-        if not data or not all(isinstance(one, Transitions) for one in data):
+        if not data:
+            raise InputError("transitions", data, "it is empty: give Transitions, one or more")
+        if not all(isinstance(one, Transitions) for one in data):
             raise InputError(
                 "transitions", type(transitions).__name__, "give Transitions, one or more"
             )
@@ -131,8 +140,21 @@ def fit(
     check_options(chosen, options)
     needed = "anchor" in needs(method)
     anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=needed)
+    _check_actions(data)
     estimates = chosen(data, anchor, check_discount(discount), **options)
     return estimates[0] if isinstance(transitions, Transitions) else estimates
+
+
+def _check_actions(data: Sequence[Transitions]) -> None:
+    """Raise where an action is taken in no data set: they say nothing of its reward."""
+    size = data[0].number_of_actions
+    taken = np.unique(np.concatenate([one.actions for one in data]))
+    never = np.setdiff1d(np.arange(size), taken)
+    if len(never):
+        mend = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
+        if len(taken) == 1:
+            mend = f"a choice needs two actions taken, and only {taken[0]} occurs"
+        raise InputError("actions", taken.tolist(), mend)
 
 
 _find = method  # `fit` has an argument of that name

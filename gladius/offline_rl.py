@@ -190,6 +190,8 @@ def learn(
     if not 0 < tolerance < np.inf:
         raise InputError("tolerance", tolerance, "give a positive number")
     check_whole("max_sweeps", max_sweeps, 1)
+    if not isinstance(data, Sequence) or not all(isinstance(one, Logged) for one in data):
+        raise InputError("data", type(data).__name__, "give a list of Logged, one a data set")
     if not data or len(data) != len(rewards):
         raise InputError("rewards", len(rewards), f"give one array for each of {len(data)} sets")
     labels = [check_finite("rewards", r) for r in rewards]

@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
 from gladius.bellman import from_reward
-from gladius.checks import Array, check_discount, check_finite
+from gladius.checks import ROW_SUM_TOLERANCE, Array, check_discount, check_finite
 from gladius.counts import Counts, group
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.kernel import Kernel, empirical_kernel
+from gladius.kernel import Kernel, check_rows, empirical_kernel
 from gladius.objective import grouped_risk
 from gladius.rows import Integers, index_rows
 from gladius.transitions import Transitions
 
 TableFunction = Callable[[Array], Array]
 Tables = Callable[[Array], tuple[Array, Array]]  # features -> (design, offset)
+
+BY_CHANCE = 1e-6  # a law under which data without an end are rarer than this is another law
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,12 @@ def make_model(
 
     Args:
         data: replications.
-        anchor: its reward is used only with `theta_1_given`; the form identifies theta otherwise.
+        anchor: its reward is used only with `theta_1_given`; the form identifies theta otherwise,
+            and must not contradict it.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, an oracle's knowledge. Without it, the
-            frequencies of each data set (see kernel.py for pairs never visited).
+        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; a row loses the
+            probability of an end. Without it, the frequencies of each data set (see kernel.py for
+            pairs never visited).
         grid: (S, d) features of the states that `transition` is about.
         design: maps (n, d) features to (n, A, k); by default `bus_design`.
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
@@ -122,10 +126,13 @@ def make_model(
     else:
         kernel = _given(transition, grid, counts.states.shape[1], actions)
         at, law = positions(kernel.states, counts.states), kernel.law[0]
+        _check_against_data(law, counts, at)
     visits = np.zeros((len(data), len(kernel.states), actions))
     visits[:, at] = counts.visits
     known = transition is not None
     form = tables(kernel.states)
+    own = at[counts.seen.any(axis=0)]
+    check_level(anchor, kernel.states[own], *(table[own] for table in form))
     return Model(counts, at, visits, kernel, law, known, tables, *form, anchor, beta)
 
 
@@ -194,6 +201,11 @@ def make_tables(
         raise InputError("theta_1_given", True, "only for the default form: use `offset` instead")
     if given is not None and given.action != 1:
         raise InputError("anchor_action", given.action, "theta_1 belongs to action 1: anchor that")
+    functions: list[tuple[str, object]] = [("design", design), ("offset", offset)]
+    for name, function in functions:
+        if function is not None and not callable(function):
+            mend = "give a function of (n, features), for it is asked at other states as well"
+            raise InputError(name, function, mend)
     if design is None and actions != 2:
         raise InputError("design", None, f"the default has 2 actions, the data {actions}")
 
@@ -214,6 +226,27 @@ def make_tables(
         return regressors, known
 
     return tables
+
+
+def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
+    """Raise where the form has no parameter at the anchor action and contradicts its reward.
+
+    Args:
+        anchor: its action and reward.
+        states: (n, d).
+        design: (n, A, k) there; all zeros stand for a method that has no form.
+        offset: (n, A) there.
+    """
+    a = anchor.action
+    if np.any(design[:, a]) or not np.any(design):
+        return
+    given, known = anchor.values(states), offset[:, a]
+    apart = ~np.isclose(known, given)
+    if np.any(apart):
+        i = int(np.argmax(apart))
+        where = f"the design is 0 at action {a}, whose reward in {states[i].tolist()} is {given[i]}"
+        mend = f"{where}: give the anchor's reward in `offset`, or an anchor_reward that agrees"
+        raise InputError("offset", known[i], mend)
 
 
 def _functions(
@@ -246,4 +279,27 @@ def _given(transition: Array, grid: Array, width: int, actions: int) -> Kernel:
     if law.shape != (actions, len(states), len(states)):
         mend = f"give shape (actions, states, states) = {(actions, len(states), len(states))}"
         raise InputError("transition", law.shape, mend)
+    check_rows("transition", law)
     return Kernel(states, law[None], ())
+
+
+def _check_against_data(law: Array, counts: Counts, at: Integers) -> None:
+    """Raise where the data hold a move or an end that the law excludes, or no end it asks for."""
+    moves, visits = counts.moves.sum(axis=0), counts.visits.sum(axis=0).T
+    excluded = np.argwhere((moves > 0) & (law[:, at][:, :, at] == 0))
+    if len(excluded):
+        a, i, j = excluded[0]
+        move = f"from {counts.states[i].tolist()} to {counts.states[j].tolist()}"
+        mend = f"the data hold this move, {move}: give it a probability, in the order of `grid`"
+        raise InputError(f"transition[{a}, {at[i]}, {at[j]}]", 0.0, mend)
+    goes_on, ends = law.sum(axis=2)[:, at], visits - moves.sum(axis=2)
+    endless = np.argwhere((ends > 0) & (goes_on >= 1 - ROW_SUM_TOLERANCE))
+    if len(endless):
+        a, i = endless[0]
+        mend = "rows of the data are `done` there: take the probability of an end from the row"
+        raise InputError(f"transition[{a}, {at[i]}]", goes_on[a, i], mend)
+    log_chance = visits * np.log(np.where(visits > 0, goes_on, 1.0))
+    if not np.any(ends) and log_chance.sum() < np.log(BY_CHANCE):
+        a, i = np.unravel_index(np.argmin(log_chance), log_chance.shape)
+        mend = "paths end there, but no row is `done`: mark the ends, or let the row sum to one"
+        raise InputError(f"transition[{a}, {at[i]}]", goes_on[a, i], mend)

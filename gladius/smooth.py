@@ -86,16 +86,14 @@ def roughness_rows(counts: Counts) -> Array:
     """
     states, present = counts.states, counts.present
     if states.shape[1] != 1:
-        raise InputError(
-            "states", f"{states.shape[1]} features", "a roughness takes one feature: use `mlp`"
-        )
+        mend = "a roughness takes one feature: use function_class 'mlp' or 'tabular'"
+        raise InputError("states", f"{states.shape[1]} features", mend)
     rows = np.zeros((*present.shape, len(states)))
     for pattern in np.unique(present, axis=0):
         own = np.flatnonzero(pattern)
         if len(own) < 3:
-            raise InputError(
-                "states", f"{len(own)} distinct states", "a roughness needs three or more"
-            )
+            mend = "a roughness needs three or more: use function_class 'mlp' or 'tabular'"
+            raise InputError("states", f"{len(own)} distinct states", mend)
         x = states[own, 0]
         gap = np.diff(x) / np.mean(np.diff(x))
         left, middle, right = own[:-2], own[1:-1], own[2:]

@@ -66,10 +66,7 @@ class Transitions:
         size = seen if self.number_of_actions is None else int(self.number_of_actions)
         given = np.zeros(n, dtype=np.int64) if self.trajectory is None else self.trajectory
         trajectory = _labels(given, n)
-        done = np.zeros(n, dtype=bool) if self.done is None else _column("done", self.done, n)
-        if done.dtype != bool and not np.all(np.isin(done, (0, 1))):
-            odd = done[~np.isin(done, (0, 1))][0]
-            raise InputError("done", odd, "give true or false in each row")
+        done = np.zeros(n, dtype=bool) if self.done is None else _ended(self.done, n)
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
@@ -78,7 +75,7 @@ class Transitions:
             ("actions", actions),
             ("next_states", following),
             ("trajectory", trajectory),
-            ("done", done.astype(bool)),
+            ("done", done),
             ("number_of_actions", size),
             ("feature_names", names),
         ]:
@@ -158,6 +155,10 @@ class Transitions:
             done: name of a column that says whether the path ended after this row.
             number_of_actions: size of the action set, if larger than what occurs.
         """
+        import pandas as pd
+
+        if not isinstance(frame, pd.DataFrame):
+            raise InputError("frame", type(frame).__name__, "give a pandas DataFrame")
         if isinstance(state, str) or not state:
             raise InputError("state", state, "give a list of column names")
         if isinstance(next_state, str):
@@ -177,7 +178,8 @@ class Transitions:
             raise InputError(id, "missing", "every row needs a trajectory label")
         labels = _labels(frame[id].to_numpy(), len(frame), id)
         now = _columns(frame, state)
-        ended = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
+        given = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
+        ended = _ended(given, len(frame), done or "done")
         choices = _actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
         if next_state is not None:
             after = _columns(frame, next_state)
@@ -188,7 +190,7 @@ class Transitions:
             labels, ended = labels[order], ended[order]
             followed = np.append(labels[1:] == labels[:-1], False)
             after = np.where(followed[:, None], np.roll(now, -1, axis=0), now)
-            keep = followed | ended.astype(bool)
+            keep = followed | ended
             lonely = np.setdiff1d(labels, labels[keep])
             if len(lonely):
                 mend = "this trajectory has a single row, hence no transition: remove it"
@@ -198,7 +200,7 @@ class Transitions:
             choices[keep],
             after[keep],
             labels[keep],
-            np.asarray(ended)[keep],
+            ended[keep],
             number_of_actions,  # type: ignore[arg-type]  # None: taken from the data
             tuple(state),
         )
@@ -272,10 +274,24 @@ def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[An
     return array
 
 
+def _ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
+    """Whether the path ended after each row; not from text, where even "False" would count."""
+    array = _column(name, value, rows)
+    if array.dtype.kind in "biuf":
+        fine = np.isin(array, (0, 1))
+    else:
+        numbers = int | float | np.bool_ | np.number
+        fine = np.array([isinstance(one, numbers) and one in (0, 1) for one in array], dtype=bool)
+    if not np.all(fine):
+        mend = "give true or false in each row, as booleans or 1 and 0, not as text"
+        raise InputError(name, array[~fine][0], mend)
+    return array.astype(bool)
+
+
 def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions") -> Integers:
     array = _column(name, value, rows)
     if array.dtype.kind not in "iub":
-        array = check_finite(name, array)
+        array = check_finite(name, array, "code the actions 0, 1, 2, ...")
         if not np.array_equal(array, np.floor(array)):
             bad = float(array[array != np.floor(array)][0])
             raise InputError(name, bad, "actions are whole numbers counted from 0")

@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from gladius.baselines._bases import Basis, Combination
-from gladius.checks import Array, check_whole
+from gladius.checks import Array, check_whole, check_widths
 from gladius.errors import InputError
 from gladius.estimate import StateFunction
 from gladius.networks import (
@@ -114,8 +114,7 @@ class Training:
     batch: int = 512
 
     def __post_init__(self) -> None:
-        if not self.hidden or any(int(h) != h or h < 1 for h in self.hidden):
-            raise InputError("hidden", self.hidden, "give widths of at least 1")
+        check_widths("hidden", self.hidden)
         if self.activation not in BENDS:
             raise InputError("activation", self.activation, f"choose one of {sorted(BENDS)}")
         if not 0 < self.learning_rate < np.inf:

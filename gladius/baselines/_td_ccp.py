@@ -51,7 +51,7 @@ from gladius.baselines._pseudo_likelihood import (
 from gladius.checks import Array, check_discount, check_finite
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.parametric import TableFunction, Tables, make_tables
+from gladius.parametric import TableFunction, Tables, check_level, make_tables
 from gladius.quadruples import quadruples
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
@@ -140,6 +140,8 @@ def two_step(
     how.check()
     size = data[0].number_of_actions
     tables = make_tables(how.design, how.offset, anchor if how.theta_1_given else None, size)
+    for one in data:
+        check_level(anchor, one.states, *tables(one.states))
     whole = [_problem(one, tables, beta, how) for one in data]
     first = _start(how.start, whole[0].design.shape[2])
     halves: list[tuple[Problem, Problem]] = []

@@ -129,8 +129,8 @@ def fit(
         data: replications.
         anchor: used by the fit only if `anchored`; its Bellman error is reported.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; by default T-hat
-            is the frequencies of each data set.
+        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; a row loses the
+            probability of an end. By default T-hat is the frequencies of each data set.
         grid: (S, d) features of the states that `transition` is about; Q is defined there only,
             g elsewhere is that of the nearest of them.
         state_only: g(s) in place of g(s, a).

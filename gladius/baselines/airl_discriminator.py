@@ -134,7 +134,7 @@ class Tabular:
             return np.asarray(np.linalg.solve(system, given - f[:, action]))
         shape = (self.discount * law - eye) * present[:, None]  # f = g + shape phi, (A, S, S)
         basis = _constant_over_successors(law, present) if self.plain else eye
-        columns = (shape @ basis).reshape(-1, basis.shape[1])
+        columns = (shape @ basis).reshape(law[..., 0].size, basis.shape[1])  # perhaps no column
         target = ((f - g) * present[:, None]).T.ravel()
         normal = basis.T @ basis + columns.T @ columns
         return np.asarray(basis @ np.linalg.solve(normal, basis.T @ phi + columns.T @ target))

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import generators
+from gladius.checks import check_widths, generators
 from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import Array, check_discount, check_finite
@@ -87,8 +87,7 @@ class Training:
     patience: int = 10
 
     def __post_init__(self) -> None:
-        if not self.hidden or any(int(h) != h or h < 1 for h in self.hidden):
-            raise InputError("hidden", self.hidden, "give widths of at least 1")
+        check_widths("hidden", self.hidden)
         if self.activation not in ACTIVATIONS:
             raise InputError("activation", self.activation, f"choose one of {ACTIVATIONS}")
         for name in ("learning_rate", "tolerance"):

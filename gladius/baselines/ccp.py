@@ -88,8 +88,8 @@ def fit(
         data: replications.
         anchor: its reward is used only with `theta_1_given`; its action is the default renewal.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, the oracle's knowledge. Without it, the
-            frequencies of each data set.
+        transition: (A, S, S) the true law over `grid`, the oracle's knowledge; a row loses the
+            probability of an end. Without it, the frequencies of each data set.
         grid: (S, d) features of the states that `transition` is about.
         design: maps (n, d) features to (n, A, k); by default `bus_design`.
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
@@ -215,6 +215,7 @@ def _estimates(
     model: Model, first: FirstStep, found: CcpFit, stages: int | None, seconds: float
 ) -> list[Estimate]:
     logit = found.logit
+    covariance = np.where(first.found[:, None, None], logit.covariance, np.nan)
     enough = found.settled if stages is None else np.ones_like(found.settled)
     converged = logit.converged & first.found & enough
     stopped = np.where(logit.identified, np.where(logit.regular, "", CERTAIN), UNIDENTIFIED)
@@ -226,8 +227,8 @@ def _estimates(
     one = stages == 1
     extra = [
         {
-            "se": np.sqrt(np.diagonal(logit.covariance[r])),
-            "covariance": logit.covariance[r],
+            "se": np.sqrt(np.diagonal(covariance[r])),
+            "covariance": covariance[r],
             "objective": float(-logit.log_likelihood[r] / size[r]),
             "log_likelihood": float(logit.log_likelihood[r]),
             "inner_iterations": 0 if one else int(found.newton[r]),

@@ -93,7 +93,8 @@ def fit(
         uncertainty_mode: disagreement or aleatoric.
         models: bootstrap samples in the ensemble, at least 2.
         diverse: other data, one data set for each of the expert's; by default none.
-        transition: (A, S, S) the true law over `grid`, an oracle's knowledge.
+        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; a row loses the
+            probability of an end.
         grid: (S, d) features of the states that `transition` is about.
         start: maps (n, d) features to the first rewards (n, A); by default 0.
         rng: a seed, or one generator for each data set, for the ensemble.

@@ -13,6 +13,8 @@ from gladius.baselines.choice_logit import maximise
 from gladius.checks import Array
 from gladius.rows import Integers
 
+COLLINEAR = 1e-8  # share of a monomial that earlier ones leave on the sample: below it, none
+
 
 @dataclass(frozen=True)
 class FirstStep:
@@ -65,19 +67,37 @@ def polynomial(states: Array, actions: int, degree: int, reference: Array) -> Ar
         actions: A.
         degree: largest total degree.
         reference: (n, d) states of the sample. Features are scaled by them, which changes nothing
-            but rounding (monomials up to a total degree span the same functions in any units),
-            and one that is constant among them is left out.
+            but rounding (monomials up to a total degree span the same functions in any units).
+            A monomial that is a combination of earlier ones there (z^2 of a feature with two
+            values, anything of a constant one) is left out: its coefficient would be free.
     """
     spread = np.ptp(reference, axis=0)
     centre = (reference.max(axis=0) + reference.min(axis=0)) / 2
-    z = 2 * (states - centre) / np.where(spread > 0, spread, 1.0)
-    terms = [
-        np.prod(z[:, list(chosen)], axis=1)
+    powers = [
+        list(chosen)
         for power in range(degree + 1)
         for chosen in combinations_with_replacement(np.flatnonzero(spread > 0), power)
     ]
-    basis = np.stack(terms, axis=1)
+
+    def monomials(at: Array) -> Array:
+        z = 2 * (at - centre) / np.where(spread > 0, spread, 1.0)
+        return np.stack([np.prod(z[:, chosen], axis=1) for chosen in powers], axis=1)
+
+    basis = monomials(states)[:, _independent(monomials(reference))]
     blocks = np.zeros((len(states), actions, actions - 1, basis.shape[1]))
     for a in range(1, actions):
         blocks[:, a, a - 1] = basis
     return blocks.reshape(len(states), actions, -1)
+
+
+def _independent(columns: Array) -> list[int]:
+    """The columns that are no combination of those kept before them."""
+    kept, found = [], columns[:, :0]  # orthonormal
+    for i, column in enumerate(columns.T):
+        left = column - found @ (found.T @ column)
+        left = left - found @ (found.T @ left)  # once more, for rounding
+        length = np.linalg.norm(left)
+        if length > COLLINEAR * np.linalg.norm(column):
+            kept.append(i)
+            found = np.column_stack([found, left / length])
+    return kept

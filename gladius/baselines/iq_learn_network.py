@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gladius.checks import Array, check_whole
+from gladius.checks import Array, check_whole, check_widths
 from gladius.errors import InputError
 from gladius.networks import (
     BENDS,
@@ -67,8 +67,7 @@ class Training:
     tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
-        if not self.hidden or any(int(h) != h or h < 1 for h in self.hidden):
-            raise InputError("hidden", self.hidden, "give widths of at least 1")
+        check_widths("hidden", self.hidden)
         if self.activation not in BENDS:
             raise InputError("activation", self.activation, f"choose one of {sorted(BENDS)}")
         for name in ("learning_rate", "tolerance"):

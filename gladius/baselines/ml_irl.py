@@ -46,7 +46,11 @@ What had to be decided:
   Arcidiacono and Miller (ccp.py, its decisions and standard errors), neither weighted by beta^t nor
   matching occupancies: another method, which needs a renewal action, the anchor's.
 - Standard errors: the sandwich over paths, P-hat taken as known (NaN where there are no more paths
-  than parameters). The 2023 paper gives rates, not standard errors.
+  than parameters). The 2023 paper gives rates, not standard errors. With frequencies for the law
+  they leave out the noise of P-hat, which can make them too small or too large: in 400 data sets
+  (16 states, 3 actions, 100 paths of at most 20 periods) their mean over the standard deviation of
+  theta was 1.2, 1.6, 1.5 and 1.0 for the four parameters, and 1.0 each with the law given. A
+  bootstrap over paths (50 resamples of each of 20 of the data sets) gave 1.0, 1.0, 1.1 and 1.1.
 - Networks for r (2 x 256, clamped at +-10, in the code) are left out: concavity, and with it the
   guarantee, is for linear r.
 """
@@ -100,8 +104,8 @@ def fit(
         anchor: its reward is used only with `theta_1_given`; its action is the renewal action of
             `finite_dependence`.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, an oracle's knowledge. Without it, the
-            frequencies of each data set.
+        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; a row loses the
+            probability of an end. Without it, the frequencies of each data set.
         grid: (S, d) features of the states that `transition` is about.
         design: maps (n, d) features to (n, A, k); by default `bus_design`.
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.

@@ -82,8 +82,8 @@ def fit(
         data: replications.
         anchor: its reward is used only with `theta_1_given`; the form identifies theta otherwise.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, the oracle's knowledge. Without it, the
-            frequencies of each data set.
+        transition: (A, S, S) the true law over `grid`, the oracle's knowledge; a row loses the
+            probability of an end. Without it, the frequencies of each data set.
         grid: (S, d) features of the states that `transition` is about.
         design: maps (n, d) features to (n, A, k); by default `bus_design`.
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.

@@ -57,7 +57,7 @@ from gladius.checks import Array, check_discount, check_finite, check_whole
 from gladius.counts import LARGEST_TABLE
 from gladius.errors import InputError
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction, bus_design, make_tables
+from gladius.parametric import TableFunction, bus_design, check_level, make_tables
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
 
@@ -133,6 +133,10 @@ def fit(
         raise InputError("design", None, f"the default has 2 actions, the data {actions}")
     form = _alpha if design is None else design
     first_theta = _start(start, data, form, columns, theta_1_given)
+    if anchor.action == 0:  # the cells have the costs of the others
+        tables = make_tables(form, None, None, actions)
+        for one in data:
+            check_level(anchor, one.states, *tables(one.states[:, columns]))
     others = [j for j in range(data[0].states.shape[1]) if j not in columns]
     growths = [_grow(one, columns, others, rule, validation) for one in data]
     spaces = [Space(columns, growth.partition) for growth in growths]

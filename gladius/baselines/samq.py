@@ -60,7 +60,7 @@ from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.kernel import empirical_kernel
 from gladius.objective import value
-from gladius.parametric import TableFunction, Tables, make_tables
+from gladius.parametric import TableFunction, Tables, check_level, make_tables
 from gladius.rows import index_rows
 from gladius.transitions import Transitions
 
@@ -154,7 +154,7 @@ def fit(
         sklearn_cluster()  # whether it is there is known before the inversion
     tables = _form(anchor, data[0].number_of_actions, theta_1_given, slopes, design, offset)
     for one in data:
-        tables(one.states[:1])
+        check_level(anchor, one.states, *tables(one.states))
     rngs = generators(rng, len(data))
     inverted = invert(
         data,
@@ -220,13 +220,14 @@ def _form(
     offset: TableFunction | None,
 ) -> Tables:
     """features -> (design, offset)."""
+    if design is None and actions != 2:
+        mend = f"the default form has 2 actions, the data {actions}: give `design`"
+        raise InputError("design", None, mend)
     given = (design is None and offset is None) if theta_1_given is None else theta_1_given
     if slopes == "mileage":
         return make_tables(design, offset, anchor if given else None, actions)
     if design is not None or offset is not None:
         raise InputError("slopes", slopes, "only for the default form: put them in `design`")
-    if actions != 2:
-        raise InputError("design", None, f"the default has 2 actions, the data {actions}")
     if given and anchor.action != 1:
         raise InputError("anchor_action", anchor.action, "theta_1 belongs to action 1: anchor that")
 

@@ -408,6 +408,22 @@ def test_other_names_of_the_actions_change_nothing(data: Transitions) -> None:
     assert np.all(np.isfinite(first.reward_function(grid)))
 
 
+@pytest.mark.parametrize("state_only", [False, True])
+def test_an_end_may_tie_every_successor(state_only: bool) -> None:
+    """Without a model h is 0 at an end and at all that may follow in its place: here everywhere."""
+    ends = Transitions(
+        np.array([0.0, 0.0, 1.0, 1.0, 0.0, 0.0]),
+        np.array([0, 1, 0, 1, 0, 0]),
+        np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0]),
+        done=np.array([False, False, False, False, False, True]),
+    )
+    found = airl.fit([ends], Anchor(0, 0.0), 0.7, plain=True, state_only=state_only)[0]
+    assert found.diagnostics.converged
+    if not state_only:
+        np.testing.assert_array_equal(found.diagnostics.extra["phi"], 0.0)
+    assert np.all(np.isfinite(found.reward_function(np.array([[0.0], [1.0]]))))
+
+
 def test_a_given_law_is_used_and_bounds_q() -> None:
     data = BUS.simulate(20, np.random.default_rng(10))
     law, grid = BUS.mdp.transition, BUS.mdp.features

@@ -69,7 +69,9 @@ def test_start_depends_on_the_replications_own_generator():
     np.testing.assert_array_equal(family.init([np.random.default_rng(2)])[0], together[2])
 
 
-@pytest.mark.parametrize("hidden", [(), (0,), (10, -1), (2.5,)])
+@pytest.mark.parametrize(
+    "hidden", [(), (0,), (10, -1), (2.5,), 10, None, "ab", (5, None), (np.nan,)]
+)
 def test_bad_widths_are_named(hidden):
     with pytest.raises(InputError, match="hidden"):
         MLP(1, 2, hidden)

@@ -39,6 +39,11 @@ ACTIONS = "actions are counted from 0"
 FINITE = "remove NaN and infinite entries"
 RAGGED = "ragged data: give one entry for each of 6 rows"
 RECTANGLE = "give a rectangular array of numbers"
+NUMBER = "give a number"
+CODE = "code the actions 0, 1, 2, ..."
+TRUTH = "give true or false in each row, as booleans or 1 and 0, not as text"
+ONE_FEATURE = "it takes one feature, the data have 2: choose 'mlp' or 'tabular'"
+NO_EFFECT = "here no roughness is penalised, so it has no effect"
 BETA = "beta must lie strictly between 0 and 1"
 LABEL = "every row needs a trajectory label"
 HALVES = np.full((2, 2), 0.5)
@@ -49,7 +54,7 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     (world, {"reward": np.array([[0.0, 1.0], [NAN, 0.0]])}, "reward[1, 0]", "nan", FINITE),
     (world, {"reward": np.array([[0.0, INF], [0.0, 0.0]])}, "reward[0, 1]", "inf", FINITE),
     (world, {"reward": [[1.0], [1.0, 2.0]]}, "reward", "[[1.0], [1.0, 2.0]]", RECTANGLE),
-    (world, {"reward": [[1j, 0], [0, 0]]}, "reward", "[[1j, 0], [0, 0]]", RECTANGLE),
+    (world, {"reward": [[1j, 0], [0, 0]]}, "reward[0, 0]", "1j", NUMBER),
     (world, {"reward": np.zeros(3)}, "reward", "(3,)", "give an array of shape (states, actions)"),
     (world, {"reward": np.zeros((0, 2))}, "reward", "(0, 2)", "give an array of shape"),
     (world, {"transition": np.ones((2, 2, 1))}, "transition", "(2, 2, 1)", "= (2, 2, 2)"),
@@ -153,12 +158,21 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     (data, {"states": np.zeros((0, 2))}, "states", "(0, 2)", "give a non-empty array"),
     (data, {"states": np.zeros((6, 0))}, "states", "(6, 0)", "give a non-empty array"),
     (data, {"states": [[1.0], [1.0, 2.0]]}, "states", "[[1.0], [1.0, 2.0]]", RECTANGLE),
+    (data, {"states": [["a"]] * 6}, "states[0, 0]", "'a'", NUMBER),
+    (data, {"states": [[1, 2], [1, "a"]] * 3}, "states[1, 1]", "'a'", NUMBER),  # NumPy: all text
     (
         data,
-        {"states": [["a"]] * 6},
-        "states",
-        "[['a'], ['a'], ['a'], ['a'], ['a'], ['a']]",
-        RECTANGLE,
+        {"next_states": np.array([1, 2.5, "a"] * 2, dtype=object)},
+        "next_states[2]",
+        "'a'",
+        NUMBER,
+    ),
+    (
+        data,
+        {"states": np.array(["2020-01-01"] * 6, "M8[D]")},
+        "states[0]",
+        "datetime.date(2020, 1, 1)",
+        NUMBER,
     ),
     (data, {"states": np.full((6, 2), 2.0**53)}, "states", "9007199254740992.0", "rescale them"),
     (
@@ -188,7 +202,8 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     (data, {"actions": np.array([0, NAN, 0, 1, 0, 1])}, "actions[1]", "nan", FINITE),
     (data, {"actions": np.full(6, 1e300)}, "actions", str(int(1e300))[:117] + "...", ACTIONS),
     (data, {"actions": np.full(6, 2**63, dtype=np.uint64)}, "actions", str(2**63), ACTIONS),
-    (data, {"actions": np.array(["keep"] * 6)}, "actions", repr(np.array(["keep"] * 6)), RECTANGLE),
+    (data, {"actions": np.array(["keep"] * 6)}, "actions[0]", "'keep'", CODE),
+    (data, {"actions": np.array([0, "keep"] * 3, dtype=object)}, "actions[1]", "'keep'", CODE),
     (data, {"number_of_actions": 1}, "number_of_actions", "1", "whole number of at least 2"),
     (data, {"number_of_actions": 2.5}, "number_of_actions", "2.5", "whole number of at least 2"),
     (
@@ -217,7 +232,10 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
         "nan",
         "give true or false in each row",
     ),
-    (data, {"done": np.array(["no"] * 6)}, "done", "'no'", "give true or false in each row"),
+    (data, {"done": np.array(["no"] * 6)}, "done", "'no'", TRUTH),
+    (data, {"done": np.array(["0"] * 6)}, "done", "'0'", TRUTH),
+    (data, {"done": np.array([True, None] * 3)}, "done", "None", TRUTH),
+    (data, {"done": pd.array([True, pd.NA] * 3)}, "done", "<NA>", TRUTH),
     (data, {"done": [True]}, "done", "'length 1'", RAGGED),
     (data, {"feature_names": ("x", "x")}, "feature_names", "('x', 'x')", "give 2 distinct names"),
     (data, {"feature_names": ("x",)}, "feature_names", "('x',)", "give 2 distinct names"),
@@ -259,6 +277,25 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     (read, {"state": []}, "state", "[]", "give a list of column names"),
     (read, {"next_state": "x"}, "next_state", "'x'", "give a list of column names"),
     (read, {"next_state": ["x", "choice"]}, "next_state", "['x', 'choice']", "name 1 columns"),
+    (read, {"table": frame().to_numpy()}, "frame", "'ndarray'", "give a pandas DataFrame"),
+    (read, {"table": frame(x=["high", 1, 2, 3])}, "x[0]", "'high'", NUMBER),
+    (read, {"table": frame(choice=[0, "run", 1, 0])}, "choice[1]", "'run'", CODE),
+    (
+        read,
+        {"table": frame(choice=pd.Categorical(["run", "keep"] * 2))},
+        "choice[0]",
+        "'run'",
+        CODE,
+    ),
+    (read, {"table": frame(end=["no", "yes"] * 2), "done": "end"}, "end", "'no'", TRUTH),
+    (read, {"table": frame(end=["False", "True"] * 2), "done": "end"}, "end", "'False'", TRUTH),
+    (
+        read,
+        {"table": frame(end=["False"] * 4), "done": "end", "next_state": ["x"]},
+        "end",
+        "'False'",
+        TRUTH,
+    ),
     (read, {"table": frame().iloc[:0]}, "frame", "'no rows'", "give at least one transition"),
     (read, {"table": frame(who=["a", None, "b", "b"])}, "who", "'missing'", LABEL),
     (read, {"table": frame(who=["a", "a", "b", "c"])}, "who", "'b'", "has a single row"),
@@ -293,8 +330,9 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     ),
     # The door: anchors, names, discount
     (fit, {"transitions": frame()}, "transitions", "'DataFrame'", "give Transitions"),
-    (fit, {"transitions": []}, "transitions", "'list'", "give Transitions"),
-    (fit, {"method": "gladios"}, "method", "'gladios'", "choose one of ["),
+    (fit, {"transitions": []}, "transitions", "[]", "it is empty: give Transitions"),
+    (fit, {"method": "gladios"}, "method", "'gladios'", "did you mean 'gladius'? choose one of ["),
+    (fit, {"method": "xyz"}, "method", "'xyz'", ": choose one of ["),
     (fit, {"method": "gladius", "protocol": "best"}, "protocol", "'best'", "choose one of ("),
     (fit, {"method": "gladius", "wieght": 2.0}, "option", "'wieght'", "choose from ["),
     (
@@ -303,6 +341,50 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
         "function_class",
         "'net'",
         "choose one of",
+    ),
+    (fit, {"method": "gladius"}, "function_class", "'smooth'", ONE_FEATURE),
+    (
+        fit,
+        {"method": "gladius", "function_class": "polynomial"},
+        "function_class",
+        "'polynomial'",
+        ONE_FEATURE,
+    ),
+    (
+        fit,
+        {"method": "gladius", "function_class": "tabular", "penalty": 100.0},
+        "penalty",
+        "100.0",
+        NO_EFFECT,
+    ),
+    (
+        fit,
+        {
+            "transitions": data(states=np.arange(6.0), next_states=np.arange(6.0)),
+            "method": "gladius",
+            "function_class": "polynomial",
+            "penalty": 1.0,
+        },
+        "penalty",
+        "1.0",
+        NO_EFFECT,
+    ),
+    (
+        fit,
+        {
+            "transitions": data(states=np.ones(6), next_states=np.ones(6)),
+            "method": "gladius",
+        },
+        "states",
+        "'1 distinct states'",
+        "use function_class 'mlp' or 'tabular'",
+    ),
+    (
+        fit,
+        {"method": "gladius", "function_class": "mlp", "hidden": 10},
+        "hidden",
+        "10",
+        "give the width of each hidden layer, such as (10, 10)",
     ),
     (fit, {"discount": 1.0}, "discount", "1.0", BETA),
     (fit, {"discount": INF}, "discount", "inf", BETA),
@@ -327,7 +409,8 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     (support, {}, "anchor_action", "1", "67% of the observations of data set 0"),
     (fit, {"anchor_reward": None}, "anchor_reward", "None", "give the reward of the anchor action"),
     (fit, {"anchor_reward": NAN}, "anchor_reward", "nan", FINITE),
-    (fit, {"anchor_reward": "five"}, "anchor_reward", "'five'", RECTANGLE),
+    (fit, {"anchor_reward": "five"}, "anchor_reward", "'five'", NUMBER),
+    (fit, {"anchor_reward": ["-3"] * 6}, "anchor_reward[0]", "'-3'", NUMBER),
     (fit, {"anchor_reward": np.zeros(5)}, "anchor_reward", "(5,)", "a function, or 6 rewards"),
     (
         fit,
@@ -413,6 +496,7 @@ def test_bad_input_is_named_shown_and_mended(
     message = str(caught.value)
     assert message.startswith(f"{field} = {shown}: ")
     assert mend in message
+    assert "\n" not in message
     assert caught.value.field == field
     assert caught.value.mend in message
     assert snapshot(list(spoilt.values())) == before
@@ -441,6 +525,14 @@ def test_good_but_unusual_input_passes() -> None:
     assert data(actions=np.array([0.0, 1.0] * 3)).actions.dtype == np.int64
     assert data(actions=[False, True] * 3).number_of_actions == 2
     assert data(done=[0, 1, 0, 0, 0, 1]).done.tolist() == [False, True, False, False, False, True]
+    assert data(done=np.array([0.0, True, np.int8(0)] * 2, dtype=object)).done.sum() == 2
+    assert read(frame(end=np.array([False, True] * 2, dtype=object)), done="end").done.tolist() == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert data(states=np.array(["1", 2.0] * 6, dtype=object).reshape(6, 2)).states[0, 0] == 1.0
     assert data(trajectory=["x", "x", "y", "y", "z", "z"]).split(0.5)[0].trajectory[0] == "x"
     assert world(transition=np.full((2, 2, 2), 0.5) + 1e-11).solution.converged
     assert fit(anchor_reward=lambda states: -states[:, 0]) == "fitted"
@@ -455,6 +547,12 @@ def test_long_values_are_shortened_in_the_message_only() -> None:
     assert "...: give fewer" in str(error)
     assert error.value == list(range(1000))
     assert isinstance(error, ValueError)
+
+
+def test_a_message_is_one_line_whatever_the_value_and_the_mend() -> None:
+    error = InputError("x", np.eye(2), "line 3 is bad\n")
+    assert str(error) == "x = array([[1., 0.], [0., 1.]]): line 3 is bad"
+    assert error.mend == "line 3 is bad"
 
 
 def test_numpy_scalars_are_shown_as_numbers() -> None:

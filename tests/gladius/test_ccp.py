@@ -424,12 +424,38 @@ def test_a_saturated_logit_gives_the_frequencies(visits: Array) -> None:
 
 
 def test_monomials_up_to_the_degree_in_any_units() -> None:
-    points = np.array([[1.0, 7.0, 2.0], [2.0, 7.0, 3.0], [4.0, 7.0, -5.0]])
+    points = np.array([[x, 7.0, z] for x, z in [(1, 2), (2, 3), (4, -5), (2, 0), (3, 1), (1, -4)]])
     table = first_step.polynomial(points, 3, 2, points)
-    assert table.shape == (3, 3, 2 * 6)  # 1, x, z, xx, xz, zz for actions 1 and 2
+    assert table.shape == (6, 3, 2 * 6)  # 1, x, z, xx, xz, zz for actions 1 and 2
     np.testing.assert_array_equal(table[:, 0], 0.0)
     units = points * [10.0, 1.0, 0.1] + [0.0, 3.0, 1.0]
     np.testing.assert_allclose(first_step.polynomial(units, 3, 2, units), table, atol=1e-12)
+
+
+@settings(max_examples=30)
+@given(arrays(np.float64, (8, 2), elements=st.integers(1, 9).map(float)), st.sampled_from([2, 3]))
+def test_powers_of_a_dummy_are_no_functions_of_their_own(visits: Array, degree: int) -> None:
+    """The first step on x and a dummy d is the logit on powers of x and d times lower powers."""
+    grid = np.array([[x, d] for x in (0.0, 1.0, 3.0, 4.0) for d in (0.0, 1.0)])
+    x, d = grid.T
+    basis = np.stack([d**j * x**i for j in (0, 1) for i in range(degree + 1 - j)], axis=1)
+    assert first_step.polynomial(grid, 2, degree, grid).shape == (8, 2, basis.shape[1])
+    regressors = np.stack([0 * basis, basis], axis=1)
+    first = first_step.fitted_choices(visits[None], grid, degree)
+    direct = choice_logit.maximise(visits[None], regressors, np.zeros((8, 2)))
+    assert first.found[0]
+    np.testing.assert_allclose(first.policy[0], np.exp(direct.log_policy[0]), atol=1e-6)
+
+
+def test_a_failed_first_step_has_no_standard_errors() -> None:
+    fine, short = (
+        ccp.fit(SAMPLES[:1], ANCHOR, 0.95, ccps="logit", max_iterations=n)[0] for n in (100, 5)
+    )
+    assert fine.diagnostics.status == "ok"
+    assert np.all(extra(fine, "se") > 0)
+    assert short.diagnostics.status == ccp.NO_FIRST_STEP
+    assert np.all(np.isnan(extra(short, "se")))
+    assert np.all(np.isnan(extra(short, "covariance")))
 
 
 def test_logit_choices_come_near_the_truth_and_so_does_theta() -> None:

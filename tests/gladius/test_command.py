@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 import gladius
 from gladius import METHODS, offline_rl
-from gladius.__main__ import main
+from gladius.__main__ import METHOD_HELP, main
 from gladius.methods import needs
 
 KEYS = ["--action", "action", "--id", "id", "--discount", "0.95", "--anchor-reward", "-5"]
@@ -47,12 +48,35 @@ def test_bad_input_is_one_line(choices, capsys):
     assert "no such file" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2,3,4\n5,6\n", "\x00\xaa"])
+def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_path, capsys):
+    """As it stands on the command line: one line, the user's column and what it holds."""
+    data, path = choices
+    frame = data.to_frame()
+    frame.assign(action=frame["action"].map({0: "run", 1: "replace"})).to_csv(tmp_path / "words")
+    frame.assign(done="no").to_csv(tmp_path / "no")
+    asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
+    for given, start, mend in [
+        ([str(path), "--out", str(tmp_path)], "out = ", "it is a directory"),
+        ([str(tmp_path)], "csv = ", "it is a directory"),
+        ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
+        ([str(tmp_path / "no")], "done = 'no': ", "as booleans or 1 and 0"),
+    ]:
+        with patch("gladius.__main__.fit", side_effect=AssertionError("work had started")):
+            assert main([*given, *asked]) == 2
+        shown = capsys.readouterr().err
+        assert shown.startswith("python -m gladius: " + start)
+        assert mend in shown
+        assert shown.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n5,6,7\n", "\x00\xaa"])
 def test_files_that_are_no_tables(text, tmp_path, capsys):
     path = tmp_path / "bad.csv"
     path.write_text(text, encoding="latin-1")
     assert main([str(path), "--state", "mileage", "--anchor-action", "1", *KEYS]) == 2
-    assert capsys.readouterr().err.startswith("python -m gladius: ")
+    said = capsys.readouterr().err
+    assert said.startswith("python -m gladius: ")
+    assert said.count("\n") == 1
 
 
 def test_a_fit_that_fails_is_no_success(choices, tmp_path):
@@ -70,6 +94,12 @@ def test_help_has_an_example(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     assert "python -m gladius choices.csv" in capsys.readouterr().out
+
+
+def test_help_tells_which_methods_assume_a_form():
+    named = set(re.findall(r"\w+", METHOD_HELP)) & set(METHODS)
+    assert named == {name for name in METHODS if "form" in needs(name)} | {"gladius"}
+    assert "design" in METHOD_HELP
 
 
 def readme() -> str:

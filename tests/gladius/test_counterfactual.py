@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from strategies import laws, tabular_mdps, transitions
 from gladius.counterfactual import Change, changed, judge, plan, relabel, welfare
 from gladius.counts import Counts, group
 from gladius.errors import InputError
+from gladius.estimate import Diagnostics, Estimate
 from gladius.kernel import empirical_kernel
 from gladius.mdp import TabularMDP
 from gladius.offline_rl import Learned, Logged, learn
@@ -30,6 +31,7 @@ MILD = st.sampled_from([0.3, 0.6])  # few sweeps
 NOTHING = Change("nothing")
 CHEAPER = Change("replacement costs 4", reward=lambda s, r: r + np.array([0.0, 1.0]))
 HALVED = Change("maintenance halved", reward=lambda s, r: r * np.array([0.5, 1.0]))
+ALIVE = st.sampled_from([0.0, 0.5, 0.9, 1.0])
 ALPHAS = st.sampled_from([0.01, 0.3, 1.0, 7.0])
 
 
@@ -430,3 +432,60 @@ def test_bad_labels_and_changes_are_named() -> None:
     for law in (lambda p: p[:1], lambda p: 2 * p):
         with pytest.raises(InputError, match=r"change\.law"):
             changed(BUS.mdp, Change("bad", law=law))
+
+
+def test_a_reward_is_an_estimate_or_a_function_of_the_states() -> None:
+    def table(states: Array) -> Array:
+        return np.tile([1.0, 2.0, 3.0], (len(states), 1))
+
+    logged = rows([1, 2], [0, 1], [2, 1])
+    diagnostics = Diagnostics(True, 1, 0.0, 0.0, 0.0, 0.0)
+    estimate = Estimate("test", lambda states: 0 * table(states), table, 1, diagnostics)
+    for right in (estimate, estimate.reward_function):
+        assert relabel(logged, right, NOTHING).tolist() == [1, 2]
+    for wrong in (estimate.reward, table(logged.states), lambda states: states):
+        with pytest.raises(InputError) as caught:
+            relabel(logged, wrong, NOTHING)  # type: ignore[arg-type]
+        assert caught.value.field == "reward"
+
+
+def test_data_are_a_list() -> None:
+    logged = rows([1, 2], [0, 1], [2, 1])
+    for wrong in (logged, [np.zeros(2)]):
+        with pytest.raises(InputError, match="a list of Logged") as caught:
+            learn(wrong, [np.zeros(2)], 0.5)  # type: ignore[arg-type]
+        assert caught.value.field == "data"
+
+
+@pytest.mark.parametrize(
+    ("law", "field"),
+    [
+        (BUS.mdp.transition[:1], "law"),
+        (BUS.mdp.transition[0], "law"),
+        (BUS.mdp.transition[:, :5, :5], "law"),
+        (np.where(np.eye(20) > 0, np.nan, BUS.mdp.transition), "law[0, 0, 0]"),
+        (3 * BUS.mdp.transition, "law[0, 0]"),
+        (BUS.mdp.transition - np.eye(20) + np.eye(20)[::-1], "law[0, 0, 0]"),
+    ],
+)
+def test_a_law_that_is_none_is_refused_whatever_the_change(law: Array, field: str) -> None:
+    for change in (NOTHING, Change("another", law=lambda _: BUS.mdp.transition)):
+        with pytest.raises(InputError) as caught:
+            plan(BUS.mdp.features, BUS.mdp.reward, law, 0.95, change)
+        assert caught.value.field == field
+    with pytest.raises(InputError, match="reward"):
+        plan(BUS.mdp.features[:5], BUS.mdp.reward, BUS.mdp.transition, 0.95, NOTHING)
+
+
+@settings(max_examples=40)
+@given(tabular_mdps(3, 2, MILD, NUMBERS), st.data())
+def test_the_planner_knows_ends(mdp: TabularMDP, data: st.DataObject) -> None:
+    """A row that sums to less than one: the rest of it is an end, after which there is nothing."""
+    stays = data.draw(arrays(np.float64, mdp.transition.shape[:2], elements=ALIVE))
+    law = mdp.transition * stays[..., None]
+    exact = iterated(mdp.reward, law, mdp.discount, 80)
+    for before, change in [(law, NOTHING), (mdp.transition, Change("exits", law=lambda _: law))]:
+        found = plan(mdp.features, mdp.reward, before, mdp.discount, change)
+        np.testing.assert_allclose(found.q, exact, rtol=0, atol=1e-8)
+    with pytest.raises(InputError, match=r"change\.law\[0, 0, 0\]"):
+        plan(mdp.features, mdp.reward, law, mdp.discount, Change("bad", law=lambda p: p - 2))

@@ -5,6 +5,7 @@ A further method is covered by being registered.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -127,6 +128,7 @@ THREE = Transitions(
     number_of_actions=3,
 )
 NEVER = 2  # of three actions
+SOME = replace(THREE, actions=np.where(np.arange(len(THREE)) % 5, THREE.actions, NEVER))
 
 
 def form(states: Array) -> Array:
@@ -143,16 +145,16 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
         options = {"design": lambda states: form(states)[:, :, :1]}
     given: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}
     if "anchor" in needs(name):
-        with pytest.raises(InputError, match="it never occurs") as caught:
-            fit(THREE, name, **given)
+        with pytest.raises(InputError, match=r"it never occurs .* of data set 1") as caught:
+            fit([SOME, THREE], name, **given)
         assert caught.value.field == "anchor_action"
         return
     if name == "semi_gradient":  # it says itself what it cannot do without
         with pytest.raises(InputError) as caught:
-            fit(THREE, name, **given, **options)
+            fit([SOME, THREE], name, **given, **options)
         assert caught.value.field == "actions"
         return
-    found = fit(THREE, name, **given, **(SHORT.get(name, {}) | options))
+    found = fit([SOME, THREE], name, **given, **(SHORT.get(name, {}) | options))[1]
     assert np.all(np.isfinite(found.q(THREE.states)[:, :NEVER]))
     assert found.diagnostics.bellman_error == 0.0, "there is no row of the anchor"
 
@@ -161,5 +163,21 @@ def test_an_anchor_that_is_not_used_is_checked_all_the_same() -> None:
     for field, bad in [("anchor_action", 3), ("anchor_reward", None)]:
         given: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}
         with pytest.raises(InputError) as caught:
-            fit(THREE, "bc", **(given | {field: bad}))
+            fit([SOME, THREE], "bc", **(given | {field: bad}))
         assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_action_that_nobody_takes_is_refused(name: str) -> None:
+    """Actions counted from 1, or all the same, would otherwise give rewards of a blank action."""
+    one = SETS[0]
+    counted = replace(one, actions=one.actions + 1, number_of_actions=3)
+    same = replace(one, actions=0 * one.actions)
+    for data, anchor, mend in [
+        ([counted] * 2, 1, "0 to A - 1: of 0 to 2, [0] never"),
+        (same, 0, "a choice needs two actions taken, and only 0 occurs"),
+    ]:
+        with pytest.raises(InputError) as caught:
+            fit(data, name, anchor_action=anchor, anchor_reward=-5.0, discount=0.95)
+        assert caught.value.field == "actions"
+        assert mend in caught.value.mend

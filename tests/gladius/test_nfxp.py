@@ -249,7 +249,7 @@ def test_theta_1_given_takes_the_reward_of_replacement_from_the_anchor() -> None
     np.testing.assert_allclose(estimate.reward(MDP.features, 0), -theta[0] * MDP.features[:, 0])
     same = nfxp.fit(
         [data],
-        ANCHOR,
+        Anchor(1, -4.0),
         0.95,
         design=lambda s: bus_design(s)[:, :, :1],
         offset=lambda s: np.broadcast_to([0.0, -4.0], (len(s), 2)),
@@ -342,7 +342,7 @@ def constant(*shape: int) -> Any:
         ({**ORACLE, "grid": np.ones((20, 1))}, "grid"),
         ({**ORACLE, "grid": np.ones((20, 2))}, "grid"),
         ({**ORACLE, "transition": MDP.transition[:1]}, "transition"),
-        ({**ORACLE, "transition": 2 * MDP.transition}, "transition"),
+        ({**ORACLE, "transition": 2 * MDP.transition}, "transition[0, 0]"),
         ({"design": constant(2)}, "design"),
         ({"design": constant(3, 2)}, "design"),
         ({"offset": constant(3)}, "offset"),

@@ -342,6 +342,9 @@ def test_the_default_form_needs_two_actions_and_replacement_as_the_anchor(slopes
     with pytest.raises(InputError) as caught:
         samq.fit([THREE], ANCHOR, 0.95, slopes=slopes)
     assert caught.value.field == "design"
+    with pytest.raises(InputError) as caught:  # not for another anchor first
+        samq.fit([THREE], Anchor(0, -1.0), 0.95, slopes=slopes)
+    assert caught.value.field == "design"
     with pytest.raises(InputError) as caught:
         samq.fit(SETS[:1], Anchor(0, -1.0), 0.95, slopes=slopes)
     assert caught.value.field == "anchor_action"

@@ -381,7 +381,7 @@ def test_theta_1_given_is_an_offset() -> None:
     np.testing.assert_array_equal(estimate.reward(MDP.features, 1), -4.0)
     same = semi_gradient.fit(
         [SMALL],
-        ANCHOR,
+        Anchor(1, -4.0),
         BETA,
         design=lambda s: bus_design(s)[:, :, :1],
         offset=lambda s: np.broadcast_to([0.0, -4.0], (len(s), 2)),
