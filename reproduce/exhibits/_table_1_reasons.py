@@ -5,6 +5,7 @@ from __future__ import annotations
 from reproduce.exhibits._table_1_columns import (
     BELLMAN,
     FREE,
+    GLOBAL,
     GRADIENT,
     ONE_SHOT,
     RATE,
@@ -16,9 +17,8 @@ from reproduce.exhibits._table_1_columns import (
 REASONS = {
     ("", ONE_SHOT, "yes"): "no loop inside a step: linear solves only",
     ("MPEC", ONE_SHOT, "yes"): "the Bellman equations are constraints of one programme",
-    ("Ours", FREE, "no"): (
-        "ours takes the exact inner maximum, over frequencies; see the line of Algorithm 1"
-    ),
+    ("Ours", ONE_SHOT, "no"): "the steps that find its smoothing have a Bellman fixed point each",
+    ("Ours", FREE, "no"): "ours takes the exact inner maximum, over frequencies",
     ("SAmQ", FREE, "no"): "solves on its cells with their transition frequencies",
     ("Model-enhanced AIRL", FREE, "no"): "it is defined by an estimated transition model",
     ("", GRADIENT, "yes"): "Newton's method uses gradients and Hessians; the paper means descent",
@@ -27,11 +27,13 @@ REASONS = {
     ("ML-IRL", SCALE, "no"): "our model is a table; the paper too leaves it out in high dimension",
     ("Clare", SCALE, "no"): "our model is a table; the original's are networks",
     ("Model-enhanced AIRL", SCALE, "no"): "our model is a table; the original's is a network",
-    ("Ours", SCALE, "no"): "our estimator works on counts; the sampled form is not written yet",
+    ("Ours", SCALE, "no"): "smooth takes one feature, mlp works on counts; no sampled form yet",
+    ("Ours, Algorithm 1", SCALE, "no"): "its batches are drawn from counts; no sampled form yet",
     ("AVI", SCALE, "yes"): "its regressions are networks; the two rows of its paper look swapped",
-    ("SAmQ", BELLMAN, "no"): "5 cells are fewer than the states: the bias of aggregation stays",
-    ("", BELLMAN, "no"): "sampling error at N = 5,000 is above the limit: see the rate",
-    ("Semi-gradient", RATE, "yes"): "its paper proves root N, with a locally robust correction",
+    ("Ours, Algorithm 1", BELLMAN, "no"): "as printed it has not converged after 10,000 steps",
+    ("Ours, Algorithm 1", GLOBAL, "no"): "no start has converged after 10,000 steps",
+    ("Clare", GLOBAL, "yes"): "its tabular fixed point is unique; its reward is not the true one",
+    ("Ours, Algorithm 1", RATE, "no"): "not converged: more data do not move the level of Q",
     ("AVI", RATE, "yes"): "its paper proves root N, with a locally robust correction",
     ("ML-IRL", RATE, "yes"): "a maximum likelihood estimator of two parameters",
 }
