@@ -27,7 +27,7 @@ REASONS = {
     ("ML-IRL", SCALE, "no"): "our model is a table; the paper too leaves it out in high dimension",
     ("Clare", SCALE, "no"): "our model is a table; the original's are networks",
     ("Model-enhanced AIRL", SCALE, "no"): "our model is a table; the original's is a network",
-    ("Ours", SCALE, "no"): "smooth takes one feature, mlp works on counts; no sampled form yet",
+    ("Ours", SCALE, "no"): "it works on counts; no sampled form yet",
     ("Ours, Algorithm 1", SCALE, "no"): "its batches are drawn from counts; no sampled form yet",
     ("AVI", SCALE, "yes"): "its regressions are networks; the two rows of its paper look swapped",
     ("Ours, Algorithm 1", BELLMAN, "no"): "as printed it has not converged after 10,000 steps",

@@ -108,6 +108,7 @@ class Line:
 
 NO_START = {GLOBAL: "no start"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
+NETWORK = {"function_class": "mlp"}
 LINES = (
     Line("NFXP", "nfxp", "Newton", True, starts="theta"),
     Line("CCP", "ccp", "Newton", True, silent=NO_START),
@@ -128,7 +129,7 @@ LINES = (
         starts="rng",
         started={"start_spread": 5.0},
     ),
-    Line("Ours", "gladius", "Newton", True, starts="seed", started={"function_class": "mlp"}),
+    Line("Ours", "gladius", "Newton", True, starts="seed", wide=NETWORK, started=NETWORK),
     Line(
         "Ours, Algorithm 1",
         "gladius",
@@ -136,8 +137,8 @@ LINES = (
         True,
         "Algorithm 1",
         "rngs",
-        wide={"function_class": "mlp"},
-        started={"function_class": "mlp"},
+        wide=NETWORK,
+        started=NETWORK,
     ),
 )
 BY_NAME = {line.name: line for line in LINES}

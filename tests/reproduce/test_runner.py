@@ -7,6 +7,8 @@ import json
 import math
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +21,7 @@ from typer.testing import CliRunner
 
 from gladius.errors import InputError
 from reproduce import __main__ as command
-from reproduce import engine, exhibits, provenance, readme, seeds
+from reproduce import engine, exhibits, provenance, readme, seeds, tasks
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store, Stored, encode
@@ -359,3 +361,11 @@ def test_readme_without_marks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("nothing")
     with pytest.raises(InputError, match="README"):
         readme.update(tmp_path / "README.md", tmp_path)
+
+
+def test_processor_time_is_that_of_the_processes_started_too() -> None:
+    """Table 1 measures in processes of their own: their time is the exhibit's."""
+    before = tasks.processor_time()
+    spin = "import time\nwhile time.process_time() < 0.5: pass"
+    subprocess.run([sys.executable, "-c", spin], check=True)
+    assert tasks.processor_time() - before >= 0.4
