@@ -189,7 +189,7 @@ def test_the_slope_is_that_of_the_errors_of_the_line_s_variant() -> None:
     assert (mean, n) == (pytest.approx(-0.5), 4)
     assert half == pytest.approx(0.0, abs=1e-9)
     assert math.isnan(table_1.slope(with_errors("nfxp", "", -0.5), table_1.BY_NAME["BC"])[0])
-    samq = table_1.BY_NAME["SAmQ"]
+    samq = table_1.BY_NAME["SAmQ, 5 cells"]
     assert math.isnan(table_1.slope(with_errors("samq", "", -0.5), samq)[0])
     assert table_1.slope(with_errors("samq", "5 cells", -0.2), samq)[0] == pytest.approx(-0.2)
 
@@ -238,7 +238,7 @@ def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Pa
     assert reasons.UNKNOWN in why  # nobody wrote why BC should have inner steps
     # and the declared ticks of the solvers
     assert reasons.reason("Semi-gradient", table_1.GRADIENT, "no") in why
-    assert table_1.verdict(tmp_path) == "3 ticks measured, 2 not as printed"
+    assert table_1.verdict(tmp_path) == "3 ticks measured by runs of their own, 2 not as printed"
 
 
 def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
@@ -257,10 +257,17 @@ def test_reasons_are_for_one_direction() -> None:
         assert column in table_1.COLUMNS
         assert not name or name in table_1.BY_NAME
         assert text != reasons.UNKNOWN
-        if name:  # it explains a difference: the printed tick is the other one
+        if name:  # it explains a difference, or says that and why there is none
             printed = table_1._printed(table_1.BY_NAME[name].printed, column)
-            assert (printed == "blank") == (measured == "yes")
+            agrees = (printed == "blank") == (measured == "no")
+            assert agrees == text.startswith("agrees") or printed.startswith("conditional")
     assert reasons.reason("AVI", table_1.SCALE, "no") == reasons.UNKNOWN
+    assert not reasons.known("AVI", table_1.SCALE, "no")
+    assert not reasons.known("BC", table_1.ONE_SHOT, "yes")
+
+
+def test_every_line_has_a_solver() -> None:
+    assert list(table_1.SOLVERS) == [line.name for line in table_1.LINES]
 
 
 def test_wide_fits_say_how_they_ended() -> None:
