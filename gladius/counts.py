@@ -69,11 +69,9 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
     states, index = index_rows(blocks)
     total = len(sets) * actions * len(states) ** 2
     if total > LARGEST_TABLE:
-        raise InputError(
-            "states",
-            f"{len(states)} distinct states",
-            f"a table of {total} counts is too large: coarsen the features or use the sampled form",
-        )
+        mend = "coarsen the features, or choose a method without a table, such as avi or pqr"
+        told = f"a table of {total} counts is too large: {mend}"
+        raise InputError("states", f"{len(states)} distinct states", told)
     shape = (actions, len(states))
     visits = np.empty((len(sets), *shape))
     moves = np.empty((len(sets), *shape, len(states)))
