@@ -54,8 +54,7 @@ REASONS = {
     ("AVI", GLOBAL, "no"): (
         "its networks stop at .01; with one-hot functions it is a linear system, nothing is random"
     ),
-    ("Semi-gradient", GLOBAL, "yes"): "a linear system and a concave logit",
-    ("Semi-gradient, linear basis", GLOBAL, "yes"): "a linear system and a concave logit",
+    ("SAmQ", GLOBAL, "yes"): "with a cell a state it is NFXP, whatever its inversion finds",
     ("IQ-Learn", GLOBAL, "no"): "agrees, for its network; in a table its objective is concave",
     ("Clare", GLOBAL, "yes"): "its tabular fixed point is unique; its reward is not the true one",
     ("Ours, Algorithm 1", GLOBAL, "no"): "not converged after 10,000 of our steps of .01",

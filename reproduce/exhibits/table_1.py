@@ -103,15 +103,16 @@ class Line:
         return table_2_all.options_of(self.method, self.word)
 
 
+CONCAVE = {GLOBAL: "concave logit"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
 NETWORK = {"function_class": "mlp"}
 LINES = (
     Line("NFXP", "nfxp", starts="theta"),
-    Line("CCP", "ccp", silent={GLOBAL: "concave logit"}),
+    Line("CCP", "ccp", silent=CONCAVE),
     Line("MPEC", "mpec", starts="theta"),
     Line("AVI", "avi", starts="rng"),
-    Line("Semi-gradient", "semi_gradient", starts="theta"),
-    Line("Semi-gradient, linear basis", "semi_gradient", "linear", "theta"),
+    Line("Semi-gradient", "semi_gradient", silent=CONCAVE),
+    Line("Semi-gradient, linear basis", "semi_gradient", "linear", silent=CONCAVE),
     Line("RP", "rp", silent=ONE_CELL),
     Line("SAmQ", "samq", starts="rng"),
     Line("SAmQ, 5 cells", "samq", "5 cells", "rng"),
@@ -392,7 +393,8 @@ NOTES = (
     " Q against its own r and, at the anchor's pairs, against the given reward; yes if both are"
     " below .05, what a constant error of 1 util in Q gives.",
     "Who is not told the anchor (BC, IQ-Learn, Clare, AIRL) fails there alone: each solves the"
-    " equation of its own r. For SAmQ and Ours the anchor's half holds by construction.",
+    " equation of its own r. For Ours, and SAmQ with a cell a state, the anchor's half holds by"
+    " construction.",
     "Global optimality: range of r-hat over 20 starts on one data set, N = 1,000 (theta and rewards"
     " normal, sd 3; AIRL's potentials 5; networks their weights); yes if all converged and it is"
     " below .001. One world, and r linear: no theorem.",
