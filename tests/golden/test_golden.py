@@ -1,0 +1,61 @@
+"""No number moves unseen: theta, r and Q of every method and variant are those of before."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+import cases
+
+sys.path.pop(0)
+
+TOLERANCE = 1e-9  # relative to the largest number of the quantity, or to 1
+FROZEN = dict(np.load(cases.FROZEN, allow_pickle=False))
+DATA = cases.data_sets()
+
+# 'data set/variant' or 'variant' -> (largest move, reason)
+MOVED: dict[str, tuple[float, str]] = {}
+
+
+def largest_move(new: np.ndarray, old: np.ndarray) -> float:
+    """The largest difference, relative to the largest number of the old ones or to 1."""
+    assert new.shape == old.shape
+    same = (new == old) | (np.isnan(new) & np.isnan(old))  # infinities and what is not defined
+    scale = max(1.0, float(np.max(np.abs(old[np.isfinite(old)]), initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        apart = np.where(same, 0.0, np.abs(new - old))
+    return float(np.max(apart, initial=0.0)) / scale
+
+
+@pytest.mark.parametrize("variant", cases.variants())
+@pytest.mark.parametrize("name", DATA)
+def test_numbers_are_those_that_were_frozen(name: str, variant: str) -> None:
+    key = f"{name}/{variant}"
+    result = cases.outcome(variant, name, *DATA[name])
+    if result is None:
+        pytest.skip("the case is none: no known transition law, or 45 seconds of a network")
+    if not isinstance(result, cases.Estimate):
+        assert f"{key}/refused" in FROZEN, f"refused now: {result}"
+        assert str(FROZEN[f"{key}/refused"]) == result.field
+        return
+    allowed, _ = MOVED.get(key, MOVED.get(variant, (TOLERANCE, "")))
+    for quantity, new in cases.numbers(DATA[name][0], result).items():
+        move = largest_move(new, FROZEN[f"{key}/{quantity}"])
+        assert move <= allowed, f"{quantity} moved by {move:.2e}"
+    if key not in MOVED and variant not in MOVED:
+        assert str(FROZEN[f"{key}/status"]) == result.diagnostics.status
+
+
+def test_every_frozen_case_is_still_run() -> None:
+    known = {f"{name}/{variant}" for name in DATA for variant in cases.variants()}
+    assert {key.rsplit("/", 1)[0] for key in FROZEN} <= known
+
+
+def test_the_comparison_can_fail() -> None:
+    old = np.array([1.0, 2.0])
+    assert largest_move(old * (1 + 1e-6), old) > TOLERANCE
+    assert np.isnan(largest_move(np.array([1.0, np.nan]), old))
