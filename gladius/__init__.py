@@ -1,9 +1,11 @@
 """GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice."""
 
-from gladius.errors import InputError
+from gladius.baselines import METHODS
+from gladius.checks import InputError
 from gladius.estimate import Diagnostics, Estimate
+from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import TabularMDP
-from gladius.methods import METHODS, fit
+from gladius.methods import fit
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 
@@ -14,6 +16,8 @@ __all__ = [
     "Diagnostics",
     "Estimate",
     "InputError",
+    "KnownTransitions",
+    "LinearReward",
     "TabularMDP",
     "Transitions",
     "fit",

@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.methods import METHODS, fit
-from gladius.rows import distinct_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Transitions, distinct_rows
 
 METHOD_HELP = (
     "by default gladius; nfxp, ccp, mpec, avi, semi_gradient, rp, samq and ml_irl assume the form"

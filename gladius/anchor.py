@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from gladius.checks import Array, check_finite
-from gladius.counts import Counts
-from gladius.errors import InputError
-from gladius.transitions import Integers, Transitions, distinct_rows
+from gladius.checks import Array, InputError, check_finite
+from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
 FAR = 1e6  # ranges; so far out every known state is about as near as the others

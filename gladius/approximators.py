@@ -13,8 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gladius.checks import check_widths
-from gladius.errors import InputError
+from gladius.checks import InputError, check_widths
 from gladius.mdp import Array
 
 

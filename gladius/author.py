@@ -58,8 +58,7 @@ from gladius.author_steps import (
     shapes,
     zeta_gradient,
 )
-from gladius.checks import check_discount, check_options, check_whole
-from gladius.errors import InputError
+from gladius.checks import InputError, check_discount, check_options, check_whole
 from gladius.estimate import Estimate
 from gladius.transitions import Transitions
 

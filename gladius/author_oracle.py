@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from gladius.author_steps import Network, forward, order_of_appearance
-from gladius.counts import group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import Array
-from gladius.transitions import Integers, Transitions
+from gladius.transitions import Integers, Transitions, group
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.author_steps import Network, forward
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Diagnostics, Estimate
 from gladius.mdp import Array
-from gladius.transitions import Integers
+from gladius.transitions import Counts, Integers
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import Array
-from gladius.transitions import Integers, Transitions
+from gladius.transitions import Counts, Integers, Transitions, group
 
 
 class Network(NamedTuple):

@@ -1,4 +1,4 @@
-"""Checks of single values: each returns the value in its canonical form or raises InputError."""
+"""Checks of input from outside: each returns the value in its canonical form, or raises."""
 
 from __future__ import annotations
 
@@ -9,7 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.errors import InputError
+
+class InputError(ValueError):
+    """Bad input, found before any work starts.
+
+    Args:
+        field: name of the argument or column at fault.
+        value: what it held (shortened in the message; NumPy scalars become plain numbers).
+        hint: what to do about it, as a sentence.
+
+    The message is one line, whatever the value.
+    """
+
+    def __init__(self, field: str, value: object, hint: str) -> None:
+        if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+            value = value.item()  # type: ignore[attr-defined]  # nan, not np.float64(nan)
+        shown = _one_line(repr(value))
+        if len(shown) > 120:
+            shown = shown[:117] + "..."
+        self.field = field
+        self.value = value
+        self.hint = _one_line(hint)
+        super().__init__(f"{field} = {shown}: {self.hint}")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(part.strip() for part in text.splitlines())
+
 
 Array = NDArray[np.float64]
 
@@ -53,13 +79,13 @@ def check_widths(name: str, value: object) -> tuple[int, ...]:
     return widths
 
 
-def check_finite(name: str, value: ArrayLike, mend: str = "give a number") -> Array:
+def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Array:
     """value as a float64 array of finite numbers, or an error naming the first bad entry.
 
     Args:
         name: of the argument or column.
         value: a number, or numbers.
-        mend: of an entry that is no number.
+        hint: of an entry that is no number.
     """
     try:
         given = np.asarray(value)
@@ -67,7 +93,7 @@ def check_finite(name: str, value: ArrayLike, mend: str = "give a number") -> Ar
             raise TypeError
         array = given.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise _no_numbers(name, value, mend) from None
+        raise _no_numbers(name, value, hint) from None
     if not np.all(np.isfinite(array)):
         at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"{name}{list(at)}" if at else name
@@ -75,7 +101,7 @@ def check_finite(name: str, value: ArrayLike, mend: str = "give a number") -> Ar
     return array
 
 
-def _no_numbers(name: str, value: ArrayLike, mend: str) -> InputError:
+def _no_numbers(name: str, value: ArrayLike, hint: str) -> InputError:
     """The error that shows the first entry that is no number, or that the array is ragged."""
     try:
         entries = np.asarray(value)
@@ -86,7 +112,7 @@ def _no_numbers(name: str, value: ArrayLike, mend: str) -> InputError:
     readable = entries.dtype.kind in "OUS"  # else all are dates, say, or complex
     odd = [at for at, entry in np.ndenumerate(entries) if not (readable and _converts(entry))]
     at = odd[0] if odd else (0,) * entries.ndim  # text such as "3" alone
-    return InputError(f"{name}{list(at)}" if at else name, entries[at], mend)
+    return InputError(f"{name}{list(at)}" if at else name, entries[at], hint)
 
 
 def _converts(entry: Any) -> bool:
@@ -97,7 +123,7 @@ def _converts(entry: Any) -> bool:
     return True
 
 
-def check_law(name: str, law: Array) -> None:
+def check_probabilities(name: str, law: Array) -> None:
     """Raise unless the last axis holds probabilities that sum to one."""
     if np.any(law < 0):
         at = tuple(int(i) for i in np.argwhere(law < 0)[0])

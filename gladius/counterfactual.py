@@ -22,12 +22,11 @@ from inspect import signature
 
 import numpy as np
 
-from gladius.checks import Array, check_discount, check_finite
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_discount, check_finite
 from gladius.estimate import Estimate, StateFunction
-from gladius.kernel import check_rows
 from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.offline_rl import Logged
+from gladius.transition_probabilities import check_rows
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,8 @@ def _of_states(reward: Estimate | StateFunction) -> StateFunction:
     try:
         signature(reward).bind(None)
     except TypeError:  # no function, or one of more than the states, as Estimate.reward is
-        mend = "give an Estimate, its reward_function, or a function of the features alone"
-        raise InputError("reward", reward, mend) from None
+        hint = "give an Estimate, its reward_function, or a function of the features alone"
+        raise InputError("reward", reward, hint) from None
     except ValueError:  # compiled functions need not tell
         pass
     return reward

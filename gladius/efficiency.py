@@ -34,7 +34,7 @@ from typing import Literal
 
 import numpy as np
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import Array, TabularMDP, check_finite
 
 Law = Literal["known", "two_step", "joint"]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import softmax
 
-from gladius.checks import Array, check_finite
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_finite
 from gladius.transitions import Integers
 
 StateFunction = Callable[[Array], Array]
@@ -74,12 +73,12 @@ class Estimate:
         table = self.reward_function(self._check(states))
         chosen = np.asarray(actions)
         if chosen.shape not in [(), (len(table),)]:
-            mend = f"give one action, or one for each of {len(table)} states"
-            raise InputError("actions", chosen.shape, mend)
+            hint = f"give one action, or one for each of {len(table)} states"
+            raise InputError("actions", chosen.shape, hint)
         chosen = np.broadcast_to(chosen, len(table))
         if chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= table.shape[1])):
-            mend = f"give whole numbers from 0 to {table.shape[1] - 1}"
-            raise InputError("actions", actions, mend)
+            hint = f"give whole numbers from 0 to {table.shape[1] - 1}"
+            raise InputError("actions", actions, hint)
         rewards: Array = table[np.arange(len(table)), chosen]
         return rewards
 

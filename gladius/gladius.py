@@ -14,7 +14,7 @@ from typing import Any
 
 from gladius import leak_free
 from gladius.anchor import Anchor
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.transitions import Transitions
 

@@ -26,18 +26,20 @@ import numpy as np
 
 from gladius.anchor import Anchor, check_anchor_support, nearest
 from gladius.approximators import MLP, FunctionClass, Linear
-from gladius.bellman import from_choices, from_reward
-from gladius.checks import check_widths
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError, check_widths
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.kernel import Kernel, empirical_kernel
 from gladius.mdp import Array
 from gladius.objective import Risk, closed_form_level, grouped_risk
 from gladius.output_risk import LevelFunction, ScalarLevel
 from gladius.smooth import DECREMENT, PENALTIES, Smooth, fit_smooth, roughness_rows
 from gladius.solver import Fit, levenberg_marquardt
-from gladius.transitions import Integers, Transitions
+from gladius.transition_probabilities import (
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+    from_choices,
+    from_reward,
+)
+from gladius.transitions import Counts, Integers, Transitions, group
 
 CLASSES = ("smooth", "mlp", "polynomial", "tabular")
 LEVELS = ("function", "scalar")
@@ -101,17 +103,17 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
     began = time.process_time()
     rough = _is_penalised(options, counts)
     check_anchor_support(counts, anchor.action)
-    kernel = empirical_kernel(counts)
+    p_hat = empirical_transition_probabilities(counts)
     given = anchor.values(counts.states)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
     if options.function_class == "smooth":
-        smooth = fit_smooth(counts, kernel.law, anchor.action, given, discount, penalties)
-        pieces = _smooth_pieces(counts, kernel, anchor, discount, smooth)
+        smooth = fit_smooth(counts, p_hat.transition, anchor.action, given, discount, penalties)
+        pieces = _smooth_pieces(counts, p_hat, anchor, discount, smooth)
     elif not rough:
-        pieces = _class_pieces(counts, kernel, anchor, discount, options, None)
+        pieces = _class_pieces(counts, p_hat, anchor, discount, options, None)
     else:
-        smooth = fit_smooth(counts, kernel.law, anchor.action, given, discount, penalties)
-        pieces = _class_pieces(counts, kernel, anchor, discount, options, smooth)
+        smooth = fit_smooth(counts, p_hat.transition, anchor.action, given, discount, penalties)
+        pieces = _class_pieces(counts, p_hat, anchor, discount, options, smooth)
     seconds = (time.process_time() - began) / len(pieces)
     return [
         replace(piece, diagnostics=replace(piece.diagnostics, cpu_seconds=seconds))
@@ -123,13 +125,13 @@ def _is_penalised(options: Options, counts: Counts) -> bool:
     """Whether there is a roughness; an error where the class or a penalty does not fit the data."""
     name, features = options.function_class, counts.states.shape[1]
     if name in ("smooth", "polynomial") and features > 1:
-        mend = f"it takes one feature, the data have {features}: choose 'mlp' or 'tabular'"
-        raise InputError("function_class", name, mend)
+        hint = f"it takes one feature, the data have {features}: choose 'mlp' or 'tabular'"
+        raise InputError("function_class", name, hint)
     enough = features == 1 and bool(np.all(counts.present.sum(axis=1) >= 3))
     rough = enough and name != "polynomial"
     if options.penalty is not None and not rough and name != "smooth":
-        mend = "here no roughness is penalised, so it has no effect: leave it out"
-        raise InputError("penalty", options.penalty, mend)
+        hint = "here no roughness is penalised, so it has no effect: leave it out"
+        raise InputError("penalty", options.penalty, hint)
     return rough
 
 
@@ -139,7 +141,7 @@ def _beats_chance(risk: Risk, r: int, counts: Counts) -> bool:
 
 
 def _smooth_pieces(
-    counts: Counts, kernel: Kernel, anchor: Anchor, discount: float, fitted: Smooth
+    counts: Counts, p_hat: TransitionProbabilities, anchor: Anchor, discount: float, fitted: Smooth
 ) -> list[Estimate]:
     risk = grouped_risk(fitted.q, counts, anchor.action, anchor.values(counts.states), discount)
     pieces = []
@@ -152,7 +154,7 @@ def _smooth_pieces(
             table[:, anchor.action] = anchor.values(states)
             return table
 
-        q, reward_function = from_reward(reward, fitted.v[r], kernel, r, discount)
+        q, reward_function = from_reward(reward, fitted.v[r], p_hat, r, discount)
         done = bool(abs(fitted.decrement[r]) <= DECREMENT) and _beats_chance(risk, r, counts)
         diagnostics = Diagnostics(
             converged=done,
@@ -186,7 +188,7 @@ def _line(x: Array, table: Array) -> StateFunction:
 
 def _class_pieces(
     counts: Counts,
-    kernel: Kernel,
+    p_hat: TransitionProbabilities,
     anchor: Anchor,
     discount: float,
     options: Options,
@@ -196,7 +198,7 @@ def _class_pieces(
     order = [anchor.action, *(a for a in range(actions) if a != anchor.action)]
     back = np.argsort(order)
     given = anchor.values(counts.states)
-    visits, law = counts.visits[:, :, order], kernel.law[:, order]
+    visits, law = counts.visits[:, :, order], p_hat.transition[:, order]
     if smooth is None:
         rough, penalty, inner = np.zeros((reps, 0, n)), np.zeros(reps), np.zeros(reps)
         if options.function_class != "polynomial":
@@ -218,10 +220,10 @@ def _class_pieces(
     for r in range(reps):
         outputs_of = inputs.predictor(family, fitted, r, back)
         if free:
-            q_of, r_of = _plain(outputs_of, v[r], kernel, r, discount)
+            q_of, r_of = _plain(outputs_of, v[r], p_hat, r, discount)
         else:
             q_of, r_of = from_choices(
-                _advantage(outputs_of, anchor.action), v[r], kernel, r, anchor, discount
+                _advantage(outputs_of, anchor.action), v[r], p_hat, r, anchor, discount
             )
         done = bool(fitted.converged[r]) and _beats_chance(risk, r, counts)
         diagnostics = Diagnostics(
@@ -292,10 +294,10 @@ def _advantage(outputs_of: StateFunction, action: int) -> StateFunction:
 
 
 def _plain(
-    outputs_of: StateFunction, v: Array, kernel: Kernel, r: int, discount: float
+    outputs_of: StateFunction, v: Array, p_hat: TransitionProbabilities, r: int, discount: float
 ) -> tuple[StateFunction, StateFunction]:
     def reward(states: Array) -> Array:
-        return outputs_of(states) - discount * (kernel.rows(r, states) @ v).T
+        return outputs_of(states) - discount * (p_hat.rows(r, states) @ v).T
 
     return outputs_of, reward
 

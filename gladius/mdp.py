@@ -17,13 +17,13 @@ from scipy.special import logsumexp, softmax
 from gladius.checks import (
     ROW_SUM_TOLERANCE,
     Array,
+    InputError,
     check_discount,
     check_finite,
     check_generators,
-    check_law,
+    check_probabilities,
     check_whole,
 )
-from gladius.errors import InputError
 
 __all__ = [
     "ROW_SUM_TOLERANCE",
@@ -34,7 +34,7 @@ __all__ = [
     "action_values",
     "check_discount",
     "check_finite",
-    "check_law",
+    "check_probabilities",
     "check_whole",
     "soft_bellman",
 ]
@@ -170,8 +170,8 @@ class TabularMDP:
             raise InputError(
                 "initial", initial.shape, f"give one probability for each of {n} states"
             )
-        check_law("transition", transition)
-        check_law("initial", initial)
+        check_probabilities("transition", transition)
+        check_probabilities("initial", initial)
         features = np.arange(n, dtype=float)[:, None] if self.features is None else self.features
         features = check_finite("features", features)
         if features.ndim != 2 or features.shape[0] != n:
@@ -207,7 +207,7 @@ class TabularMDP:
         chosen = check_finite("policy", policy)
         if chosen.shape != self.reward.shape:
             raise InputError("policy", chosen.shape, f"give shape {self.reward.shape}")
-        check_law("policy", chosen)
+        check_probabilities("policy", chosen)
         return chosen
 
     def discounted_occupancy(self, policy: Array | None = None) -> Array:

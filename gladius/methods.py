@@ -1,4 +1,4 @@
-"""The one door for a user: `fit`, and the register of methods behind it."""
+"""The one door for a user: `fit`, and what each registered method is and needs."""
 
 from __future__ import annotations
 
@@ -12,37 +12,15 @@ from typing import Any, overload
 import numpy as np
 
 from gladius.anchor import AnchorReward, make_anchor
-from gladius.checks import check_options
-from gladius.errors import InputError
+from gladius.baselines import METHODS
+from gladius.checks import InputError, check_options
 from gladius.estimate import Estimate
 from gladius.mdp import check_discount
 from gladius.transitions import Transitions
 
-# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set,
-# whose TITLE is the method's name in the paper's Table 1, and whose NEEDS (words of KNOWLEDGE) is
-# what it uses besides states, actions and the discount factor. A new method is a file and a line.
-METHODS = {
-    "gladius": "gladius.gladius",
-    "nfxp": "gladius.baselines.nfxp",
-    "ccp": "gladius.baselines.ccp",
-    "mpec": "gladius.baselines.mpec",
-    "avi": "gladius.baselines.avi",
-    "semi_gradient": "gladius.baselines.semi_gradient",
-    "rp": "gladius.baselines.rp",
-    "pqr": "gladius.baselines.pqr",
-    "samq": "gladius.baselines.samq",
-    "plug_in": "gladius.baselines.plug_in",
-    "bc": "gladius.baselines.bc",
-    "iq_learn": "gladius.baselines.iq_learn",
-    "clare": "gladius.baselines.clare",
-    "ml_irl": "gladius.baselines.ml_irl",
-    "airl": "gladius.baselines.airl",
-}
-
-
 KNOWLEDGE = {
     "next": "the observed next states",
-    "law": "a transition law, given or estimated",
+    "transitions": "transition probabilities, given or estimated",
     "form": "the reward up to finitely many parameters",
     "anchor": "the reward of one action",
 }
@@ -115,8 +93,8 @@ def fit(
         anchor_action: the action whose reward is given (the paper's a_s); it must occur in the
             data of a method that needs an anchor.
         anchor_reward: its reward: a number, a function of the features, or one number a row.
-            Methods with a parametric reward take the level of r from `design` and `offset` (or
-            `theta_1_given`); for them it only has to agree.
+            Methods with a parametric reward take the level of r from their `reward`; for them it
+            only has to agree.
         discount: beta in (0, 1).
         options: of the method; see its module.
 
@@ -124,7 +102,7 @@ def fit(
         An Estimate, or a list of them, one for each data set.
 
     Raises:
-        InputError: naming the field, the value and the mend, before any work starts.
+        InputError: naming the field, the value and the hint, before any work starts.
     """
     if isinstance(transitions, Transitions):
         data = [transitions]
@@ -151,10 +129,10 @@ def _check_actions(data: Sequence[Transitions]) -> None:
     taken = np.unique(np.concatenate([one.actions for one in data]))
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
-        mend = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
+        hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
         if len(taken) == 1:
-            mend = f"a choice needs two actions taken, and only {taken[0]} occurs"
-        raise InputError("actions", taken.tolist(), mend)
+            hint = f"a choice needs two actions taken, and only {taken[0]} occurs"
+        raise InputError("actions", taken.tolist(), hint)
 
 
 _find = method  # `fit` has an argument of that name

@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.checks import Array, check_finite
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_finite
 from gladius.transitions import Transitions
 
 
@@ -28,8 +27,8 @@ def mape(
     counts = test.pairs()
     true = check_finite("truth", truth(counts.states, counts.actions))
     if true.shape != counts.actions.shape:
-        mend = f"return one reward for each of {len(counts.actions)} pairs"
-        raise InputError("truth", true.shape, mend)
+        hint = f"return one reward for each of {len(counts.actions)} pairs"
+        raise InputError("truth", true.shape, hint)
     if np.any(true == 0):
         raise InputError("truth", 0.0, "MAPE is undefined where the true reward is zero")
     error = np.abs(estimate.reward(counts.states, counts.actions) - true) / np.abs(true)

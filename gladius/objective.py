@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import Array
+from gladius.transitions import Counts
 
 
 def value(q: Array) -> Array:

@@ -37,11 +37,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax, wrightomega
 
 from gladius.anchor import nearest
-from gladius.checks import Array, check_discount, check_finite, check_whole
-from gladius.counts import Counts
-from gladius.errors import InputError
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.checks import Array, InputError, check_discount, check_finite, check_whole
+from gladius.transitions import Counts, Integers, Transitions, index_rows
 
 UNSEEN = ("nearest", "excluded")
 NEWTON_STEPS = 100  # of the penalised regression; it takes three or four

@@ -42,15 +42,16 @@ from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, nearest
 from gladius.approximators import MLP, FunctionClass, Linear
-from gladius.checks import check_discount, check_whole
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError, check_discount, check_whole
 from gladius.estimate import Diagnostics, Estimate
-from gladius.kernel import Kernel, empirical_kernel
 from gladius.mdp import Array
 from gladius.objective import conditional_mean, value
 from gladius.printed_steps import Block, ascent_slope, descent, draw, standardised
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import (
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+)
+from gladius.transitions import Counts, Transitions, group
 
 BLOW_UP = 1e6  # signed Bellman term per transition
 CHECK_EVERY = 100  # iterations between traces and tests of convergence
@@ -243,16 +244,18 @@ def fit(
         raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
     counts = group(data)
     result = run(counts, anchor, discount, chosen, rngs)
-    kernel = empirical_kernel(counts) if chosen.deterministic else None  # zeta is in its place
+    p_hat = (
+        empirical_transition_probabilities(counts) if chosen.deterministic else None
+    )  # zeta is in its place
     cpu = (time.process_time() - started) / len(data)
-    given = counts, kernel, result, anchor, discount, chosen, cpu
+    given = counts, p_hat, result, anchor, discount, chosen, cpu
     return [_estimate(r, *given) for r in range(len(data))]
 
 
 def _estimate(
     r: int,
     counts: Counts,
-    kernel: Kernel | None,
+    p_hat: TransitionProbabilities | None,
     result: Run,
     anchor: Anchor,
     discount: float,
@@ -298,7 +301,7 @@ def _estimate(
         return outputs(0, states)
 
     def reward(states: Array) -> Array:
-        ahead = outputs(1, states) if kernel is None else (kernel.rows(r, states) @ v).T
+        ahead = outputs(1, states) if p_hat is None else (p_hat.rows(r, states) @ v).T
         return q(states) - discount * ahead
 
     algorithm = 2 if options.deterministic else 1

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.approximators import FunctionClass
-from gladius.counts import Counts
 from gladius.mdp import Array
 from gladius.objective import value
+from gladius.transitions import Counts
 
 ADAM = (0.9, 0.999, 1e-8)
 

@@ -33,10 +33,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.counts import Counts
-from gladius.errors import InputError
-from gladius.linear import regular_solve
+from gladius.checks import InputError
 from gladius.mdp import Array, soft_bellman
+from gladius.transition_probabilities import regular_solve
+from gladius.transitions import Counts
 
 CRITICAL = 2.71
 RELIEF = 2  # half decades
@@ -86,14 +86,14 @@ def roughness_rows(counts: Counts) -> Array:
     """
     states, present = counts.states, counts.present
     if states.shape[1] != 1:
-        mend = "a roughness takes one feature: use function_class 'mlp' or 'tabular'"
-        raise InputError("states", f"{states.shape[1]} features", mend)
+        hint = "a roughness takes one feature: use function_class 'mlp' or 'tabular'"
+        raise InputError("states", f"{states.shape[1]} features", hint)
     rows = np.zeros((*present.shape, len(states)))
     for pattern in np.unique(present, axis=0):
         own = np.flatnonzero(pattern)
         if len(own) < 3:
-            mend = "a roughness needs three or more: use function_class 'mlp' or 'tabular'"
-            raise InputError("states", f"{len(own)} distinct states", mend)
+            hint = "a roughness needs three or more: use function_class 'mlp' or 'tabular'"
+            raise InputError("states", f"{len(own)} distinct states", hint)
         x = states[own, 0]
         gap = np.diff(x) / np.mean(np.diff(x))
         left, middle, right = own[:-2], own[1:-1], own[2:]

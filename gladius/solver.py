@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.approximators import FunctionClass
-from gladius.linear import regular_solve
 from gladius.mdp import Array
 from gladius.output_risk import OutputRisk
+from gladius.transition_probabilities import regular_solve
 
 LIGHT = 1e-8  # nats for a parameter moved by one: damping that only flat directions feel
 ROUNDING = 1e-14  # of the trace of H K

@@ -21,14 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gladius.anchor import Anchor
-from gladius.bellman import anchored_value
-from gladius.checks import check_discount, check_whole
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError, check_discount, check_whole
 from gladius.mdp import Array, TabularMDP
 from gladius.objective import value
 from gladius.printed import BLOW_UP
 from gladius.printed_steps import ascent_slope, descent
+from gladius.transition_probabilities import anchored_value
+from gladius.transitions import Counts
 
 NUDGE = 1e-5  # of central differences: error about its square, rounding about 1e-11
 

@@ -7,19 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
-from gladius.checks import Array, check_finite, check_whole
-from gladius.errors import InputError
-from gladius.rows import LARGEST_INTEGER, Integers, distinct_rows
+from gladius.checks import Array, InputError, check_finite, check_whole
 
-if TYPE_CHECKING:
-    import pandas as pd
+Integers = NDArray[np.int64]
 
-__all__ = ["Integers", "Pairs", "Transitions", "distinct_rows"]
+LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
+
+
+def distinct_rows(rows: Array) -> tuple[Array, Integers]:
+    """Distinct rows in lexicographic order, and how often each occurs."""
+    found, (index,) = index_rows([rows])
+    return found, np.bincount(index, minlength=len(found)).astype(np.int64)
+
+
+def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
+    """Distinct rows over all blocks, lexicographic, and each block's positions among them.
+
+    Args:
+        blocks: (n_i, d) arrays of finite numbers with the same d.
+    """
+    rows = np.concatenate(blocks)
+    table = pd.DataFrame(rows)
+    index = table.groupby(list(table.columns), sort=True).ngroup().to_numpy()
+    representative = np.empty(index.max() + 1, dtype=np.int64)
+    representative[index] = np.arange(len(index))
+    ends = np.cumsum([len(block) for block in blocks])[:-1]
+    return rows[representative], np.split(index, ends)
 
 
 class Pairs(NamedTuple):
@@ -172,8 +193,8 @@ class Transitions:
         if len(frame) == 0:
             raise InputError("frame", "no rows", "give at least one transition")
         if next_state is not None and len(next_state) != len(state):
-            mend = f"name {len(state)} columns, one for each state"
-            raise InputError("next_state", list(next_state), mend)
+            hint = f"name {len(state)} columns, one for each state"
+            raise InputError("next_state", list(next_state), hint)
         if frame[id].isna().any():
             raise InputError(id, "missing", "every row needs a trajectory label")
         labels = _labels(frame[id].to_numpy(), len(frame), id)
@@ -193,8 +214,8 @@ class Transitions:
             keep = followed | ended
             lonely = np.setdiff1d(labels, labels[keep])
             if len(lonely):
-                mend = "this trajectory has a single row, hence no transition: remove it"
-                raise InputError(id, lonely[0], mend)
+                hint = "this trajectory has a single row, hence no transition: remove it"
+                raise InputError(id, lonely[0], hint)
         return cls(
             now[keep],
             choices[keep],
@@ -211,8 +232,8 @@ class Transitions:
 
         names = [*self.feature_names, *(f"next_{name}" for name in self.feature_names)]
         if len({"id", "action", "done", *names}) != 3 + len(names):
-            mend = "columns of the data frame would have the same name: rename the features"
-            raise InputError("feature_names", self.feature_names, mend)
+            hint = "columns of the data frame would have the same name: rename the features"
+            raise InputError("feature_names", self.feature_names, hint)
         columns: dict[Hashable, ArrayLike] = {"id": self.trajectory}
         columns |= {name: self.states[:, i] for i, name in enumerate(self.feature_names)}
         columns["action"] = self.actions
@@ -247,8 +268,8 @@ def _features(name: str, value: ArrayLike) -> Array:
 
 def _same_length(name: str, length: int, rows: int) -> None:
     if length != rows:
-        mend = f"ragged data: give one entry for each of {rows} rows"
-        raise InputError(name, f"length {length}", mend)
+        hint = f"ragged data: give one entry for each of {rows} rows"
+        raise InputError(name, f"length {length}", hint)
 
 
 def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
@@ -283,8 +304,8 @@ def _ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]
         numbers = int | float | np.bool_ | np.number
         fine = np.array([isinstance(one, numbers) and one in (0, 1) for one in array], dtype=bool)
     if not np.all(fine):
-        mend = "give true or false in each row, as booleans or 1 and 0, not as text"
-        raise InputError(name, array[~fine][0], mend)
+        hint = "give true or false in each row, as booleans or 1 and 0, not as text"
+        raise InputError(name, array[~fine][0], hint)
     return array.astype(bool)
 
 
@@ -301,3 +322,177 @@ def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions
         end = "" if size is None else f" to {limit - 1}"
         raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
     return array.astype(np.int64)
+
+
+LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Replications of a data set, grouped over the union of their states.
+
+    Attributes:
+        states: (S, d) distinct features among s and s', in lexicographic order.
+        visits: (R, S, A) n(s, a).
+        moves: (R, A, S, S) n(s, a, s') of the rows that are not done.
+    """
+
+    states: Array
+    visits: Array
+    moves: Array
+
+    @property
+    def size(self) -> Array:
+        """(R,) N, the number of transitions of each replication."""
+        size: Array = self.visits.sum(axis=(1, 2))
+        return size
+
+    @property
+    def seen(self) -> Array:
+        """(R, S) how often each state is the current one."""
+        seen: Array = self.visits.sum(axis=2)
+        return seen
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(R, S) states of each replication's own, as s or s'; the others only pad the grid."""
+        there: NDArray[np.bool_] = self.seen + self.moves.sum(axis=(1, 2)) > 0
+        return there
+
+
+def group(data: Transitions | Sequence[Transitions]) -> Counts:
+    """Count the transitions of one data set or of several replications (leading axis)."""
+    sets = [data] if isinstance(data, Transitions) else list(data)
+    if not sets:
+        raise InputError("transitions", sets, "give at least one data set")
+    for i, one in enumerate(sets):
+        if not isinstance(one, Transitions):
+            raise InputError(f"transitions[{i}]", type(one).__name__, "give Transitions")
+    width, actions = sets[0].states.shape[1], sets[0].number_of_actions
+    for i, one in enumerate(sets):
+        if one.states.shape[1] != width:
+            hint = f"the others have {width} features"
+            raise InputError(f"transitions[{i}]", one.states.shape, hint)
+        if one.number_of_actions != actions:
+            hint = f"the others have {actions} actions"
+            raise InputError(f"transitions[{i}]", one.number_of_actions, hint)
+    blocks = [rows for one in sets for rows in (one.states, one.next_states)]
+    states, index = index_rows(blocks)
+    total = len(sets) * actions * len(states) ** 2
+    if total > LARGEST_TABLE:
+        hint = "coarsen the features, or choose a method without a table, such as avi or pqr"
+        told = f"a table of {total} counts is too large: {hint}"
+        raise InputError("states", f"{len(states)} distinct states", told)
+    shape = (actions, len(states))
+    visits = np.empty((len(sets), *shape))
+    moves = np.empty((len(sets), *shape, len(states)))
+    for r, (one, now, after) in enumerate(zip(sets, index[::2], index[1::2], strict=True)):
+        pair = one.actions * len(states) + now
+        visits[r] = np.bincount(pair, minlength=visits[r].size).reshape(shape)
+        triple = (pair * len(states) + after)[~one.done]
+        moves[r] = np.bincount(triple, minlength=moves[r].size).reshape(moves[r].shape)
+    return Counts(states, np.swapaxes(visits, 1, 2), moves)
+
+
+ENDED = -1  # in the place of the next pair where the path ends
+
+
+@dataclass(frozen=True)
+class Quadruples:
+    """Distinct pairs (s, a) of one data set and how they follow each other.
+
+    A mean "over quadruples" is over the rows whose next pair is known or that end the path; the
+    last period of a trajectory that goes on has neither and serves as a next pair alone.
+
+    Attributes:
+        states: (P, d) features of the distinct pairs, in lexicographic order of (s, a).
+        actions: (P,) their actions.
+        visits: (P,) in how many rows of the data each occurs, last periods included.
+        now: (M,) pair in the earlier period of each distinct quadruple.
+        after: (M,) the pair that follows it; ENDED where the path ends instead.
+        weights: (M,) how often it occurs.
+        number_of_actions: A.
+    """
+
+    states: Array
+    actions: Integers
+    visits: Array
+    now: Integers
+    after: Integers
+    weights: Array
+    number_of_actions: int
+
+    @property
+    def size(self) -> float:
+        """Number of quadruples."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def left(self) -> Array:
+        """(P,) in how many quadruples a pair is the earlier one."""
+        counts = np.bincount(self.now, weights=self.weights, minlength=len(self.actions))
+        return counts.astype(np.float64, copy=False)
+
+    @cached_property
+    def follows(self) -> csr_array:
+        """(P, P) how often the column's pair follows the row's."""
+        known = self.after != ENDED
+        cells = (self.now[known], self.after[known])
+        size = len(self.actions)
+        return csr_array((self.weights[known], cells), shape=(size, size))
+
+    def ahead(self, values: Array) -> Array:
+        """(P, c) mean of (P, c) values over the next pair, zero after an end; 0 if never left."""
+        left = np.where(self.left > 0, self.left, 1.0)
+        return np.asarray((self.follows @ values) / left[:, None])
+
+    def behind(self, values: Array) -> Array:
+        """(P, c) sum of (P, c) values over the pairs before, per occurrence as the earlier pair.
+
+        The adjoint of `ahead` under the frequencies of the earlier pairs. Where the paths are
+        stationary it is the conditional mean of the past. 0 where a pair is never left.
+        """
+        left = np.where(self.left > 0, self.left, np.inf)
+        return np.asarray((self.follows.T @ values) / left[:, None])
+
+
+def consecutive(data: Transitions) -> tuple[Integers, Integers]:
+    """Rows i and j where j is the period after i: same trajectory, next in order, s'_i = s_j.
+
+    Rows of a trajectory are in order of time, as everywhere in `Transitions`; a gap or another
+    order shows in s'_i != s_j, and such a pair of rows is left out.
+    """
+    _, label = np.unique(data.trajectory, return_inverse=True)
+    order = np.argsort(label, kind="stable")
+    i, j = order[:-1], order[1:]
+    follows = (label[i] == label[j]) & ~data.done[i]
+    follows &= np.all(data.next_states[i] == data.states[j], axis=1)
+    return i[follows].astype(np.int64), j[follows].astype(np.int64)
+
+
+def quadruples(data: Transitions) -> Quadruples:
+    """The quadruples of a data set.
+
+    Raises:
+        InputError: where no period is followed by another of the same trajectory.
+    """
+    i, j = consecutive(data)
+    if len(i) == 0:
+        hint = "no row is followed by the next period of its trajectory: give trajectory labels "
+        raise InputError("trajectory", f"{len(data)} rows", hint + "and rows in order of time")
+    joint = np.concatenate([data.states, data.actions[:, None].astype(np.float64)], axis=1)
+    pairs, (at,) = index_rows([joint])
+    over = np.flatnonzero(data.done)
+    now = np.concatenate([at[i], at[over]])
+    after = np.concatenate([at[j], np.full(len(over), ENDED)])
+    span = len(pairs) + 1
+    codes, weights = np.unique(now * span + after + 1, return_counts=True)
+    return Quadruples(
+        states=pairs[:, :-1],
+        actions=pairs[:, -1].astype(np.int64),
+        visits=np.bincount(at, minlength=len(pairs)).astype(np.float64),
+        now=codes // span,
+        after=codes % span - 1,
+        weights=weights.astype(np.float64),
+        number_of_actions=data.number_of_actions,
+    )

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks import ledger, run
 from proofs_checks.decide import CI, DEEP
 from proofs_checks.register import claims, find, listed

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from hypothesis.strategies import SearchStrategy
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 
 Relation = Literal["<=", ">=", "=="]
 Verdict = Literal["holds", "holds-if", "fails", "misprint", "untested"]
@@ -175,8 +175,8 @@ class Claim:
         refuted = self.verdict in ("holds-if", "fails", "misprint")
         for name in ("counterexample", "corrected"):
             if (getattr(self, name) is not None) != refuted:
-                mend = "give one" if refuted else "leave it out, or record another verdict"
-                raise InputError(f"{self.id}: {name}", getattr(self, name), mend)
+                hint = "give one" if refuted else "leave it out, or record another verdict"
+                raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
         for name, owner in (("condition", "holds-if"), ("why_untested", "untested")):
             if bool(getattr(self, name)) != (self.verdict == owner):
                 raise InputError(f"{self.id}: {name}", getattr(self, name), f"it goes with {owner}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks.claims import VERDICTS, Claim, Verdict, paragraphs
 from proofs_checks.decide import Decision
 from proofs_checks.register import listed
@@ -24,7 +24,7 @@ MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried and by the derivation",
     "holds-if": "true under a condition that the paper does not state",
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
-    "misprint": "wrong as printed, with an evident mend",
+    "misprint": "wrong as printed, with an evident hint",
     "untested": "out of reach here; the strongest partial evidence is given",
 }
 REFUTED: tuple[Verdict, ...] = ("fails", "holds-if", "misprint")
@@ -232,7 +232,7 @@ def readme_section(claims: Mapping[str, Claim]) -> str:
             for c in chosen
         ]
     rest: tuple[tuple[Verdict, str], ...] = (
-        ("misprint", "Misprints, with an evident mend"),
+        ("misprint", "Misprints, with an evident hint"),
         ("holds", "Holds as printed"),
         ("untested", "Not decided"),
     )

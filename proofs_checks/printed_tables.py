@@ -16,8 +16,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from gladius.checks import Array
-from gladius.errors import InputError
+from gladius.checks import Array, InputError
 
 PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 MILEAGES = range(1, 11)

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks import sections
 from proofs_checks.claims import _REGISTER, CheckResult, Claim
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import comparison, engine, exhibits, tasks
 from reproduce import readme as readme_
 from reproduce.provenance import ROOT

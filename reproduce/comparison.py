@@ -18,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 from rich.table import Table
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import published
 from reproduce.results import COLUMNS
 from reproduce.spec import NOT_RUN, Exhibit

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("numpy", "scipy", "torch", "pandas", "gymnasium", "pytask", "pytask-parallel")

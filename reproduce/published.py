@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 
 PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
@@ -61,6 +61,6 @@ def _number(exhibit: str, statistic: str, value: str) -> float:
     if statistic == "tick" or value == MISSING:
         return float("nan")
     if not NUMBER.fullmatch(value):
-        mend = f"transcribe the printed decimal number, or {MISSING}"
-        raise InputError(f"value ({statistic}) in {exhibit}.csv", value, mend)
+        hint = f"transcribe the printed decimal number, or {MISSING}"
+        raise InputError(f"value ({statistic}) in {exhibit}.csv", value, hint)
     return float(value)

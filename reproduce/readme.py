@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import comparison, exhibits
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce.spec import FAILED, NOT_RUN, Cell, Record
 from reproduce.store import Stored
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.methods import METHODS
 
 if TYPE_CHECKING:

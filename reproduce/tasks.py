@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import provenance, seeds
 from reproduce.spec import FAILED, Cell, Result
 from reproduce.store import Store, Stored, encode, write

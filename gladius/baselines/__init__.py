@@ -1,0 +1,26 @@
+"""The register of methods: a further one is a file and a line here.
+
+This file decides which module a name stands for, and nothing else; so it is no part of what a
+stored number rests on.
+"""
+
+# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set,
+# whose TITLE is the method's name in the paper's Table 1, and whose NEEDS (words of
+# methods.KNOWLEDGE) is what it uses besides states, actions and the discount factor.
+METHODS = {
+    "gladius": "gladius.gladius",
+    "nfxp": "gladius.baselines.nfxp",
+    "ccp": "gladius.baselines.ccp",
+    "mpec": "gladius.baselines.mpec",
+    "avi": "gladius.baselines.avi",
+    "semi_gradient": "gladius.baselines.semi_gradient",
+    "rp": "gladius.baselines.rp",
+    "pqr": "gladius.baselines.pqr",
+    "samq": "gladius.baselines.samq",
+    "plug_in": "gladius.baselines.plug_in",
+    "bc": "gladius.baselines.bc",
+    "iq_learn": "gladius.baselines.iq_learn",
+    "clare": "gladius.baselines.clare",
+    "ml_irl": "gladius.baselines.ml_irl",
+    "airl": "gladius.baselines.airl",
+}

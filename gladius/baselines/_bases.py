@@ -25,9 +25,8 @@ from typing import Protocol
 import numpy as np
 
 from gladius.anchor import nearest
-from gladius.checks import Array, check_whole
-from gladius.errors import InputError
-from gladius.quadruples import Quadruples
+from gladius.checks import Array, InputError, check_whole
+from gladius.transitions import Quadruples
 
 BASES = ("auto", "hold_out", "one_hot", "polynomial", "additive")
 LADDER = (("polynomial", 3), ("polynomial", 2), ("additive", 3), ("additive", 2), ("polynomial", 1))
@@ -165,14 +164,14 @@ def make_basis(data: Quadruples, name: str, degree: int) -> Basis:
     left = data.left > 0
     for action in range(data.number_of_actions):
         if not np.any(left & (data.actions == action)):
-            mend = "it is never seen with what follows it, but its value is needed: add data"
-            raise InputError("actions", action, mend)
+            hint = "it is never seen with what follows it, but its value is needed: add data"
+            raise InputError("actions", action, hint)
     rows = [left & (data.actions == action) for action in range(data.number_of_actions)]
     if name == "one_hot":
         largest = max(int(chosen.sum()) for chosen in rows)
         if largest > LARGEST_ONE_HOT:
-            mend = f"one action is taken in {largest} states, too many for indicators"
-            raise InputError("basis", name, f"{mend}: take a polynomial")
+            hint = f"one action is taken in {largest} states, too many for indicators"
+            raise InputError("basis", name, f"{hint}: take a polynomial")
         return OneHot(tuple(data.states[chosen] for chosen in rows))
     terms = terms_of(name, degree, data.states.shape[1])
     low, high = data.states.min(axis=0), data.states.max(axis=0)

@@ -15,11 +15,9 @@ from scipy.special import log_softmax
 
 from gladius.anchor import nearest
 from gladius.baselines._bases import affordable, monomials, orthonormal, terms_of
-from gladius.checks import Array
-from gladius.errors import InputError
+from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
-from gladius.quadruples import Quadruples
-from gladius.rows import Integers, index_rows
+from gladius.transitions import Integers, Quadruples, index_rows
 
 CHOICES = ("logit", "frequencies")
 RIDGE = 1e-3  # weight of the prior on orthonormal functions, in observations

@@ -26,10 +26,8 @@ from scipy.special import log_softmax
 from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
 from gladius.checks import Array
 from gladius.estimate import StateFunction
-from gladius.parametric import Tables
-from gladius.quadruples import ENDED, Quadruples, quadruples
-from gladius.rows import Integers
-from gladius.transitions import Transitions
+from gladius.linear_reward import Tables
+from gladius.transitions import ENDED, Integers, Quadruples, Transitions, quadruples
 
 TOLERANCE = 1e-9  # of the gradient, over the root of the information: free of units
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not

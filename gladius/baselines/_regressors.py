@@ -16,8 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from gladius.baselines._bases import Basis, Combination
-from gladius.checks import Array, check_whole, check_widths
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_whole, check_widths
 from gladius.estimate import StateFunction
 from gladius.networks import (
     BENDS,
@@ -29,8 +28,7 @@ from gladius.networks import (
     outputs,
     scaling,
 )
-from gladius.quadruples import Quadruples
-from gladius.rows import Integers
+from gladius.transitions import Integers, Quadruples
 
 Active = NDArray[np.bool_]
 FULL_BATCH = 2048  # pairs; up to here every step uses all of them

@@ -48,13 +48,10 @@ from gladius.baselines._pseudo_likelihood import (
     robust_covariance,
     second_step,
 )
-from gladius.checks import Array, check_discount, check_finite
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_discount, check_finite
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.parametric import TableFunction, Tables, check_level, make_tables
-from gladius.quadruples import quadruples
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.linear_reward import TableFunction, Tables, check_level, make_tables
+from gladius.transitions import Transitions, index_rows, quadruples
 
 STANDARD_ERRORS = ("locally_robust", "plug_in")
 FOLDS = 2  # of Algorithm 2
@@ -105,16 +102,16 @@ class Options:
         """Raise for values out of range."""
         check_choices(self.choices, self.pseudo_count)
         if self.standard_errors not in STANDARD_ERRORS:
-            mend = f"choose one of {STANDARD_ERRORS}"
-            raise InputError("standard_errors", self.standard_errors, mend)
+            hint = f"choose one of {STANDARD_ERRORS}"
+            raise InputError("standard_errors", self.standard_errors, hint)
         if self.cross_fit and self.standard_errors != "locally_robust":
-            mend = "cross-fitting solves the locally robust moment"
-            raise InputError("standard_errors", self.standard_errors, mend)
+            hint = "cross-fitting solves the locally robust moment"
+            raise InputError("standard_errors", self.standard_errors, hint)
         if self.cross_fit and self.choices == "frequencies" and self.pseudo_count == 0:
-            mend = (
+            hint = (
                 "a choice that one fold lacks would have probability zero: give a positive number"
             )
-            raise InputError("pseudo_count", self.pseudo_count, mend)
+            raise InputError("pseudo_count", self.pseudo_count, hint)
 
 
 @dataclass(frozen=True)

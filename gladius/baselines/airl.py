@@ -15,7 +15,7 @@ ln pi_E up to a few constants. Neither is the reward: Fu et al. show recovery up
 deterministic laws with a state-only reward alone. `anchored=True` is a different, identified
 estimator: it fixes g(., anchor) at the anchor's reward, which leaves one phi (V*) and one g (r).
 
-Needs: a law of the moves, estimated by frequencies (kernel.py) or given; roll-outs, here in T-hat;
+Needs: a law of the moves, estimated by frequencies (transition_probabilities.py) or given; roll-outs, here in T-hat;
 no form of r; no anchor unless `anchored`.
 
 What had to be decided (the originals are on-line, with networks; the text of the model-enhanced one
@@ -59,17 +59,14 @@ from gladius.baselines.airl_discriminator import Discriminator, Rows, Tabular
 from gladius.baselines.airl_game import Blocks, Game, expected_rows, path_starts, play
 from gladius.baselines.airl_state_only import StateOnly
 from gladius.baselines.plug_in import choice_frequencies
-from gladius.bellman import from_choices, from_reward
-from gladius.checks import Array, check_finite, check_whole, generators
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.linear_reward import Model, make_model, positions
 from gladius.objective import grouped_risk
-from gladius.parametric import Model, make_model, positions
-from gladius.rows import Integers
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import from_choices, from_reward
+from gladius.transitions import Counts, Integers, Transitions
 
-TITLE, NEEDS = "Model-enhanced AIRL", ("next", "law")
+TITLE, NEEDS = "Model-enhanced AIRL", ("next", "transitions")
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ def fit(
     if horizon is not None:
         check_whole("horizon", horizon, 1)
     paths = path_starts(data, model.states) if horizon is None else None
-    present = model.kernel.present
+    present = model.p_hat.present
     if present is None:
         present = np.ones(model.visits.shape[:2], dtype=bool)
     found = fit_counts(
@@ -226,8 +223,8 @@ def fit_counts(
         lonely = own & ((seen == 0) | (anyhow == 0))
         if np.any(lonely):
             where = states[np.argwhere(lonely)[0, 1]].tolist()
-            mend = f"state {where} is only in the data or only in roll-outs: give a positive number"
-            raise InputError("pseudo_count", pseudo_count, mend)
+            hint = f"state {where} is only in the data or only in roll-outs: give a positive number"
+            raise InputError("pseudo_count", pseudo_count, hint)
     expert = (seen + extra)[..., None] * np.exp(log_expert)
     given = None if anchor is None else (anchor.action, anchor.values(states))
     side: Discriminator
@@ -334,9 +331,9 @@ def _functions(
     if identified and not model.known:
         action = model.anchor.action
         advantage = table(found.q[r] - found.q[r][:, [action]])
-        return from_choices(advantage, v, model.kernel, place, model.anchor, beta)
+        return from_choices(advantage, v, model.p_hat, place, model.anchor, beta)
     reward = table(found.g[r])
-    q, _ = from_reward(reward, v, model.kernel, place, beta)
+    q, _ = from_reward(reward, v, model.p_hat, place, beta)
 
     def on_grid(states: Array) -> Array:
         positions(model.states, states)

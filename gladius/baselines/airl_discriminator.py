@@ -26,7 +26,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 NO_END = 1e-9  # rows that sum to one within this never end the path
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from gladius.baselines.airl_discriminator import Discriminator, Rows, relative
 from gladius.checks import Array
 from gladius.mdp import soft_bellman
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Integers, Transitions, index_rows
 
 FIRST_STEP = 0.5  # share of the way to the discriminator's minimiser
 SMALLEST_STEP = 2.0**-10

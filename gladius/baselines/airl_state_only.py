@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from gladius.baselines.airl_discriminator import NO_END, Rows, cross_entropy, relative
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 DAMPING = 1e-10  # of a step, relative to a unit diagonal: flat directions do not move
 STEPS = 50  # a round of the game; what is left the next round takes up

@@ -17,8 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from gladius.checks import Array
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Integers, Transitions, index_rows
 
 ACCURACY = 1e-3  # of a weight from 0 to 1
 

@@ -47,12 +47,10 @@ from gladius.baselines._bases import candidates, make_basis
 from gladius.baselines._pseudo_likelihood import Problem
 from gladius.baselines._regressors import LeastSquares, Networks, Regressor, Training
 from gladius.baselines._td_ccp import FOLDS, Learnt, Options, two_step
-from gladius.checks import Array, check_whole, generators
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction
-from gladius.rows import Integers
-from gladius.transitions import Transitions
+from gladius.linear_reward import TableFunction
+from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
 CLASSES = ("network", "auto", "one_hot", "polynomial", "additive")

@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import check_widths, generators
-from gladius.errors import InputError
+from gladius.checks import InputError, check_widths, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import Array, check_discount, check_finite
 from gladius.networks import (
@@ -47,8 +46,7 @@ from gladius.networks import (
     scaling,
     start,
 )
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Transitions, index_rows
 
 TITLE, NEEDS = "BC", ("next",)
 GAUGES = ("network", "zero_value", "mean_zero")

@@ -48,14 +48,13 @@ from gladius.baselines import finite_dependence as renewal
 from gladius.baselines.choice_logit import CERTAIN, maximise
 from gladius.baselines.first_step import FirstStep, fitted_choices, frequencies
 from gladius.baselines.npl import CcpFit, nested_pseudo_likelihood
-from gladius.checks import Array, check_whole
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate
-from gladius.parametric import Model, TableFunction, estimates, make_model
+from gladius.linear_reward import Model, TableFunction, estimates, make_model
 from gladius.transitions import Transitions
 
 RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency
-TITLE, NEEDS = "CCP", ("next", "law", "form")
+TITLE, NEEDS = "CCP", ("next", "transitions", "form")
 
 FIRST_STEPS = ("frequency", "logit")
 NO_FIRST_STEP = "failed: the logit of the first step has no maximum (lower the degree)"
@@ -147,7 +146,7 @@ def fit(
         action = anchor.action if renewal_action is None else renewal_action
         if check_whole("renewal_action", action, 0) >= model.visits.shape[2]:
             raise InputError("renewal_action", action, "no such action")
-        present = None if model.known else model.kernel.present
+        present = None if model.known else model.p_hat.present
         renewal.check_renewal(model.law, action, present, model.visits)
     if ccps == "frequency":
         first = frequencies(model.visits, model.states, float(count))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal

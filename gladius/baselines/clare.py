@@ -53,16 +53,14 @@ from gladius.anchor import Anchor, nearest
 from gladius.baselines.clare_fixed_point import FixedPoint, Game, fixed_point
 from gladius.baselines.clare_weights import KINDS, conservative, uncertainty
 from gladius.baselines.discounted import Discounted, discounted
-from gladius.bellman import from_reward
-from gladius.checks import Array, check_finite, check_whole, generators
-from gladius.counts import group
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.linear_reward import Model, TableFunction, make_model, positions
 from gladius.objective import grouped_risk
-from gladius.parametric import Model, TableFunction, make_model, positions
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import from_reward
+from gladius.transitions import Transitions, group
 
-TITLE, NEEDS = "Clare", ("next", "law")
+TITLE, NEEDS = "Clare", ("next", "transitions")
 
 
 def fit(
@@ -191,10 +189,10 @@ def _estimates(
             status="ok" if found.converged[r] else "not_converged",
             extra=extra[r],
         )
-        present = model.kernel.present
+        present = model.p_hat.present
         own = np.ones(len(model.states), dtype=bool) if present is None else present[r]
         reward = _Nearest(model.states[own], found.reward[r, own])
-        q_function, _ = from_reward(reward, found.v[r], model.kernel, 0 if model.known else r, beta)
+        q_function, _ = from_reward(reward, found.v[r], model.p_hat, 0 if model.known else r, beta)
         if model.known:
             q_function = _on_grid(q_function, model.states)
         estimates.append(Estimate("clare", q_function, reward, model.states.shape[1], diagnostics))
@@ -232,11 +230,11 @@ def _joined(
     joined = []
     for own, other in zip(data, diverse, strict=True):
         if other.states.shape[1] != own.states.shape[1]:
-            mend = f"the expert's data have {own.states.shape[1]} features"
-            raise InputError("diverse", other.states.shape, mend)
+            hint = f"the expert's data have {own.states.shape[1]} features"
+            raise InputError("diverse", other.states.shape, hint)
         if other.number_of_actions != own.number_of_actions:
-            mend = f"the expert's data have {own.number_of_actions} actions"
-            raise InputError("diverse", other.number_of_actions, mend)
+            hint = f"the expert's data have {own.number_of_actions} actions"
+            raise InputError("diverse", other.number_of_actions, hint)
         joined.append(
             Transitions(
                 np.concatenate([own.states, other.states]),

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from gladius.baselines.discounted import state_occupancy
 from gladius.checks import Array
 from gladius.mdp import Solution, soft_bellman
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 HALVINGS = 50
 

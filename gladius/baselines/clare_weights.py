@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gladius.checks import Array
-from gladius.counts import Counts
-from gladius.kernel import empirical_kernel
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts
 
 KINDS = ("disagreement", "aleatoric")
 ROUNDING = 1e-7  # of features over their range: a variance of 1e-14 or less is none
@@ -25,7 +25,7 @@ def uncertainty(
             `aleatoric`: largest norm of a model's standard deviations of the next state. Features
             are divided by their range.
         models: bootstrap samples of the transitions. A pair that is not in a sample has the
-            pooled row of its action there (kernel.py).
+            pooled row of its action there (transition_probabilities.py).
         rngs: of each replication.
     """
     found = np.zeros(counts.visits.shape)
@@ -69,7 +69,7 @@ def conservative(expert: Array, data: Array, spread: Array, u: float) -> tuple[A
 
 def _moments(counts: Counts, features: Array) -> tuple[Array, Array]:
     """(A, S, d) mean and standard deviation of the next state by frequencies."""
-    law = empirical_kernel(counts).law[0]
+    law = empirical_transition_probabilities(counts).law[0]
     # a path that may end has less than all of its mass on next states
     law = law / np.maximum(law.sum(axis=2, keepdims=True), np.finfo(float).tiny)
     mean = law @ features

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.checks import Array
-from gladius.errors import InputError
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.checks import Array, InputError
+from gladius.transitions import Integers, Transitions, index_rows
 
 
 @dataclass(frozen=True)
@@ -126,9 +124,9 @@ def _paths(data: Transitions, replication: int) -> tuple[Integers, Integers]:
     torn = joined & np.any(data.next_states[order[:-1]] != data.states[order[1:]], axis=1)
     if np.any(torn):
         row = int(order[:-1][torn][0])
-        mend = (
+        hint = (
             f"after row {row} of data set {replication} the trajectory goes on in another state "
             "than its next state: discounted sums need whole paths in order of time"
         )
-        raise InputError("trajectory", data.trajectory[row], mend)
+        raise InputError("trajectory", data.trajectory[row], hint)
     return order, np.flatnonzero(np.append(True, ~joined))

@@ -21,10 +21,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.bellman import anchored_value
-from gladius.checks import Array
-from gladius.errors import InputError
-from gladius.rows import Integers
+from gladius.checks import Array, InputError
+from gladius.transition_probabilities import anchored_value
+from gladius.transitions import Integers
 
 LAW_TOLERANCE = 1e-12  # two rows this close are one law: sums of probabilities differ by rounding
 
@@ -43,22 +42,22 @@ def check_renewal(
     rows = law if law.ndim == 4 else law[None]
     never = np.flatnonzero(visits[:, :, action].sum(axis=1) == 0)
     if len(never):
-        mend = f"it is never taken in data set {never[0]}: nothing tells of its law"
-        raise InputError("renewal_action", action, mend)
+        hint = f"it is never taken in data set {never[0]}: nothing tells of its law"
+        raise InputError("renewal_action", action, hint)
     for r, table in enumerate(rows):
         own = np.ones(len(table[0]), bool) if present is None else present[r]
         renewal = table[action, own]
         if np.any(np.abs(renewal - renewal[0]) > LAW_TOLERANCE):
             where = "" if law.ndim == 3 else f" in data set {r}"
-            mend = (
+            hint = (
                 f"its law of the next state{where} depends on the state, so it is no renewal: "
                 "name one that is, give its true law, or do without finite_dependence"
             )
-            raise InputError("renewal_action", action, mend)
+            raise InputError("renewal_action", action, hint)
         mass = table[:, own].sum(axis=-1)
         if np.any(np.abs(mass - mass[action, 0]) > LAW_TOLERANCE):
-            mend = "the chance that a path ends depends on state or action: F V does not cancel"
-            raise InputError("finite_dependence", True, mend)
+            hint = "the chance that a path ends depends on state or action: F V does not cancel"
+            raise InputError("finite_dependence", True, hint)
 
 
 def regressors(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gladius.anchor import nearest
 from gladius.baselines.choice_logit import maximise
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 COLLINEAR = 1e-8  # share of a monomial that earlier ones leave on the sample: below it, none
 

@@ -56,12 +56,10 @@ from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import negative_log_likelihood, read_off
 from gladius.baselines.iq_learn_network import Training, train
 from gladius.baselines.iq_learn_newton import TARGETS, certificate, make_problem, minimise
-from gladius.checks import Array, check_whole, generators
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import check_discount
-from gladius.transitions import Integers, Transitions
+from gladius.transitions import Counts, Integers, Transitions, group
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
 
@@ -208,8 +206,8 @@ def _group(data: Sequence[Transitions]) -> Counts:
     except InputError as error:
         if error.field != "states":
             raise
-        mend = "too many to count: function_class='network', or coarsen the features"
-        raise InputError("states", error.value, mend) from None
+        hint = "too many to count: function_class='network', or coarsen the features"
+        raise InputError("states", error.value, hint) from None
 
 
 def _start(

@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from gladius.checks import Array, check_whole, check_widths
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_whole, check_widths
 from gladius.networks import (
     BENDS,
     Network,
@@ -34,8 +33,7 @@ from gladius.networks import (
     scaling,
     start,
 )
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Transitions, index_rows
 
 CHECK_EVERY = 100  # steps between looks at the full gradient
 LARGEST_FULL = 1024  # distinct rows; with at most so many every step uses all of them

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import Array
 from gladius.objective import value
+from gladius.transitions import Counts
 
 TARGETS = ("mean", "sampled")
 LONGEST_STEP = 20.0  # in Q, nats: a guard against overflow, not a tuning constant

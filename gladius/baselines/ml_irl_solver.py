@@ -20,7 +20,7 @@ from scipy.special import logsumexp, softmax
 from gladius.baselines.discounted import policy_value, state_occupancy
 from gladius.checks import Array
 from gladius.mdp import action_values, soft_bellman
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal

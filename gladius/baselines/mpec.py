@@ -44,13 +44,12 @@ from gladius.baselines.mpec_newton import Solutions, solve, stationary
 from gladius.baselines.mpec_problem import Programme
 from gladius.baselines.mpec_scipy import SOLVERS
 from gladius.baselines.mpec_scipy import solve as solve_by_scipy
-from gladius.checks import Array, check_finite, check_whole, generators
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate
-from gladius.parametric import Model, TableFunction, estimates, make_model
+from gladius.linear_reward import Model, TableFunction, estimates, make_model
 from gladius.transitions import Transitions
 
-TITLE, NEEDS = "MPEC", ("next", "law", "form")
+TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
 
 SCIPY_TOLERANCE = 1e-7  # of the scaled reduced gradient: theta to about 1e-6 standard errors
 SCIPY_CONSTRAINT = 1e-10  # relative to max(1, |V|)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gladius.baselines.mpec_problem import Point, Programme
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 CONSTRAINT_TOLERANCE = 1e-12  # on |c|, relative to max(1, |V|), the scale of rounding

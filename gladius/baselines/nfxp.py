@@ -24,9 +24,9 @@ from scipy.sparse import csr_array
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import CERTAIN, SATURATED, has_effect
-from gladius.counts import group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Estimate
+from gladius.linear_reward import TableFunction, estimates, make_model, positions
 from gladius.mdp import (
     ROW_SUM_TOLERANCE,
     Array,
@@ -35,11 +35,9 @@ from gladius.mdp import (
     check_finite,
     soft_bellman,
 )
-from gladius.parametric import TableFunction, estimates, make_model, positions
-from gladius.rows import Integers
-from gladius.transitions import Transitions
+from gladius.transitions import Integers, Transitions, group
 
-TITLE, NEEDS = "NFXP", ("next", "law", "form")
+TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
 STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
 SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
 LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, Fisher's steps are endless

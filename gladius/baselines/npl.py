@@ -15,7 +15,7 @@ from scipy.special import xlogy
 
 from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 STAGE_TOLERANCE = 1e-10  # of theta (relative) and of every choice probability, between stages
 

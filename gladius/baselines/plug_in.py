@@ -16,16 +16,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from gladius.anchor import Anchor, check_anchor_support, nearest
-from gladius.bellman import anchored_value, from_choices
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Diagnostics, Estimate
-from gladius.kernel import empirical_kernel
 from gladius.mdp import Array, check_discount
 from gladius.objective import grouped_risk
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import (
+    anchored_value,
+    empirical_transition_probabilities,
+    from_choices,
+)
+from gladius.transitions import Counts, Transitions, group
 
-TITLE, NEEDS = "Plug-in", ("next", "law", "anchor")
+TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ def fit_counts(
     """The plug-in of every replication of grouped data; the rest as in `fit`."""
     started = time.process_time()
     check_anchor_support(counts, anchor.action)
-    kernel = empirical_kernel(counts)
-    found = solve(counts, kernel.law, anchor, discount, pseudo_count)
+    p_hat = empirical_transition_probabilities(counts)
+    found = solve(counts, p_hat.transition, anchor, discount, pseudo_count)
     risk = grouped_risk(found.q, counts, anchor.action, anchor.values(counts.states), discount)
     seconds = (time.process_time() - started) / len(found.q)
     estimates = []
@@ -90,7 +92,7 @@ def fit_counts(
                 "states_seen": int(seen.sum()),
             },
         )
-        q, reward = from_choices(advantage, found.v[r], kernel, r, anchor, discount)
+        q, reward = from_choices(advantage, found.v[r], p_hat, r, anchor, discount)
         estimates.append(Estimate("plug_in", q, reward, counts.states.shape[1], diagnostics))
     return estimates
 

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from gladius.baselines.bc import Training
 from gladius.checks import Array
 from gladius.networks import Parameters, Tensor, adam, no_moments, norms, outputs, start
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.transitions import Integers, Transitions, index_rows
 
 REFRESH = 25  # Adam steps between two targets of the fitted iteration, and between two checks
 

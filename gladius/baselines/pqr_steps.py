@@ -22,13 +22,11 @@ from gladius.baselines.pqr_tabular import (
     linear_read_off,
     residual_minimiser,
 )
-from gladius.checks import Array
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
-from gladius.kernel import empirical_kernel
 from gladius.networks import networks, scaling
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Transitions, group
 
 REGRESSIONS = ("network", "tabular")
 Q_STEPS = ("fitted", "residual")
@@ -132,9 +130,9 @@ def invert_counts(
     """Tabular PQR of grouped data, with exact regressions; arguments as in pqr.fit."""
     check_anchor_support(counts, anchor.action)
     a, given = anchor.action, anchor.values(counts.states)
-    kernel = empirical_kernel(counts)
+    p_hat = empirical_transition_probabilities(counts)
     log_policy = np.log(choice_frequencies(counts, pseudo_count))
-    surprise, law = -log_policy[:, :, a], kernel.law[:, a]
+    surprise, law = -log_policy[:, :, a], p_hat.transition[:, a]
     if q_step == "fitted":
         h, taken, left = fitted_iteration(
             given, surprise, law, discount, TABULAR_TOLERANCE, TABULAR_STEPS
@@ -148,7 +146,7 @@ def invert_counts(
     nll = -np.sum(counts.visits * log_policy, axis=(1, 2)) / counts.size
     found = []
     for r, seen in enumerate(counts.seen > 0):
-        table = Table(h[r], log_policy[r], seen, kernel, r, anchor, discount)
+        table = Table(h[r], log_policy[r], seen, p_hat, r, anchor, discount)
         reward: StateFunction | None = None if read_off is None else table.reward
         if read_off == "linear":
             reward = linear_read_off(counts.states, table.reward(counts.states), counts.visits[r])

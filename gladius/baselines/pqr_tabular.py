@@ -2,7 +2,7 @@
 
 Notation: h(s) = Q(s, a_s) at the anchor action a_s, g(s) = -log pi(a_s | s) >= 0, so V = h + g.
 All arrays lead with R replications; a state in which the anchor was never taken has a borrowed
-transition row (kernel.py) and obeys the anchor's Bellman equation under it.
+transition row (transition_probabilities.py) and obeys the anchor's Bellman equation under it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, nearest
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.estimate import StateFunction
-from gladius.kernel import Kernel
-from gladius.rows import index_rows
+from gladius.transition_probabilities import TransitionProbabilities
+from gladius.transitions import Counts, index_rows
 
 
 def fitted_iteration(
@@ -90,17 +89,17 @@ class Table:
     """Q and r of one replication at any state; h is a table on the grid, Bellman's equation off it.
 
     Attributes:
-        h: (S,) on the kernel's grid.
+        h: (S,) on the p_hat's grid.
         log_policy: (S, A) there; a state that is not `seen` takes that of the nearest one.
         seen: (S,) states with choices of their own.
-        kernel, replication: P-hat.
+        p_hat, replication: P-hat.
         anchor, discount: as given.
     """
 
     h: Array
     log_policy: Array
     seen: NDArray[np.bool_]
-    kernel: Kernel
+    p_hat: TransitionProbabilities
     replication: int
     anchor: Anchor
     discount: float
@@ -113,21 +112,21 @@ class Table:
 
     def q(self, states: Array) -> Array:
         """(n, A)."""
-        law = self.kernel.rows(self.replication, states)[self.anchor.action]
+        law = self.p_hat.rows(self.replication, states)[self.anchor.action]
         level: Array = self.anchor.values(states) + self.discount * law @ self.v
-        every, (grid, asked) = index_rows([self.kernel.states, states])
+        every, (grid, asked) = index_rows([self.p_hat.states, states])
         place = np.full(len(every), -1)
         place[grid] = np.arange(len(self.h))
         at = place[asked]
         level[at >= 0] = self.h[at[at >= 0]]
         known = self.log_policy[self.seen]
-        log_policy = known[nearest(self.kernel.states[self.seen], states)]
+        log_policy = known[nearest(self.p_hat.states[self.seen], states)]
         return level[:, None] + log_policy - log_policy[:, [self.anchor.action]]
 
     def reward(self, states: Array) -> Array:
         """(n, A) r = Q - beta P-hat V, the R step's exact regression."""
         return (
-            self.q(states) - self.discount * (self.kernel.rows(self.replication, states) @ self.v).T
+            self.q(states) - self.discount * (self.p_hat.rows(self.replication, states) @ self.v).T
         )
 
 

@@ -31,7 +31,7 @@ What had to be decided:
 - The authors' released second stage repeats a logit with the expected value as a fixed offset; ours
   maximises the likelihood.
 - The cell's number stands beside x as a feature where the law of a pair (x, cell, a) never visited
-  is borrowed (kernel.py), so nearness of two cells means nearness of their numbers there.
+  is borrowed (transition_probabilities.py), so nearness of two cells means nearness of their numbers there.
 - An anchor reward that varies within a state (x, cell) is replaced by its mean over the data.
 
 A feature that predicts itself raises the transition part, so persistent dummies are split though
@@ -53,15 +53,12 @@ import numpy as np
 from gladius.anchor import Anchor, nearest
 from gladius.baselines import nfxp
 from gladius.baselines.rp_partition import Criterion, Growth, Moves, Partition, grow, held_out_score
-from gladius.checks import Array, check_discount, check_finite, check_whole
-from gladius.counts import LARGEST_TABLE
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_discount, check_finite, check_whole
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction, bus_design, check_level, make_tables
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.linear_reward import TableFunction, bus_design, check_level, make_tables
+from gladius.transitions import LARGEST_TABLE, Transitions, index_rows
 
-TITLE, NEEDS = "RP", ("next", "law", "form")
+TITLE, NEEDS = "RP", ("next", "transitions", "form")
 
 
 def fit(
@@ -201,8 +198,8 @@ def _grow(
         order = np.argsort(np.argsort(first))  # of appearance
         train = order[trajectory] < len(labels) - round(validation * len(labels))
         if np.all(train) or not np.any(train):
-            mend = f"{len(labels)} trajectories are too few to hold out this share"
-            raise InputError("validation", validation, mend)
+            hint = f"{len(labels)} trajectories are too few to hold out this share"
+            raise InputError("validation", validation, hint)
         kept, held_out = moves.take(train), moves.take(~train)
         growth = grow(kept, others, rule)
         scores = [
@@ -295,8 +292,8 @@ def _check_size(space: Space, projected: Sequence[Transitions]) -> None:
     states, _ = index_rows([s for one in projected for s in (one.states, one.next_states)])
     entries = len(projected) * projected[0].number_of_actions * len(states) ** 2
     if len(space.partition) > 1 and entries > LARGEST_TABLE:
-        mend = f"{len(space.partition)} cells make a table of {entries} counts: allow fewer"
-        raise InputError("max_cells", len(space.partition), mend)
+        hint = f"{len(space.partition)} cells make a table of {entries} counts: allow fewer"
+        raise InputError("max_cells", len(space.partition), hint)
 
 
 def _finish(

@@ -28,10 +28,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from gladius.checks import Array, check_whole
-from gladius.errors import InputError
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.checks import Array, InputError, check_whole
+from gladius.transitions import Integers, Transitions, index_rows
 
 ROUNDING = 1e-12  # nats per observation; a smaller gain is none
 

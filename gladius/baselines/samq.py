@@ -22,7 +22,7 @@ What had to be decided:
   without dummies (at most 20 states) the default is NFXP told theta_1 and the law estimated.
 - K-means: scikit-learn's, k-means++ and Lloyd's steps, on the distinct vectors of s and s' with the
   weight of their occurrences; one start from `rng`. A new state goes to the nearest centre.
-- Pairs (c, a) never taken: their law is borrowed by kernel.py's rule, on the mean features of
+- Pairs (c, a) never taken: their law is borrowed by transition_probabilities.py's rule, on the mean features of
   cells, their mean reward is that of all rows of c. V = 0 after the end of a path (`done`).
 - Step 3: exact, by nfxp.py. Standard errors are its own: cells and law taken as known.
 - `converged` needs the inversion and the likelihood both to meet their rules. How far the
@@ -55,16 +55,14 @@ from gladius.baselines.samq_cells import (
     ward_bytes,
 )
 from gladius.baselines.samq_td import fit_td
-from gladius.checks import Array, check_discount, check_whole, generators
-from gladius.errors import InputError
+from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.kernel import empirical_kernel
+from gladius.linear_reward import TableFunction, Tables, check_level, make_tables
 from gladius.objective import value
-from gladius.parametric import TableFunction, Tables, check_level, make_tables
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Transitions, index_rows
 
-TITLE, NEEDS = "SAmQ", ("next", "law", "form", "anchor")
+TITLE, NEEDS = "SAmQ", ("next", "transitions", "form", "anchor")
 
 INNERS = ("exact", "td")
 SLOPES = ("mileage", "all")
@@ -221,8 +219,8 @@ def _form(
 ) -> Tables:
     """features -> (design, offset)."""
     if design is None and actions != 2:
-        mend = f"the default form has 2 actions, the data {actions}: give `design`"
-        raise InputError("design", None, mend)
+        hint = f"the default form has 2 actions, the data {actions}: give `design`"
+        raise InputError("design", None, hint)
     given = (design is None and offset is None) if theta_1_given is None else theta_1_given
     if slopes == "mileage":
         return make_tables(design, offset, anchor if given else None, actions)
@@ -246,7 +244,7 @@ def _form(
 
 
 def _exact(grouped: Grouped, beta: float, tolerance: float, max_iterations: int) -> Solved:
-    law = empirical_kernel(grouped.counts).law
+    law = empirical_transition_probabilities(grouped.counts).law
     found = nfxp.fit_counts(
         grouped.counts.visits,
         law,
@@ -295,7 +293,7 @@ def _td(
         found.theta,
         np.full(len(found.theta), np.nan),
         value(found.q),
-        empirical_kernel(grouped.counts).law[0],
+        empirical_transition_probabilities(grouped.counts).law[0],
         -found.log_likelihood,
         float(np.max(np.abs(found.gradient))),
         found.iterations,

@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from gladius.checks import Array
-from gladius.counts import LARGEST_TABLE, Counts
-from gladius.errors import InputError
+from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
-from gladius.parametric import Tables
-from gladius.rows import Integers, index_rows
-from gladius.transitions import Transitions
+from gladius.linear_reward import Tables
+from gladius.transitions import LARGEST_TABLE, Counts, Integers, Transitions, index_rows
 
 CLUSTERINGS = ("kmeans", "ward")
 LARGEST_WARD = 4 * 2**30  # bytes of the distances between all pairs of points
@@ -109,8 +106,8 @@ def sklearn_cluster() -> Any:
     try:
         return import_module("sklearn.cluster")
     except ImportError:
-        mend = "needs scikit-learn, which is not installed: pip install scikit-learn"
-        raise InputError("clustering", "kmeans", mend) from None
+        hint = "needs scikit-learn, which is not installed: pip install scikit-learn"
+        raise InputError("clustering", "kmeans", hint) from None
 
 
 def ward(points: Array, weights: Array, number: int) -> Integers:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from gladius.checks import Array
-from gladius.rows import Integers
+from gladius.transitions import Integers
 
 
 @dataclass(frozen=True)

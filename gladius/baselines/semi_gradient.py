@@ -37,9 +37,8 @@ from gladius.baselines._pseudo_likelihood import Problem, make_problem
 from gladius.baselines._td_ccp import Learnt, Options, two_step
 from gladius.checks import Array
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction
-from gladius.quadruples import ENDED, Quadruples
-from gladius.transitions import Transitions
+from gladius.linear_reward import TableFunction
+from gladius.transitions import ENDED, Quadruples, Transitions
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")
 HELD_OUT = 0.2  # share of the trajectories for `hold_out`

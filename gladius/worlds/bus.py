@@ -10,13 +10,31 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.checks import Array, check_discount, check_finite, check_generators, check_whole
-from gladius.errors import InputError
+from gladius.checks import (
+    Array,
+    InputError,
+    check_discount,
+    check_finite,
+    check_generators,
+    check_whole,
+)
+from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
 
 MAINTAIN, REPLACE = 0, 1  # as in the paper's tables; one sentence of its text says the opposite
 DUMMY_LIMIT = 10  # each dummy is uniform on {-10, ..., 10}
+
+
+def bus_design(states: Array) -> Array:
+    """(n, 2, 2) design of r(x, 0) = -theta_0 x and r(x, 1) = -theta_1; x is the first feature."""
+    design = np.zeros((len(states), 2, 2))
+    design[:, MAINTAIN, 0] = -states[:, 0]
+    design[:, REPLACE, 1] = -1.0
+    return design
+
+
+BUS_REWARD = LinearReward(bus_design)
 
 
 @dataclass(frozen=True)
@@ -59,6 +77,11 @@ class BusEngine:
         """r(s, replace) = -theta_1 in every state."""
         return -float(self.theta[1])
 
+    @property
+    def known_transitions(self) -> KnownTransitions:
+        """P of the mileage, what an oracle is told."""
+        return KnownTransitions(self.mdp.transition, self.mdp.features)
+
     @cached_property
     def mdp(self) -> TabularMDP:
         """The process of the mileage alone; state i is mileage i + 1."""
@@ -81,8 +104,8 @@ class BusEngine:
         mileage, action = np.asarray(states)[:, 0], np.asarray(actions)
         wrong = ~np.isin(mileage, np.arange(1, self.max_mileage + 1))
         if np.any(wrong):
-            mend = f"the mileage is a whole number from 1 to {self.max_mileage}"
-            raise InputError("states", float(mileage[wrong][0]), mend)
+            hint = f"the mileage is a whole number from 1 to {self.max_mileage}"
+            raise InputError("states", float(mileage[wrong][0]), hint)
         wrong = ~np.isin(action, (MAINTAIN, REPLACE))
         if np.any(wrong):
             raise InputError("actions", action[wrong].flat[0], "0 maintains, 1 replaces")

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult
 from proofs_checks.oracle.grouped import Sample
 

@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.printed_steps import ascent_slope, descent
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.empirical import Rows, complex_gradient
 from proofs_checks.worlds import DISCOUNTS, REWARDS, VALUES

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.objective import value
 from gladius.printed_steps import ascent_slope, descent
+from gladius.transitions import Counts
 from proofs_checks.claims import (
     CheckResult,
     Control,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.objective import conditional_mean, grouped_risk, sampled_risk, value
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.empirical import FixedDesign
 from proofs_checks.oracle.grouped import Sample

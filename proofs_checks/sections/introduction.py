@@ -11,10 +11,10 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.printed_steps import descent
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.empirical import zeta_error
 from proofs_checks.worlds import DISCOUNTS, VALUES, laws

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gladius import printed
 from gladius.anchor import Anchor
-from gladius.counts import Counts
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, claim, worst
 
 

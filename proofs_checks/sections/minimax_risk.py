@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.biconjugate import least_squares_zeta, reachable
 from proofs_checks.sections.minimiser import Excess, solved_in_part

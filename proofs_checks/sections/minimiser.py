@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, grouped_risk
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, claim, worst
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle

@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import gammaln
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP
 from gladius.objective import grouped_risk
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim
 from proofs_checks.worlds import laws
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.printed_steps import descent
+from gladius.transitions import Counts
 from proofs_checks.claims import (
     CheckResult,
     Control,

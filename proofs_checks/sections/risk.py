@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.checks import Array
-from gladius.counts import Counts
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, bi_conjugate, grouped_risk, value
+from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
 from proofs_checks.oracle.biconjugate import Population, golden_maximum, td_minimiser
 from proofs_checks.worlds import VALUES, Fitted, fitted

@@ -6,7 +6,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce.spec import Exhibit
 
 

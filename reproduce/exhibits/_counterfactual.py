@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from gladius import BusEngine, Estimate, Transitions
+from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel
-from gladius.counts import Counts, group
-from gladius.errors import InputError
 from gladius.estimate import StateFunction
-from gladius.kernel import empirical_kernel
+from gladius.linear_reward import positions
 from gladius.mdp import TabularMDP
 from gladius.offline_rl import Logged, learn
-from gladius.parametric import positions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, group
 from gladius.worlds.bus import MAINTAIN, REPLACE
 from reproduce.spec import FAILED, Array, worst
 
@@ -129,7 +129,7 @@ def given(world: BusEngine, train: Sequence[Transitions], estimates: Sequence[Es
     rewards = [one.reward_function for one in estimates] or [table_of(mdp.reward)] * reps
     kept = [one.policy(mdp.features) for one in estimates] or [mdp.solution.policy] * reps
     statuses = [one.diagnostics.status for one in estimates] or ["ok"] * reps
-    law = empirical_kernel(_on_the_grid(group(train), mdp)).law
+    law = empirical_transition_probabilities(_on_the_grid(group(train), mdp)).law
     return Given(rewards, np.stack(kept), statuses, [Logged.of(one) for one in train], law)
 
 

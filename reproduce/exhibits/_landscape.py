@@ -14,8 +14,8 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import kl_div, softmax
 
-from gladius.counts import Counts
 from gladius.mdp import Array
+from gladius.transitions import Counts
 from proofs_checks.oracle.grouped import Sample
 
 TERMS = ("L_BE", "L_NLL", "R_Q", "F_zeta")

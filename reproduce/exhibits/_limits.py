@@ -13,7 +13,7 @@ from typing import Any
 
 import cloudpickle
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 
 GIBIBYTE = 2**30
 MEMORY, TIME = "memory", "time"

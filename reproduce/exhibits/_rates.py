@@ -14,10 +14,10 @@ from scipy.linalg import solveh_banded
 
 from gladius import BusEngine
 from gladius.anchor import Anchor
-from gladius.counts import Counts
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.printed_steps import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
+from gladius.transitions import Counts
 from reproduce.exhibits import _flow
 from reproduce.spec import Array
 
@@ -68,7 +68,7 @@ def gram(features: int, seed: int) -> Array:
     return product
 
 
-def step_constants(engine: BusEngine, kernel: Array) -> tuple[float, float]:
+def step_constants(engine: BusEngine, p_hat: Array) -> tuple[float, float]:
     """(c_1, c_2) from the expected data: c_1 = 4 / mu, and c_1 / c_2 = 1 / l.
 
     mu and l are the least positive and the largest eigenvalue of the Hessian of g in theta at its
@@ -88,8 +88,8 @@ def step_constants(engine: BusEngine, kernel: Array) -> tuple[float, float]:
     slope = descent(tables, ahead, many, many, ANCHOR, reward, engine.discount).slope
     slope = slope.reshape(2 * size, -1)
     hessian = (slope[:size] - slope[size:]) / (2 * nudge)
-    # the Hessian in theta has the non-zero eigenvalues of Hessian x kernel
-    eigenvalues = np.linalg.eigvals(hessian @ kernel).real
+    # the Hessian in theta has the non-zero eigenvalues of Hessian x p_hat
+    eigenvalues = np.linalg.eigvals(hessian @ p_hat).real
     c_1 = 4 / float(eigenvalues.min())
     return c_1, c_1 * float(eigenvalues.max())
 
@@ -175,8 +175,8 @@ def _batch(train: Counts, moves: Array) -> Counts:
     return Counts(train.states, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
 
 
-def _through(kernel: Array, slope: Array) -> Array:
-    moved: Array = (slope.reshape(len(slope), -1) @ kernel).reshape(slope.shape)
+def _through(p_hat: Array, slope: Array) -> Array:
+    moved: Array = (slope.reshape(len(slope), -1) @ p_hat).reshape(slope.shape)
     return moved
 
 

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from gladius import BusEngine, Estimate
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce.spec import Array
 
 
@@ -21,7 +21,7 @@ class FormedError(Exception):
 def without(kind: type) -> Iterator[None]:
     """Inside it, making one of a kind raises, so that whatever runs there has made none.
 
-    A transition law of this library is a `Kernel`; `Counts` holds n(s, a, s'), which is the rows of
+    A transition law of this library is a `TransitionProbabilities`; `Counts` holds n(s, a, s'), which is the rows of
     the data without their order.
     """
 
@@ -50,8 +50,8 @@ def inner_steps(estimates: Sequence[Estimate]) -> Array:
     """
     for one in estimates:
         if "inner_iterations" not in one.diagnostics.extra:
-            mend = f"{one.method} must report `inner_iterations`, 0 where there is no inner loop"
-            raise InputError("extra", sorted(one.diagnostics.extra), mend)
+            hint = f"{one.method} must report `inner_iterations`, 0 where there is no inner loop"
+            raise InputError("extra", sorted(one.diagnostics.extra), hint)
     looks = [e.diagnostics for e in estimates]
     inner = [float(np.asarray(d.extra["inner_iterations"])) for d in looks]
     outer = np.array([max(1.0, float(d.iterations)) for d in looks])

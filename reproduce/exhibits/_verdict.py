@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce.comparison import CRITICAL, number
 from reproduce.exhibits import _bounds
 from reproduce.results import COLUMNS, Results

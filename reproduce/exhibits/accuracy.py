@@ -20,9 +20,9 @@ import pandas as pd
 from gladius import BusEngine, leak_free
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, plug_in
-from gladius.counts import Counts
 from gladius.efficiency import bounds
-from gladius.parametric import bus_design
+from gladius.linear_reward import bus_design
+from gladius.transitions import Counts
 from reproduce import layout, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bounds, _flow, _verdict

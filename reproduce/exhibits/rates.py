@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from gladius.counts import Counts
+from gladius.transitions import Counts
 from reproduce import layout, seeds
 from reproduce.comparison import CRITICAL
 from reproduce.exhibits import _figures, _flow, _rates

@@ -38,9 +38,9 @@ import pandas as pd
 from scipy.stats import t as student
 
 from gladius import BusEngine, Transitions
-from gladius.counts import Counts
-from gladius.kernel import Kernel
 from gladius.methods import needs
+from gladius.transition_probabilities import TransitionProbabilities
+from gladius.transitions import Counts
 from reproduce import layout, published, seeds
 from reproduce.comparison import number
 from reproduce.exhibits import _bus, _limits, _traits, table_2_all
@@ -197,7 +197,8 @@ def _one_shot(cell: Cell, world: BusEngine) -> list[Record]:
 def _free(cell: Cell, world: BusEngine) -> list[Record]:
     train = _train(world, cell)
     law, counts = (
-        _traits.forms(kind, lambda: _bus.fit(world, cell, train)) for kind in (Kernel, Counts)
+        _traits.forms(kind, lambda: _bus.fit(world, cell, train))
+        for kind in (TransitionProbabilities, Counts)
     )
     declared = "law" not in needs(str(cell.settings["method"]))
     return [

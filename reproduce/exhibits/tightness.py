@@ -24,8 +24,8 @@ import pandas as pd
 from scipy.special import expit, kl_div, log_softmax, softmax
 
 from gladius import BusEngine
-from gladius.counts import group
 from gladius.objective import value
+from gladius.transitions import group
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.smooth import Sizes

@@ -21,13 +21,11 @@ from gladius.baselines import airl, airl_game, plug_in
 from gladius.baselines.airl_discriminator import Discriminator, Rows, Tabular, relative
 from gladius.baselines.airl_game import expected_rows, path_starts
 from gladius.baselines.airl_state_only import StateOnly
-from gladius.counts import group
-from gladius.errors import InputError
-from gladius.kernel import empirical_kernel
+from gladius.checks import InputError
 from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.metrics import mape
-from gladius.rows import index_rows
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Transitions, group, index_rows
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -315,7 +313,7 @@ def test_at_the_end_neither_player_can_gain() -> None:
     estimate = airl.fit([data], ANCHOR, 0.95)[0]
     assert estimate.diagnostics.converged
     counts = group(data)
-    law, size = empirical_kernel(counts).law[0], len(counts.states)
+    law, size = empirical_transition_probabilities(counts).law[0], len(counts.states)
     g, phi = (np.asarray(estimate.diagnostics.extra[name]) for name in ("g", "phi"))
 
     def slope(shift: float) -> float:

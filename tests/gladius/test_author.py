@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gladius import author, author_steps
 from gladius.anchor import Anchor
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.transitions import Transitions

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from test_quadruples import paths
 
 import gladius
-from gladius import parametric
 from gladius.anchor import Anchor
 from gladius.baselines import avi, nfxp, semi_gradient
 from gladius.baselines._bases import make_basis
@@ -21,10 +20,9 @@ from gladius.baselines._pseudo_likelihood import Problem, make_problem, second_s
 from gladius.baselines._regressors import LeastSquares, Networks, Training
 from gladius.baselines.avi import ValueIteration, iterate, relative_change
 from gladius.baselines.semi_gradient import SemiGradient
-from gladius.errors import InputError
-from gladius.parametric import bus_design, make_tables
-from gladius.quadruples import quadruples
-from gladius.transitions import Transitions
+from gladius.checks import InputError
+from gladius.linear_reward import bus_design, make_tables
+from gladius.transitions import Transitions, quadruples
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -123,8 +121,9 @@ def test_no_transition_law_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object) -> None:
         raise AssertionError("a law was asked for")
 
-    monkeypatch.setattr(parametric, "empirical_kernel", refuse)
-    monkeypatch.setattr("gladius.kernel.empirical_kernel", refuse)
+    monkeypatch.setattr(
+        "gladius.transition_probabilities.empirical_transition_probabilities", refuse
+    )
     assert len(avi.fit([SMALL], ANCHOR, BETA, training=QUICK)) == 1
     with pytest.raises(AssertionError):
         nfxp.fit([SMALL], ANCHOR, BETA)  # control: this one needs it

@@ -1,4 +1,4 @@
-"""Bad input is an InputError that names the field, shows the value and says how to mend it.
+"""Bad input is an InputError that names the field, shows the value and says how to hint it.
 
 Each case starts from input that is right (a test makes sure of it) and spoils one thing. It must
 fail before any work starts, and leave all it was given as it was.
@@ -28,9 +28,8 @@ from right_input import (
     world,
 )
 
-from gladius.counts import group
-from gladius.errors import InputError
-from gladius.transitions import Transitions
+from gladius.checks import InputError
+from gladius.transitions import Transitions, group
 
 NAN, INF = float("nan"), float("inf")
 Call = Callable[..., Any]
@@ -48,7 +47,7 @@ BETA = "beta must lie strictly between 0 and 1"
 LABEL = "every row needs a trajectory label"
 HALVES = np.full((2, 2), 0.5)
 
-# call, what is spoilt, field, value as shown, mend
+# call, what is spoilt, field, value as shown, hint
 CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     # Worlds
     (world, {"reward": np.array([[0.0, 1.0], [NAN, 0.0]])}, "reward[1, 0]", "nan", FINITE),
@@ -481,30 +480,30 @@ def snapshot(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("call", "spoilt", "field", "shown", "mend"),
+    ("call", "spoilt", "field", "shown", "hint"),
     [
         pytest.param(*case, id=f"{case[0].__name__}-{case[2]}-{i}")  # the number keeps ids distinct
         for i, case in enumerate(CASES)
     ],
 )
 def test_bad_input_is_named_shown_and_mended(
-    call: Call, spoilt: dict[str, Any], field: str, shown: str, mend: str
+    call: Call, spoilt: dict[str, Any], field: str, shown: str, hint: str
 ) -> None:
     before = snapshot(list(spoilt.values()))
     with pytest.raises(InputError) as caught:
         call(**spoilt)
     message = str(caught.value)
     assert message.startswith(f"{field} = {shown}: ")
-    assert mend in message
+    assert hint in message
     assert "\n" not in message
     assert caught.value.field == field
-    assert caught.value.mend in message
+    assert caught.value.hint in message
     assert snapshot(list(spoilt.values())) == before
 
 
 def test_there_are_at_least_forty_cases() -> None:
     assert len(CASES) >= 40
-    assert len({(call, field, mend) for call, _, field, _, mend in CASES}) >= 40
+    assert len({(call, field, hint) for call, _, field, _, hint in CASES}) >= 40
 
 
 def test_the_unspoilt_input_is_right() -> None:
@@ -552,7 +551,7 @@ def test_long_values_are_shortened_in_the_message_only() -> None:
 def test_a_message_is_one_line_whatever_the_value_and_the_mend() -> None:
     error = InputError("x", np.eye(2), "line 3 is bad\n")
     assert str(error) == "x = array([[1., 0.], [0., 1.]]): line 3 is bad"
-    assert error.mend == "line 3 is bad"
+    assert error.hint == "line 3 is bad"
 
 
 def test_numpy_scalars_are_shown_as_numbers() -> None:

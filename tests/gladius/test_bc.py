@@ -17,7 +17,7 @@ from strategies import transitions
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import bc
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.networks import initial, scaling
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine

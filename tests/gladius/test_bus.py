@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
 
 PUBLISHED = Path(__file__).parents[2] / "paper_tables" / "published"

@@ -17,11 +17,10 @@ from strategies import laws, tabular_mdps
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, choice_logit, finite_dependence, first_step, nfxp, npl, plug_in
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError
+from gladius.linear_reward import Model, bus_design, make_model
 from gladius.mdp import TabularMDP
-from gladius.parametric import Model, bus_design, make_model
-from gladius.transitions import Transitions
+from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

@@ -22,11 +22,10 @@ from gladius.baselines.clare_fixed_point import (
 )
 from gladius.baselines.clare_weights import conservative, uncertainty
 from gladius.baselines.discounted import discounted, occupancy
-from gladius.counts import group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import soft_bellman
 from gladius.metrics import mape
-from gladius.transitions import Transitions
+from gladius.transitions import Transitions, group
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

@@ -55,7 +55,7 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
     frame.assign(action=frame["action"].map({0: "run", 1: "replace"})).to_csv(tmp_path / "words")
     frame.assign(done="no").to_csv(tmp_path / "no")
     asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
-    for given, start, mend in [
+    for given, start, hint in [
         ([str(path), "--out", str(tmp_path)], "out = ", "it is a directory"),
         ([str(tmp_path)], "csv = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
@@ -65,7 +65,7 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
             assert main([*given, *asked]) == 2
         shown = capsys.readouterr().err
         assert shown.startswith("python -m gladius: " + start)
-        assert mend in shown
+        assert hint in shown
         assert shown.count("\n") == 1
 
 

@@ -13,14 +13,13 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from strategies import laws, tabular_mdps, transitions
 
+from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel, welfare
-from gladius.counts import Counts, group
-from gladius.errors import InputError
 from gladius.estimate import Diagnostics, Estimate
-from gladius.kernel import empirical_kernel
 from gladius.mdp import TabularMDP
 from gladius.offline_rl import Learned, Logged, learn
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -181,7 +180,7 @@ def test_a_learner_is_the_planner_of_the_frequencies() -> None:
     found = learn([Logged.of(data)], [labels], 0.95)[0]
     counts = group(data)
     grid = counts.states
-    law = empirical_kernel(counts).law[0]
+    law = empirical_transition_probabilities(counts).law[0]
     law[:, 6:] = 0.0  # no one reads V there
     model = iterated(CHEAPER.rewards(grid, mileage(BUS.mdp.reward)(grid)), law, 0.95)
     np.testing.assert_allclose(found.table[:6], model[:6], rtol=0, atol=1e-7)

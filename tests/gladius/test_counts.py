@@ -13,10 +13,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
-from gladius.counts import group
-from gladius.errors import InputError
-from gladius.rows import distinct_rows, index_rows
-from gladius.transitions import Transitions
+from gladius.checks import InputError
+from gladius.transitions import Transitions, distinct_rows, group, index_rows
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

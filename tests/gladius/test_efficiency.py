@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from gladius.checks import InputError
 from gladius.efficiency import (
     Bounds,
     bounds,
@@ -25,7 +26,6 @@ from gladius.efficiency import (
     linearise,
     tabular_deviation,
 )
-from gladius.errors import InputError
 from gladius.mdp import Array, TabularMDP, soft_bellman
 from gladius.worlds.bus import BusEngine
 

@@ -19,10 +19,9 @@ from gladius.anchor import Anchor
 from gladius.baselines import bc, iq_learn
 from gladius.baselines import iq_learn_network as deep
 from gladius.baselines import iq_learn_newton as newton
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import TabularMDP, soft_bellman
-from gladius.transitions import Transitions
+from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

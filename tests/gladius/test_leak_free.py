@@ -8,11 +8,11 @@ from scipy.special import logsumexp
 import gladius
 from gladius import BusEngine, InputError, TabularMDP, Transitions
 from gladius.anchor import Anchor
-from gladius.counts import Counts, group
-from gladius.kernel import empirical_kernel
 from gladius.leak_free import Options, fit_counts
 from gladius.objective import grouped_risk
 from gladius.smooth import PENALTIES, fit_smooth, roughness_rows
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, group
 
 BETA = 0.9
 KEYS = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
@@ -61,8 +61,8 @@ def by_scipy(counts, anchor, reward, penalty):
 def test_smooth_is_the_minimiser_an_independent_solver_finds(penalty, anchor):
     counts = three_actions(1)
     reward = np.linspace(-1, 1, 5)
-    kernel = empirical_kernel(counts)
-    ours = fit_smooth(counts, kernel.law, anchor, reward, BETA, penalties=np.array([penalty]))
+    p_hat = empirical_transition_probabilities(counts)
+    ours = fit_smooth(counts, p_hat.transition, anchor, reward, BETA, penalties=np.array([penalty]))
     table, value = by_scipy(counts, anchor, reward, penalty)
     rough = np.sum((roughness_rows(counts)[0] @ ours.reward[0]) ** 2, axis=0)
     rough[anchor] = 0.0  # the given reward is not penalised
@@ -74,9 +74,9 @@ def test_smooth_is_the_minimiser_an_independent_solver_finds(penalty, anchor):
 def test_classes_reach_the_same_minimum(family):
     """The network is rich enough for five states: its minimum is the unrestricted one."""
     counts = three_actions(2)
-    kernel = empirical_kernel(counts)
+    p_hat = empirical_transition_probabilities(counts)
     reward = np.zeros(5)
-    smooth = fit_smooth(counts, kernel.law, 1, reward, BETA, penalties=np.array([3.0]))
+    smooth = fit_smooth(counts, p_hat.transition, 1, reward, BETA, penalties=np.array([3.0]))
     options = Options(function_class=family, penalty=3.0)
     estimate = fit_counts(counts, Anchor(1, 0.0), BETA, options)[0]
     assert estimate.diagnostics.converged
@@ -88,8 +88,8 @@ def test_without_penalty_it_minimises_the_papers_risk():
     """No Q found by SciPy on the printed R_emp (zeta exact) lies lower; the minimisers agree."""
     counts = three_actions(3)
     reward = np.linspace(0, 1, 5)
-    kernel = empirical_kernel(counts)
-    ours = fit_smooth(counts, kernel.law, 0, reward, BETA, penalties=np.array([1e-7]))
+    p_hat = empirical_transition_probabilities(counts)
+    ours = fit_smooth(counts, p_hat.transition, 0, reward, BETA, penalties=np.array([1e-7]))
     lowest = grouped_risk(ours.q, counts, 0, reward, BETA).total()[0]
 
     def printed(flat):
@@ -119,7 +119,9 @@ def test_curved_rewards_are_not_flattened():
     visits = 1e6 * world.mdp.occupancy(100)[None]
     moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
     counts = Counts(world.mdp.features, visits, moves)
-    fitted = fit_smooth(counts, empirical_kernel(counts).law, 1, np.full(10, -5.0), 0.95)
+    fitted = fit_smooth(
+        counts, empirical_transition_probabilities(counts).law, 1, np.full(10, -5.0), 0.95
+    )
     assert fitted.penalty[0] < PENALTIES[0]
     np.testing.assert_allclose(fitted.reward[0, :6, 0], world.mdp.reward[:6, 0], atol=0.02)
 
@@ -202,7 +204,7 @@ def test_reml_is_the_restricted_likelihood():
         [[rng.multinomial(int(visits[0, s, a]), [0.2, 0.3, 0.5]) for s in range(3)] for a in (0, 1)]
     )[None].astype(float)
     counts = Counts(np.arange(3.0)[:, None], visits, moves)
-    law = empirical_kernel(counts).law
+    law = empirical_transition_probabilities(counts).law
     pairs = [minus_two_log_integral(counts, law, penalty) for penalty in (0.3, 3.0, 30.0)]
     exact, ours = (np.array(x) for x in zip(*pairs, strict=True))
     np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=0.03)
@@ -216,7 +218,10 @@ def test_lambda_is_chosen_as_stated():
     chosen = []
     for one in data:
         counts = group(one)
-        law, given = empirical_kernel(counts).law, np.full(len(counts.states), -5.0)
+        law, given = (
+            empirical_transition_probabilities(counts).law,
+            np.full(len(counts.states), -5.0),
+        )
 
         def at(penalty, counts=counts, law=law, given=given):
             return fit_smooth(counts, law, 1, given, 0.95, penalties=np.array([penalty])).reml[0]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import laws, mdp_batches, tabular_mdps
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import TabularMDP, _Categorical, soft_bellman
 
 Array = NDArray[np.float64]

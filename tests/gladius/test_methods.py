@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gladius import METHODS, BusEngine, Estimate, fit, mdp, smooth
 from gladius.baselines import _regressors, iq_learn_network
 from gladius.baselines.bc import Training
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.methods import needs
 from gladius.transitions import Transitions
 
@@ -173,11 +173,11 @@ def test_an_action_that_nobody_takes_is_refused(name: str) -> None:
     one = SETS[0]
     counted = replace(one, actions=one.actions + 1, number_of_actions=3)
     same = replace(one, actions=0 * one.actions)
-    for data, anchor, mend in [
+    for data, anchor, hint in [
         ([counted] * 2, 1, "0 to A - 1: of 0 to 2, [0] never"),
         (same, 0, "a choice needs two actions taken, and only 0 occurs"),
     ]:
         with pytest.raises(InputError) as caught:
             fit(data, name, anchor_action=anchor, anchor_reward=-5.0, discount=0.95)
         assert caught.value.field == "actions"
-        assert mend in caught.value.mend
+        assert hint in caught.value.hint

@@ -17,9 +17,9 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import CERTAIN
-from gladius.errors import InputError
+from gladius.checks import InputError
+from gladius.linear_reward import bus_design
 from gladius.mdp import TabularMDP, soft_bellman
-from gladius.parametric import bus_design
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 

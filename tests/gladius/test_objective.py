@@ -8,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
 from gladius import InputError, Transitions
-from gladius.counts import group
 from gladius.objective import (
     bi_conjugate,
     closed_form_level,
@@ -16,6 +15,7 @@ from gladius.objective import (
     grouped_risk,
     sampled_risk,
 )
+from gladius.transitions import group
 
 BETA = 0.9
 VALUES = st.floats(-5, 5, width=32)
@@ -95,7 +95,7 @@ def test_replications_do_not_mix(one, two):
 
 
 def bellman_by_hand(world):
-    """Weighted squared residual of the empirical kernel, one state after the other."""
+    """Weighted squared residual of the empirical p_hat, one state after the other."""
     data, now, after, q, reward, _ = world
     total = 0.0
     for s in range(len(q)):

@@ -6,9 +6,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.counts import Counts
 from gladius.objective import grouped_risk
 from gladius.output_risk import LevelFunction, ScalarLevel
+from gladius.transitions import Counts
 
 S, BETA = 4, 0.9
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gladius import fit
 from gladius.anchor import Anchor
 from gladius.baselines import rp
-from gladius.errors import InputError
+from gladius.checks import InputError
+from gladius.linear_reward import make_model
 from gladius.methods import METHODS, takes
-from gladius.parametric import make_model
 from gladius.transitions import Transitions
 
 Array = NDArray[np.float64]
@@ -68,7 +68,7 @@ def message(data: Transitions, name: str, reward: float = 0.0, **options: Any) -
 
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize(
-    ("data", "law", "field", "mend"),
+    ("data", "law", "field", "hint"),
     [
         (DATA, spoilt(1, 0, by=[1.0, 0.0]), "transition[1, 0, 1]", "move, from [1.0] to [0.0]"),
         (DATA, LAW[:, ::-1, ::-1], "transition[0, 1, 0]", "in the order of `grid`"),
@@ -80,12 +80,12 @@ def message(data: Transitions, name: str, reward: float = 0.0, **options: Any) -
     ],
 )
 def test_a_given_law_must_allow_the_data(
-    name: str, data: Transitions, law: Array, field: str, mend: str
+    name: str, data: Transitions, law: Array, field: str, hint: str
 ) -> None:
     options: dict[str, Any] = {"design": form} if takes(name, "design") else {}
     found = message(data, name, transition=law, grid=GRID, **options)
     assert found[0] == field
-    assert mend in found[1]
+    assert hint in found[1]
 
 
 def test_a_given_law_that_allows_the_data_passes() -> None:

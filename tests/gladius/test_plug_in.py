@@ -14,11 +14,10 @@ from strategies import tabular_mdps, transitions
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import plug_in
-from gladius.counts import Counts
-from gladius.errors import InputError
-from gladius.kernel import empirical_kernel
+from gladius.checks import InputError
 from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -42,7 +41,9 @@ def population(mdp: TabularMDP, share: Array) -> Counts:
 
 
 def recovered(counts: Counts, anchor: Anchor, discount: float) -> plug_in.PlugIn:
-    return plug_in.solve(counts, empirical_kernel(counts).law, anchor, discount, 0.0)
+    return plug_in.solve(
+        counts, empirical_transition_probabilities(counts).law, anchor, discount, 0.0
+    )
 
 
 def test_true_frequencies_return_the_true_reward_of_the_bus() -> None:

@@ -19,10 +19,9 @@ from gladius.baselines.anchor_support import extrapolated_weight, weight_of_data
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr_steps import default_training, invert_counts
 from gladius.baselines.pqr_tabular import fitted_iteration, residual_minimiser
-from gladius.counts import Counts
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
+from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

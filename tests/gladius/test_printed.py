@@ -17,12 +17,11 @@ from strategies import transitions
 import gladius
 from gladius import printed, stability
 from gladius.anchor import Anchor
-from gladius.counts import Counts, group
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.objective import grouped_risk
 from gladius.printed_steps import ascent_slope, descent, draw
-from gladius.transitions import Transitions
+from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

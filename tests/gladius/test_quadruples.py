@@ -12,9 +12,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from strategies import transitions
 
-from gladius.errors import InputError
-from gladius.quadruples import ENDED, Quadruples, consecutive, quadruples
-from gladius.transitions import Transitions
+from gladius.checks import InputError
+from gladius.transitions import ENDED, Quadruples, Transitions, consecutive, quadruples
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]

@@ -27,10 +27,10 @@ from gladius.baselines.rp_partition import (
     held_out_score,
     parts,
 )
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.estimate import Estimate
+from gladius.linear_reward import bus_design
 from gladius.mdp import TabularMDP
-from gladius.parametric import bus_design
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 

@@ -14,7 +14,6 @@ from scipy.special import log_softmax
 from test_quadruples import paths
 
 import gladius
-from gladius import parametric
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, semi_gradient
 from gladius.baselines._bases import affordable, candidates, make_basis, number_of_terms, terms_of
@@ -29,11 +28,10 @@ from gladius.baselines._pseudo_likelihood import (
 )
 from gladius.baselines.choice_logit import CERTAIN
 from gladius.baselines.semi_gradient import SemiGradient
-from gladius.errors import InputError
+from gladius.checks import InputError
+from gladius.linear_reward import bus_design, make_tables
 from gladius.mdp import TabularMDP
-from gladius.parametric import bus_design, make_tables
-from gladius.quadruples import Quadruples, quadruples
-from gladius.transitions import Transitions
+from gladius.transitions import Quadruples, Transitions, quadruples
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -202,8 +200,9 @@ def test_no_transition_law_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object) -> None:
         raise AssertionError("a law was asked for")
 
-    monkeypatch.setattr(parametric, "empirical_kernel", refuse)
-    monkeypatch.setattr("gladius.kernel.empirical_kernel", refuse)
+    monkeypatch.setattr(
+        "gladius.transition_probabilities.empirical_transition_probabilities", refuse
+    )
     assert semi_gradient.fit([SMALL], ANCHOR, BETA)[0].diagnostics.converged
     with pytest.raises(AssertionError):
         nfxp.fit([SMALL], ANCHOR, BETA)  # control: this one needs it

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import transitions
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from gladius.transitions import Transitions
 
 FIELDS = ("states", "actions", "next_states", "trajectory", "done")

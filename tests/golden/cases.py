@@ -7,7 +7,6 @@ each number that has moved since, by how much and why.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gladius
-from gladius import BusEngine, Estimate, Transitions
+from gladius import BusEngine, Estimate, KnownTransitions, LinearReward, Transitions
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
+from gladius.worlds.bus import BUS_REWARD
 
 Array = NDArray[np.float64]
 
@@ -97,10 +97,6 @@ def data_sets() -> dict[str, tuple[Transitions, int, float]]:
     }
 
 
-def _given(world: TabularMDP) -> dict[str, Any]:
-    return {"transition": world.transition, "grid": world.features}
-
-
 def variants() -> dict[str, tuple[str, dict[str, Any]]]:
     """name -> (method, options); networks are trained for a few steps only."""
     from gladius.baselines import _regressors, iq_learn_network
@@ -174,22 +170,16 @@ def outcome(variant: str, name: str, data: Transitions, anchor: int, reward: flo
     method, options = variants()[variant]
     options = dict(options)
     if options.pop("known", False):
-        worlds: dict[str, Callable[[], TabularMDP]] = {
-            "bus": lambda: BusEngine().mdp,
-            "curved": lambda: BusEngine(maintenance=curved).mdp,
-            "three": three_actions,
-        }
-        if name not in worlds:
+        if name == "dummy":
             return None
-        options |= _given(worlds[name]())
-        if name == "three":
-            options["transition"] = (1 - ENDS / len(data)) * options["transition"]
+        world = {"bus": BusEngine().mdp, "curved": BusEngine().mdp, "three": three_actions()}[name]
+        goes_on = 1 - ENDS / len(data) if name == "three" else 1.0
+        options["transition"] = KnownTransitions(goes_on * world.transition, world.features)
     if name == "dummy" and variant.startswith("gladius mlp"):
         return None  # 45 seconds
-    if name == "three" and method == "rp":
-        options |= {"design": constants}
-    elif name == "three" and "form" in needs(method):
-        options |= {"design": saturated, "offset": level}
+    if "form" in needs(method):
+        three = LinearReward(constants) if method == "rp" else LinearReward(saturated, level)
+        options["reward"] = three if name == "three" else BUS_REWARD
     discount = 0.9 if name == "three" else DISCOUNT
     try:
         return gladius.fit(
@@ -203,9 +193,7 @@ def numbers(data: Transitions, estimate: Estimate) -> dict[str, Array]:
     """theta where there is one, r and Q at the first states of the data."""
     grid = np.unique(data.states, axis=0)[:STATES]
     actions = range(data.number_of_actions)
-    reward = np.stack(
-        [estimate.reward(grid, np.full(len(grid), a)) for a in actions], axis=1
-    )
+    reward = np.stack([estimate.reward(grid, np.full(len(grid), a)) for a in actions], axis=1)
     found = {"r": reward, "q": estimate.q(grid)}
     if "theta" in estimate.diagnostics.extra:
         found["theta"] = np.asarray(estimate.diagnostics.extra["theta"], dtype=float)

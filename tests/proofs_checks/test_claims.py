@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import proofs_checks
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks.claims import paragraphs
 from proofs_checks.decide import Decision, control_problem
 from proofs_checks.register import STATEMENTS, claims, listed

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks import __main__ as command
 from proofs_checks import ledger, run
 from proofs_checks.decide import Decision

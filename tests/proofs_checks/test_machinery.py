@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks.claims import (
     AssumptionError,
     CheckResult,

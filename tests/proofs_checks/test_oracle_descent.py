@@ -12,11 +12,11 @@ from hypothesis.extra.numpy import arrays
 
 from gladius import BusEngine
 from gladius.anchor import Anchor
-from gladius.counts import Counts
 from gladius.mdp import Array
 from gladius.objective import value
 from gladius.printed_steps import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
+from gladius.transitions import Counts
 from proofs_checks.oracle import descent as oracle
 
 WHOLE = st.integers(-3, 3).map(float)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from proofs_checks.printed_tables import (
     ACTIONS,
     MILEAGES,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import comparison, published
 from reproduce.comparison import AGREES, DIFFERS, NOTHING, judge
 from reproduce.results import COLUMNS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import engine
 from tests.reproduce.toys import numbers, toy
 

@@ -17,11 +17,11 @@ from strategies import DISCOUNTS, tabular_mdps
 
 import gladius
 from gladius import BusEngine, Transitions
-from gladius.counts import Counts, group
+from gladius.checks import InputError
 from gladius.efficiency import bounds as exact_bounds
-from gladius.errors import InputError
 from gladius.mdp import TabularMDP
 from gladius.metrics import mape
+from gladius.transitions import Counts, group
 from reproduce import engine, exhibits, seeds
 from reproduce.exhibits import _bounds, _flow, accuracy, bounds, sensitivity, stability
 from reproduce.exhibits._verdict import NO, UNDECIDED, YES, Target, check, verdict

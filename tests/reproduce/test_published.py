@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import published
 
 ROOT = Path(__file__).parents[2]

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from gladius.counts import Counts
 from gladius.mdp import Array
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.stability import expected_counts
+from gladius.transitions import Counts
 from reproduce import engine, exhibits
 from reproduce.exhibits import _flow, _rates, rates
 from reproduce.results import Results

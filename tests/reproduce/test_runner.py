@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import __main__ as command
 from reproduce import engine, exhibits, provenance, readme, seeds, tasks
 from reproduce.results import COLUMNS, Results

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gladius.errors import InputError
+from gladius.checks import InputError
 from reproduce import engine, seeds
 from reproduce.spec import Cell, Record, Result, summarise, worst
 from reproduce.store import Store, Stored, decode, encode

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from gladius import METHODS, BusEngine, Diagnostics, Estimate
-from gladius.counts import group
-from gladius.kernel import empirical_kernel
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import group
 from reproduce import engine, published
 from reproduce.exhibits import _table_1_reasons as reasons
 from reproduce.exhibits import table_1, table_2_all
@@ -119,7 +119,7 @@ def test_free_of_a_law_is_declared_and_measured(
         if counts:
             found = group(data)
             if law:
-                empirical_kernel(found)
+                empirical_transition_probabilities(found)
         return planted(np.zeros(len(data)))
 
     plant("nfxp", fit, needs)

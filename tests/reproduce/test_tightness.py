@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gladius import BusEngine
-from gladius.counts import group
 from gladius.objective import grouped_risk
+from gladius.transitions import group
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.worlds import Empirical, empirical

@@ -14,10 +14,10 @@ import pytest
 import gladius
 from gladius import METHODS, BusEngine, Diagnostics, Estimate, author
 from gladius.anchor import Anchor
-from gladius.counts import Counts
-from gladius.errors import InputError
-from gladius.kernel import Kernel
+from gladius.checks import InputError
 from gladius.methods import KNOWLEDGE, needs, title
+from gladius.transition_probabilities import TransitionProbabilities
+from gladius.transitions import Counts
 from reproduce.exhibits import _limits, _traits, table_1, table_2_all
 from reproduce.results import Results
 from reproduce.spec import Cell, Result
@@ -62,7 +62,7 @@ def truth(shift: float = 0.0, objective: float = 0.0) -> Estimate:
 def test_what_a_run_forms_is_noticed_and_its_absence_too(
     method: str, law: bool, counts: bool
 ) -> None:
-    assert _traits.forms(Kernel, lambda: fit(method)) == law
+    assert _traits.forms(TransitionProbabilities, lambda: fit(method)) == law
     assert _traits.forms(Counts, lambda: fit(method)) == counts
     assert fit("nfxp").diagnostics.converged, "the guard was not lifted"
 
@@ -72,14 +72,16 @@ def test_algorithm_1_forms_no_law() -> None:
         rngs = [np.random.default_rng(0)]
         author.run([DATA], Anchor(1, -5.0), 0.95, rngs=rngs, epochs=1, batch_trajectories=4)
 
-    assert not _traits.forms(Kernel, lambda: fit("gladius", protocol="printed", iterations=10))
-    assert not _traits.forms(Kernel, train)
+    assert not _traits.forms(
+        TransitionProbabilities, lambda: fit("gladius", protocol="printed", iterations=10)
+    )
+    assert not _traits.forms(TransitionProbabilities, train)
     assert _traits.forms(Counts, train)  # of a batch: its rows
 
 
 def test_other_errors_pass_through_the_guard() -> None:
     with pytest.raises(InputError):
-        _traits.forms(Kernel, lambda: fit("no such method"))
+        _traits.forms(TransitionProbabilities, lambda: fit("no such method"))
 
 
 def test_inner_steps_are_counted_for_each_outer_one() -> None:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
 from gladius.anchor import check_anchor_support
-from gladius.counts import Counts, group
-from gladius.errors import InputError
-from gladius.kernel import empirical_kernel
-from gladius.transitions import Transitions
+from gladius.checks import InputError
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
 
 Array = NDArray[np.float64]
@@ -77,10 +76,10 @@ def slow_kernel(data: Transitions) -> tuple[Array, list[dict[int, float]]]:
 
 @given(chains())
 def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> None:
-    kernel = empirical_kernel(group(data))
+    p_hat = empirical_transition_probabilities(group(data))
     expected, laws = slow_kernel(data)
-    assert np.allclose(kernel.law[0], expected, rtol=0, atol=1e-14)
-    for pooled, law in zip(kernel.pooled[0], laws, strict=True):
+    assert np.allclose(p_hat.transition[0], expected, rtol=0, atol=1e-14)
+    for pooled, law in zip(p_hat.pooled[0], laws, strict=True):
         found = dict(zip(pooled.points[:, 0].tolist(), pooled.law.tolist(), strict=True))
         assert found == pytest.approx(law, abs=1e-14)
 
@@ -88,9 +87,9 @@ def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> No
 @given(transitions())
 def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> None:
     counts = group(data)
-    kernel = empirical_kernel(counts)
-    sums = kernel.law[0].sum(axis=2)
-    assert kernel.law.min() >= 0
+    p_hat = empirical_transition_probabilities(counts)
+    sums = p_hat.transition[0].sum(axis=2)
+    assert p_hat.transition.min() >= 0
     for a in range(data.number_of_actions):
         mine = data.actions == a
         overall = np.mean(~data.done[mine]) if mine.any() else 0.0
@@ -112,25 +111,27 @@ NEAR = WHOLES | FLOATS.filter(lambda x: abs(x) < 1e3)
 def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions]) -> None:
     """Whatever states the others reached: neither its rows nor those it borrows lead there."""
     together = group(data)
-    kernel = empirical_kernel(together)
+    p_hat = empirical_transition_probabilities(together)
     for r, one in enumerate(data):
         alone = group(one)
-        own = empirical_kernel(alone)
+        own = empirical_transition_probabilities(alone)
         at = [together.states.tolist().index(row) for row in alone.states.tolist()]
-        assert np.allclose(kernel.law[r][np.ix_(range(3), at, at)], own.law[0], rtol=0, atol=1e-13)
+        assert np.allclose(
+            p_hat.transition[r][np.ix_(range(3), at, at)], own.law[0], rtol=0, atol=1e-13
+        )
         elsewhere = np.setdiff1d(np.arange(len(together.states)), at)
-        assert not kernel.law[r][:, :, elsewhere].any()
+        assert not p_hat.transition[r][:, :, elsewhere].any()
         probes = np.concatenate([one.states, one.states + 0.37, one.next_states * 3])
-        rows = kernel.rows(r, probes)
+        rows = p_hat.rows(r, probes)
         assert np.allclose(rows[:, :, at], own.rows(0, probes), rtol=0, atol=1e-13)
         assert np.allclose(rows.sum(axis=2), own.rows(0, probes).sum(axis=2), rtol=0, atol=1e-12)
 
 
 @given(chains())
 def test_rows_on_the_grid_are_the_law(data: Transitions) -> None:
-    kernel = empirical_kernel(group(data))
+    p_hat = empirical_transition_probabilities(group(data))
     order = np.array([3, 0, 0, 4])
-    assert np.array_equal(kernel.rows(0, kernel.states[order]), kernel.law[0][:, order])
+    assert np.array_equal(p_hat.rows(0, p_hat.states[order]), p_hat.transition[0][:, order])
 
 
 @pytest.fixture(scope="module")
@@ -140,8 +141,8 @@ def bus() -> Counts:
 
 
 def test_unvisited_rows_of_the_bus_move_by_the_maintenance_steps(bus: Counts) -> None:
-    """Nothing told the kernel that this action adds miles."""
-    kernel = empirical_kernel(bus)
+    """Nothing told the p_hat that this action adds miles."""
+    p_hat = empirical_transition_probabilities(bus)
     mileage = bus.states[:, 0]
     for r in range(3):
         own = mileage[bus.present[r]]
@@ -151,32 +152,32 @@ def test_unvisited_rows_of_the_bus_move_by_the_maintenance_steps(bus: Counts) ->
         for i, j in zip(*np.nonzero(moves), strict=True):
             steps[mileage[j] - mileage[i]] += moves[i, j] / moves.sum()
         assert set(steps) == {1.0, 2.0, 3.0, 4.0}  # the cap of 20 was not reached
-        assert kernel.pooled[r][MAINTAIN].relative
+        assert p_hat.pooled[r][MAINTAIN].relative
         unvisited = np.flatnonzero((bus.visits[r, :, MAINTAIN] == 0) & bus.present[r])
         assert len(unvisited) >= 2
         for i in unvisited:
             expected = np.zeros(len(mileage))
             for step, p in steps.items():
                 expected[mileage == min(mileage[i] + step, own.max())] += p
-            assert np.allclose(kernel.law[r, MAINTAIN, i], expected, rtol=0, atol=1e-12)
+            assert np.allclose(p_hat.transition[r, MAINTAIN, i], expected, rtol=0, atol=1e-12)
 
 
 def test_unvisited_rows_of_the_bus_are_sent_back_by_replacement() -> None:
     """Replacements are shown at a mileage below 5 only; those above must lead to 1 as well."""
     whole = BusEngine().simulate(40, [np.random.default_rng(r) for r in range(3)])
     counts = group([d.take((d.actions == MAINTAIN) | (d.states[:, 0] < 5)) for d in whole])
-    kernel = empirical_kernel(counts)
+    p_hat = empirical_transition_probabilities(counts)
     assert counts.states[0, 0] == 1
     for r in range(3):
         unvisited = (counts.visits[r, :, REPLACE] == 0) & counts.present[r]
         assert unvisited.sum() >= 4
-        assert not kernel.pooled[r][REPLACE].relative
-        assert np.all(kernel.law[r, REPLACE, unvisited, 0] == 1.0)
+        assert not p_hat.pooled[r][REPLACE].relative
+        assert np.all(p_hat.transition[r, REPLACE, unvisited, 0] == 1.0)
 
 
 def test_states_off_the_grid_borrow_too(bus: Counts) -> None:
-    kernel = empirical_kernel(bus)
-    rows = kernel.rows(0, np.array([[19.0], [2.5]]))
+    p_hat = empirical_transition_probabilities(bus)
+    rows = p_hat.rows(0, np.array([[19.0], [2.5]]))
     assert np.allclose(rows.sum(axis=2), 1.0, rtol=0, atol=1e-12)
     assert np.allclose(rows[REPLACE][:, bus.states[:, 0] == 1], 1.0, rtol=0, atol=1e-12)
     top = int(np.flatnonzero(bus.present[0])[-1])
@@ -193,27 +194,29 @@ def test_displacements_that_differ_by_rounding_are_one() -> None:
     states = np.append(grid[:-2], grid)
     after = np.append(grid[1:-1], grid)
     actions = np.append(np.zeros(5, int), np.ones(7, int))
-    kernel = empirical_kernel(group(Transitions(states, actions, after)))
-    step = kernel.pooled[0][0]
+    p_hat = empirical_transition_probabilities(group(Transitions(states, actions, after)))
+    step = p_hat.pooled[0][0]
     assert step.relative
     assert step.law.tolist() == [1.0]
     assert step.points[0, 0] == pytest.approx(0.1)
-    assert kernel.law[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
+    assert p_hat.transition[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
 def test_an_action_never_taken_has_no_law() -> None:
     here, there, first = np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2, dtype=int)
-    kernel = empirical_kernel(group(Transitions(here, first, there, number_of_actions=3)))
-    assert not kernel.law[0, 1:].any()
-    assert kernel.law[0, 0].tolist() == [[0, 1], [1, 0]]
+    p_hat = empirical_transition_probabilities(
+        group(Transitions(here, first, there, number_of_actions=3))
+    )
+    assert not p_hat.transition[0, 1:].any()
+    assert p_hat.transition[0, 0].tolist() == [[0, 1], [1, 0]]
 
 
 def test_a_path_that_ended_has_no_row() -> None:
     ended = np.ones(2, dtype=bool)
     data = Transitions(np.array([0.0, 1.0]), np.zeros(2, dtype=int), np.ones(2), done=ended)
-    kernel = empirical_kernel(group(data))
-    assert not kernel.law.any()
-    assert not kernel.rows(0, np.array([[5.0]])).any()
+    p_hat = empirical_transition_probabilities(group(data))
+    assert not p_hat.transition.any()
+    assert not p_hat.rows(0, np.array([[5.0]])).any()
 
 
 def counts_of(visits: list[list[list[float]]]) -> Counts:
@@ -240,10 +243,10 @@ def test_the_bus_supports_its_anchor(bus: Counts) -> None:
 def test_the_kernel_is_fast() -> None:
     """CPU time a replication, all together; typically a fifth of the limit."""
     counts = group(BusEngine().simulate(40, [np.random.default_rng(r) for r in range(20)]))
-    empirical_kernel(counts)
+    empirical_transition_probabilities(counts)
     began = time.process_time()
     for _ in range(5):
-        empirical_kernel(counts)
+        empirical_transition_probabilities(counts)
     assert (time.process_time() - began) / (5 * 20) < 0.5e-3 * 4  # four times, for slow machines
 
 
@@ -251,4 +254,7 @@ def test_fractional_counts_are_weights() -> None:
     """Rows are frequencies whatever the unit of the counts: a thousandth of them is no less."""
     counts = group(BusEngine().simulate(5, np.random.default_rng(0)))
     small = Counts(counts.states, counts.visits / 1000, counts.moves / 1000)
-    np.testing.assert_allclose(empirical_kernel(small).law, empirical_kernel(counts).law)
+    np.testing.assert_allclose(
+        empirical_transition_probabilities(small).law,
+        empirical_transition_probabilities(counts).law,
+    )

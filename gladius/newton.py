@@ -1,0 +1,130 @@
+"""The one damped Newton: smooth objectives of few variables, many replications at once.
+
+An objective returns value, gradient and Hessian of each replication, in nats of its whole sample,
+so that g'H^-1 g is the squared distance from the minimum in standard errors. A step is
+-|H|^-1 g, with |H| the Hessian whose eigenvalues are taken by their size (a saddle repels, as a
+minimum attracts), scaled to a unit diagonal first so that units do not matter; it is halved until
+the value falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.checks import Array
+from gladius.transitions import Integers
+
+Expansion = tuple[Array, Array, Array]  # value (n,), gradient (n, p), Hessian (n, p, p)
+Objective = Callable[[Integers, Array], Expansion]  # (replications (n,), x (n, p)) -> Expansion
+
+SINGULAR = 1e-12  # smallest eigenvalue of a Hessian scaled to a unit diagonal
+SHORT_STEP = 1e-6  # relative; where a minimum lies at infinity gradients vanish, steps do not
+SUFFICIENT = 1e-4  # share of the predicted decrease that a step must bring (Armijo)
+ROUNDING = 1e-13  # of the value: rounding must not stop the last step
+HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Minimum:
+    """Where the steps of R replications ended.
+
+    Attributes:
+        x: (R, p).
+        value: (R,) of the objective, nats.
+        gradient: (R, p).
+        inverse: (R, p, p) inverse Hessian, the covariance where the value is a likelihood; NaN
+            where not converged.
+        iterations: (R,) Newton steps.
+        converged: (R,) the next step is below `tolerance` standard errors and below SHORT_STEP,
+            and the Hessian is positive definite.
+        is_regular: (R,) whether the last Hessian was regular.
+    """
+
+    x: Array
+    value: Array
+    gradient: Array
+    inverse: Array
+    iterations: Integers
+    converged: NDArray[np.bool_]
+    is_regular: NDArray[np.bool_]
+
+
+def minimise(
+    objective: Objective,
+    start: Array,
+    *,
+    tolerance: float = 1e-6,
+    max_iterations: int = 100,
+    longest: Callable[[Integers, Array], Array] | None = None,
+) -> Minimum:
+    """Minimise the objective of every replication from its start.
+
+    Args:
+        objective: asked only for the replications that still move.
+        start: (R, p).
+        tolerance: length of the last step, which is still taken, in standard errors.
+        max_iterations: Newton steps.
+        longest: maps replications (n,) and steps (n, p) to the share (n,) of each step that may
+            be taken at most; by default all of it.
+    """
+    x = np.array(start, dtype=np.float64)
+    replications, size = x.shape
+    active = np.arange(replications)
+    value, gradient, hessian = (np.array(part) for part in objective(active, x))
+    inverse = np.full((replications, size, size), np.nan)
+    iterations = np.zeros(replications, dtype=np.int64)
+    converged = np.zeros(replications, dtype=bool)
+    is_regular = np.ones(replications, dtype=bool)
+    while len(active):
+        step, bent, is_regular[active], is_definite = newton_step(gradient[active], hessian[active])
+        decrease = -np.einsum("rp,rp->r", gradient[active], step)
+        short = np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(x[active])), axis=1)
+        done = (decrease <= tolerance**2) & short & is_definite
+        finished = active[done]
+        converged[finished], inverse[finished] = True, bent[done]
+        if len(finished):
+            reached = x[finished] + step[done]
+            last = objective(finished, reached)
+            kept = np.all(np.isfinite(last[0][:, None] + last[1]), axis=1)
+            moved = finished[kept]
+            x[moved], value[moved], gradient[moved] = reached[kept], last[0][kept], last[1][kept]
+        go = ~done & is_regular[active] & (iterations[active] < max_iterations)
+        active, step, decrease = active[go], step[go], decrease[go]
+        length = np.ones(len(active)) if longest is None else longest(active, step)
+        pending = np.arange(len(active))
+        for _ in range(HALVINGS):
+            if len(pending) == 0:
+                break
+            rows = active[pending]
+            trial = x[rows] + length[pending, None] * step[pending]
+            expansion = objective(rows, trial)
+            enough = value[rows] - SUFFICIENT * length[pending] * decrease[pending]
+            good = expansion[0] <= enough + ROUNDING * np.abs(value[rows])
+            taken = rows[good]
+            x[taken] = trial[good]
+            value[taken], gradient[taken], hessian[taken] = (part[good] for part in expansion)
+            iterations[taken] += 1
+            pending = pending[~good]
+            length[pending] /= 2
+        active = np.delete(active, pending)  # no length lowers the value: these stop here
+    return Minimum(x, value, gradient, inverse, iterations, converged, is_regular)
+
+
+def newton_step(
+    gradient: Array, hessian: Array
+) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
+    """(step -|H|^-1 g (n, p), |H|^-1 (n, p, p), is H regular (n,), is it positive definite (n,))."""
+    root = np.sqrt(np.abs(np.diagonal(hessian, axis1=1, axis2=2)))
+    scale = np.where(root > 0, root, 1.0)
+    outer = scale[:, :, None] * scale[:, None]
+    eigenvalues, vectors = np.linalg.eigh(hessian / outer)
+    is_regular = np.all(np.abs(eigenvalues) > SINGULAR, axis=1)
+    is_definite = np.all(eigenvalues > SINGULAR, axis=1)
+    sizes = np.maximum(np.abs(eigenvalues), SINGULAR)
+    inverse = (vectors / sizes[:, None]) @ np.swapaxes(vectors, 1, 2) / outer
+    step = -np.einsum("npq,nq->np", inverse, gradient)
+    return step, inverse, is_regular, is_definite
