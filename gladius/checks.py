@@ -136,6 +136,12 @@ def check_probabilities(name: str, law: Array) -> None:
         raise InputError(where, float(sums[at]), "the row must sum to one")
 
 
+def check_rows(name: str, transition: Array) -> None:
+    """Raise unless the last axis holds probabilities; what lacks to one is that of an end."""
+    end = np.maximum(1.0 - transition.sum(axis=-1, keepdims=True), 0.0)
+    check_probabilities(name, np.append(transition, end, axis=-1))
+
+
 def check_generators(
     rng: np.random.Generator | Sequence[np.random.Generator],
 ) -> list[np.random.Generator]:

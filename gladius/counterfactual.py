@@ -22,11 +22,10 @@ from inspect import signature
 
 import numpy as np
 
-from gladius.checks import Array, InputError, check_discount, check_finite
+from gladius.checks import Array, InputError, check_discount, check_finite, check_rows
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.offline_rl import Logged
-from gladius.transition_probabilities import check_rows
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def minimise(
 def newton_step(
     gradient: Array, hessian: Array
 ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """(step -|H|^-1 g (n, p), |H|^-1 (n, p, p), is H regular (n,), is it positive definite (n,))."""
+    """Step -|H|^-1 g (n, p), |H|^-1 (n, p, p), whether H is regular and positive definite (n,)."""
     root = np.sqrt(np.abs(np.diagonal(hessian, axis1=1, axis2=2)))
     scale = np.where(root > 0, root, 1.0)
     outer = scale[:, :, None] * scale[:, None]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, check_probabilities
+from gladius.checks import Array
 from gladius.estimate import StateFunction
 from gladius.transitions import Counts, Integers, index_rows
 
@@ -67,12 +67,6 @@ class TransitionProbabilities:
             for a, pooled in enumerate(self.pooled[replication]):
                 transition[a, ~known] = _borrow(pooled, self.states, own, states[~known])
         return transition
-
-
-def check_rows(name: str, transition: Array) -> None:
-    """Raise unless the last axis holds probabilities; what lacks to one is that of an end."""
-    end = np.maximum(1.0 - transition.sum(axis=-1, keepdims=True), 0.0)
-    check_probabilities(name, np.append(transition, end, axis=-1))
 
 
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:

@@ -26,7 +26,7 @@ from scipy.special import log_softmax
 from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
 from gladius.checks import Array
 from gladius.estimate import StateFunction
-from gladius.linear_reward import Tables
+from gladius.parametric import Tables
 from gladius.transitions import ENDED, Integers, Quadruples, Transitions, quadruples
 
 TOLERANCE = 1e-9  # of the gradient, over the root of the information: free of units

@@ -50,7 +50,7 @@ from gladius.baselines._pseudo_likelihood import (
 )
 from gladius.checks import Array, InputError, check_discount, check_finite
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.linear_reward import TableFunction, Tables, check_level, make_tables
+from gladius.parametric import TableFunction, Tables, check_level, make_tables
 from gladius.transitions import Transitions, index_rows, quadruples
 
 STANDARD_ERRORS = ("locally_robust", "plug_in")

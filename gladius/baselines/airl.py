@@ -61,8 +61,8 @@ from gladius.baselines.airl_state_only import StateOnly
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.linear_reward import Model, make_model, positions
 from gladius.objective import grouped_risk
+from gladius.parametric import Model, make_model, positions
 from gladius.transition_probabilities import from_choices, from_reward
 from gladius.transitions import Counts, Integers, Transitions
 

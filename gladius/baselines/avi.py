@@ -49,7 +49,7 @@ from gladius.baselines._regressors import LeastSquares, Networks, Regressor, Tra
 from gladius.baselines._td_ccp import FOLDS, Learnt, Options, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
-from gladius.linear_reward import TableFunction
+from gladius.parametric import TableFunction
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")

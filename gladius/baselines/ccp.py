@@ -50,7 +50,7 @@ from gladius.baselines.first_step import FirstStep, fitted_choices, frequencies
 from gladius.baselines.npl import CcpFit, nested_pseudo_likelihood
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate
-from gladius.linear_reward import Model, TableFunction, estimates, make_model
+from gladius.parametric import Model, TableFunction, estimates, make_model
 from gladius.transitions import Transitions
 
 RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency

@@ -55,8 +55,8 @@ from gladius.baselines.clare_weights import KINDS, conservative, uncertainty
 from gladius.baselines.discounted import Discounted, discounted
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.linear_reward import Model, TableFunction, make_model, positions
 from gladius.objective import grouped_risk
+from gladius.parametric import Model, TableFunction, make_model, positions
 from gladius.transition_probabilities import from_reward
 from gladius.transitions import Transitions, group
 

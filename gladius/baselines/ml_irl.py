@@ -69,8 +69,8 @@ from gladius.baselines.discounted import Discounted, discounted
 from gladius.baselines.ml_irl_solver import Found, Problem, exact, one_step
 from gladius.checks import Array, InputError, check_finite, check_whole
 from gladius.estimate import Estimate
-from gladius.linear_reward import Model, TableFunction, estimates, make_model
 from gladius.mdp import soft_bellman
+from gladius.parametric import Model, TableFunction, estimates, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")

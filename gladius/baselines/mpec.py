@@ -46,7 +46,7 @@ from gladius.baselines.mpec_scipy import SOLVERS
 from gladius.baselines.mpec_scipy import solve as solve_by_scipy
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate
-from gladius.linear_reward import Model, TableFunction, estimates, make_model
+from gladius.parametric import Model, TableFunction, estimates, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")

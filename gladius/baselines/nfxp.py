@@ -26,7 +26,6 @@ from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import CERTAIN, SATURATED, has_effect
 from gladius.checks import InputError
 from gladius.estimate import Estimate
-from gladius.linear_reward import TableFunction, estimates, make_model, positions
 from gladius.mdp import (
     ROW_SUM_TOLERANCE,
     Array,
@@ -35,6 +34,7 @@ from gladius.mdp import (
     check_finite,
     soft_bellman,
 )
+from gladius.parametric import TableFunction, estimates, make_model, positions
 from gladius.transitions import Integers, Transitions, group
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")

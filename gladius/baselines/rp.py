@@ -55,7 +55,7 @@ from gladius.baselines import nfxp
 from gladius.baselines.rp_partition import Criterion, Growth, Moves, Partition, grow, held_out_score
 from gladius.checks import Array, InputError, check_discount, check_finite, check_whole
 from gladius.estimate import Estimate, StateFunction
-from gladius.linear_reward import TableFunction, bus_design, check_level, make_tables
+from gladius.parametric import TableFunction, bus_design, check_level, make_tables
 from gladius.transitions import LARGEST_TABLE, Transitions, index_rows
 
 TITLE, NEEDS = "RP", ("next", "transitions", "form")

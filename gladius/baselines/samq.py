@@ -57,8 +57,8 @@ from gladius.baselines.samq_cells import (
 from gladius.baselines.samq_td import fit_td
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.linear_reward import TableFunction, Tables, check_level, make_tables
 from gladius.objective import value
+from gladius.parametric import TableFunction, Tables, check_level, make_tables
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Transitions, index_rows
 

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
-from gladius.linear_reward import Tables
+from gladius.parametric import Tables
 from gladius.transitions import LARGEST_TABLE, Counts, Integers, Transitions, index_rows
 
 CLUSTERINGS = ("kmeans", "ward")

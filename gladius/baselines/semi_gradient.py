@@ -37,7 +37,7 @@ from gladius.baselines._pseudo_likelihood import Problem, make_problem
 from gladius.baselines._td_ccp import Learnt, Options, two_step
 from gladius.checks import Array
 from gladius.estimate import Estimate, StateFunction
-from gladius.linear_reward import TableFunction
+from gladius.parametric import TableFunction
 from gladius.transitions import ENDED, Quadruples, Transitions
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")

@@ -12,7 +12,7 @@ from gladius import BusEngine, Estimate, Transitions
 from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel
 from gladius.estimate import StateFunction
-from gladius.linear_reward import positions
+from gladius.parametric import positions
 from gladius.mdp import TabularMDP
 from gladius.offline_rl import Logged, learn
 from gladius.transition_probabilities import empirical_transition_probabilities

@@ -21,7 +21,7 @@ from gladius import BusEngine, leak_free
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, plug_in
 from gladius.efficiency import bounds
-from gladius.linear_reward import bus_design
+from gladius.parametric import bus_design
 from gladius.transitions import Counts
 from reproduce import layout, seeds
 from reproduce.comparison import number

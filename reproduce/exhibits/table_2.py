@@ -18,7 +18,7 @@ from gladius import BusEngine, Transitions
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.first_step import frequencies
-from gladius.linear_reward import bus_design, make_model
+from gladius.parametric import bus_design, make_model
 from gladius.metrics import mape
 from reproduce import layout, published, seeds
 from reproduce.comparison import number

@@ -21,7 +21,7 @@ from gladius.baselines._regressors import LeastSquares, Networks, Training
 from gladius.baselines.avi import ValueIteration, iterate, relative_change
 from gladius.baselines.semi_gradient import SemiGradient
 from gladius.checks import InputError
-from gladius.linear_reward import bus_design, make_tables
+from gladius.parametric import bus_design, make_tables
 from gladius.transitions import Transitions, quadruples
 from gladius.worlds.bus import BusEngine
 

@@ -18,7 +18,7 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, choice_logit, finite_dependence, first_step, nfxp, npl, plug_in
 from gladius.checks import InputError
-from gladius.linear_reward import Model, bus_design, make_model
+from gladius.parametric import Model, bus_design, make_model
 from gladius.mdp import TabularMDP
 from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BusEngine

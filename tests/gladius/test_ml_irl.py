@@ -20,7 +20,7 @@ from gladius.baselines import ccp, ml_irl, nfxp
 from gladius.baselines.discounted import discounted
 from gladius.baselines.ml_irl_solver import UNIDENTIFIED, Problem, derivatives, exact, one_step
 from gladius.checks import InputError
-from gladius.linear_reward import bus_design, make_model
+from gladius.parametric import bus_design, make_model
 from gladius.mdp import soft_bellman
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine

@@ -17,7 +17,7 @@ from gladius.anchor import Anchor
 from gladius.baselines import mpec, mpec_newton, mpec_scipy, nfxp
 from gladius.baselines.mpec_problem import Programme
 from gladius.checks import InputError
-from gladius.linear_reward import bus_design
+from gladius.parametric import bus_design
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 

@@ -18,7 +18,7 @@ from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import CERTAIN
 from gladius.checks import InputError
-from gladius.linear_reward import bus_design
+from gladius.parametric import bus_design
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine

@@ -14,7 +14,7 @@ from gladius import fit
 from gladius.anchor import Anchor
 from gladius.baselines import rp
 from gladius.checks import InputError
-from gladius.linear_reward import make_model
+from gladius.parametric import make_model
 from gladius.methods import METHODS, takes
 from gladius.transitions import Transitions
 

@@ -29,7 +29,7 @@ from gladius.baselines.rp_partition import (
 )
 from gladius.checks import InputError
 from gladius.estimate import Estimate
-from gladius.linear_reward import bus_design
+from gladius.parametric import bus_design
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine

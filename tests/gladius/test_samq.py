@@ -20,7 +20,7 @@ from gladius.baselines.bc import Training
 from gladius.baselines.samq_cells import Cells, group_cells, make_cells, ward, ward_bytes
 from gladius.baselines.samq_td import td_values
 from gladius.checks import InputError
-from gladius.linear_reward import make_tables
+from gladius.parametric import make_tables
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 

@@ -29,7 +29,7 @@ from gladius.baselines._pseudo_likelihood import (
 from gladius.baselines.choice_logit import CERTAIN
 from gladius.baselines.semi_gradient import SemiGradient
 from gladius.checks import InputError
-from gladius.linear_reward import bus_design, make_tables
+from gladius.parametric import bus_design, make_tables
 from gladius.mdp import TabularMDP
 from gladius.transitions import Quadruples, Transitions, quadruples
 from gladius.worlds.bus import BusEngine

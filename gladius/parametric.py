@@ -1,0 +1,258 @@
+"""What methods with a parametric reward share: data, transition probabilities and form on one grid.
+
+A `Model` holds the counts of R replications on one grid of states, their transition probabilities
+(known, or the frequencies of each data set) and the form of the reward at every state; `estimates`
+turns what a method found into the functions of any state that users get.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.anchor import Anchor
+from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
+from gladius.objective import grouped_risk
+from gladius.transition_probabilities import (
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+    from_reward,
+)
+from gladius.transitions import Counts, Integers, Transitions, group, index_rows
+
+BY_CHANCE = 1e-6  # data without an end that are rarer than this contradict the probabilities
+
+
+@dataclass(frozen=True)
+class Model:
+    """R replications of the data on a grid, their transition probabilities, the form of the reward.
+
+    Attributes:
+        counts: the data grouped over their own states.
+        position: (S_counts,) where those states are on the grid.
+        visits: (R, S, A) n(s, a) on the grid.
+        p_hat: for states off the grid; one replication where the probabilities are known.
+        is_known: whether they are.
+        form: of the reward.
+        design: (S, A, k) on the grid.
+        offset: (S, A) on the grid.
+        anchor: the action whose reward is given, for the diagnostics.
+        discount: beta.
+    """
+
+    counts: Counts
+    position: Integers
+    visits: Array
+    p_hat: TransitionProbabilities
+    is_known: bool
+    form: LinearReward
+    design: Array
+    offset: Array
+    anchor: Anchor
+    discount: float
+
+    @property
+    def states(self) -> Array:
+        """(S, d) features of the grid."""
+        return self.p_hat.states
+
+    @property
+    def transition(self) -> Array:
+        """(R, A, S, S) P of each replication."""
+        given = self.p_hat.transition
+        return np.broadcast_to(given, (len(self.visits), *given.shape[1:]))
+
+    def rewards(self, theta: Array) -> Array:
+        """(R, S, A) r at (R, k) theta."""
+        rewards: Array = self.offset + np.einsum("sak,rk->rsa", self.design, theta)
+        return rewards
+
+
+def make_model(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    reward: LinearReward | None,
+    transition: KnownTransitions | None = None,
+) -> Model:
+    """Count, take or estimate the transition probabilities, and evaluate the form on the grid.
+
+    Args:
+        data: replications.
+        anchor: the form identifies theta; where it has no parameter at the anchor's action it must
+            not contradict the anchor's reward.
+        discount: beta.
+        reward: the form; a parametric method cannot do without.
+        transition: what an oracle knows; without it the frequencies of each data set (see
+            transition_probabilities.py for pairs never visited).
+
+    Raises:
+        InputError: for options that do not fit together or do not fit the data.
+    """
+    form = check_form(reward)
+    check_transition(transition)
+    beta = check_discount(discount)
+    counts = group(data)
+    actions = counts.visits.shape[2]
+    if transition is None:
+        p_hat = empirical_transition_probabilities(counts)
+        position = np.arange(len(counts.states))
+    else:
+        p_hat = _known(transition, counts.states.shape[1], actions)
+        position = positions(p_hat.states, counts.states)
+        _check_against_data(p_hat.transition[0], counts, position)
+    visits = np.zeros((len(data), len(p_hat.states), actions))
+    visits[:, position] = counts.visits
+    design, offset = form.tables(p_hat.states, actions)
+    observed = position[counts.seen.any(axis=0)]
+    check_level(anchor, p_hat.states[observed], design[observed], offset[observed])
+    is_known = transition is not None
+    return Model(counts, position, visits, p_hat, is_known, form, design, offset, anchor, beta)
+
+
+def estimates(
+    name: str,
+    model: Model,
+    theta: Array,
+    v: Array,
+    *,
+    converged: Sequence[bool] | NDArray[np.bool_],
+    iterations: Sequence[int] | Integers,
+    gradient_norm: Sequence[float] | Array,
+    status: Sequence[str],
+    seconds: float,
+    extra: Sequence[Mapping[str, object]],
+) -> list[Estimate]:
+    """An Estimate for each replication from its theta and V; Q = r + beta P-hat V.
+
+    Args:
+        name: of the method.
+        model: what was fitted.
+        theta: (R, k).
+        v: (R, S) V on the grid, the soft Bellman fixed point at theta.
+        converged, iterations, gradient_norm, status, extra: R of each, as in Diagnostics.
+        seconds: processor time of one replication.
+
+    Q is defined on the grid only where P is known, for it says nothing of other states.
+    """
+    beta = model.discount
+    actions = model.visits.shape[2]
+    q = model.rewards(theta) + beta * np.einsum("raij,rj->ria", model.transition, v)
+    given = model.anchor.values(model.counts.states)
+    risk = grouped_risk(q[:, model.position], model.counts, model.anchor.action, given, beta)
+    result = []
+    for r in range(len(theta)):
+        diagnostics = Diagnostics(
+            converged=bool(converged[r]),
+            iterations=int(iterations[r]),
+            gradient_norm=float(gradient_norm[r]),
+            nll=float(risk.nll[r]),
+            bellman_error=float(risk.bellman[r]),
+            cpu_seconds=seconds,
+            status=status[r],
+            extra={"theta": theta[r], **extra[r]},
+        )
+        reward = RewardFunction(model.form, theta[r], actions)
+        replication = 0 if model.is_known else r
+        q_function, _ = from_reward(reward, v[r], model.p_hat, replication, beta)
+        if model.is_known:
+            q_function = OnGrid(q_function, model.p_hat.states)
+        result.append(Estimate(name, q_function, reward, model.states.shape[1], diagnostics))
+    return result
+
+
+@dataclass(frozen=True)
+class OnGrid:
+    """A function of the state that is defined on a grid only, and says so elsewhere."""
+
+    function: StateFunction
+    grid: Array
+
+    def __call__(self, states: Array) -> Array:
+        positions(self.grid, states)
+        return self.function(states)
+
+
+def positions(grid: Array, states: Array) -> Integers:
+    """(n,) index of each state on the grid, or an error naming the first that is not there."""
+    every, (known, asked) = index_rows([grid, states])
+    place = np.full(len(every), -1)
+    place[known] = np.arange(len(grid))
+    position = place[asked]
+    if np.any(position < 0):
+        raise InputError("grid", states[position < 0][0].tolist(), "this state is not on the grid")
+    return position
+
+
+def check_form(reward: object) -> LinearReward:
+    """The form, or an error: no method assumes one."""
+    if not isinstance(reward, LinearReward):
+        hint = "say what the reward is linear in: reward=LinearReward(design), see linear_reward.py"
+        raise InputError("reward", reward, hint)
+    return reward
+
+
+def check_transition(transition: object) -> None:
+    """Raise where an oracle's knowledge is none."""
+    if transition is not None and not isinstance(transition, KnownTransitions):
+        hint = "give KnownTransitions(probabilities, grid), or leave it out"
+        raise InputError("transition", transition, hint)
+
+
+def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
+    """Raise where the form has no parameter at the anchor action and contradicts its reward.
+
+    Args:
+        anchor: its action and reward.
+        states: (n, d).
+        design: (n, A, k) there; all zeros stand for a method that has no form.
+        offset: (n, A) there.
+    """
+    a = anchor.action
+    if np.any(design[:, a]) or not np.any(design):
+        return
+    given, known = anchor.values(states), offset[:, a]
+    apart = ~np.isclose(known, given)
+    if np.any(apart):
+        i = int(np.argmax(apart))
+        where = f"the design is 0 at action {a}, whose reward in {states[i].tolist()} is {given[i]}"
+        hint = f"{where}: give the anchor's reward in `offset`, or an anchor_reward that agrees"
+        raise InputError("reward.offset", known[i], hint)
+
+
+def _known(given: KnownTransitions, features: int, actions: int) -> TransitionProbabilities:
+    """As P-hat with one replication; an error where the data have other shapes."""
+    if given.grid.shape[1] != features:
+        raise InputError("transition.grid", given.grid.shape, f"give {features} features")
+    if len(given.probabilities) != actions:
+        hint = f"give one matrix for each of {actions} actions"
+        raise InputError("transition.probabilities", given.probabilities.shape, hint)
+    return TransitionProbabilities(given.grid, given.probabilities[None], ())
+
+
+def _check_against_data(transition: Array, counts: Counts, position: Integers) -> None:
+    """Raise where the data hold a move or an end that P excludes, or no end that it asks for."""
+    field = "transition.probabilities"
+    moves, visits = counts.moves.sum(axis=0), counts.visits.sum(axis=0).T
+    excluded = np.argwhere((moves > 0) & (transition[:, position][:, :, position] == 0))
+    if len(excluded):
+        a, i, j = excluded[0]
+        move = f"from {counts.states[i].tolist()} to {counts.states[j].tolist()}"
+        hint = f"the data hold this move, {move}: give it a probability, in the order of the grid"
+        raise InputError(f"{field}[{a}, {position[i]}, {position[j]}]", 0.0, hint)
+    goes_on, ends = transition.sum(axis=2)[:, position], visits - moves.sum(axis=2)
+    endless = np.argwhere((ends > 0) & (goes_on >= 1 - ROW_SUM_TOLERANCE))
+    if len(endless):
+        a, i = endless[0]
+        hint = "rows of the data are `done` there: take the probability of an end from the row"
+        raise InputError(f"{field}[{a}, {position[i]}]", goes_on[a, i], hint)
+    log_chance = visits * np.log(np.where(visits > 0, goes_on, 1.0))
+    if not np.any(ends) and log_chance.sum() < np.log(BY_CHANCE):
+        a, i = np.unravel_index(np.argmin(log_chance), log_chance.shape)
+        hint = "paths end there, but no row is `done`: mark the ends, or let the row sum to one"
+        raise InputError(f"{field}[{a}, {position[i]}]", goes_on[a, i], hint)
