@@ -8,7 +8,7 @@ including its use of the truth: see author.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -38,8 +38,6 @@ def fit(
         discount: beta.
         protocol: leak_free, printed or author.
         options: of the protocol; for leak_free the fields of leak_free.Options.
-
-    `extra["inner_iterations"]` is 0 for `author`: steps of Q and of zeta alternate.
     """
     if protocol == "leak_free":
         known = {one.name for one in fields(leak_free.Options)}
@@ -49,17 +47,5 @@ def fit(
         return leak_free.fit(data, anchor, discount, leak_free.Options(**options))
     if protocol in PROTOCOLS:
         chosen: Callable[..., list[Estimate]] = import_module(f"gladius.{protocol}").fit
-        found = chosen(data, anchor, discount, **options)
-        return [_alternating(one) for one in found] if protocol == "author" else found
+        return chosen(data, anchor, discount, **options)
     raise InputError("protocol", protocol, f"choose one of {PROTOCOLS}")
-
-
-def _alternating(estimate: Estimate) -> Estimate:
-    """With no `inner_iterations`.
-
-    Here, because the files of `author` are tied by their hash to the checkpoints of its long runs.
-    """
-    looks = estimate.diagnostics
-    return replace(
-        estimate, diagnostics=replace(looks, extra={"inner_iterations": 0, **looks.extra})
-    )

@@ -28,7 +28,7 @@ TRUTH = (
 BLIND = [
     *("gladius", "leak_free", "printed", "printed_steps", "smooth", "solver", "output_risk"),
     *("objective", "approximators", "transition_probabilities", "anchor", "checks"),
-    *("transitions", "estimate", "methods", "baselines", "author_steps"),
+    *("transitions", "estimate", "methods", "baselines"),
 ]
 # module or package -> what it may not import, beyond the order of the layers
 ALSO_FORBIDDEN = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gladius import author, author_steps
+from gladius import author
 from gladius.anchor import Anchor
 from gladius.checks import InputError
 from gladius.estimate import Estimate
@@ -32,7 +33,7 @@ def rngs(number: int, seed: int = 0) -> list[np.random.Generator]:
 class Plain(torch.nn.Module):
     """The network of one replication, as anyone would write it."""
 
-    def __init__(self, net: author_steps.Network, r: int) -> None:
+    def __init__(self, net: author.Network, r: int) -> None:
         super().__init__()
 
         def linear(weight: torch.Tensor, bias: torch.Tensor) -> torch.nn.Linear:
@@ -103,9 +104,9 @@ def train_plainly(
 
 
 def starting_nets(number: int, units: int, level: float, dtype: torch.dtype) -> list[Plain]:
-    form = author_steps.shapes(1, units, 2)
-    flat = author_steps.initial(form, level, rngs(number)).to(dtype)
-    return [Plain(author_steps.blocks(flat, number, form), r) for r in range(number)]
+    form = author.shapes(1, units, 2)
+    flat = author.initial(form, level, rngs(number)).to(dtype)
+    return [Plain(author.blocks(flat, number, form), r) for r in range(number)]
 
 
 @pytest.mark.parametrize("absolute", [True, False])
@@ -128,9 +129,9 @@ def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
     )
     nets = starting_nets(2, 7, -55.0 if level else 0.0, torch.float64)
     for r, net in enumerate(nets):
-        before = net(torch.tensor(result.states))[0].detach().numpy()
+        before = net(torch.tensor(result.counts.states))[0].detach().numpy()
         train_plainly(net, data[r], 6, 3, absolute, torch.float64)
-        q, zeta = (x.detach().numpy() for x in net(torch.tensor(result.states)))
+        q, zeta = (x.detach().numpy() for x in net(torch.tensor(result.counts.states)))
         assert np.abs(q - before).max() > 1e-3  # it moved
         np.testing.assert_allclose(result.last.q[r], q, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(result.last.zeta[r], zeta, rtol=1e-9, atol=1e-9)
@@ -152,23 +153,23 @@ def test_written_gradients_are_those_of_autograd(
     actions: np.ndarray, miles: np.ndarray, level: float, absolute: bool
 ) -> None:
     data = Transitions(miles[:, :1], actions, miles[:, 1:], np.arange(12) // 6)
-    _, batches = author_steps.batch_counts([data], Anchor(ANCHOR, REWARD), 1, torch.float64)
-    form = author_steps.shapes(1, 5, 2)
-    flat = author_steps.initial(form, level, rngs(1, seed=3))
+    _, batches = author.batch_counts([data], Anchor(ANCHOR, REWARD), 1, torch.float64)
+    form = author.shapes(1, 5, 2)
+    flat = author.initial(form, level, rngs(1, seed=3))
     gradient = torch.full_like(flat, math.nan)
-    net, out = (author_steps.blocks(t, 1, form) for t in (flat, gradient))
+    net, out = (author.blocks(t, 1, form) for t in (flat, gradient))
     plain = Plain(net, 0)
     for odd, batch in enumerate(batches_of(data, 1)):
         if odd:
-            author_steps.q_gradient(net, out, batches, 1, ANCHOR, DISCOUNT, absolute)
+            author.q_gradient(net, out, batches, 1, ANCHOR, DISCOUNT, absolute)
         else:
-            author_steps.zeta_gradient(net, out, batches, 0)
+            author.zeta_gradient(net, out, batches, 0)
         plain.zero_grad()
         loss(plain, batch, bool(odd), absolute, torch.float64).backward()  # type: ignore[no-untyped-call]
         idle, busy = (plain.zeta, plain.q) if odd else (plain.q, plain.zeta)
         assert idle.weight.grad is None
         assert idle.bias.grad is None
-        head = author_steps.Q if odd else author_steps.ZETA
+        head = author.Q if odd else author.ZETA
         for ours, theirs in [
             (out[head][0], busy.weight.grad),
             (out[head + 1][0, :, 0], busy.bias.grad),
@@ -183,8 +184,8 @@ def test_written_gradients_are_those_of_autograd(
 
 
 def test_initial_weights_are_xavier_normal_and_the_level_is_a_switch() -> None:
-    form = author_steps.shapes(1, 60, 2)
-    net = author_steps.blocks(author_steps.initial(form, -55.0, rngs(30)), 30, form)
+    form = author.shapes(1, 60, 2)
+    net = author.blocks(author.initial(form, -55.0, rngs(30)), 30, form)
     for weight, fans in [
         (net.weight_1, 61),
         (net.weight_2, 120),
@@ -210,10 +211,10 @@ def test_one_batch_an_epoch_never_updates_q() -> None:
         units=6,
         dtype=torch.float64,
     )
-    form = author_steps.shapes(1, 6, 2)
-    start = author_steps.blocks(author_steps.initial(form, -55.0, rngs(1)), 1, form)
-    np.testing.assert_array_equal(result.last.blocks[author_steps.Q], start.q_weight.numpy())
-    assert np.abs(result.last.blocks[author_steps.ZETA] - start.zeta_weight.numpy()).max() > 1e-4
+    form = author.shapes(1, 6, 2)
+    start = author.blocks(author.initial(form, -55.0, rngs(1)), 1, form)
+    np.testing.assert_array_equal(result.last.blocks[author.Q], start.q_weight.numpy())
+    assert np.abs(result.last.blocks[author.ZETA] - start.zeta_weight.numpy()).max() > 1e-4
 
 
 @pytest.fixture(scope="module")
@@ -298,15 +299,25 @@ def test_resumed_run_gives_the_same_numbers(
     whole = run_short(train, test)
     path = tmp_path / "state.pt"
 
-    def interrupt(epoch: int) -> None:
-        if epoch == 17:
-            raise InterruptedError
+    epochs: list[int] = []
+    keep_best = author._keep_best
 
+    def interrupt(*arguments: Any) -> None:
+        if epochs.append(arguments[2]) or arguments[2] == 17:
+            raise InterruptedError
+        keep_best(*arguments)
+
+    def count(*arguments: Any) -> None:
+        epochs.append(arguments[2])
+        keep_best(*arguments)
+
+    monkeypatch.setattr(author, "_keep_best", interrupt)
     with pytest.raises(InterruptedError):
-        run_short(train, test, checkpoint=path, progress=interrupt)
-    seen: list[int] = []
-    again = run_short(train, test, checkpoint=path, progress=seen.append)
-    assert seen == list(range(15, 31))  # from the state saved at 14
+        run_short(train, test, checkpoint=path)
+    epochs.clear()
+    monkeypatch.setattr(author, "_keep_best", count)
+    again = run_short(train, test, checkpoint=path)
+    assert epochs == list(range(14, 30))  # from the state saved after 14 epochs
     assert whole.oracle is not None
     assert again.oracle is not None
     for a, b in [(whole.last, again.last), (whole.oracle, again.oracle)]:
@@ -333,7 +344,7 @@ def test_replications_do_not_touch_each_other(
         batch_trajectories=4,
         dtype=torch.float64,
     )
-    at = [together.states[:, 0].tolist().index(x) for x in alone.states[:, 0]]
+    at = [together.counts.states[:, 0].tolist().index(x) for x in alone.counts.states[:, 0]]
     np.testing.assert_allclose(together.last.q[2, at], alone.last.q[0], rtol=1e-9)
 
 
@@ -344,14 +355,15 @@ def test_estimates_extend_to_unseen_states_and_tell_divergence(
     result = run_short(train, None, epochs=2)
     estimate = author.estimates(result, Anchor(ANCHOR, REWARD), DISCOUNT, "last")[1]
     assert estimate.q(np.array([[20.0], [31.5]])).shape == (2, 2)
-    np.testing.assert_allclose(estimate.q(result.states), result.last.q[1], rtol=1e-6)
-    assert estimate.diagnostics.status == "ok"
+    np.testing.assert_allclose(estimate.q(result.counts.states), result.last.q[1], rtol=1e-6)
+    assert estimate.diagnostics.status == "not_converged"
     assert not estimate.diagnostics.converged
     choices = -np.log(estimate.policy(train[1].states)[np.arange(len(train[1])), train[1].actions])
     assert estimate.diagnostics.nll == pytest.approx(choices.mean(), rel=1e-6)
     result.last.q[1, 0, 0] = math.nan
     broken = author.estimates(result, Anchor(ANCHOR, REWARD), DISCOUNT, "last")
-    assert [e.diagnostics.status for e in broken] == ["ok", "diverged", "ok"]
+    found = [e.diagnostics.status for e in broken]
+    assert found == ["not_converged", "diverged", "not_converged"]
 
 
 def test_bad_input_is_named(split: tuple[list[Transitions], list[Transitions]]) -> None:

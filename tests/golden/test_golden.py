@@ -20,6 +20,11 @@ DATA = cases.data_sets()
 # 'data set/variant' or 'variant' -> (largest move, reason)
 MOVED: dict[str, tuple[float, str]] = {}
 
+# variant -> (status that it has now, reason)
+STATUS: dict[str, tuple[str, str]] = {
+    "gladius author": ("not_converged", "its code stops at a number of epochs: no convergence"),
+}
+
 
 def largest_move(new: np.ndarray, old: np.ndarray) -> float:
     """The largest difference, relative to the largest number of the old ones or to 1."""
@@ -46,8 +51,8 @@ def test_numbers_are_those_that_were_frozen(name: str, variant: str) -> None:
     for quantity, new in cases.numbers(DATA[name][0], result).items():
         move = largest_move(new, FROZEN[f"{key}/{quantity}"])
         assert move <= allowed, f"{quantity} moved by {move:.2e}"
-    if key not in MOVED and variant not in MOVED:
-        assert str(FROZEN[f"{key}/status"]) == result.diagnostics.status
+    expected, _ = STATUS.get(key, STATUS.get(variant, (str(FROZEN[f"{key}/status"]), "")))
+    assert result.diagnostics.status == expected
 
 
 def test_every_frozen_case_is_still_run() -> None:
