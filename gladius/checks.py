@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,14 @@ def check_options(function: Callable[..., object], options: Iterable[str]) -> No
         return  # it checks its own
     known = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
     for name in options:
+        if name not in known:
+            raise InputError("option", name, f"choose from {known}")
+
+
+def check_fields(options: type, given: Iterable[str]) -> None:
+    """Raise where a name is no field of the dataclass that holds a method's options."""
+    known = sorted(option.name for option in fields(options))
+    for name in given:
         if name not in known:
             raise InputError("option", name, f"choose from {known}")
 

@@ -1,25 +1,25 @@
 """GLADIUS: the paper's Algorithms 1 and 2 and its estimator, under three protocols.
 
 `leak_free` (the default) is the estimator we stand behind: see leak_free.py. `printed` runs the
-algorithm to the letter: see printed.py. `author` does what the first author's code does,
+algorithm to the letter: see algorithm.py. `author` does what the first author's code does,
 including its use of the truth: see author.py.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
 from gladius import leak_free
 from gladius.anchor import Anchor
-from gladius.checks import InputError
+from gladius.checks import InputError, check_fields
 from gladius.estimate import Estimate
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")
 PROTOCOLS = ("leak_free", "printed", "author")
+MODULES = {"printed": "gladius.algorithm", "author": "gladius.author"}
 
 
 def fit(
@@ -40,12 +40,9 @@ def fit(
         options: of the protocol; for leak_free the fields of leak_free.Options.
     """
     if protocol == "leak_free":
-        known = {one.name for one in fields(leak_free.Options)}
-        for name in options:
-            if name not in known:
-                raise InputError("option", name, f"choose from {sorted(known)}")
+        check_fields(leak_free.Options, options)
         return leak_free.fit(data, anchor, discount, leak_free.Options(**options))
     if protocol in PROTOCOLS:
-        chosen: Callable[..., list[Estimate]] = import_module(f"gladius.{protocol}").fit
+        chosen: Callable[..., list[Estimate]] = import_module(MODULES[protocol]).fit
         return chosen(data, anchor, discount, **options)
     raise InputError("protocol", protocol, f"choose one of {PROTOCOLS}")

@@ -1,13 +1,10 @@
 """Where the paper's descent-ascent (Algorithm 1) is stable, and where it cannot be.
 
-Three views of one question, what happens to the common level of Q when zeta lags:
+Two views of one question, what happens to the common level of Q when zeta lags:
 
 - `level_flow`: the linear flow of (c, z), a common shift of Q and the matching shift of zeta.
   The Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the
   printed gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1.
-- `level_curvature`: the same for fixed zeta, (1 - beta)^2 - beta^2 = 1 - 2 beta. For beta > 1/2
-  the objective is then unbounded below in theta, and no Polyak-Lojasiewicz inequality in theta
-  can hold for every fixed zeta, as a two-sided PL condition demands.
 - `stability`: the algorithm itself in the tabular class, many step ratios, numbers of ascents
   and discounts side by side.
 """
@@ -20,59 +17,33 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gladius.algorithm import BLOW_UP, ascent_slope, descent
 from gladius.anchor import Anchor
-from gladius.checks import InputError, check_discount, check_whole
-from gladius.mdp import Array, TabularMDP
+from gladius.checks import Array, InputError, check_discount, check_whole
+from gladius.mdp import TabularMDP
 from gladius.objective import value
-from gladius.printed import BLOW_UP
-from gladius.printed_steps import ascent_slope, descent
 from gladius.transition_probabilities import anchored_value
 from gladius.transitions import Counts
 
 NUDGE = 1e-5  # of central differences: error about its square, rounding about 1e-11
 
 
-def level_flow(ratio: ArrayLike, discount: ArrayLike, gradient: str = "printed") -> Array:
+def level_flow(ratio: ArrayLike, discount: ArrayLike) -> Array:
     """(..., 2, 2) matrix of d(c, z)/dt in the level direction, at unit rate of Q.
 
     Args:
         ratio: rho, the effective rate of zeta over that of Q.
         discount: beta.
-        gradient: `printed`, of the signed term with zeta fixed; `residual`, the detached
-            residual r + beta zeta - Q times the gradient of 2 (beta V(s') - Q); `moment`, of
-            (r + beta zeta - Q)^2 with zeta detached.
     """
     rho, beta = np.broadcast_arrays(np.asarray(ratio, float), np.asarray(discount, float))
-    rows = {
-        "printed": (beta**2 - (1 - beta) ** 2, -(beta**2)),
-        "residual": (-(1 - beta), beta * (1 - beta)),
-        "moment": (-np.ones_like(beta), beta),
-    }
-    if gradient not in rows:
-        raise InputError("gradient", gradient, f"choose one of {tuple(rows)}")
-    return 2.0 * np.stack([np.stack(rows[gradient], -1), np.stack([rho, -rho], -1)], -2)
+    of_q = np.stack([beta**2 - (1 - beta) ** 2, -(beta**2)], axis=-1)
+    return 2.0 * np.stack([of_q, np.stack([rho, -rho], axis=-1)], axis=-2)
 
 
 def slowest_rate(matrix: Array) -> Array:
     """(...) largest real part of the eigenvalues: the flow is stable where it is negative."""
     rate: Array = np.linalg.eigvals(matrix).real.max(axis=-1)
     return rate
-
-
-def level_curvature(discount: ArrayLike) -> Array:
-    """Half the curvature in a common shift of Q, per anchor transition, zeta fixed: 1 - 2 beta."""
-    beta = np.asarray(discount, dtype=float)
-    curvature: Array = (1 - beta) ** 2 - beta**2
-    return curvature
-
-
-def level_profile(
-    counts: Counts, anchor: Anchor, discount: float, q: Array, zeta: Array, shifts: Array
-) -> Array:
-    """(R, n) descent loss per transition at Q + c for the (n,) shifts c, zeta fixed."""
-    reward = anchor.values(counts.states)
-    losses = [descent(q + c, zeta, counts, counts, anchor.action, reward, discount) for c in shifts]
-    return np.stack([(one.nll + one.bellman) / counts.size for one in losses], axis=1)
 
 
 def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) -> Counts:
@@ -111,16 +82,19 @@ class StabilityMap:
 def stationary_point(counts: Counts, anchor: Anchor, betas: Array) -> tuple[Array, Array]:
     """(Q, zeta), (B, S, A), where one replication's risk is least, at each discount.
 
-    The choice frequencies, and the anchor's Bellman equation with the observed law.
+    The choice frequencies, and the anchor's Bellman equation with the observed transition frequencies.
     """
     policy = counts.visits[0] / counts.visits[0].sum(axis=1, keepdims=True)
-    law = counts.moves[0] / counts.visits[0].T[..., None]
+    transition = counts.moves[0] / counts.visits[0].T[..., None]
     reward = anchor.values(counts.states)
     v = np.stack(
-        [anchored_value(policy[:, anchor.action], law[anchor.action], reward, b) for b in betas]
+        [
+            anchored_value(policy[:, anchor.action], transition[anchor.action], reward, b)
+            for b in betas
+        ]
     )
     q = v[..., None] + np.log(policy)
-    return q, np.moveaxis(law @ v[:, None, :, None], 1, 2)[..., 0]
+    return q, np.moveaxis(transition @ v[:, None, :, None], 1, 2)[..., 0]
 
 
 def stability(
@@ -170,7 +144,7 @@ def stability(
         loss = descent(q, zeta, data, data, anchor.action, reward, beta[cells])
         return q - tau_2 * loss.slope, zeta, loss.bellman
 
-    done = np.zeros(len(beta), dtype=np.int64)
+    iteration = np.zeros(len(beta), dtype=np.int64)
     bellman = np.zeros(len(beta))
     cells = np.arange(len(beta))
     q, zeta = np.zeros((2, len(beta), *counts.visits.shape[1:]))
@@ -178,7 +152,7 @@ def stability(
         for _ in range(iterations):
             q, zeta, bellman[cells] = iterate(q, zeta, cells)
             alive = np.abs(bellman[cells]) <= BLOW_UP  # false for nan
-            done[cells[alive]] += 1
+            iteration[cells[alive]] += 1
             q, zeta, cells = q[alive], zeta[alive], cells[alive]
             if not len(cells):
                 break
@@ -189,7 +163,7 @@ def stability(
     return StabilityMap(
         *axes,
         diverged.reshape(shape),
-        done.reshape(shape),
+        iteration.reshape(shape),
         bellman.reshape(shape),
         (growth / tau_2).reshape(shape),
         (repeat * ratio <= 2 * beta - 1).reshape(shape),

@@ -26,7 +26,7 @@ TRUTH = (
 )
 # estimators and all that they stand on; author and stability use the truth, and say so
 BLIND = [
-    *("gladius", "leak_free", "printed", "printed_steps", "smooth", "solver", "output_risk"),
+    *("gladius", "leak_free", "algorithm", "smooth", "solver", "output_risk"),
     *("objective", "approximators", "transition_probabilities", "anchor", "checks"),
     *("transitions", "estimate", "methods", "baselines"),
 ]

@@ -14,7 +14,7 @@ from gladius import BusEngine
 from gladius.anchor import Anchor
 from gladius.mdp import Array
 from gladius.objective import value
-from gladius.printed_steps import ascent_slope, descent
+from gladius.algorithm import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts
 from proofs_checks.oracle import descent as oracle

@@ -1,0 +1,501 @@
+"""The `printed` protocol: the paper's Algorithms 1 and 2 to the letter, a function each.
+
+Algorithm 1, at every iteration: draw B1 and B2; ascent step (a step down D),
+
+    theta_1 <- theta_1 - tau_1 grad sum_{B2} (V(s') - zeta(s, a))^2,        Q fixed;
+
+descent step, zeta fixed,
+
+    theta_2 <- theta_2 - tau_2 grad { sum_{B2} -log pi(a | s)
+               + sum_{B1, a = a_s} [(r + beta V(s') - Q(s, a))^2 - beta^2 (V(s') - zeta(s, a))^2] };
+
+then r-hat = Q - beta zeta. Algorithm 2 (`deterministic`) has no zeta: one batch, the squared TD
+error alone, r-hat = Q(s, a) - beta V(s').
+
+What had to be settled to run the text:
+
+- The loop tests t <= T but counts `iteration`: they are one counter here.
+- Both steps are printed with tau_1: the descent takes its own tau_2.
+- The text ascends on B1 and descends on B2; the box has D and the likelihood on B2 and the
+  Bellman term on B1. The box is followed.
+- Batches: how to draw is not said. Here with replacement, afresh at each iteration, or all of D
+  (`batch=None`), which the text allows.
+- Losses are sums over the batch. tau_1 and tau_2 below are the printed steps times the batch
+  size, so that one value serves every N.
+- "Initialize": zero tables, or random weights with zero output biases. Nothing knows the level.
+- Algorithm 2's r-hat has a free s': it is the observed successor of (s, a). Where several were
+  observed (the transitions are not deterministic) their mean V is taken.
+
+A replication whose signed Bellman term per transition leaves +-1e6, or is not a number, stops
+there with status `diverged`; its last tables are kept as its estimate.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.anchor import Anchor, nearest
+from gladius.approximators import MLP, FunctionClass, Linear
+from gladius.checks import Array, InputError, check_discount, check_fields, check_whole
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.transition_probabilities import (
+    Continuation,
+    Sum,
+    empirical_transition_probabilities,
+)
+from gladius.transitions import Counts, Transitions, group
+
+BLOW_UP = 1e6  # signed Bellman term per transition
+CHECK_EVERY = 100  # iterations between traces and tests of convergence
+ADAM = (0.9, 0.999, 1e-8)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How Algorithm 1 or 2 is run.
+
+    Attributes:
+        function_class: "tabular" or "mlp" (tanh), separate for Q and zeta.
+        hidden: widths of the MLP's hidden layers.
+        optimiser: "gradient", the printed update, or "adam".
+        tau_1, tau_2: steps of ascent and descent on losses per transition.
+        ascents: ascent steps before each descent step (printed: one).
+        iterations: T.
+        batch: transitions in each of B1 and B2, or None for all of D.
+        tolerance: converged when both gradients over all of D, per transition, are below it.
+        deterministic: Algorithm 2.
+    """
+
+    function_class: str = "mlp"
+    hidden: tuple[int, ...] = (10, 10)
+    optimiser: str = "gradient"
+    tau_1: float = 0.01
+    tau_2: float = 0.01
+    ascents: int = 1
+    iterations: int = 10_000
+    batch: int | None = None
+    tolerance: float = 1e-6
+    deterministic: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in [
+            ("function_class", ("tabular", "mlp")),
+            ("optimiser", ("gradient", "adam")),
+        ]:
+            if getattr(self, name) not in known:
+                raise InputError(name, getattr(self, name), f"choose one of {known}")
+        for name in ("tau_1", "tau_2"):
+            step = getattr(self, name)
+            if not (np.isfinite(step) and step > 0):
+                raise InputError(name, step, "give a positive step")
+        check_whole("ascents", self.ascents, 1)
+        check_whole("iterations", self.iterations, 1)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
+        if not self.tolerance >= 0:
+            raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where the iteration led; R replications lead.
+
+    Attributes:
+        q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s').
+        iteration: (R,) iterations done.
+        diverged, converged: (R,).
+        gradient: (R,) largest entry of both gradients over all of D, per transition.
+        trace_iterations: (T,).
+        trace_nll, trace_bellman: (R, T) per transition over all of D; the latter signed.
+        networks: Q's first.
+    """
+
+    q: Array
+    zeta: Array
+    iteration: NDArray[np.int64]
+    diverged: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    gradient: Array
+    trace_iterations: NDArray[np.int64]
+    trace_nll: Array
+    trace_bellman: Array
+    networks: tuple[Network, ...]
+
+
+def ascent_slope(zeta: Array, v: Array, batch: Counts) -> Array:
+    """(R, S, A) derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
+    ahead: Array = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
+    slope: Array = 2.0 * (batch.visits * zeta - ahead)
+    return slope
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The descent loss over its batches: sums, and (R, S, A) their derivative in Q(s, a)."""
+
+    nll: Array
+    bellman: Array
+    slope: Array
+
+
+def descent(
+    q: Array,
+    zeta: Array | None,
+    bellman_batch: Counts,
+    likelihood_batch: Counts,
+    action: int,
+    reward: Array,
+    discount: float | Array,
+) -> Descent:
+    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
+
+    Args:
+        q, zeta: (R, S, A).
+        bellman_batch, likelihood_batch: B1 and B2.
+        action: a_s.
+        reward: (S,) its reward.
+        discount: beta, or one for each replication.
+    """
+    beta = np.broadcast_to(discount, len(q))[:, None]
+    v = value(q)
+    policy = np.exp(q - v[..., None])
+    seen = likelihood_batch.visits
+    nll = (seen * (v[..., None] - q)).sum(axis=(1, 2))
+    slope = seen.sum(axis=2, keepdims=True) * policy - seen
+    moves = bellman_batch.moves[:, action]
+    used = bellman_batch.visits[:, :, action]
+    ended = used - moves.sum(axis=2)
+    gap = reward - q[..., action]
+    td = gap[..., None] + (beta * v)[:, None, :]
+    bellman = (moves * td**2).sum(axis=(1, 2)) + (ended * gap**2).sum(axis=1)
+    slope[..., action] -= 2.0 * ((moves * td).sum(axis=2) + ended * gap)
+    pull = moves * td
+    if zeta is not None:
+        lag = v[:, None, :] - zeta[..., action, None]
+        spread = (moves * lag**2).sum(axis=(1, 2)) + (ended * zeta[..., action] ** 2).sum(axis=1)
+        bellman = bellman - beta[:, 0] ** 2 * spread
+        pull = pull - beta[..., None] * moves * lag
+    slope += policy * (2.0 * beta * pull.sum(axis=1))[..., None]
+    return Descent(nll, bellman, slope)
+
+
+def draw(counts: Counts, size: int, rngs: Sequence[np.random.Generator]) -> Counts:
+    """A batch drawn with replacement, as counts: multinomial over the observed (s, a, s')."""
+    ended = np.swapaxes(counts.visits, 1, 2) - counts.moves.sum(axis=3)
+    table = np.concatenate([counts.moves, ended[..., None]], axis=3)
+    drawn = np.zeros_like(table)
+    for r, rng in enumerate(rngs):
+        cells = np.nonzero(table[r])
+        drawn[r][cells] = rng.multinomial(size, table[r][cells] / table[r].sum())
+    return Counts(counts.states, np.swapaxes(drawn.sum(axis=3), 1, 2), drawn[..., :-1])
+
+
+def algorithm_1(
+    counts: Counts,
+    anchor: Anchor,
+    discount: float,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+) -> Run:
+    """Algorithm 1 on R replications side by side: ascent in zeta, descent in Q."""
+    q = _network(counts, options, rngs, options.tau_2)
+    zeta = _network(counts, options, rngs, options.tau_1)
+    progress = _Progress(counts, anchor, discount, options)
+    while progress.goes_on(q, zeta):
+        batch_1, batch_2 = progress.batch(rngs), progress.batch(rngs)
+        for _ in range(options.ascents):
+            slope = ascent_slope(zeta.outputs(), value(q.outputs()), batch_2)
+            zeta.step_down(slope / batch_2.size[:, None, None], progress.moving)
+        loss = descent(
+            *(q.outputs(), zeta.outputs(), batch_1, batch_2),
+            *(anchor.action, progress.reward, discount),
+        )
+        progress.accept(loss.bellman / batch_1.size)
+        q.step_down(loss.slope / batch_1.size[:, None, None], progress.moving)
+    return progress.run(q.outputs(), zeta.outputs(), (q, zeta))
+
+
+def algorithm_2(
+    counts: Counts,
+    anchor: Anchor,
+    discount: float,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+) -> Run:
+    """Algorithm 2, for deterministic transitions: descent in Q alone, the squared TD error."""
+    q = _network(counts, options, rngs, options.tau_2)
+    progress = _Progress(counts, anchor, discount, options)
+    while progress.goes_on(q, None):
+        batch_1, batch_2 = progress.batch(rngs), progress.batch(rngs)
+        loss = descent(
+            q.outputs(), None, batch_1, batch_2, anchor.action, progress.reward, discount
+        )
+        progress.accept(loss.bellman / batch_1.size)
+        q.step_down(loss.slope / batch_1.size[:, None, None], progress.moving)
+    return progress.run(q.outputs(), conditional_mean(value(q.outputs()), counts), (q,))
+
+
+@dataclass
+class Network:
+    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser.
+
+    Attributes:
+        family: function class.
+        inputs: (S, d) or (R, S, d).
+        theta: (R, P).
+        step: tau on losses per transition.
+        is_adam: Adam in place of the printed update.
+    """
+
+    family: FunctionClass
+    inputs: Array
+    theta: Array
+    step: float
+    is_adam: bool
+    steps: int = 0
+    mean: Array = field(init=False)
+    square: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mean, self.square = np.zeros_like(self.theta), np.zeros_like(self.theta)
+
+    def outputs(self) -> Array:
+        """(R, S, A)."""
+        return self.family.outputs(self.theta, self.inputs)
+
+    def gradient(self, slope: Array) -> Array:
+        """(R, P) from the slope in the outputs."""
+        _, jacobian = self.family.jacobian(self.theta, self.inputs)
+        flat = slope.reshape(len(slope), -1, 1)
+        rows = jacobian.reshape(*flat.shape[:2], -1)
+        summed: Array = (np.swapaxes(rows, 1, 2) @ flat)[..., 0]
+        return summed
+
+    def step_down(self, slope: Array, moving: NDArray[np.bool_]) -> None:
+        """A step against the slope in the outputs, in the replications that are still moving."""
+        change = self.gradient(slope)
+        if self.is_adam:
+            first, second, tiny = ADAM
+            self.steps += 1
+            self.mean += (1 - first) * (change - self.mean)
+            self.square += (1 - second) * (change**2 - self.square)
+            root = np.sqrt(self.square / (1 - second**self.steps))
+            change = self.mean / (1 - first**self.steps) / (root + tiny)
+        self.theta[moving] -= self.step * change[moving]
+
+
+def _network(
+    counts: Counts, options: Options, rngs: Sequence[np.random.Generator], step: float
+) -> Network:
+    states, actions = counts.visits.shape[1:]
+    family: FunctionClass
+    if options.function_class == "tabular":
+        family, inputs = Linear(states, actions), np.eye(states)
+    else:
+        family = MLP(counts.states.shape[1], actions, options.hidden)
+        inputs = Scaling.of(counts)(counts.states)
+    return Network(family, inputs, family.init(rngs), step, options.optimiser == "adam")
+
+
+class _Progress:
+    """Which replications still move, and the traces of all."""
+
+    def __init__(self, counts: Counts, anchor: Anchor, discount: float, options: Options) -> None:
+        number = len(counts.visits)
+        self.counts, self.anchor, self.discount, self.options = counts, anchor, discount, options
+        self.reward = anchor.values(counts.states)
+        self.time = -1
+        self.diverged, self.converged = np.zeros((2, number), dtype=bool)
+        self.iteration = np.zeros(number, dtype=np.int64)
+        self.gradient = np.full(number, np.inf)
+        self.trace: list[tuple[int, Array, Array]] = []
+
+    @property
+    def moving(self) -> NDArray[np.bool_]:
+        """(R,)."""
+        return ~(self.diverged | self.converged)
+
+    def goes_on(self, q: Network, zeta: Network | None) -> bool:
+        """Count the iteration that begins; trace and test for convergence where it is time."""
+        self.time += 1
+        is_last = self.time == self.options.iterations
+        if self.time % CHECK_EVERY == 0 or is_last:
+            self._look(q, zeta)
+        goes_on = not is_last and bool(np.any(self.moving))
+        return goes_on
+
+    def _look(self, q: Network, zeta: Network | None) -> None:
+        counts, size = self.counts, self.counts.size
+        outputs = q.outputs(), None if zeta is None else zeta.outputs()
+        whole = descent(*outputs, counts, counts, self.anchor.action, self.reward, self.discount)
+        slopes = [q.gradient(whole.slope / size[:, None, None])]
+        if zeta is not None:
+            slope = ascent_slope(zeta.outputs(), value(q.outputs()), counts)
+            slopes.append(zeta.gradient(slope / size[:, None, None]))
+        self.gradient = np.max([np.abs(s).max(axis=1) for s in slopes], axis=0)
+        self.trace.append((self.time, whole.nll / size, whole.bellman / size))
+        self.converged |= ~self.diverged & (self.gradient <= self.options.tolerance)
+
+    def batch(self, rngs: Sequence[np.random.Generator]) -> Counts:
+        """B1 or B2."""
+        size = self.options.batch
+        return self.counts if size is None else draw(self.counts, size, rngs)
+
+    def accept(self, bellman: Array) -> None:
+        """Stop where the signed Bellman term (R,) has blown up; the others take the step."""
+        # `<=` is false of nan, so a replication that is not a number stops too
+        self.diverged |= self.moving & ~(np.abs(bellman) <= BLOW_UP)
+        self.iteration[self.moving] += 1
+
+    def run(self, q: Array, zeta: Array, networks: tuple[Network, ...]) -> Run:
+        """What there is at the end."""
+        times, nll, bellman = zip(*self.trace, strict=True)
+        return Run(
+            q=q,
+            zeta=zeta,
+            iteration=self.iteration,
+            diverged=self.diverged,
+            converged=self.converged,
+            gradient=self.gradient,
+            trace_iterations=np.array(times),
+            trace_nll=np.stack(nll, axis=1),
+            trace_bellman=np.stack(bellman, axis=1),
+            networks=networks,
+        )
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """(n, d) features -> (R, n, d) in units of each replication's mean and spread over its rows."""
+
+    mean: Array
+    spread: Array
+
+    @staticmethod
+    def of(counts: Counts) -> Scaling:
+        """From the data."""
+        share = (counts.seen / counts.size[:, None])[:, None]
+        mean = share @ counts.states
+        spread = np.sqrt(np.maximum(share @ counts.states**2 - mean**2, 0.0))
+        return Scaling(mean, np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, states: Array) -> Array:
+        scaled: Array = (states - self.mean) / self.spread
+        return scaled
+
+
+def fit(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    *,
+    rngs: Sequence[np.random.Generator] | None = None,
+    **options: Any,
+) -> list[Estimate]:
+    """One Estimate a data set from Algorithm 1, or 2 with `deterministic=True`.
+
+    Args:
+        data: R replications, fitted side by side.
+        anchor: the anchor action and its reward.
+        discount: beta.
+        rngs: one generator a replication, for weights and batches; by default from seed 0.
+        options: the fields of `Options`.
+
+    Returns:
+        Estimates. Status `ok` if the gradients fell below the tolerance, else `not_converged`
+        or `diverged`; `diagnostics.extra` has `trace_iterations`, `trace_nll`,
+        `trace_bellman` (the signed term, per transition) and `inner_iterations`: 0 where single
+        steps alternate, the ascent steps where there are several to a descent step.
+    """
+    check_fields(Options, options)
+    chosen = Options(**options)
+    check_discount(discount)
+    started = time.process_time()
+    if rngs is None:
+        rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
+    if len(rngs) != len(data):
+        raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
+    counts = group(data)
+    algorithm = algorithm_2 if chosen.deterministic else algorithm_1
+    with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded
+        result = algorithm(counts, anchor, discount, chosen, rngs)
+        risk = grouped_risk(result.q, counts, anchor.action, anchor.values(counts.states), discount)
+    seconds = (time.process_time() - started) / len(data)
+    estimates = []
+    for r in range(len(data)):
+        status = "ok" if result.converged[r] else "not_converged"
+        diagnostics = Diagnostics(
+            converged=bool(result.converged[r]),
+            iterations=int(result.iteration[r]),
+            gradient_norm=float(result.gradient[r]),
+            nll=float(result.trace_nll[r, -1]),
+            bellman_error=float(risk.bellman[r]),
+            cpu_seconds=seconds,
+            status="diverged" if result.diverged[r] else status,
+            extra={
+                "inner_iterations": _inner_steps(chosen) * int(result.iteration[r]),
+                "trace_iterations": result.trace_iterations,
+                "trace_nll": result.trace_nll[r],
+                "trace_bellman": result.trace_bellman[r],
+            },
+        )
+        name = f"gladius (printed, {algorithm.__name__}, {chosen.function_class})"
+        functions = _functions(counts, result, r, discount, chosen)
+        estimates.append(Estimate(name, *functions, counts.states.shape[1], diagnostics))
+    return estimates
+
+
+def _inner_steps(options: Options) -> int:
+    """Steps of the loop inside an iteration; a single ascent, or none, is no loop."""
+    return options.ascents if options.ascents > 1 and not options.deterministic else 0
+
+
+def _functions(
+    counts: Counts, result: Run, r: int, discount: float, options: Options
+) -> tuple[StateFunction, StateFunction]:
+    """(Q, r) of any state; zeta of Algorithm 2 is the mean of V over the observed successors."""
+
+    def output(table: Array, network: Network) -> StateFunction:
+        if options.function_class == "tabular":
+            return NearestState(counts.states, table[r])
+        return NetworkOutput(network.family, network.theta[[r]], Scaling.of(counts), r)
+
+    q = output(result.q, result.networks[0])
+    if options.deterministic:
+        p_hat = empirical_transition_probabilities(counts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return q, Sum(q, Continuation(p_hat, r, value(result.q[r]), discount), -1.0)
+    return q, Sum(q, output(result.zeta, result.networks[1]), -discount)
+
+
+@dataclass(frozen=True)
+class NearestState:
+    """(n, d) features -> (n, A) the row of the table (S, A) at the nearest state of the grid."""
+
+    grid: Array
+    table: Array
+
+    def __call__(self, states: Array) -> Array:
+        rows: Array = self.table[nearest(self.grid, states)]
+        return rows
+
+
+@dataclass(frozen=True)
+class NetworkOutput:
+    """(n, d) features -> (n, A) outputs of one replication's network."""
+
+    family: FunctionClass
+    theta: Array
+    scaling: Scaling
+    replication: int
+
+    def __call__(self, states: Array) -> Array:
+        outputs: Array = self.family.outputs(self.theta, self.scaling(states)[self.replication])[0]
+        return outputs
