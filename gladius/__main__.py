@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,15 +16,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from gladius.baselines import METHODS
 from gladius.checks import InputError
 from gladius.estimate import Estimate
-from gladius.methods import METHODS, fit
+from gladius.linear_reward import linear_in_features
+from gladius.methods import fit, needs
 from gladius.transitions import Transitions, distinct_rows
 
 METHOD_HELP = (
-    "by default gladius; nfxp, ccp, mpec, avi, semi_gradient, rp, samq and ml_irl assume the form"
-    " r = -theta_0 x of action 0, x the first --state, and r = -theta_1 of action 1: more than two"
-    " actions, or another form, need `design`, which only Python takes"
+    "by default gladius; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
+    " semi_gradient, rp, samq, ml_irl) get one that is linear in the --state columns, with a"
+    " constant and slopes for each action but the anchor: other forms are for Python"
 )
 
 
@@ -88,7 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             next_state=given.next_state,
             done=given.done,
         )
-        options = {} if given.function_class is None else {"function_class": given.function_class}
+        options: dict[str, object] = {}
+        if given.function_class is not None:
+            options["function_class"] = given.function_class
+        if "form" in needs(given.method):
+            known = given.anchor_action, given.anchor_reward
+            options["reward"] = linear_in_features(data.number_of_actions, *known)
         estimate = fit(
             data,
             given.method,
@@ -100,11 +108,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
-    found = table(data, estimate)
+    text = table(data, estimate).to_csv(index=False)
     if given.out is None:
-        print(found.to_csv(index=False), end="")
+        print(text, end="")
     else:
-        found.to_csv(given.out, index=False)
+        given.out.write_text(text, encoding="utf-8")
     diagnostics = estimate.diagnostics
     print(
         f"{diagnostics.status}: {len(data)} transitions, {diagnostics.iterations} iterations,"
@@ -122,6 +130,8 @@ def _read(path: Path, out: Path | None) -> pd.DataFrame:
             raise InputError(name, str(file), "it is a directory: name a file in it")
     if out is not None and not out.resolve().parent.is_dir():
         raise InputError("out", str(out), "its folder does not exist")
+    if out is not None and not os.access(out if out.exists() else out.resolve().parent, os.W_OK):
+        raise InputError("out", str(out), "it cannot be written: name a file in a folder of yours")
     try:
         return pd.read_csv(path)
     except (OSError, ValueError) as error:  # those of pandas are of the latter kind

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial import cKDTree
 
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array, InputError, asked, check_finite
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
@@ -31,14 +31,13 @@ class Anchor:
 
     def values(self, states: Array) -> Array:
         """(n,) r(s, a_s) at (n, d) features."""
-        given = self.reward(states) if callable(self.reward) else self.reward
+        given = (
+            asked("anchor_reward", self.reward, states) if callable(self.reward) else self.reward
+        )
         array = check_finite("anchor_reward", given)
         if array.shape not in [(), (len(states),)]:
-            raise InputError(
-                "anchor_reward",
-                array.shape,
-                f"give a number or one reward for each of {len(states)}",
-            )
+            hint = f"give a number or one reward for each of {len(states)}"
+            raise InputError("anchor_reward", array.shape, hint)
         return np.broadcast_to(array, len(states)).astype(float)
 
 
@@ -60,11 +59,8 @@ def make_anchor(
         must_occur: whether a_s must occur in each data set, as a method that uses it needs.
     """
     size = data[0].number_of_actions
-    if (
-        isinstance(action, bool)
-        or not isinstance(action, int | np.integer)
-        or not 0 <= action < size
-    ):
+    is_whole = isinstance(action, int | np.integer) and not isinstance(action, bool)
+    if not is_whole or not 0 <= action < size:
         raise InputError("anchor_action", action, f"give a whole number from 0 to {size - 1}")
     for i, one in enumerate(data):
         if must_occur and not np.any(one.actions == action):
@@ -96,13 +92,25 @@ def make_anchor(
     return Anchor(int(action), _by_state(data[0].states, array))
 
 
-def _by_state(states: Array, rewards: Array) -> Callable[[Array], Array]:
+@dataclass(frozen=True)
+class RewardOfStates:
+    """(n, d) features -> (n,) the reward of the nearest of the known states."""
+
+    states: Array
+    rewards: Array
+
+    def __call__(self, states: Array) -> Array:
+        rewards: Array = self.rewards[nearest(self.states, np.asarray(states))]
+        return rewards
+
+
+def _by_state(states: Array, rewards: Array) -> RewardOfStates:
     joint, _ = distinct_rows(np.concatenate([states, rewards[:, None]], axis=1))
     known, counts = distinct_rows(joint[:, :-1])
     if np.any(counts > 1):
         where = known[counts > 1][0].tolist()
         raise InputError("anchor_reward", where, "this state is given two different rewards")
-    return lambda new: joint[nearest(known, np.asarray(new)), -1]
+    return RewardOfStates(known, joint[:, -1])
 
 
 def nearest(known: Array, new: Array) -> Integers:

@@ -88,6 +88,16 @@ def check_widths(name: str, value: object) -> tuple[int, ...]:
     return widths
 
 
+def asked(name: str, function: Callable[[Array], Any], states: Array) -> Any:
+    """What a user's function of (n, d) features returns, or an error that says what it raised."""
+    try:
+        return function(states)
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        hint = f"called with features of shape {states.shape} it raised {why}"
+        raise InputError(name, function, hint) from error
+
+
 def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Array:
     """value as a float64 array of finite numbers, or an error naming the first bad entry.
 
@@ -96,6 +106,8 @@ def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Ar
         value: a number, or numbers.
         hint: of an entry that is no number.
     """
+    if np.ma.is_masked(value):
+        raise InputError(name, "masked entries", "fill or remove what is masked")
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biufO":  # complex or dates would be cut down without a word

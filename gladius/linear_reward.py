@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.checks import Array, InputError, check_finite, check_rows
+from gladius.checks import Array, InputError, asked, check_finite, check_rows
 
 TableFunction = Callable[[Array], Array]
 
@@ -37,13 +37,13 @@ class LinearReward:
 
     def tables(self, states: Array, actions: int) -> tuple[Array, Array]:
         """(design (n, A, k), offset (n, A)) at (n, d) features, their shapes checked."""
-        design = check_finite("reward.design", self.design(states))
+        design = check_finite("reward.design", asked("reward.design", self.design, states))
         if design.ndim != 3 or design.shape[:2] != (len(states), actions) or design.shape[2] == 0:
             hint = f"return shape ({len(states)}, {actions}, parameters)"
             raise InputError("reward.design", design.shape, hint)
         if self.offset is None:
             return design, np.zeros((len(states), actions))
-        offset = check_finite("reward.offset", self.offset(states))
+        offset = check_finite("reward.offset", asked("reward.offset", self.offset, states))
         if offset.shape != (len(states), actions):
             hint = f"return shape ({len(states)}, {actions})"
             raise InputError("reward.offset", offset.shape, hint)
@@ -89,3 +89,44 @@ class KnownTransitions:
         check_rows("transition.probabilities", given)
         object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "probabilities", given)
+
+
+@dataclass(frozen=True)
+class Intercepts:
+    """Design of a reward that is linear in the features, apart for each action but the anchor.
+
+    Maps (n, d) features to (n, A, (A - 1)(1 + d)): for each action but the anchor, in order, a
+    constant and the features.
+    """
+
+    actions: int
+    anchor_action: int
+
+    def __call__(self, states: Array) -> Array:
+        terms = np.column_stack([np.ones(len(states)), states])
+        others = [a for a in range(self.actions) if a != self.anchor_action]
+        design = np.zeros((len(states), self.actions, len(others), terms.shape[1]))
+        for place, action in enumerate(others):
+            design[:, action, place] = terms
+        return design.reshape(len(states), self.actions, -1)
+
+
+@dataclass(frozen=True)
+class AnchorOffset:
+    """(n, d) features -> (n, A): a constant reward of the anchor, 0 elsewhere."""
+
+    actions: int
+    anchor_action: int
+    reward: float
+
+    def __call__(self, states: Array) -> Array:
+        offset = np.zeros((len(states), self.actions))
+        offset[:, self.anchor_action] = self.reward
+        return offset
+
+
+def linear_in_features(actions: int, anchor_action: int, anchor_reward: float) -> LinearReward:
+    """Each action but the anchor has a constant and a slope for each feature of its own."""
+    return LinearReward(
+        Intercepts(actions, anchor_action), AnchorOffset(actions, anchor_action, anchor_reward)
+    )

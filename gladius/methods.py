@@ -107,13 +107,10 @@ def fit(
     if isinstance(transitions, Transitions):
         data = [transitions]
     else:
-        data = list(transitions)
-        if not data:
-            raise InputError("transitions", data, "it is empty: give Transitions, one or more")
-        if not all(isinstance(one, Transitions) for one in data):
-            raise InputError(
-                "transitions", type(transitions).__name__, "give Transitions, one or more"
-            )
+        data = list(transitions) if isinstance(transitions, Sequence) else []
+        if not data or not all(isinstance(part, Transitions) for part in data):
+            hint = "give Transitions, or a sequence of them, one or more"
+            raise InputError("transitions", type(transitions).__name__, hint)
     chosen = _find(method)
     check_options(chosen, options)
     needed = "anchor" in needs(method)
@@ -126,7 +123,7 @@ def fit(
 def _check_actions(data: Sequence[Transitions]) -> None:
     """Raise where an action is taken in no data set: they say nothing of its reward."""
     size = data[0].number_of_actions
-    taken = np.unique(np.concatenate([one.actions for one in data]))
+    taken = np.unique(np.concatenate([part.actions for part in data]))
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
         hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"

@@ -82,7 +82,7 @@ class StabilityMap:
 def stationary_point(counts: Counts, anchor: Anchor, betas: Array) -> tuple[Array, Array]:
     """(Q, zeta), (B, S, A), where one replication's risk is least, at each discount.
 
-    The choice frequencies, and the anchor's Bellman equation with the observed transition frequencies.
+    Choice frequencies, and the anchor's Bellman equation with the transition frequencies.
     """
     policy = counts.visits[0] / counts.visits[0].sum(axis=1, keepdims=True)
     transition = counts.moves[0] / counts.visits[0].T[..., None]

@@ -5,6 +5,7 @@ Nothing here holds a reward, a Q or a transition law.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -129,9 +130,9 @@ class Transitions:
         """
         if not 0.0 < fraction < 1.0:
             raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
-        _, first, label = np.unique(self.trajectory, return_index=True, return_inverse=True)
-        order = np.argsort(first)  # order of appearance
-        number = len(order)
+        label, names = pd.factorize(self.trajectory)  # in order of appearance
+        number = len(names)
+        order = np.arange(number)
         kept = round(fraction * number)
         if not 0 < kept < number:
             raise InputError(
@@ -176,8 +177,6 @@ class Transitions:
             done: name of a column that says whether the path ended after this row.
             number_of_actions: size of the action set, if larger than what occurs.
         """
-        import pandas as pd
-
         if not isinstance(frame, pd.DataFrame):
             raise InputError("frame", type(frame).__name__, "give a pandas DataFrame")
         if isinstance(state, str) or not state:
@@ -195,8 +194,10 @@ class Transitions:
         if next_state is not None and len(next_state) != len(state):
             hint = f"name {len(state)} columns, one for each state"
             raise InputError("next_state", list(next_state), hint)
-        if frame[id].isna().any():
-            raise InputError(id, "missing", "every row needs a trajectory label")
+        unlabelled = np.flatnonzero(frame[id].isna())
+        if len(unlabelled):
+            hint = "every row needs a trajectory label"
+            raise InputError(f"{id}[{unlabelled[0]}]", frame[id].iloc[unlabelled[0]], hint)
         labels = _labels(frame[id].to_numpy(), len(frame), id)
         now = _columns(frame, state)
         given = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
@@ -206,16 +207,19 @@ class Transitions:
             after = _columns(frame, next_state)
             keep = np.ones(len(frame), dtype=bool)
         else:
-            order = np.argsort(_codes_of(labels), kind="stable")
+            order = np.argsort(pd.factorize(labels)[0], kind="stable")
             now, choices = now[order], choices[order]
             labels, ended = labels[order], ended[order]
             followed = np.append(labels[1:] == labels[:-1], False)
             after = np.where(followed[:, None], np.roll(now, -1, axis=0), now)
             keep = followed | ended
-            lonely = np.setdiff1d(labels, labels[keep])
-            if len(lonely):
-                hint = "this trajectory has a single row, hence no transition: remove it"
-                raise InputError(id, lonely[0], hint)
+            if not np.any(keep):
+                hint = "each trajectory has a single row, hence no transition: name next_state"
+                raise InputError(id, f"{len(frame)} trajectories", hint)
+            single = np.setdiff1d(labels, labels[keep])
+            if len(single):
+                told = f"{len(single)} trajectories of a single row hold no transition: left out"
+                warnings.warn(told, stacklevel=2)
         return cls(
             now[keep],
             choices[keep],
@@ -228,8 +232,6 @@ class Transitions:
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with the features, `action`, `next_<feature>`, `done` and `id`."""
-        import pandas as pd
-
         names = [*self.feature_names, *(f"next_{name}" for name in self.feature_names)]
         if len({"id", "action", "done", *names}) != 3 + len(names):
             hint = "columns of the data frame would have the same name: rename the features"
@@ -246,16 +248,8 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
     return np.stack([check_finite(name, frame[name].to_numpy()) for name in names], axis=1)
 
 
-def _codes_of(labels: NDArray[np.generic]) -> Integers:
-    """Trajectory labels as 0, 1, ... in order of appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
-
-
 def _features(name: str, value: ArrayLike) -> Array:
-    array = check_finite(name, value)
+    array = np.array(check_finite(name, value))  # a copy: what the caller does to theirs is theirs
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or 0 in array.shape:
@@ -286,7 +280,7 @@ def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[An
     array = _column(name, value, rows)
     missing = array != array  # NaN and NaT differ from themselves
     if array.dtype.kind == "O":
-        missing = np.array([one is None or one != one for one in array])
+        missing = np.asarray(pd.isna(array))
     if np.any(missing):
         raise InputError(name, array[missing][0], "every row needs a trajectory label")
     kinds = {type(one).__name__ for one in array} if array.dtype.kind == "O" else set()
@@ -321,6 +315,9 @@ def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions
     if np.any(outside):
         end = "" if size is None else f" to {limit - 1}"
         raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
+    if size is None and array.max() >= rows + 2:
+        hint = f"code the actions 0 to A - 1: there are {rows} rows, fewer than this makes actions"
+        raise InputError(name, int(array.max()), hint)
     return array.astype(np.int64)
 
 

@@ -99,7 +99,23 @@ def test_help_has_an_example(capsys):
 def test_help_tells_which_methods_assume_a_form():
     named = set(re.findall(r"\w+", METHOD_HELP)) & set(METHODS)
     assert named == {name for name in METHODS if "form" in needs(name)} | {"gladius"}
-    assert "design" in METHOD_HELP
+    assert "linear in the --state columns" in METHOD_HELP
+
+
+def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_path):
+    data, path = choices
+    out = tmp_path / "reward.csv"
+    asked = ["--state", "mileage", "--anchor-action", "1", *KEYS, "--method", "nfxp"]
+    assert main([str(path), *asked, "--next-state", "after", "--out", str(out)]) == 0
+    table = pd.read_csv(out)
+    form = gladius.LinearReward(
+        lambda x: np.stack([np.column_stack([np.ones(len(x)), x]), np.zeros((len(x), 2))], axis=1),
+        lambda x: np.column_stack([np.zeros(len(x)), np.full(len(x), -5.0)]),
+    )
+    given = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    estimate = gladius.fit(data, "nfxp", reward=form, **given)
+    rewards = estimate.reward(table[["mileage"]].to_numpy(float), table["action"].to_numpy())
+    np.testing.assert_allclose(table["reward"], rewards, atol=1e-8)
 
 
 def readme() -> str:

@@ -136,7 +136,8 @@ def test_a_hundred_dummies_are_grouped_as_tuples_are() -> None:
 
 
 def test_large_action_numbers_cannot_overflow_the_table() -> None:
-    data = Transitions(np.array([0.0, 1.0]), np.array([0, 2**31 - 2]), np.array([1.0, 0.0]))
+    rows = np.array([0.0, 1.0])
+    data = Transitions(rows, np.array([0, 2**31 - 2]), rows[::-1], number_of_actions=2**31 - 1)
     with pytest.raises(InputError, match="too large") as caught:
         group(data)
     assert caught.value.field == "states"
