@@ -1,137 +1,145 @@
-"""What every registered method owes the one door: `inner_iterations`, and an anchor if it needs it.
+"""What every registered method and variant owes the one door; a further one is covered at once.
 
-A further method is covered by being registered.
+The variants are those of the golden file (tests/golden/cases.py), with networks trained briefly.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import pickle
+from dataclasses import fields, replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
+from cases import variants
 from numpy.typing import NDArray
 
-from gladius import METHODS, BusEngine, Estimate, fit, mdp, smooth
-from gladius.baselines import _regressors, iq_learn_network
-from gladius.baselines.bc import Training
-from gladius.checks import InputError
-from gladius.methods import needs
-from gladius.transitions import Transitions
+from gladius import METHODS, BusEngine, Estimate, InputError, LinearReward, Transitions, fit
+from gladius.methods import KNOWLEDGE, needs, title
+from gladius.worlds.bus import BUS_REWARD
 
 Array = NDArray[np.float64]
 
 BUS = BusEngine()
-SETS = BUS.simulate(12, [np.random.default_rng([12, i]) for i in range(2)])
-DUMMY = BusEngine(dummies=1).simulate(12, [np.random.default_rng([12, i]) for i in range(2)])
-ORACLE = {"transition": BUS.mdp.transition, "grid": BUS.mdp.features}
-BRIEF = Training(standardise=True, steps=2)
-
-# So little training that a test can wait for it.
-SHORT: dict[str, dict[str, Any]] = {
-    "avi": {"training": _regressors.Training(steps=2)},
-    "pqr": {"training": BRIEF},
-    "samq": {"training": BRIEF},
-    "bc": {"training": BRIEF},
-}
-
-# Options beside the defaults: protocols, classes and solvers.
-VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "gladius": [
-        {"function_class": "mlp"},
-        {"function_class": "mlp", "level": "scalar"},
-        {"function_class": "polynomial"},
-        {"function_class": "tabular"},
-        {"protocol": "author", "epochs": 1, "batch_trajectories": 6},
-        {"protocol": "printed", "iterations": 3},
-        {"protocol": "printed", "iterations": 3, "function_class": "tabular"},
-        {"protocol": "printed", "iterations": 3, "ascents": 2},
-        {"protocol": "printed", "iterations": 3, "deterministic": True},
-    ],
-    "nfxp": [ORACLE, {"theta_1_given": True}],
-    "ccp": [ORACLE, {"stages": None}, {"finite_dependence": True}, {"ccps": "logit"}],
-    "mpec": [ORACLE, {"solver": "slsqp"}, {"solver": "trust-constr", "max_iterations": 5}],
-    "avi": [{"regression": name} for name in ("auto", "one_hot", "polynomial", "additive")],
-    "semi_gradient": [{"basis": "polynomial"}, {"cross_fit": True}],
-    "rp": [{"theta_1_given": True}],
-    "pqr": [{"regression": "tabular"}, {"q_step": "residual", "training": BRIEF}],
-    "samq": [
-        {"inversion": "tabular"},
-        {"inversion": "tabular", "inner": "td", "td_passes": 2, "cells": 3},
-    ],
-    "iq_learn": [{"function_class": "network", "training": iq_learn_network.Training(steps=2)}],
-    "ml_irl": [ORACLE, {"inner": "one_step"}, {"inner": "finite_dependence"}],
-    "clare": [ORACLE],
-    "airl": [ORACLE, {"state_only": True}, {"plain": True}, {"anchored": True}],
-}
+SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
+GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+GRID = BUS.mdp.features[:8]  # mileages of both data sets
+VARIANTS = variants()
 
 
-def estimates(name: str, data: list[Transitions], **options: Any) -> list[Estimate]:
-    return fit(data, name, anchor_action=1, anchor_reward=-5.0, discount=0.95, **options)
+def estimates(variant: str, data: list[Transitions], **options: Any) -> list[Estimate]:
+    """A variant of the golden file on bus data."""
+    method, chosen = VARIANTS[variant]
+    chosen = dict(chosen)
+    if chosen.pop("known", False):
+        chosen["transition"] = BUS.known_transitions
+    if "form" in needs(method):
+        chosen["reward"] = BUS_REWARD
+    return fit(data, method, **GIVEN, **(chosen | options))
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [(name, options) for name in METHODS for options in [{}, *VARIANTS.get(name, [])]],
-    ids=lambda value: value if isinstance(value, str) else "-".join(map(str, value)),
-)
-def test_every_method_counts_its_inner_iterations(name: str, options: dict[str, Any]) -> None:
-    for one in estimates(name, SETS, **(SHORT.get(name, {}) | options)):
-        inner = one.diagnostics.extra["inner_iterations"]
+@pytest.fixture(scope="module", params=VARIANTS)
+def fitted(request: pytest.FixtureRequest) -> tuple[str, list[Estimate]]:
+    """(variant, its estimates of both data sets), fitted once for the whole module."""
+    return request.param, estimates(request.param, SETS)
+
+
+Fitted = tuple[str, list[Estimate]]
+
+
+def test_every_method_has_a_variant_a_title_and_known_needs() -> None:
+    assert {method for method, _ in VARIANTS.values()} == set(METHODS)
+    for name in METHODS:
+        assert title(name)
+        assert set(needs(name)) <= set(KNOWLEDGE)
+
+
+def test_replications_together_are_as_alone(fitted: Fitted) -> None:
+    """The first of each batch: random numbers are keyed by the place in the batch."""
+    variant, together = fitted
+    for batch, alone in [
+        (together, estimates(variant, SETS[:1])),
+        (estimates(variant, SETS[::-1]), estimates(variant, SETS[1:])),
+    ]:
+        scale = max(1.0, float(np.nanmax(np.abs(alone[0].q(GRID)))))
+        np.testing.assert_allclose(batch[0].q(GRID), alone[0].q(GRID), atol=1e-7 * scale)
+        for action in (0, 1):
+            expected = alone[0].reward(GRID, action)
+            np.testing.assert_allclose(batch[0].reward(GRID, action), expected, atol=1e-6 * scale)
+        assert batch[0].diagnostics.status == alone[0].diagnostics.status
+
+
+def test_it_is_deterministic_and_leaves_the_data_as_they_were(fitted: Fitted) -> None:
+    variant, first = fitted
+    before = [[np.array(getattr(data, f.name)) for f in fields(data)] for data in SETS]
+    again = estimates(variant, SETS)
+    for estimate, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(estimate.q(GRID), other.q(GRID))
+    for data, parts in zip(SETS, before, strict=True):
+        for f, part in zip(fields(data), parts, strict=True):
+            np.testing.assert_array_equal(np.array(getattr(data, f.name)), part)
+
+
+def test_an_estimate_can_be_saved(fitted: Fitted) -> None:
+    for estimate in fitted[1]:
+        read = pickle.loads(pickle.dumps(estimate))
+        np.testing.assert_array_equal(read.q(GRID), estimate.q(GRID))
+        np.testing.assert_array_equal(read.reward(GRID, 0), estimate.reward(GRID, 0))
+        assert read.diagnostics.status == estimate.diagnostics.status
+
+
+def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:
+    for estimate in fitted[1]:
+        diagnostics = estimate.diagnostics
+        inner = diagnostics.extra["inner_iterations"]
         assert type(inner) is int
         assert inner >= 0
+        assert diagnostics.converged == (diagnostics.status == "ok")
+        assert diagnostics.status in ("ok", "not_converged", "diverged") or (
+            diagnostics.status.startswith("failed: ")
+        )
+        assert diagnostics.iterations >= 0
+        assert diagnostics.cpu_seconds > 0
+        if diagnostics.converged:
+            rewards = [estimate.reward(GRID, action) for action in (0, 1)]
+            assert np.all(np.isfinite(rewards))
+            assert np.all(np.isfinite(estimate.q(GRID)))
+            np.testing.assert_allclose(estimate.policy(GRID).sum(axis=1), 1.0)
+        assert np.isfinite(diagnostics.nll) or not diagnostics.converged
 
 
-def inner_of(data: list[Transitions], **options: Any) -> list[int]:
-    found = estimates("gladius", data, **options)
-    return [int(str(one.diagnostics.extra["inner_iterations"])) for one in found]
+@pytest.mark.parametrize("name", METHODS)
+def test_an_unknown_option_is_named(name: str) -> None:
+    with pytest.raises(InputError, match="colour") as caught:
+        fit(SETS, name, **GIVEN, colour=1)
+    assert caught.value.field == "option"
 
 
-@pytest.mark.parametrize("function_class", ["smooth", "tabular"])
-def test_gladius_counts_the_bellman_iterations_that_it_makes(function_class: str) -> None:
-    """Alone, the count is that of every call; in a batch a set has its share of the calls."""
-    made: list[int] = []
-
-    def counted(*arguments: Any) -> mdp.Solution:
-        solution = mdp.soft_bellman(*arguments)
-        made.append(solution.iterations)
-        return solution
-
-    with patch.object(smooth, "soft_bellman", counted):
-        assert inner_of(SETS[:1], function_class=function_class) == [sum(made)]
-        assert len(made) > 1, "control: there is a loop to count"
-        made.clear()
-        together = inner_of(SETS, function_class=function_class)
-        assert max(together) <= sum(made)
+PARAMETRIC = [name for name in METHODS if "form" in needs(name)]
 
 
-def test_gladius_has_no_inner_loop_where_the_level_is_a_linear_system() -> None:
-    assert inner_of(SETS, function_class="polynomial") == [0, 0]
-    assert inner_of(DUMMY, function_class="tabular") == [0, 0]  # no roughness, so no search for it
+@pytest.mark.parametrize("name", PARAMETRIC)
+@pytest.mark.parametrize("form", [None, "bus", lambda states: states])
+def test_a_parametric_method_asks_for_its_form(name: str, form: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        fit(SETS, name, **GIVEN, reward=form)
+    assert caught.value.field == "reward"
+    assert "LinearReward" in caught.value.hint
 
 
-def test_alternating_single_steps_are_no_inner_loop() -> None:
-    printed: dict[str, Any] = {"protocol": "printed", "iterations": 7, "function_class": "tabular"}
-    assert inner_of(SETS, **printed) == [0, 0]
-    assert inner_of(SETS, **printed, ascents=3) == [21, 21]
-    assert inner_of(SETS, **printed, ascents=3, deterministic=True) == [0, 0]
-    assert inner_of(SETS, protocol="author", epochs=1, batch_trajectories=6) == [0, 0]
+@pytest.mark.parametrize("name", PARAMETRIC)
+def test_a_design_of_the_wrong_shape_is_named(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        fit(SETS, name, **GIVEN, reward=LinearReward(lambda states: states))
+    assert caught.value.field == "reward.design"
 
 
-THREE = Transitions(
-    SETS[0].states,
-    SETS[0].actions,
-    SETS[0].next_states,
-    SETS[0].trajectory,
-    SETS[0].done,
-    number_of_actions=3,
-)
+THREE = replace(SETS[0], number_of_actions=3)
 NEVER = 2  # of three actions
 SOME = replace(THREE, actions=np.where(np.arange(len(THREE)) % 5, THREE.actions, NEVER))
 
 
-def form(states: Array) -> Array:
+def form_of_three(states: Array) -> Array:
     """(n, 3, 2): the bus engine's, and an action that is far too dear."""
     table = np.zeros((len(states), 3, 2))
     table[:, 0, 0], table[:, 1, 1], table[:, 2] = -states[:, 0], -1.0, -50.0
@@ -140,9 +148,10 @@ def form(states: Array) -> Array:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> None:
-    options: dict[str, Any] = {"design": form} if "form" in needs(name) else {}
-    if name == "rp":  # its cells are the constants
-        options = {"design": lambda states: form(states)[:, :, :1]}
+    options = dict(VARIANTS[name][1])
+    if "form" in needs(name):
+        first = 1 if name == "rp" else 2  # the cells of rp are the constants
+        options["reward"] = LinearReward(lambda states: form_of_three(states)[:, :, :first])
     given: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}
     if "anchor" in needs(name):
         with pytest.raises(InputError, match=r"it never occurs .* of data set 1") as caught:
@@ -154,30 +163,42 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
             fit([SOME, THREE], name, **given, **options)
         assert caught.value.field == "actions"
         return
-    found = fit([SOME, THREE], name, **given, **(SHORT.get(name, {}) | options))[1]
-    assert np.all(np.isfinite(found.q(THREE.states)[:, :NEVER]))
-    assert found.diagnostics.bellman_error == 0.0, "there is no row of the anchor"
+    estimate = fit([SOME, THREE], name, **given, **options)[1]
+    assert np.all(np.isfinite(estimate.q(THREE.states)[:, :NEVER]))
+    assert estimate.diagnostics.bellman_error == 0.0, "there is no row of the anchor"
 
 
 def test_an_anchor_that_is_not_used_is_checked_all_the_same() -> None:
     for field, bad in [("anchor_action", 3), ("anchor_reward", None)]:
-        given: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}
         with pytest.raises(InputError) as caught:
-            fit([SOME, THREE], "bc", **(given | {field: bad}))
+            fit([SOME, THREE], "bc", **(GIVEN | {field: bad}))
         assert caught.value.field == field
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_action_that_nobody_takes_is_refused(name: str) -> None:
     """Actions counted from 1, or all the same, would otherwise give rewards of a blank action."""
-    one = SETS[0]
-    counted = replace(one, actions=one.actions + 1, number_of_actions=3)
-    same = replace(one, actions=0 * one.actions)
-    for data, anchor, hint in [
-        ([counted] * 2, 1, "0 to A - 1: of 0 to 2, [0] never"),
+    data = SETS[0]
+    from_one = replace(data, actions=data.actions + 1, number_of_actions=3)
+    same = replace(data, actions=0 * data.actions)
+    for wrong, anchor, hint in [
+        ([from_one] * 2, 1, "0 to A - 1: of 0 to 2, [0] never"),
         (same, 0, "a choice needs two actions taken, and only 0 occurs"),
     ]:
         with pytest.raises(InputError) as caught:
-            fit(data, name, anchor_action=anchor, anchor_reward=-5.0, discount=0.95)
+            fit(wrong, name, anchor_action=anchor, anchor_reward=-5.0, discount=0.95)
         assert caught.value.field == "actions"
         assert hint in caught.value.hint
+
+
+def test_alternating_single_steps_are_no_inner_loop() -> None:
+    printed: dict[str, Any] = {"protocol": "printed", "iterations": 7, "function_class": "tabular"}
+
+    def inner(**options: Any) -> list[object]:
+        fitted = fit(SETS, "gladius", **GIVEN, **options)
+        return [estimate.diagnostics.extra["inner_iterations"] for estimate in fitted]
+
+    assert inner(**printed) == [0, 0]
+    assert inner(**printed, ascents=3) == [21, 21]
+    assert inner(**printed, ascents=3, deterministic=True) == [0, 0]
+    assert inner(protocol="author", epochs=1, batch_trajectories=6) == [0, 0]

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
+import cases
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-import cases
-
-sys.path.pop(0)
 
 TOLERANCE = 1e-9  # relative to the largest number of the quantity, or to 1
 FROZEN = dict(np.load(cases.FROZEN, allow_pickle=False))
