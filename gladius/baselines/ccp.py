@@ -8,20 +8,26 @@ solution of the Bellman equation. With r = z'theta + o, W = (I - beta P_pi)^-1 a
 the second step maximises the pseudo-likelihood sum_{s,a} n(s, a) log softmax_a(h'theta + e), a
 concave logit, at first-step CCPs pi-hat (the form surveyed by Aguirregabiria and Mira 2010,
 Section 3.1.3). NPL (Aguirregabiria and Mira 2002) puts pi = softmax(h'theta + e) in the place of
-pi-hat and repeats; where that stops, theta solves NFXP's likelihood equations. Finite dependence
-(Arcidiacono and Miller 2011), for a renewal action, needs no inversion: finite_dependence.py.
+pi-hat and repeats; where that stops, theta solves NFXP's likelihood equations.
 
-Needs: beta, the law of s' (given or its frequencies), and the form of r, which identifies theta;
-no anchor (its reward enters with `theta_1_given` only). Rewards are z'theta + o, so off the states
-of the data the form extrapolates. Q is that of the second step, h'theta + e: no Bellman equation is
-solved, and log sum exp Q = V only where NPL has converged. With an anchor in the place of the form
-CCPs give r directly; that is the method `plug_in`.
+Finite dependence (Arcidiacono and Miller 2011) needs no inversion. If the renewal action j leads to
+the same distribution F of the next state from everywhere, then with
+V(s) = r(s, j) + beta F V - log pi(j | s) the choice of any action now, followed by j, leads to the
+same state in distribution, and the unknown F V cancels from every comparison of actions:
+
+    Q(s, a) - Q(s, j) = r(s, a) - r(s, j) + beta (P_a - F)[ r(., j) - log pi(j | .) ](s).
+
+Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
+identifies theta. Rewards are z'theta + o, so off the states of the data the form extrapolates. Q is
+that of the second step, h'theta + e: no Bellman equation is solved, and log sum exp Q = V only
+where NPL has converged. With an anchor in the place of the form CCPs give r directly; that is the
+method `plug_in`.
 
 What had to be decided:
 - First step: cell frequencies, those of the nearest state seen where a state never occurs. The
-  papers leave smoothing to the user; none (pseudo_count 0) is the default with inversion, which
-  needs no logarithm of an empty cell (0 log 0 = 0), and 1/2 with finite dependence, which does.
-  `ccps="logit"`: a logit in all monomials of the features up to `degree`; 2nd or 3rd is usual.
+  papers leave smoothing to the user; none is added with inversion, which needs no logarithm of an
+  empty cell (0 log 0 = 0), and 1/2 to each count with finite dependence, which does.
+  `ccps="logit"`: a logit in all monomials of the features up to degree 3 (2nd or 3rd is usual).
 - One stage by default, as Hotz and Miller. All stages of NPL have the same first-order asymptotics,
   those of partial maximum likelihood (A&M 2002, Proposition 4): "one step is less efficient" does
   not hold for this form. It does in general for finite dependence, which uses the CCP of one action
@@ -29,8 +35,9 @@ What had to be decided:
 - Standard errors: with inversion the inverse information of the pseudo-likelihood, which to first
   order is that of NFXP (the noise of pi-hat drops out, zero Jacobian at the truth). With finite
   dependence it does not drop out: the delta method, with the frequencies' noise in it; with a logit
-  first step they are not given (NaN). Always the law is taken as known, as in nfxp.py.
-- Stages with finite dependence: the limit would not be the likelihood's, so one stage only.
+  first step they are not given (NaN). Always P is taken as known, as in nfxp.py.
+- Finite dependence takes the anchor's action as the renewal, and one stage only: the limit would
+  not be the likelihood's.
 - `iterations`: Newton steps of the logit in one stage, which has nothing nested in it; with more
   stages, the stages, with the Newton steps nested in them as `inner_iterations`.
 """
@@ -39,26 +46,66 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
 
-from gladius.anchor import Anchor
-from gladius.baselines import finite_dependence as renewal
-from gladius.baselines.choice_logit import CERTAIN, maximise
-from gladius.baselines.first_step import FirstStep, fitted_choices, frequencies
-from gladius.baselines.npl import CcpFit, nested_pseudo_likelihood
+from gladius.anchor import Anchor, nearest
+from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate
-from gladius.parametric import Model, TableFunction, estimates, make_model
-from gladius.transitions import Transitions
+from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.parametric import Model, estimates, make_model
+from gladius.transitions import Integers, Transitions
 
-RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
-
 FIRST_STEPS = ("frequency", "logit")
-NO_FIRST_STEP = "failed: the logit of the first step has no maximum (lower the degree)"
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
+RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency
+DEGREE = 3  # of the first step's logit
+COLLINEAR = 1e-8  # share of a monomial that earlier ones leave on the sample: below it, none
+STAGE_TOLERANCE = 1e-10  # of theta (relative) and of every choice probability, between stages
+MAX_STAGES = 200
+SAME_ROW = 1e-12  # two rows this close are one: sums of probabilities differ by rounding
+NO_FIRST_STEP = "failed: the logit of the first step has no maximum"
+
+
+@dataclass(frozen=True)
+class FirstStep:
+    """pi-hat of R replications.
+
+    Attributes:
+        policy: (R, S, A); a frequency may be 0.
+        lender: (R, S) the state whose frequencies each state has (its own where it was seen).
+        cells: (R, S, A) n(s, a) + c.
+        exists: (R,) whether the logit has a maximum; frequencies always exist.
+    """
+
+    policy: Array
+    lender: Integers
+    cells: Array
+    exists: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class CcpFit:
+    """The last stage's logit, and V of the CCPs that it was given.
+
+    Attributes:
+        logit: of the last stage.
+        v: (R, S) at the estimated theta.
+        stages: logits fitted.
+        newton: Newton steps over all stages.
+        settled: theta and pi moved less than STAGE_TOLERANCE in the last stage.
+    """
+
+    logit: LogitFit
+    v: Array
+    stages: int
+    newton: int
+    settled: bool
 
 
 def fit(
@@ -66,43 +113,23 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    transition: Array | None = None,
-    grid: Array | None = None,
-    design: TableFunction | None = None,
-    offset: TableFunction | None = None,
-    theta_1_given: bool = False,
+    reward: LinearReward | None = None,
+    transition: KnownTransitions | None = None,
     ccps: str = "frequency",
-    pseudo_count: float | None = None,
-    degree: int = 3,
     stages: int | None = 1,
-    max_stages: int = 200,
     finite_dependence: bool = False,
-    renewal_action: int | None = None,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
 ) -> list[Estimate]:
-    """Two steps, or NPL, all data sets in one batch.
+    """Two steps, or NPL.
 
     Args:
         data: replications.
-        anchor: its reward is used only with `theta_1_given`; its action is the default renewal.
+        anchor: the form identifies theta; its action is the renewal of finite dependence.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, the oracle's knowledge; a row loses the
-            probability of an end. Without it, the frequencies of each data set.
-        grid: (S, d) features of the states that `transition` is about.
-        design: maps (n, d) features to (n, A, k); by default `bus_design`.
-        offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
-        theta_1_given: fix r(x, 1) at the anchor's reward. Only with the default form.
+        reward: the form, required.
+        transition: the oracle's knowledge; without it the frequencies of each data set.
         ccps: frequency or logit, the first step.
-        pseudo_count: added to every n(s, a) of the frequencies; by default 0, with
-            `finite_dependence` 1/2.
-        degree: of the logit's polynomial.
-        stages: of NPL; 1: the two-step estimator; None: until nothing moves (npl.STAGE_TOLERANCE).
-        max_stages: with stages=None.
+        stages: of NPL; 1: the two-step estimator; None: until nothing moves (STAGE_TOLERANCE).
         finite_dependence: use the renewal action's CCPs only, and no inversion.
-        renewal_action: by default the anchor's.
-        tolerance: of the logits, on the scaled gradient (choice_logit.py).
-        max_iterations: Newton steps of a logit.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective
@@ -114,136 +141,332 @@ def fit(
     started = time.process_time()
     if ccps not in FIRST_STEPS:
         raise InputError("ccps", ccps, f"choose one of {FIRST_STEPS}")
-    check_whole("degree", degree, 0)
-    limit = max_stages if stages is None else stages
-    check_whole("max_stages" if stages is None else "stages", limit, 1)
-    if not tolerance > 0:
-        raise InputError("tolerance", tolerance, "give a positive number")
-    check_whole("max_iterations", max_iterations, 1)
+    if stages is not None:
+        check_whole("stages", stages, 1)
     if finite_dependence and stages != 1:
         raise InputError("stages", stages, "finite_dependence has one stage")
-    if renewal_action is not None and not finite_dependence:
-        raise InputError("renewal_action", renewal_action, "only with finite_dependence=True")
-    if pseudo_count is not None and (
-        isinstance(pseudo_count, bool)
-        or not isinstance(pseudo_count, int | float)
-        or not 0 <= pseudo_count < np.inf
-    ):
-        raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
-    model = make_model(
-        data,
-        anchor,
-        discount,
-        transition=transition,
-        grid=grid,
-        design=design,
-        offset=offset,
-        theta_1_given=theta_1_given,
-    )
-    usual = RENEWAL_PSEUDO_COUNT if finite_dependence else 0.0
-    count = usual if pseudo_count is None else pseudo_count
+    models = [make_model([one], anchor, discount, reward, transition) for one in data]
     if finite_dependence:
-        action = anchor.action if renewal_action is None else renewal_action
-        if check_whole("renewal_action", action, 0) >= model.visits.shape[2]:
-            raise InputError("renewal_action", action, "no such action")
-        present = None if model.known else model.p_hat.present
-        renewal.check_renewal(model.law, action, present, model.visits)
+        for model in models:
+            present = None if model.is_known else model.p_hat.present
+            check_renewal(model.p_hat.transition, anchor.action, present, model.visits)
+    seconds = (time.process_time() - started) / len(data)
+    return [_fit_alone(model, ccps, stages, finite_dependence, seconds) for model in models]
+
+
+def _fit_alone(
+    model: Model, ccps: str, stages: int | None, finite_dependence: bool, seconds: float
+) -> Estimate:
+    """One data set, of which `seconds` were spent on the model."""
+    started = time.process_time()
     if ccps == "frequency":
-        first = frequencies(model.visits, model.states, float(count))
+        pseudo_count = RENEWAL_PSEUDO_COUNT if finite_dependence else 0.0
+        first = frequencies(model.visits, model.states, pseudo_count)
     else:
-        first = fitted_choices(model.visits, model.states, degree, tolerance, max_iterations)
+        first = fitted_choices(model.visits, model.states)
     if finite_dependence:
-        noisy = ccps == "frequency"
-        found = renewed(model, first, action, noisy, tolerance, max_iterations)
+        fitted = renewed(model, first, model.anchor.action, has_noise=ccps == "frequency")
     else:
-        found = nested_pseudo_likelihood(
+        fitted = nested_pseudo_likelihood(
             model.visits,
             first.policy,
-            model.law,
+            model.transition,
             model.design,
             model.offset,
             model.discount,
-            stages=limit,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
+            stages=MAX_STAGES if stages is None else stages,
         )
-    seconds = (time.process_time() - started) / len(data)
-    return _estimates(model, first, found, stages, seconds)
-
-
-def renewed(
-    model: Model,
-    first: FirstStep,
-    action: int,
-    noisy: bool = True,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
-) -> CcpFit:
-    """The logit of finite dependence; `noisy`: pi-hat are frequencies, whose noise enters se."""
-    chosen = first.policy[:, :, action]
-    if np.any(chosen == 0):
-        r, s = (int(i) for i in np.argwhere(chosen == 0)[0])
-        where = f"action {action} has no chance in state {model.states[s].tolist()} of set {r}"
-        raise InputError("pseudo_count", 0, f"{where}: give a positive number")
-    log_policy = np.log(chosen)
-    x, known = renewal.regressors(
-        log_policy, model.law, model.design, model.offset, model.discount, action
-    )
-    logit = maximise(model.visits, x, known, tolerance=tolerance, max_iterations=max_iterations)
-    covariance = np.full_like(logit.covariance, np.nan)
-    if noisy:
-        covariance = renewal.sandwich(
-            model.visits,
-            first.cells,
-            first.lender,
-            x,
-            np.exp(logit.log_policy),
-            logit.covariance,
-            model.law,
-            model.discount,
-            action,
-        )
-    reward = model.rewards(logit.theta)[:, :, action]
-    v = renewal.value(log_policy, reward, model.law, model.discount, action)
-    sets = len(model.visits)
-    stages, settled = np.ones(sets, dtype=np.int64), np.zeros(sets, dtype=bool)
-    return CcpFit(replace(logit, covariance=covariance), v, stages, logit.iterations, settled)
-
-
-def _estimates(
-    model: Model, first: FirstStep, found: CcpFit, stages: int | None, seconds: float
-) -> list[Estimate]:
-    logit = found.logit
-    covariance = np.where(first.found[:, None, None], logit.covariance, np.nan)
-    enough = found.settled if stages is None else np.ones_like(found.settled)
-    converged = logit.converged & first.found & enough
-    stopped = np.where(logit.identified, np.where(logit.regular, "", CERTAIN), UNIDENTIFIED)
-    status = [
-        NO_FIRST_STEP if not f else str(s) if s else "ok" if c else "not_converged"
-        for f, s, c in zip(first.found, stopped, converged, strict=True)
-    ]
-    size = model.visits.sum(axis=(1, 2))
-    one = stages == 1
-    extra = [
-        {
-            "se": np.sqrt(np.diagonal(covariance[r])),
-            "covariance": covariance[r],
-            "objective": float(-logit.log_likelihood[r] / size[r]),
-            "log_likelihood": float(logit.log_likelihood[r]),
-            "inner_iterations": 0 if one else int(found.newton[r]),
-            "stages": int(found.stages[r]),
-        }
-        for r in range(len(size))
-    ]
+    logit = fitted.logit
+    exists, status = bool(first.exists[0]), logit.status[0]
+    if not exists:
+        status = NO_FIRST_STEP
+    elif stages is None and status == "ok" and not fitted.settled:
+        status = "not_converged"
+    covariance = logit.covariance[0] if exists else np.full_like(logit.covariance[0], np.nan)
     return estimates(
         "ccp",
         model,
         logit.theta,
-        found.v,
-        converged=converged,
-        iterations=found.newton if one else found.stages,
-        gradient_norm=np.max(np.abs(logit.gradient), axis=1),
-        status=status,
-        seconds=seconds,
-        extra=extra,
+        fitted.v,
+        converged=[status == "ok"],
+        iterations=[fitted.newton if stages == 1 else fitted.stages],
+        gradient_norm=[float(np.max(np.abs(logit.gradient)))],
+        status=[status],
+        seconds=seconds + time.process_time() - started,
+        extra=[
+            {
+                "se": np.sqrt(np.diagonal(covariance)),
+                "covariance": covariance,
+                "objective": float(-logit.log_likelihood[0] / model.visits.sum()),
+                "log_likelihood": float(logit.log_likelihood[0]),
+                "inner_iterations": 0 if stages == 1 else fitted.newton,
+                "stages": fitted.stages,
+            }
+        ],
+    )[0]
+
+
+# The first step.
+
+
+def frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) -> FirstStep:
+    """(n(s, a) + c) / (n(s) + c A), of the nearest state seen where s never occurs.
+
+    Args:
+        visits: (R, S, A) n(s, a).
+        states: (S, d).
+        pseudo_count: c.
+    """
+    cells = visits + pseudo_count
+    lender = np.tile(np.arange(len(states)), (len(visits), 1))
+    for r, seen in enumerate(visits.sum(axis=2) > 0):
+        lender[r] = np.flatnonzero(seen)[nearest(states[seen], states)]
+    lent = np.take_along_axis(cells, lender[..., None], axis=1)
+    policy = lent / lent.sum(axis=2, keepdims=True)
+    return FirstStep(policy, lender, cells, np.ones(len(visits), dtype=bool))
+
+
+def fitted_choices(visits: Array, states: Array, degree: int = DEGREE) -> FirstStep:
+    """A logit in a polynomial of the features, for each replication alone."""
+    sets, _, actions = visits.shape
+    policy, exists = np.empty_like(visits), np.zeros(sets, dtype=bool)
+    for r, seen in enumerate(visits.sum(axis=2) > 0):
+        x = polynomial(states, actions, degree, states[seen])
+        logit = maximise(visits[[r]], x, np.zeros(visits.shape[1:]))
+        policy[r], exists[r] = np.exp(logit.log_policy[0]), logit.converged[0]
+    itself = np.tile(np.arange(len(states)), (sets, 1))
+    return FirstStep(policy, itself, visits, exists)
+
+
+def polynomial(states: Array, actions: int, degree: int, reference: Array) -> Array:
+    """(S, A, k) regressors of a logit: all monomials of the features, for each action but the 0th.
+
+    Args:
+        states: (S, d).
+        actions: A.
+        degree: largest total degree.
+        reference: (n, d) states of the sample. Features are scaled by them, which changes nothing
+            but rounding (monomials up to a total degree span the same functions in any units).
+            A monomial that is a combination of earlier ones there (z^2 of a feature with two
+            values, anything of a constant one) is left out: its coefficient would be free.
+    """
+    spread = np.ptp(reference, axis=0)
+    centre = (reference.max(axis=0) + reference.min(axis=0)) / 2
+    powers = [
+        list(chosen)
+        for power in range(degree + 1)
+        for chosen in combinations_with_replacement(np.flatnonzero(spread > 0), power)
+    ]
+
+    def monomials(points: Array) -> Array:
+        z = 2 * (points - centre) / np.where(spread > 0, spread, 1.0)
+        return np.stack([np.prod(z[:, chosen], axis=1) for chosen in powers], axis=1)
+
+    basis = monomials(states)[:, _independent(monomials(reference))]
+    blocks = np.zeros((len(states), actions, actions - 1, basis.shape[1]))
+    for a in range(1, actions):
+        blocks[:, a, a - 1] = basis
+    return blocks.reshape(len(states), actions, -1)
+
+
+def _independent(columns: Array) -> list[int]:
+    """The columns that are no combination of those kept before them."""
+    kept, span = [], columns[:, :0]  # orthonormal
+    for i, column in enumerate(columns.T):
+        left = column - span @ (span.T @ column)
+        left = left - span @ (span.T @ left)  # once more, for rounding
+        length = np.linalg.norm(left)
+        if length > COLLINEAR * np.linalg.norm(column):
+            kept.append(i)
+            span = np.column_stack([span, left / length])
+    return kept
+
+
+# The second step by inversion, and NPL.
+
+
+def nested_pseudo_likelihood(
+    visits: Array,
+    policy: Array,
+    transition: Array,
+    design: Array,
+    offset: Array,
+    discount: float,
+    *,
+    stages: int = 1,
+) -> CcpFit:
+    """At most `stages` stages from first-step CCPs, fewer where nothing moves or a logit fails.
+
+    Args:
+        visits: (R, S, A) n(s, a); replications go through the same stages.
+        policy: (R, S, A) pi-hat.
+        transition: (A, S, S) or (R, A, S, S).
+        design, offset: (S, A, k), (S, A) of the reward.
+        discount: beta.
+        stages: at most.
+    """
+    theta, newton, stage, settled = None, 0, 0, False
+    while True:
+        slopes, level = valuation(policy, transition, design, offset, discount)
+        following = transition @ np.concatenate([slopes, level[..., None]], axis=2)[:, None]
+        following = discount * np.moveaxis(following, 1, 2)
+        logit = maximise(
+            visits, design + following[..., :-1], offset + following[..., -1], start=theta
+        )
+        stage += 1
+        newton += int(logit.iterations.max())
+        reached = np.exp(logit.log_policy)
+        if theta is not None:
+            change = np.abs(logit.theta - theta) / (1 + np.abs(logit.theta))
+            moved = max(float(change.max()), float(np.abs(reached - policy).max()))
+            settled = moved <= STAGE_TOLERANCE
+        theta, policy = logit.theta, reached
+        if settled or stage == stages or not np.all(logit.converged):
+            v = level + np.einsum("rsk,rk->rs", slopes, theta)
+            return CcpFit(logit, v, stage, newton, settled)
+
+
+def valuation(
+    policy: Array, transition: Array, design: Array, offset: Array, discount: float
+) -> tuple[Array, Array]:
+    """(R, S, k) and (R, S): V of those who choose by `policy` is slopes theta + level."""
+    flow = np.einsum(
+        "rsa,...ast->rst" if transition.ndim == 3 else "rsa,rast->rst", policy, transition
     )
+    now = np.einsum("rsa,sak->rsk", policy, design)
+    surprise = np.sum(policy * offset - xlogy(policy, policy), axis=2)
+    right = np.concatenate([now, surprise[..., None]], axis=2)
+    both = np.linalg.solve(np.eye(flow.shape[1]) - discount * flow, right)
+    return both[..., :-1], both[..., -1]
+
+
+# The second step by finite dependence.
+
+
+def renewed(model: Model, first: FirstStep, action: int, has_noise: bool = True) -> CcpFit:
+    """Finite dependence; `has_noise`: pi-hat are frequencies, their noise enters se."""
+    log_policy = np.log(np.maximum(first.policy[:, :, action], np.finfo(float).tiny))
+    transition = model.p_hat.transition
+    x, known = renewal_regressors(
+        log_policy, transition, model.design, model.offset, model.discount, action
+    )
+    logit = maximise(model.visits, x, known)
+    covariance = np.full_like(logit.covariance, np.nan)
+    if has_noise:
+        policy = np.exp(logit.log_policy)
+        covariance = sandwich(
+            model.visits,
+            first.cells,
+            first.lender,
+            x,
+            policy,
+            logit.covariance,
+            transition,
+            model.discount,
+            action,
+        )
+    now = model.rewards(logit.theta)[:, :, action] - log_policy
+    renewal = transition[:, action, 0]
+    mean = np.sum(np.where(renewal > 0, renewal * now, 0.0), axis=1)
+    level = mean / (1 - model.discount * renewal.sum(axis=1))  # F V
+    v = now + model.discount * level[:, None]
+    newton = int(logit.iterations.max())
+    return CcpFit(replace(logit, covariance=covariance), v, 1, newton, False)
+
+
+def check_renewal(
+    transition: Array, action: int, present: NDArray[np.bool_] | None, visits: Array
+) -> None:
+    """Raise unless the action leads to one distribution from every state (and no path ends).
+
+    Args:
+        transition: (1, A, S, S).
+        action: j.
+        present: (1, S) states that the data set holds; None: all.
+        visits: (1, S, A), to tell of an action that was never taken: nothing is known of it.
+    """
+    if not np.any(visits[:, :, action]):
+        hint = "it is never taken: nothing tells where it leads"
+        raise InputError("anchor_action", action, hint)
+    table = transition[0] if present is None else transition[0][:, present[0]]
+    if np.any(np.abs(table[action] - table[action, 0]) > SAME_ROW):
+        hint = (
+            "where it leads depends on the state, so it is no renewal: anchor one that is, give "
+            "its true transition probabilities, or do without finite_dependence"
+        )
+        raise InputError("anchor_action", action, hint)
+    mass = table.sum(axis=-1)
+    if np.any(np.abs(mass - mass[action, 0]) > SAME_ROW):
+        hint = "the chance that a path ends depends on state or action: F V does not cancel"
+        raise InputError("finite_dependence", True, hint)
+
+
+def renewal_regressors(
+    log_policy: Array, transition: Array, design: Array, offset: Array, discount: float, action: int
+) -> tuple[Array, Array]:
+    """Regressors (R, S, A, k) and offset (R, S, A) of the logit, up to a level per state.
+
+    Args:
+        log_policy: (R, S) log pi(j | s), finite.
+        transition: (A, S, S) or (R, A, S, S).
+        design: (S, A, k), offset: (S, A): the reward's form.
+        discount: beta.
+        action: j.
+    """
+    x = design + discount * np.moveaxis(transition @ design[:, action], -3, -2)
+    now = offset[:, action] - log_policy
+    ahead = (transition @ now[:, None, :, None])[..., 0]
+    return (
+        np.broadcast_to(x, (len(log_policy), *design.shape)),
+        offset + discount * np.moveaxis(ahead, 1, 2),
+    )
+
+
+def sandwich(
+    visits: Array,
+    cells: Array,
+    lender: Integers,
+    x: Array,
+    policy: Array,
+    inverse: Array,
+    transition: Array,
+    discount: float,
+    action: int,
+) -> Array:
+    """(R, k, k) covariance of theta with the sampling error of frequency CCPs in it.
+
+    theta solves g(theta, n) = 0, g the score, whose offset holds log pi-hat(j | s') =
+    log[(n(s', j) + c) / (n(s') + c A)] =: l(s'). By the delta method theta moves with n(s, a) by
+    psi(s, a) = H^-1 [ x-centred(s, a) + (d g / d l(s)) (d l(s) / d n(s, a)) ], and given n(s) the
+    counts of a state are multinomial, so that only differences between actions matter: of
+    d l(s) / d n(s, a) = 1[a = j] / (n(s, j) + c) - 1 / (n(s) + c A) the first term. P is taken
+    as known.
+
+    Args:
+        visits: (R, S, A) n(s, a).
+        cells: (R, S, A) n(s, a) + c of the states seen (others are not read).
+        lender: (R, S) the state whose frequencies stand for each state's.
+        x: (R, S, A, k) the logit's regressors.
+        policy: (R, S, A) fitted choice probabilities.
+        inverse: (R, k, k) inverse information of the logit.
+        transition: (A, S, S) or (R, A, S, S).
+        discount: beta.
+        action: j.
+    """
+    probabilities = np.broadcast_to(transition, (len(visits), *transition.shape[-3:]))
+    seen = visits.sum(axis=2)
+    centred = x - np.einsum("rsa,rsak->rsk", policy, x)[:, :, None]
+    # d g / d log pi(j | s'): the offset holds -beta P_a log pi(j | .), the score minus the
+    # choices it predicts
+    pull = discount * np.einsum(
+        "rsa,rsak,rast->rtk", seen[..., None] * policy, centred, probabilities
+    )
+    of_lender = np.zeros_like(pull)
+    for r, lent in enumerate(lender):
+        np.add.at(of_lender[r], lent, pull[r])
+    chosen = np.arange(visits.shape[2]) == action
+    slope = np.where(chosen, 1 / np.where(cells > 0, cells, np.inf), 0.0)
+    psi = np.einsum("rkl,rsal->rsak", inverse, centred + slope[..., None] * of_lender[:, :, None])
+    psi = psi - np.einsum("rsa,rsak->rsk", policy, psi)[:, :, None]
+    weight = seen[..., None] * policy
+    return np.asarray(np.einsum("rsa,rsak,rsal->rkl", weight, psi, psi))

@@ -2,59 +2,194 @@
 
 NFXP solves the Bellman equation at every trial theta. MPEC has its solution among the variables,
 
-    max_{theta, V} sum_{s,a} n(s, a) log softmax_a(r(s, .; theta) + beta P V)
-    subject to     V(s) = log sum_a exp( r(s, a; theta) + beta P_a V (s) )   for every s,
+    max    L = sum_{s,a} n(s, a) log softmax_a(Q)(s)            over theta and V
+    s.t.   c(s) = log sum_a exp Q(s, a) - V(s) = 0              for every s,
 
-with r = z'theta + o, and solves it only at the end, where theta is NFXP's (their Proposition 1).
-No inner loop: `inner_iterations` is 0. The derivatives are in mpec_problem.py, the solver in
-mpec_newton.py. The constraints are log-sum-exp equations: neither a linear programme nor a
-polyhedron, and the feasible set is not convex.
+    Q(s, a) = r(s, a; theta) + beta P_a V (s), linear in (theta, V): dQ = D = [design, beta P_a],
 
-Needs: beta, the law of s' (given or its frequencies), and the form of r, which identifies theta;
-no anchor (its reward enters with `theta_1_given` only). Rewards are z'theta + o at the solution.
+and solves it only at the end, where theta is NFXP's (their Proposition 1). No inner loop:
+`inner_iterations` is 0. The constraints are log-sum-exp equations: neither a linear programme nor a
+polyhedron, and the feasible set is not convex. With p = softmax(Q), D-bar(s) = sum_a p D, Cov(s)
+the covariance of D(s, .) under p, and e_s the unit vector of V(s),
+
+    grad L = sum n (D - D-bar),      Hess L = -sum_s n(s) Cov(s),
+    grad c(s) = D-bar(s) - e_s,      Hess c(s) = Cov(s).
+
+The Jacobian in V is -M, M = I - beta P_p, always regular. So with T = M^-1 sum_a p design the null
+space of the Jacobian is spanned by Z = [I; T], the multipliers of L + lambda'c are
+lambda = M'^-1 grad_V L, the reduced gradient is Z' grad L and the reduced Hessian of the Lagrangian
+sum_s (lambda(s) - n(s)) Cov_p(D Z)(s); on the constraints these are those of NFXP's likelihood.
+
+Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
+identifies theta. Rewards are z'theta + o at the solution.
 
 What had to be decided:
 - The variable V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
   feasible theta. Choice probabilities in the likelihood are the softmax, as theirs, not
   exp(Q - V), which is the same on the constraints only.
-- The law of s' stays at the given law or the frequencies (Rust's two stages; the frequencies
-  maximise the likelihood of the moves alone). Su and Judd's runs have its parameters in the joint
-  likelihood; with a law free of parameters of its own that would let choices move it.
-- Solver: they used KNITRO. By default here Newton's method of the Karush-Kuhn-Tucker equations
-  with exact Hessians (sequential quadratic programming) over all data sets and starts at once;
-  SciPy's trust-constr and slsqp can be chosen; on the bus engine they take 3 to 10 times as long.
-- Start: theta = 0 and V = 0 (theirs: five starts). With `starts` above 1 the others are random and
-  the converged one of highest likelihood is reported; `extra["starts"]` tells how each ended.
-- `converged` is judged by the conditions themselves and not by a solver's own report: reduced
-  gradient, constraints, second-order sufficient condition (`mpec_newton.stationary`), with
-  `tolerance` 1e-9 and constraints to 1e-12 of |V| for Newton, at least 1e-7 and 1e-10 for SciPy's.
+- P stays as given or at the frequencies (Rust's two stages; the frequencies maximise the likelihood
+  of the moves alone). Su and Judd's runs have its parameters in the joint likelihood; without
+  parameters of its own that would let choices move it.
+- Solver: they used KNITRO; here SciPy's trust-constr (Byrd and Omojokun's sequential quadratic
+  programming) with exact derivatives, one data set at a time, from V = 0.
+- `converged` is judged by the conditions themselves and not by the solver's own report: the
+  constraints, the next step of theta (as in newton.py) and the second-order sufficient condition.
+  That step is still taken, and V moved with it.
 - Standard errors: inverse of minus the Hessian of the Lagrangian on the constraints' null space,
-  the same numbers as NFXP's, the law taken as known.
+  the same numbers as NFXP's, P taken as known.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import NonlinearConstraint, minimize
+from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
-from gladius.baselines.mpec_newton import Solutions, solve, stationary
-from gladius.baselines.mpec_problem import Programme
-from gladius.baselines.mpec_scipy import SOLVERS
-from gladius.baselines.mpec_scipy import solve as solve_by_scipy
-from gladius.checks import Array, InputError, check_finite, check_whole, generators
+from gladius.baselines.choice_logit import statuses, without_rounding
+from gladius.checks import Array, InputError, check_finite
 from gladius.estimate import Estimate
-from gladius.parametric import Model, TableFunction, estimates, make_model
+from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.newton import SHORT_STEP, newton_step
+from gladius.parametric import Model, estimates, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
+GRADIENT_TOLERANCE = 1e-10  # of the Lagrangian, per observation
+SMALLEST_RADIUS = 1e-15  # of the trust region
+MAX_ITERATIONS = 1000
+STEP_TOLERANCE = 1e-5  # of the last step of theta, in standard errors
+FEASIBLE = 1e-10  # |c| relative to max(1, |V|)
 
-SCIPY_TOLERANCE = 1e-7  # of the scaled reduced gradient: theta to about 1e-6 standard errors
-SCIPY_CONSTRAINT = 1e-10  # relative to max(1, |V|)
-START_SPREAD = 3.0  # sd of r, over the pairs of the grid, that a random start of theta makes
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
+
+@dataclass(frozen=True)
+class Programme:
+    """The programme of one data set.
+
+    Its variables are x = (theta times the root mean square of its regressor, (1 - beta) V), for
+    steps want variables of one size and V is of the order of r / (1 - beta).
+
+    Attributes:
+        visits: (S, A) n(s, a).
+        transition: (A, S, S).
+        design: (S, A, k) and offset: (S, A), the reward's form.
+        discount: beta.
+    """
+
+    visits: Array
+    transition: Array
+    design: Array
+    offset: Array
+    discount: float
+
+    @property
+    def unit(self) -> Array:
+        """(k + S,) of (theta, V) where x is one."""
+        share = self.visits / self.visits.sum()
+        size = np.sqrt(np.einsum("sa,sak->k", share, self.design**2))
+        level = np.full(len(self.visits), 1 / (1 - self.discount))
+        return np.concatenate([1 / np.where(size > 0, size, 1.0), level])
+
+    @property
+    def slope(self) -> Array:
+        """(S, A, k + S) D, of Q in (theta, V)."""
+        following = self.discount * np.moveaxis(self.transition, 0, 1)
+        return np.concatenate([self.design, following], axis=2)
+
+    def values(self, theta: Array, v: Array) -> tuple[float, Array, Array]:
+        """L, (S,) c and (S, A) p at (k,) theta and (S,) V."""
+        q = self.offset + self.design @ theta + self.discount * (self.transition @ v).T
+        total = logsumexp(q, axis=1)
+        log_policy = q - total[:, None]
+        return float(np.sum(self.visits * log_policy)), total - v, np.exp(log_policy)
+
+    def solve(self, theta: Array, v: Array) -> tuple[Array, Array, int]:
+        """(k,) theta, (S,) V and iterations of trust-constr from (k,) theta and (S,) V."""
+        unit, parameters = self.unit, len(theta)
+        slope = self.slope * unit
+        own = np.eye(len(unit))[parameters:] * unit
+        share = self.visits / self.visits.sum()
+        observed, seen = np.einsum("sa,sad->d", share, slope), share.sum(axis=1)
+
+        def values(x: Array) -> tuple[float, Array, Array]:
+            return self.values(x[:parameters] * unit[:parameters], (x * unit)[parameters:])
+
+        def mean(x: Array) -> Array:
+            return np.asarray(np.einsum("sa,sad->sd", values(x)[2], slope))
+
+        def covariance(x: Array, weight: Array) -> Array:
+            policy = values(x)[2]
+            centred = (slope - mean(x)[:, None]).reshape(policy.size, -1)
+            return np.asarray(((weight[:, None] * policy).reshape(-1, 1) * centred).T @ centred)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            solution = minimize(
+                lambda x: -values(x)[0] / self.visits.sum(),
+                np.concatenate([theta, v]) / unit,
+                jac=lambda x: seen @ mean(x) - observed,
+                hess=lambda x: covariance(x, seen),
+                method="trust-constr",
+                constraints=NonlinearConstraint(
+                    lambda x: values(x)[1], 0, 0, jac=lambda x: mean(x) - own, hess=covariance
+                ),
+                options={
+                    "gtol": GRADIENT_TOLERANCE,
+                    "xtol": SMALLEST_RADIUS,
+                    "maxiter": MAX_ITERATIONS,
+                },
+            )
+        x = solution.x * unit
+        return x[:parameters], x[parameters:], int(solution.nit)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What the conditions for a maximum say at some theta (k,) and V (S,).
+
+    Attributes:
+        violation: (S,) c.
+        multipliers: (S,) lambda.
+        gradient: (k,) reduced gradient Z' grad L, a sum over observations.
+        hessian: (k, k) reduced Hessian of the Lagrangian.
+        tangent: (S, k) T, the move of V with theta along the constraints.
+        normal: (S,) M^-1 c, the move of V that meets the linearised constraints.
+        slope: (S, A, k) D Z, the move of Q with theta along the constraints.
+    """
+
+    violation: Array
+    multipliers: Array
+    gradient: Array
+    hessian: Array
+    tangent: Array
+    normal: Array
+    slope: Array
+
+
+def conditions(programme: Programme, theta: Array, v: Array) -> Point:
+    """The derivatives along the constraints at (k,) theta and (S,) V, feasible or not."""
+    beta, n = programme.discount, programme.visits
+    _, violation, policy = programme.values(theta, v)
+    flow = np.einsum("sa,ast->st", policy, programme.transition)
+    system = np.eye(len(v)) - beta * flow
+    now = np.einsum("sa,sak->sk", policy, programme.design)
+    tangent = np.linalg.solve(system, now)
+    slope = programme.design + beta * np.moveaxis(programme.transition @ tangent, 0, 1)
+    centred = slope - tangent[:, None]
+    arrivals = np.einsum("sa,ast->t", n, programme.transition)
+    excess = np.linalg.solve(system.T, beta * arrivals - n.sum(axis=1))  # lambda - n
+    return Point(
+        violation=violation,
+        multipliers=excess + n.sum(axis=1),
+        gradient=np.einsum("sa,sak->k", n, centred),
+        hessian=np.einsum("s,sa,sak,sal->kl", excess, policy, centred, centred),
+        tangent=tangent,
+        normal=np.linalg.solve(system, violation),
+        slope=slope,
+    )
 
 
 def fit(
@@ -62,178 +197,82 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    transition: Array | None = None,
-    grid: Array | None = None,
-    design: TableFunction | None = None,
-    offset: TableFunction | None = None,
-    theta_1_given: bool = False,
+    reward: LinearReward | None = None,
+    transition: KnownTransitions | None = None,
     start: Array | None = None,
-    start_v: float = 0.0,
-    starts: int = 1,
-    rng: int | Sequence[np.random.Generator] = 0,
-    solver: str = "newton",
-    tolerance: float = 1e-9,
-    max_iterations: int | None = None,
 ) -> list[Estimate]:
-    """MPEC of all data sets, in one batch (SciPy's solvers: one by one).
+    """MPEC of each data set.
 
     Args:
         data: replications.
-        anchor: its reward is used only with `theta_1_given`; the form identifies theta otherwise.
+        anchor: the form identifies theta; the anchor's reward must not contradict it.
         discount: beta.
-        transition: (A, S, S) the true law over `grid`, the oracle's knowledge; a row loses the
-            probability of an end. Without it, the frequencies of each data set.
-        grid: (S, d) features of the states that `transition` is about.
-        design: maps (n, d) features to (n, A, k); by default `bus_design`.
-        offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
-        theta_1_given: fix r(x, 1) at the anchor's reward. Only with the default form.
-        start: (k,) or (R, k), the first start of theta, by default 0.
-        start_v: the first start of V, the same in every state.
-        starts: of each data set; those after the first are drawn (see `random_starts`).
-        rng: draws them; a seed, or one generator a data set.
-        solver: newton, trust-constr or slsqp.
-        tolerance: on the scaled reduced gradient.
-        max_iterations: steps from one start, by default 200 (newton) or 1000.
+        reward: the form, required.
+        transition: the oracle's knowledge; without it the frequencies of each data set.
+        start: (R, k) first theta of each data set; by default 0.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
-        log_likelihood, constraint_violation (largest |c|), multipliers (S,), inner_iterations (0)
-        and starts: a mapping of theta (starts, k), log_likelihood, converged, iterations.
+        log_likelihood, constraint_violation (largest |c|), multipliers (S,), inner_iterations (0).
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
     """
+    models = [make_model([one], anchor, discount, reward, transition) for one in data]
+    shape = (len(data), models[0].design.shape[2])
+    first = np.zeros(shape) if start is None else check_finite("start", start)
+    if first.shape != shape:
+        raise InputError("start", first.shape, f"give shape {shape}")
+    return [_fit_alone(model, theta) for model, theta in zip(models, first, strict=True)]
+
+
+def _fit_alone(model: Model, start: Array) -> Estimate:
+    """One data set from (k,) theta."""
     started = time.process_time()
-    if solver != "newton" and solver not in SOLVERS:
-        raise InputError("solver", solver, f"choose one of {['newton', *SOLVERS]}")
-    if not tolerance > 0:
-        raise InputError("tolerance", tolerance, "give a positive number")
-    check_whole("starts", starts, 1)
-    level = check_finite("start_v", start_v)
-    if level.shape != ():
-        raise InputError("start_v", level.shape, "give one number")
-    most = (200 if solver == "newton" else 1000) if max_iterations is None else max_iterations
-    check_whole("max_iterations", most, 1)
-    rngs = generators(rng, len(data))
-    model = make_model(
-        data,
-        anchor,
-        discount,
-        transition=transition,
-        grid=grid,
-        design=design,
-        offset=offset,
-        theta_1_given=theta_1_given,
-    )
-    sets, (states, _, k) = len(data), model.design.shape
-    theta = np.zeros((sets, starts, k))
-    v = np.zeros((sets, starts, states))
-    v[:, 0] = level
-    if start is not None:
-        given = check_finite("start", start)
-        if given.shape not in [(k,), (sets, k)]:
-            raise InputError("start", given.shape, f"give shape ({k},) or ({sets}, {k})")
-        theta[:, 0] = given
-    if starts > 1:
-        theta[:, 1:], v[:, 1:] = random_starts(model, rngs, starts - 1)
-    programme = Programme(model.visits, model.law, model.design, model.offset, model.discount)
-    every = programme.take(np.repeat(np.arange(sets), starts))
-    flat = theta.reshape(-1, k), v.reshape(-1, states)
-    if solver == "newton":
-        found = solve(every, *flat, tolerance=tolerance, max_iterations=most)
+    visits, seen = model.visits[0], model.visits[0].sum(axis=1)
+    programme = Programme(visits, model.transition[0], model.design, model.offset, model.discount)
+    theta, v, iterations = programme.solve(start, np.zeros(len(visits)))
+    point = conditions(programme, theta, v)
+    if not np.all(np.isfinite(point.hessian)):
+        status, covariance = "diverged", np.full_like(point.hessian, np.nan)
     else:
-        found = _one_by_one(every, *flat, solver, tolerance, most)
-    seconds = (time.process_time() - started) / sets
-    return _estimates(model, found, starts, seconds)
-
-
-def random_starts(
-    model: Model, rngs: Sequence[np.random.Generator], number: int
-) -> tuple[Array, Array]:
-    """(R, number, k) theta and (R, number, S) V.
-
-    theta_j is normal, in units in which it gives r a standard deviation of START_SPREAD over the
-    replication's observations; V is a level, normal with standard deviation START_SPREAD /
-    (1 - beta), the same in every state: what rewards of that size add up to.
-    """
-    sets, (states, _, k) = len(rngs), model.design.shape
-    share = model.visits / model.visits.sum(axis=(1, 2), keepdims=True)
-    size = np.sqrt(np.einsum("rsa,sak->rk", share, model.design**2))
-    unit = START_SPREAD / np.where(size > 0, size, 1.0)
-    theta, v = np.empty((sets, number, k)), np.empty((sets, number, states))
-    for r, generator in enumerate(rngs):
-        theta[r] = unit[r] * generator.standard_normal((number, k))
-        spread = START_SPREAD / (1 - model.discount)
-        v[r] = spread * generator.standard_normal((number, 1))
-    return theta, v
-
-
-def _one_by_one(
-    every: Programme, theta: Array, v: Array, solver: str, tolerance: float, most: int
-) -> Solutions:
-    """SciPy's solver from each start, and its end judged by the conditions for a maximum."""
-    theta, v, iterations = theta.copy(), v.copy(), np.zeros(len(theta), dtype=np.int64)
-    for i in range(len(theta)):
-        alone = every.take(np.array([i]))
-        theta[i], v[i], iterations[i] = solve_by_scipy(alone, theta[i], v[i], solver, most)
-    point = every.point(theta, v)
-    value, _ = every.values(theta, v)
-    loose = max(tolerance, SCIPY_TOLERANCE)
-    converged = stationary(point, theta, v, every.size, loose, SCIPY_CONSTRAINT)
-    finite = np.isfinite(value) & np.isfinite(v).all(axis=1)
-    return Solutions(theta, v, point, value, iterations, converged & finite, finite)
-
-
-def _estimates(model: Model, found: Solutions, starts: int, seconds: float) -> list[Estimate]:
-    """The converged start of highest likelihood (else the highest) of each data set."""
-    sets = len(model.visits)
-    converged = found.converged.reshape(sets, starts)
-    likelihood = found.log_likelihood.reshape(sets, starts)
-    comparable = np.where(np.isfinite(likelihood), likelihood, -np.inf)
-    top = np.where(converged | ~converged.any(axis=1, keepdims=True), comparable, -np.inf)
-    best = np.argmax(top, axis=1) + starts * np.arange(sets)
-    size = model.visits.sum(axis=(1, 2))
-    status, extra = [], []
-    for r, at in enumerate(best):
-        own = slice(r * starts, (r + 1) * starts)
-        covariance = found.point.covariance[at]
-        if not found.converged[at]:
-            covariance = np.full_like(covariance, np.nan)
-        status.append(_status(found, int(at)))
-        extra.append(
-            {
-                "se": np.sqrt(np.diagonal(covariance)),
-                "covariance": covariance,
-                "objective": float(-found.log_likelihood[at] / size[r]),
-                "log_likelihood": float(found.log_likelihood[at]),
-                "constraint_violation": float(np.abs(found.point.violation[at]).max()),
-                "multipliers": found.point.multipliers[at],
-                "inner_iterations": 0,
-                "starts": {
-                    "theta": found.theta[own],
-                    "log_likelihood": found.log_likelihood[own],
-                    "converged": found.converged[own],
-                    "iterations": found.iterations[own],
-                },
-            }
+        information = without_rounding(-point.hessian[None], seen[None], point.slope[None])
+        step, covariance, is_regular, is_definite = (
+            part[0] for part in newton_step(-point.gradient[None], information)
         )
+        largest = float(np.abs(point.violation).max())
+        converged = bool(
+            is_definite
+            and point.gradient @ step <= STEP_TOLERANCE**2
+            and np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
+            and largest <= FEASIBLE * max(1.0, float(np.abs(v).max()))
+        )
+        if converged:
+            theta, v = theta + step, v + point.normal + point.tangent @ step
+        else:
+            covariance = np.full_like(covariance, np.nan)
+        flags = np.array([converged]), np.array([is_regular])
+        (status,) = statuses(*flags, seen[None], point.slope[None])
+    log_likelihood, violation, _ = programme.values(theta, v)
     return estimates(
         "mpec",
         model,
-        found.theta[best],
-        found.v[best],
-        converged=found.converged[best],
-        iterations=found.iterations.reshape(sets, starts).sum(axis=1),
-        gradient_norm=np.max(np.abs(found.point.reduced[best]), axis=1) / size,
-        status=status,
-        seconds=seconds,
-        extra=extra,
-    )
-
-
-def _status(found: Solutions, at: int) -> str:
-    if not found.finite[at]:
-        return "diverged"
-    if not found.point.usable[at]:
-        return UNIDENTIFIED
-    return "ok" if found.converged[at] else "not_converged"
+        theta[None],
+        v[None],
+        converged=[status == "ok"],
+        iterations=[iterations],
+        gradient_norm=[float(np.max(np.abs(point.gradient)) / seen.sum())],
+        status=[status],
+        seconds=time.process_time() - started,
+        extra=[
+            {
+                "se": np.sqrt(np.diagonal(covariance)),
+                "covariance": covariance,
+                "objective": -log_likelihood / seen.sum(),
+                "log_likelihood": log_likelihood,
+                "constraint_violation": float(np.abs(violation).max()),
+                "multipliers": point.multipliers,
+                "inner_iterations": 0,
+            }
+        ],
+    )[0]

@@ -3,62 +3,84 @@
 The state is (x, q). x is low-dimensional and enters the reward in a form that the user gives; q is
 high-dimensional and enters through the cell of a partition Pi that the data choose:
 
-    r(s, a) = alpha_a(x) + f_a(Pi(q)),      here  r(s, 0) = -theta_0 x,  r(s, 1) = -cost(Pi(q)).
+    r(s, a) = alpha_a(x) + f_a(Pi(q)),    of the bus  r(s, 0) = -theta_0 x, r(s, 1) = -cost(Pi(q)).
 
-First stage: a tree of splits of q that raise decision + lambda c transition likelihood, see
-rp_partition.py. Second stage: NFXP (Rust 1987) on the states (x, cell) with the transition law at
-the frequencies of these states. The reward is read off theta and the cell of the state.
+First stage: a tree of splits q_j <= threshold, each of which raises the score of the partition.
+With N(.) counts of the observed moves (x, p, a) -> (x', p'), p the cell of q,
 
-Needs: which features are x (`low`), transition frequencies, a form of r in x. No anchor, except
-with `theta_1_given`; x, and the product of its values with the cells, must be few.
+    decision    = sum N(a,x,p) ln N(a,x,p) - sum N(x,p) ln N(x,p)
+    transition  = sum N(x',p',a,x,p) ln N(.) - sum N(a,x,p) ln N(a,x,p) - sum N(x',p') ln N(x',p')
+    score       = decision + lambda c transition,    c = decision / transition before any split.
+
+The first is the likelihood of the choices at cell frequencies. The second is that of the next
+states where a move into (x', p') is equally likely to end at each observation there: without its
+last sum more cells would look worse merely because there are more places to go. Both rise with
+every split, so growth stops where the best gain is at most `delta` of |score|.
+
+Second stage: NFXP (Rust 1987) on the states (x, cell) with the transition probabilities at the
+frequencies of these states. The reward is read off theta and the cell of the state.
+
+Needs: which features are x (`low`), transition frequencies, a form of r in x. x, and the product of
+its values with the cells, must be few.
 
 What had to be decided:
 - x is the first feature by default, as on the bus engine; without other features, or where no split
   is worth taking, the method is NFXP with frequencies of x.
-- Identification: f_0 = 0 in every cell, one cost for each cell and action other than 0. A function
-  of the cell in the reward of both actions would not be identified where the law of the next cell
-  does not depend on the action (shaping by a function of the cell). Where action 0 does depend on
-  the cell the choices are still fitted, but r is another member of their class.
+- The cells enter the reward through the constants of the form: a parameter whose regressor does not
+  depend on x (theta_1 of the bus) has a value in each cell. A form without constants has no f, and
+  the cells then matter for the transitions alone.
+- Identification: f is not identified where each action has a constant and the distribution of the
+  next cell does not depend on the action (shaping by a function of the cell). Where a reward that
+  the form leaves out does depend on the cell the choices are still fitted, but r is another member
+  of their class.
 - The criterion is that of the first author's public code (the text was not available to us), with
   its defaults: lambda = 1, delta = .01, smoothing 1e-5, no least size, no limit to the cells. c is
   fixed at its value without splits. A candidate threshold is any value of q in the data, so that
-  q need not be whole numbers; with more than `max_thresholds` of them, that many quantiles.
+  q need not be whole numbers; with more than MAX_THRESHOLDS of them, that many quantiles.
 - A move is a row (s, a, s'), whatever the order of rows or the lengths of paths. A move that ends
   the path leads to one further state, in no cell. Both sides of a split keep an observation.
-- Number of cells on validation paths (`validation`, off by default): grow on the other paths, score
-  the held-out moves at the smoothed frequencies of the former at each number of cells, then grow on
-  all data up to the best number. The last trajectories are held out.
 - The authors' released second stage repeats a logit with the expected value as a fixed offset; ours
   maximises the likelihood.
-- The cell's number stands beside x as a feature where the law of a pair (x, cell, a) never visited
-  is borrowed (transition_probabilities.py), so nearness of two cells means nearness of their numbers there.
+- The cell's number stands beside x as a feature where the row of a pair (x, cell, a) never visited
+  is borrowed (transition_probabilities.py), so nearness of two cells means nearness of their
+  numbers there.
 - An anchor reward that varies within a state (x, cell) is replaced by its mean over the data.
 
 A feature that predicts itself raises the transition part, so persistent dummies are split though
 they matter for nothing; `transition_weight=0` judges by choices alone. In small samples the gains
 of chance exceed delta: with irrelevant dummies on the bus engine 20 trajectories of 100 periods
-stay whole, 10 are split into dozens of cells (`validation` or `max_cells` stop that). Standard
-errors are those of NFXP: conditional on the partition and the transition law, as if neither had
-been estimated.
+stay whole, 10 are split into dozens of cells (`max_cells` stops that). Standard errors are those of
+NFXP: conditional on the partition and the transition probabilities, as if neither had been
+estimated.
+
+A row is touched by the split of a cell through its own cell, its next cell or both. Per feature
+three histograms over thresholds (of q_j, of q_j', of the larger of the two) give all counts of
+all splits of all cells, for #(q_j <= t and q_j' <= t) = #(max(q_j, q_j') <= t).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.special import xlogy
 
 from gladius.anchor import Anchor, nearest
 from gladius.baselines import nfxp
-from gladius.baselines.rp_partition import Criterion, Growth, Moves, Partition, grow, held_out_score
-from gladius.checks import Array, InputError, check_discount, check_finite, check_whole
+from gladius.checks import Array, InputError, check_discount, check_whole
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction, bus_design, check_level, make_tables
-from gladius.transitions import LARGEST_TABLE, Transitions, index_rows
+from gladius.linear_reward import LinearReward, TableFunction
+from gladius.parametric import check_form, check_level
+from gladius.transitions import LARGEST_TABLE, Integers, Transitions, index_rows
 
 TITLE, NEEDS = "RP", ("next", "transitions", "form")
+SMOOTHING = 1e-5  # of each count N(x',p',a,x,p) inside the logarithm; sums of it carry it for each
+MAX_THRESHOLDS = 100  # candidates of a feature, quantiles if it has more values
+ROUNDING = 1e-12  # nats per observation; a smaller gain is none
 
 
 def fit(
@@ -66,107 +88,100 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
+    reward: LinearReward | None = None,
     low: Sequence[int] = (0,),
-    design: TableFunction | None = None,
-    theta_1_given: bool = False,
     transition_weight: float = 1.0,
     delta: float = 0.01,
-    min_size: int = 0,
-    smoothing: float = 1e-5,
     max_cells: int | None = None,
-    max_thresholds: int = 100,
-    validation: float = 0.0,
-    start: Array | None = None,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
 ) -> list[Estimate]:
     """Partition q for each data set, then NFXP on (x, cell).
 
     Args:
         data: replications.
-        anchor: its reward is used only with `theta_1_given`.
+        anchor: the form identifies theta; the anchor's reward must not contradict it.
         discount: beta.
+        reward: the form of r in the features x (n, len(low)), required; see above for its
+            constants.
         low: columns that are x; the others are q.
-        design: maps (n, len(low)) features x to (n, A, k), the form alpha of the reward, without
-            constants (the cells have them); by default -x of the first of them for action 0.
-        theta_1_given: fix r(s, 1) at the anchor's reward; cells then matter for the law alone.
         transition_weight: lambda.
         delta: least gain of a split, relative to |score|.
-        min_size: least number of observations of a cell.
-        smoothing: of the counts inside the logarithms.
         max_cells: at most so many cells; None: no limit.
-        max_thresholds: at most so many candidate thresholds for each feature.
-        validation: share of the trajectories held out to choose the number of cells; 0: `delta`
-            alone decides.
-        start: (R, k) first theta of each data set as if there were one cell (each cell starts at
-            the same cost); by default 0.
-        tolerance: of NFXP, see `nfxp.fit_counts`.
-        max_iterations: Newton steps of NFXP.
 
     Returns:
         One Estimate for each data set, defined at any features. `diagnostics.extra` holds what
-        NFXP has there, theta being the parameters of the form in x, then the cost of action 1 in
-        each cell, of action 2, ... (r = -cost); `partition`, `cells` (their number), `gains` (best
-        gain / |score| at each number of cells), `score` and `stopped` of the growth on all data;
-        and `objective`, minus the log-likelihood per observation.
+        NFXP has there, theta being the parameters that depend on x, then each constant in each
+        cell; `partition`, `cells` (their number), `gains` (best gain / |score| at each number of
+        cells), `score` and `stopped` of the growth; and `objective`, minus the log-likelihood per
+        observation.
 
     Raises:
         InputError: for options that do not fit together or the data.
     """
-    started = time.process_time()
-    beta = check_discount(discount)
+    check_discount(discount)
+    form = check_form(reward)
     columns = _columns(low, data[0].states.shape[1])
-    rule = Criterion(transition_weight, delta, min_size, smoothing, max_cells, max_thresholds)
-    if not 0 <= validation < 1:
-        raise InputError("validation", validation, "give a share from 0 to below 1")
-    if validation > 0 and smoothing == 0:
-        raise InputError("smoothing", smoothing, "held-out moves may be new: give more than 0")
+    for name, value in [("transition_weight", transition_weight), ("delta", delta)]:
+        if not 0 <= value < np.inf:
+            raise InputError(name, value, "give a number of at least 0")
+    if max_cells is not None:
+        check_whole("max_cells", max_cells, 1)
     actions = data[0].number_of_actions
-    if theta_1_given and design is not None:
-        raise InputError("theta_1_given", True, "only for the default form")
-    if theta_1_given and anchor.action != 1:
-        raise InputError("anchor_action", anchor.action, "theta_1 is of action 1: anchor that")
-    if design is None and actions != 2:
-        raise InputError("design", None, f"the default has 2 actions, the data {actions}")
-    form = _alpha if design is None else design
-    first_theta = _start(start, data, form, columns, theta_1_given)
-    if anchor.action == 0:  # the cells have the costs of the others
-        tables = make_tables(form, None, None, actions)
-        for one in data:
-            check_level(anchor, one.states, *tables(one.states[:, columns]))
+    for one in data:
+        check_level(anchor, one.states, *form.tables(one.states[:, columns], actions))
+    every_x, _ = index_rows([one.states[:, columns] for one in data])
+    is_constant = np.all(np.ptp(form.tables(every_x, actions)[0], axis=0) == 0, axis=0)
     others = [j for j in range(data[0].states.shape[1]) if j not in columns]
-    growths = [_grow(one, columns, others, rule, validation) for one in data]
-    spaces = [Space(columns, growth.partition) for growth in growths]
-    found: dict[int, Estimate] = {}
-    for members in _batches(spaces, anchor):
-        projected = [spaces[r].project(data[r]) for r in members]
-        first = spaces[members[0]]
-        _check_size(first, projected)
-        on_cells = _anchor_on_cells(anchor, data[members[0]], projected[0])
-        cells = len(first.partition)
-        fitted = nfxp.fit(
-            projected,
-            on_cells,
-            beta,
-            design=_design(form, cells, len(columns), actions, theta_1_given),
-            offset=_offset(on_cells, actions) if theta_1_given else None,
-            start=_per_cell(first_theta[members], cells, 0 if theta_1_given else actions - 1),
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-        )
-        found |= dict(zip(members, fitted, strict=True))
-    seconds = (time.process_time() - started) / len(data)
-    return [
-        _finish(found[r], spaces[r], growths[r], data[r].states.shape[1], seconds)
-        for r in range(len(data))
-    ]
+    result = []
+    for one in data:
+        started = time.process_time()
+        growth = grow(Moves.of(one, columns), others, transition_weight, delta, max_cells)
+        space = Space(tuple(columns), growth.partition)
+        estimate = _fit_alone(one, space, anchor, discount, form, is_constant)
+        extra = {
+            **estimate.diagnostics.extra,
+            "objective": estimate.diagnostics.nll,
+            "partition": growth.partition,
+            "cells": len(growth.partition),
+            "gains": np.array(growth.gains),
+            "score": growth.scores[-1],
+            "stopped": growth.stopped,
+        }
+        seconds = time.process_time() - started
+        diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds, extra=extra)
+        q, r = (OnSpace(f, space) for f in (estimate.q_function, estimate.reward_function))
+        result.append(Estimate("rp", q, r, one.states.shape[1], diagnostics))
+    return result
 
 
+def _fit_alone(
+    data: Transitions,
+    space: Space,
+    anchor: Anchor,
+    discount: float,
+    form: LinearReward,
+    is_constant: NDArray[np.bool_],
+) -> Estimate:
+    """NFXP of one data set on (x, cell)."""
+    cells, width = len(space.partition), len(space.columns)
+    now, after = space(data.states), space(data.next_states)
+    projected = replace(data, states=now, next_states=after, feature_names=())
+    _check_size(cells, projected)
+    if cells > 1:
+        offset = None if form.offset is None else OfX(form.offset, width)
+        form = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
+    on_cells = _anchor_on_cells(anchor, data, projected)
+    return nfxp.fit([projected], on_cells, discount, reward=form)[0]
+
+
+# The states (x, cell).
+
+
+@dataclass(frozen=True)
 class Space:
-    """The states (x, cell), x alone where there is one cell."""
+    """(n, d) features -> (n, len(columns) + 1) x and the cell; x alone where there is one cell."""
 
-    def __init__(self, columns: list[int], partition: Partition) -> None:
-        self.columns, self.partition = columns, partition
+    columns: tuple[int, ...]
+    partition: Partition
 
     def __call__(self, states: Array) -> Array:
         x = states[:, self.columns]
@@ -174,106 +189,51 @@ class Space:
             return x
         return np.column_stack([x, self.partition.cells(states)])
 
-    def project(self, data: Transitions) -> Transitions:
-        """The data as moves between such states."""
-        return Transitions(
-            self(data.states),
-            data.actions,
-            self(data.next_states),
-            data.trajectory,
-            data.done,
-            data.number_of_actions,
-        )
+
+@dataclass(frozen=True)
+class OnSpace:
+    """A function of (x, cell) as one of all features."""
+
+    function: StateFunction
+    space: Space
+
+    def __call__(self, states: Array) -> Array:
+        return self.function(self.space(states))
 
 
-def _grow(
-    data: Transitions, columns: list[int], others: list[int], rule: Criterion, validation: float
-) -> Growth:
-    """The partition of one data set, with the number of cells that validation paths prefer."""
-    moves = Moves.of(data, columns)
-    if validation > 0 and others:
-        labels, first, trajectory = np.unique(
-            data.trajectory, return_index=True, return_inverse=True
-        )
-        order = np.argsort(np.argsort(first))  # of appearance
-        train = order[trajectory] < len(labels) - round(validation * len(labels))
-        if np.all(train) or not np.any(train):
-            hint = f"{len(labels)} trajectories are too few to hold out this share"
-            raise InputError("validation", validation, hint)
-        kept, held_out = moves.take(train), moves.take(~train)
-        growth = grow(kept, others, rule)
-        scores = [
-            held_out_score(kept, held_out, growth.at(cells), rule, growth.scale)
-            for cells in range(1, len(growth.partition) + 1)
-        ]
-        rule = replace(rule, max_cells=1 + int(np.argmax(scores)))
-    return grow(moves, others, rule)
+@dataclass(frozen=True)
+class OfX:
+    """A function of x (n, width) as one of (x, cell)."""
+
+    function: TableFunction
+    width: int
+
+    def __call__(self, states: Array) -> Array:
+        return self.function(states[:, : self.width])
 
 
-def _batches(spaces: Sequence[Space], anchor: Anchor) -> list[list[int]]:
-    """Replications to fit together: those without splits, where the anchor is one for all."""
-    whole = [r for r, space in enumerate(spaces) if len(space.partition) == 1]
-    if callable(anchor.reward) or not whole:
-        return [[r] for r in range(len(spaces))]
-    return [whole, *([r] for r in range(len(spaces)) if r not in whole)]
+@dataclass(frozen=True)
+class CellDesign:
+    """(n, width + 1) of (x, cell) -> (n, A, K), each constant of the form once for each cell.
 
+    Attributes:
+        design: of the form, in x.
+        width: of x.
+        is_constant: (k,) which of its parameters are constants; they come last.
+        cells: their number.
+    """
 
-def _alpha(x: Array) -> Array:
-    """The default form of x: -x for action 0."""
-    return bus_design(x)[:, :, :1]
+    design: TableFunction
+    width: int
+    is_constant: NDArray[np.bool_]
+    cells: int
 
-
-def _design(
-    form: TableFunction, cells: int, width: int, actions: int, costs_known: bool
-) -> TableFunction:
-    """The form of x beside -1 for each cell under each action but the first."""
-
-    def design(states: Array) -> Array:
-        alphas = form(states[:, :width])
-        if costs_known:
-            return alphas
-        cell = states[:, width].astype(np.int64) if cells > 1 else np.zeros(len(states), np.int64)
-        costs = np.zeros((len(states), actions, actions - 1, cells))
-        for a in range(1, actions):
-            costs[np.arange(len(states)), a, a - 1, cell] = -1.0
-        return np.concatenate([alphas, costs.reshape(len(states), actions, -1)], axis=2)
-
-    return design
-
-
-def _start(
-    given: Array | None,
-    data: Sequence[Transitions],
-    form: TableFunction,
-    columns: list[int],
-    costs_known: bool,
-) -> Array:
-    """(R, k) first theta with one cell, after a look at the form's shape on every data set."""
-    actions = data[0].number_of_actions
-    tables = make_tables(form, None, None, actions)  # it checks the shape
-    parameters = [tables(one.states[:, columns])[0].shape[2] for one in data]
-    shape = (len(data), parameters[0] + (0 if costs_known else actions - 1))
-    if given is None:
-        return np.zeros(shape)
-    theta = check_finite("start", given)
-    if theta.shape != shape:
-        raise InputError("start", theta.shape, f"give shape {shape}")
-    return theta
-
-
-def _per_cell(theta: Array, cells: int, costs: int) -> Array:
-    """The last `costs` columns of (R, k) theta once for each cell."""
-    of_x = theta.shape[1] - costs
-    return np.hstack([theta[:, :of_x], np.repeat(theta[:, of_x:], cells, axis=1)])
-
-
-def _offset(anchor: Anchor, actions: int) -> TableFunction:
-    def offset(states: Array) -> Array:
-        known = np.zeros((len(states), actions))
-        known[:, anchor.action] = anchor.values(states)
-        return known
-
-    return offset
+    def __call__(self, states: Array) -> Array:
+        table = self.design(states[:, : self.width])
+        inside = np.eye(self.cells)[states[:, self.width].astype(np.int64)]
+        constants = table[..., self.is_constant, None] * inside[:, None, None]
+        constants = constants.reshape(*table.shape[:2], -1)
+        return np.concatenate([table[..., ~self.is_constant], constants], axis=2)
 
 
 def _anchor_on_cells(anchor: Anchor, data: Transitions, projected: Transitions) -> Anchor:
@@ -282,40 +242,17 @@ def _anchor_on_cells(anchor: Anchor, data: Transitions, projected: Transitions) 
         return anchor
     values = np.concatenate([anchor.values(s) for s in (data.states, data.next_states)])
     states, (now, after) = index_rows([projected.states, projected.next_states])
-    at = np.concatenate([now, after])
-    means = np.bincount(at, weights=values) / np.bincount(at)
+    position = np.concatenate([now, after])
+    means = np.bincount(position, weights=values) / np.bincount(position)
     return Anchor(anchor.action, lambda asked: means[nearest(states, asked)])
 
 
-def _check_size(space: Space, projected: Sequence[Transitions]) -> None:
+def _check_size(cells: int, projected: Transitions) -> None:
     """Raise where the table of (x, cell) states is too large, and the cells are why."""
-    states, _ = index_rows([s for one in projected for s in (one.states, one.next_states)])
-    entries = len(projected) * projected[0].number_of_actions * len(states) ** 2
-    if len(space.partition) > 1 and entries > LARGEST_TABLE:
-        hint = f"{len(space.partition)} cells make a table of {entries} counts: allow fewer"
-        raise InputError("max_cells", len(space.partition), hint)
-
-
-def _finish(
-    fitted: Estimate, space: Space, growth: Growth, features: int, seconds: float
-) -> Estimate:
-    """NFXP's estimate as functions of all features."""
-
-    def lift(function: StateFunction) -> StateFunction:
-        return lambda states: function(space(states))
-
-    extra = {
-        **fitted.diagnostics.extra,
-        "objective": fitted.diagnostics.nll,
-        "partition": growth.partition,
-        "cells": len(growth.partition),
-        "gains": np.array(growth.gains),
-        "score": growth.scores[-1],
-        "stopped": growth.stopped,
-    }
-    diagnostics = replace(fitted.diagnostics, cpu_seconds=seconds, extra=extra)
-    q, reward = lift(fitted.q_function), lift(fitted.reward_function)
-    return Estimate("rp", q, reward, features, diagnostics)
+    states, _ = index_rows([projected.states, projected.next_states])
+    entries = projected.number_of_actions * len(states) ** 2
+    if cells > 1 and entries > LARGEST_TABLE:
+        raise InputError("max_cells", cells, f"cells make a table of {entries} counts: allow fewer")
 
 
 def _columns(low: Sequence[int], width: int) -> list[int]:
@@ -326,3 +263,240 @@ def _columns(low: Sequence[int], width: int) -> list[int]:
     if max(columns) >= width:
         raise InputError("low", low, f"give columns from 0 to {width - 1}")
     return columns
+
+
+# The partition.
+
+
+@dataclass(frozen=True)
+class Split:
+    """States of `cell` with feature > threshold become a new cell, numbered next.
+
+    Attributes:
+        cell: which cell is divided.
+        feature: column of the full state.
+        threshold: a value of the data; states at it stay in `cell`.
+    """
+
+    cell: int
+    feature: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Cells 0, 1, ... of the state space, made by splits in turn."""
+
+    splits: tuple[Split, ...] = ()
+
+    def __len__(self) -> int:
+        return 1 + len(self.splits)
+
+    def cells(self, states: Array) -> Integers:
+        """(n,) cell of each of (n, d) states."""
+        cell = np.zeros(len(states), dtype=np.int64)
+        for number, split in enumerate(self.splits, start=1):
+            cell[(cell == split.cell) & (states[:, split.feature] > split.threshold)] = number
+        return cell
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A partition and how it grew.
+
+    Attributes:
+        partition: the cells.
+        scores: score before each split and at the end, one for each number of cells.
+        gains: best gain / |score| at each number of cells; the last one was not taken.
+        stopped: "delta", "max_cells" or "nothing to split".
+    """
+
+    partition: Partition
+    scores: tuple[float, ...]
+    gains: tuple[float, ...]
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Observed moves with x as a code.
+
+    Attributes:
+        data: the moves.
+        x, x_next: (n,) codes, positions in `x_values`; ended paths lead to one more, which belongs
+            to no cell.
+        x_values: (m, len(low)) distinct x.
+    """
+
+    data: Transitions
+    x: Integers
+    x_next: Integers
+    x_values: Array
+
+    @classmethod
+    def of(cls, data: Transitions, low: Sequence[int]) -> Moves:
+        """With x the features `low`."""
+        columns = list(low)
+        known, (x, x_next) = index_rows([data.states[:, columns], data.next_states[:, columns]])
+        return cls(data, x, np.where(data.done, len(known), x_next), known)
+
+    def codes(self, partition: Partition) -> tuple[Integers, ...]:
+        """(x, p), (a, x, p), (x', p') and all of it as whole numbers, p leading each half."""
+        now, after = (partition.cells(s) for s in (self.data.states, self.data.next_states))
+        after[self.data.done] = len(partition)
+        state = now * len(self.x_values) + self.x
+        choice = state * self.data.number_of_actions + self.data.actions
+        following = after * (len(self.x_values) + 1) + self.x_next
+        return state, choice, following, choice * self.places(partition) + following
+
+    def places(self, partition: Partition) -> int:
+        """How many codes (x', p') may have."""
+        return (len(partition) + 1) * (len(self.x_values) + 1)
+
+    def smoothing(self, cells: int) -> tuple[float, float, float, float]:
+        """What is added to N(x,p), N(a,x,p), N(x',p') and N(x',p',a,x,p)."""
+        choices, states = self.data.number_of_actions, len(self.x_values) * cells
+        of_state = SMOOTHING * choices * states
+        return of_state, SMOOTHING * states, of_state, SMOOTHING
+
+
+def parts(moves: Moves, partition: Partition, cells: int | None = None) -> tuple[float, float]:
+    """(decision, transition) of a partition, smoothed as if it had `cells` cells."""
+    added = moves.smoothing(len(partition) if cells is None else cells)
+    sums = []
+    for code, s in zip(moves.codes(partition), added, strict=True):
+        count = np.unique(code, return_counts=True)[1].astype(float)
+        sums.append(float(np.sum(xlogy(count, count + s))))
+    state, choice, following, move = sums
+    return choice - state, move - choice - following
+
+
+class Tables:
+    """The counts of a partition, and the gain of every split of one feature at a time."""
+
+    def __init__(self, moves: Moves, partition: Partition, weight: float) -> None:
+        codes, self.move = np.unique(moves.codes(partition)[3], return_inverse=True)
+        cells = len(partition)
+        self.total = np.bincount(self.move)[:, None]
+        self.weight = weight  # lambda c
+        n = np.arange(len(moves.x) + 1)  # looking n ln n up is several times faster than a log
+        self.terms = [xlogy(n, n + s) for s in moves.smoothing(cells + 1)]
+        now, more = (parts(moves, partition, number) for number in (cells, cells + 1))
+        # One cell more smooths every count a little more.
+        self.drift = more[0] - now[0] + weight * (more[1] - now[1])
+        choice, following = np.divmod(codes, moves.places(partition))
+        state = choice // moves.data.number_of_actions
+        home, to = state // len(moves.x_values), following // (len(moves.x_values) + 1)
+        self.stays = (home == to)[:, None]
+        self.from_cell, self.to_cell = _adder(home, cells), _adder(to, cells + 1)
+        # from moves to (x,p), (a,x,p) and (x',p'), and from there to cells
+        self.by_state, self.state_cell = _adders(state, home, cells)
+        self.by_choice, self.choice_cell = _adders(choice, home, cells)
+        self.by_following, self.following_cell = _adders(following, to, cells + 1)
+
+    def gains(self, lower: Integers, upper: Integers, size: int) -> Array:
+        """(cells, size) gain in score of a split at each threshold; -inf where a side is empty.
+
+        Args:
+            lower: (n,) how many thresholds lie below q_j, so that q_j <= t_k where lower <= k.
+            upper: the same of q_j'.
+            size: number of thresholds.
+        """
+        left, left_next, both = (
+            self._below(code, size) for code in (lower, upper, np.maximum(lower, upper))
+        )
+        n, (f_state, f_choice, f_following, f_move) = self.total, self.terms
+        state, every = self.by_state @ left, self.by_state @ n
+        occupancy = self.state_cell @ _division(state, every, f_state)
+        choice = _division(self.by_choice @ left, self.by_choice @ n, f_choice)
+        decision = self.choice_cell @ choice - occupancy
+        arrival = _division(self.by_following @ left_next, self.by_following @ n, f_following)
+        four = (both, left - both, left_next - both, n - left - left_next + both)
+        quarters = sum(f_move[part] for part in four) - f_move[n]
+        out = self.from_cell @ np.where(self.stays, quarters, _division(left, n, f_move))
+        into = self.to_cell @ np.where(self.stays, 0.0, _division(left_next, n, f_move))
+        ends = (into - self.following_cell @ arrival)[:-1]  # without the paths that ended
+        transition = out + ends - self.choice_cell @ choice
+        here = self.state_cell @ state
+        allowed = np.minimum(here, self.state_cell @ every - here) >= 1
+        return np.where(allowed, decision + self.weight * transition + self.drift, -np.inf)
+
+    def _below(self, code: Integers, size: int) -> Integers:
+        """(moves, size) how many rows of each move have code <= k."""
+        width = size + 1
+        place = self.move * width + code
+        table = np.bincount(place, minlength=len(self.total) * width).reshape(-1, width)
+        return np.cumsum(table, axis=1)[:, :-1]
+
+
+def _division(left: Integers, total: Integers, terms: Array) -> Array:
+    """Change of sum n ln(n + s) where counts are divided into two."""
+    change: Array = terms[left] + terms[total - left] - terms[total]
+    return change
+
+
+def _adder(to: Integers, size: int | None = None) -> csr_array:
+    """The matrix that sums rows by their place `to`."""
+    height = int(to.max()) + 1 if size is None else size
+    return csr_array(
+        (np.ones(len(to), dtype=np.int64), (to, np.arange(len(to)))), shape=(height, len(to))
+    )
+
+
+def _adders(code: Integers, cell: Integers, cells: int) -> tuple[csr_array, csr_array]:
+    """From moves to the distinct values of a code, and from these to the cell of each."""
+    _, first, place = np.unique(code, return_index=True, return_inverse=True)
+    return _adder(place), _adder(cell[first], cells)
+
+
+def grow(
+    moves: Moves,
+    features: Sequence[int],
+    transition_weight: float = 1.0,
+    delta: float = 0.01,
+    max_cells: int | None = None,
+) -> Growth:
+    """Split greedily, the best of all cells, features and thresholds at a time (ties: the first).
+
+    Args:
+        moves: of one data set.
+        features: columns that may be split (q).
+        transition_weight, delta, max_cells: as in `fit`.
+    """
+    candidates = [(j, *_candidates(moves.data, j)) for j in features]
+    partition, scores, gains = Partition(), [], []
+    decision, transition = parts(moves, partition)
+    weight = transition_weight * decision / transition if transition != 0 else 0.0
+    while True:
+        decision, transition = parts(moves, partition)
+        scores.append(decision + weight * transition)
+        best, split = ROUNDING * len(moves.x), None
+        tables = Tables(moves, partition, weight)
+        for j, thresholds, lower, upper in candidates:
+            if len(thresholds) == 0:
+                continue
+            gain = tables.gains(lower, upper, len(thresholds))
+            cell, k = np.unravel_index(int(np.argmax(gain)), gain.shape)
+            if gain[cell, k] > best:
+                best, split = float(gain[cell, k]), Split(int(cell), j, float(thresholds[k]))
+        gains.append(best / abs(scores[-1]) if split else 0.0)
+        if split is None:
+            stopped = "nothing to split"
+        elif gains[-1] <= delta:
+            stopped = "delta"
+        elif len(partition) == max_cells:
+            stopped = "max_cells"
+        else:
+            partition = Partition((*partition.splits, split))
+            continue
+        return Growth(partition, tuple(scores), tuple(gains), stopped)
+
+
+def _candidates(data: Transitions, j: int) -> tuple[Array, Integers, Integers]:
+    """Thresholds of a feature, and how many of them lie below its value at s and at s'."""
+    values = np.unique(data.states[:, j])[:-1]  # nothing lies above the largest
+    if len(values) > MAX_THRESHOLDS:
+        shares = np.linspace(0, 1, MAX_THRESHOLDS)
+        values = np.unique(np.quantile(values, shares, method="lower"))
+    lower, upper = (np.searchsorted(values, s[:, j]) for s in (data.states, data.next_states))
+    return values, lower, upper

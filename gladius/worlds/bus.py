@@ -37,6 +37,28 @@ def bus_design(states: Array) -> Array:
 BUS_REWARD = LinearReward(bus_design)
 
 
+def upkeep_design(states: Array) -> Array:
+    """(n, 2, 1) the first column of `bus_design`: r(x, 0) = -theta_0 x alone."""
+    return bus_design(states)[:, :, :1]
+
+
+@dataclass(frozen=True)
+class ReplacementCost:
+    """(n, d) features -> (n, 2) the known part of the reward, -theta_1 of replacing."""
+
+    theta_1: float
+
+    def __call__(self, states: Array) -> Array:
+        offset = np.zeros((len(states), 2))
+        offset[:, REPLACE] = -self.theta_1
+        return offset
+
+
+def bus_reward_given(theta_1: float) -> LinearReward:
+    """The form in which theta_1 is known and theta_0 alone is left, what other methods are told."""
+    return LinearReward(upkeep_design, ReplacementCost(float(theta_1)))
+
+
 @dataclass(frozen=True)
 class BusEngine:
     """The bus engine with K irrelevant dummies.

@@ -16,19 +16,18 @@ from strategies import laws
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
-from gladius.baselines.choice_logit import CERTAIN
+from gladius.baselines.choice_logit import CERTAIN, UNIDENTIFIED
 from gladius.checks import InputError
-from gladius.parametric import bus_design
 from gladius.mdp import TabularMDP, soft_bellman
-from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine
+from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 Array = NDArray[np.float64]
 
 BUS = BusEngine()
 MDP = BUS.mdp
 ANCHOR = Anchor(1, -5.0)
-ORACLE: dict[str, Any] = {"transition": MDP.transition, "grid": MDP.features}
+FORM: dict[str, Any] = {"reward": BUS_REWARD}
+ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
 DESIGN = bus_design(MDP.features)
 NO_OFFSET = np.zeros((20, 2))
 
@@ -85,53 +84,45 @@ THETAS = arrays(np.float64, 2, elements=st.integers(-6, 6).map(lambda n: n / 4))
 
 def analytic(model: Model, theta: Array) -> tuple[Array, Array, Array]:
     solution = soft_bellman(model.offset + model.design @ theta, model.law, model.beta)
-    slope, hessian, fisher, _ = nfxp.derivatives(
+    slope, hessian, _ = nfxp.derivatives(
         model.visits[None], model.law, model.design, solution.q[None], solution.v[None], model.beta
     )
-    return slope[0], hessian[0], fisher[0]
+    seen = model.visits.sum(axis=1, keepdims=True)  # expected choices have minus the information
+    expected = (seen * solution.policy)[None]
+    _, information, _ = nfxp.derivatives(
+        expected, model.law, model.design, solution.q[None], solution.v[None], model.beta
+    )
+    return slope[0], hessian[0], -information[0]
 
 
 @given(models(), THETAS)
-def test_gradient_is_the_finite_difference_of_the_plain_likelihood(
+def test_derivatives_are_finite_differences_of_the_plain_likelihood(
     model: Model, theta: Array
 ) -> None:
-    slope, _, _ = analytic(model, theta)
+    slope, hessian, information = analytic(model, theta)
     h = 1e-5
+    ends = [(theta + e, theta - e) for e in h * np.eye(2)]
     numeric = [
-        (plain_log_likelihood(theta + e, *model) - plain_log_likelihood(theta - e, *model))
-        / (2 * h)
-        for e in h * np.eye(2)
+        (plain_log_likelihood(up, *model) - plain_log_likelihood(down, *model)) / (2 * h)
+        for up, down in ends
     ]
     # error of the quotient: h^2 times third derivatives, plus rounding of the likelihood over h
     scale = max(1.0, float(np.abs(slope).max()), abs(plain_log_likelihood(theta, *model)))
     np.testing.assert_allclose(slope, numeric, rtol=0, atol=1e-6 * scale)
-
-
-@given(models(), THETAS)
-def test_hessian_is_the_finite_difference_of_the_gradient(model: Model, theta: Array) -> None:
-    _, hessian, fisher = analytic(model, theta)
-    h = 1e-5
-    numeric = [
-        (analytic(model, theta + e)[0] - analytic(model, theta - e)[0]) / (2 * h)
-        for e in h * np.eye(2)
-    ]
-    scale = max(1.0, float(np.abs(hessian).max()), float(np.abs(fisher).max()))
-    np.testing.assert_allclose(hessian, numeric, rtol=0, atol=1e-5 * scale)
-    np.testing.assert_allclose(hessian, hessian.T, atol=1e-9 * scale)
+    curvature = [(analytic(model, up)[0] - analytic(model, down)[0]) / (2 * h) for up, down in ends]
+    scale = max(1.0, float(np.abs(hessian).max()), float(np.abs(information).max()))
+    np.testing.assert_allclose(hessian, curvature, rtol=0, atol=1e-5 * scale)
 
 
 def test_hessian_is_minus_the_information_where_choices_follow_the_model() -> None:
-    visits = MDP.occupancy(100)[None]
-    s = MDP.solution
-    _, hessian, fisher, _ = nfxp.derivatives(
-        visits, MDP.transition, DESIGN, s.q[None], s.v[None], BUS.discount
-    )
-    np.testing.assert_allclose(-hessian, fisher, rtol=1e-9)
-    tilted = visits * np.array([1.0, 1.5])  # control: with other choices they differ
-    _, hessian, fisher, _ = nfxp.derivatives(
-        tilted, MDP.transition, DESIGN, s.q[None], s.v[None], BUS.discount
-    )
-    assert np.max(np.abs(-hessian - fisher)) > 1e-2 * np.max(fisher)
+    visits, s = MDP.occupancy(100)[None], MDP.solution
+    solution = (MDP.transition, DESIGN, s.q[None], s.v[None], BUS.discount)
+    _, hessian, dq = nfxp.derivatives(visits, *solution)
+    centred = dq[0] - np.einsum("sa,sak->sk", s.policy, dq[0])[:, None]
+    information = np.einsum("sa,sak,sal->kl", visits[0], centred, centred)
+    np.testing.assert_allclose(-hessian[0], information, rtol=1e-9)
+    _, hessian, _ = nfxp.derivatives(visits * np.array([1.0, 1.5]), *solution)
+    assert np.max(np.abs(-hessian[0] - information)) > 1e-2 * np.max(information), "control"
 
 
 def test_population_counts_return_theta() -> None:
@@ -152,11 +143,8 @@ def test_population_counts_of_any_model_return_its_theta(model: Model, theta: Ar
         np.full(len(model.visits), 1 / len(model.visits)),
     )
     visits = 1e3 * truth.solution.policy
-    s = truth.solution
-    _, _, fisher, _ = nfxp.derivatives(
-        visits[None], model.law, model.design, s.q[None], s.v[None], model.beta
-    )
-    assume(np.linalg.eigvalsh(fisher[0])[0] > 1.0)
+    _, _, information = analytic(model._replace(visits=visits), theta)
+    assume(np.linalg.eigvalsh(information)[0] > 1.0)
     found = nfxp.fit_counts(visits[None], model.law, model.design, model.offset, model.beta)
     # the likelihood need not be concave: a stationary point elsewhere must not be better
     if found.converged[0] and np.max(np.abs(found.theta[0] - theta)) > 1e-6:
@@ -208,22 +196,6 @@ def test_standard_errors_match_the_spread_over_400_data_sets() -> None:
     assert np.all(np.abs(inside - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / 400) + 0.01)
 
 
-@pytest.mark.parametrize("options", [ORACLE, {}, {"theta_1_given": True}])
-def test_replications_together_are_as_alone(options: dict[str, Any]) -> None:
-    data = BUS.simulate(8, [np.random.default_rng([8, i]) for i in range(5)])
-    together = nfxp.fit(data, ANCHOR, 0.95, **options)
-    reached = {len(np.unique(np.concatenate([d.states, d.next_states]))) for d in data}
-    assert len(reached) > 1, "the data sets must differ in their grids for this test to bite"
-    for one, batch in zip(data, together, strict=True):
-        alone = nfxp.fit([one], ANCHOR, 0.95, **options)[0]
-        grid = MDP.features if options else one.states
-        np.testing.assert_allclose(
-            batch.reward_function(grid), alone.reward_function(grid), atol=1e-8
-        )
-        np.testing.assert_allclose(batch.q(grid), alone.q(grid), atol=1e-8)
-        assert batch.diagnostics.iterations == alone.diagnostics.iterations
-
-
 def test_the_estimate_solves_its_own_bellman_equation() -> None:
     data = BUS.simulate(30, np.random.default_rng(3))
     estimate = gladius.fit(
@@ -240,24 +212,6 @@ def test_the_estimate_solves_its_own_bellman_equation() -> None:
     assert estimate.diagnostics.bellman_error > 0
 
 
-def test_theta_1_given_takes_the_reward_of_replacement_from_the_anchor() -> None:
-    data = BUS.simulate(30, np.random.default_rng(4))
-    estimate = nfxp.fit([data], Anchor(1, -4.0), 0.95, theta_1_given=True, **ORACLE)[0]
-    theta = extra(estimate, "theta")
-    assert theta.shape == (1,)
-    np.testing.assert_array_equal(estimate.reward(MDP.features, 1), -4.0)
-    np.testing.assert_allclose(estimate.reward(MDP.features, 0), -theta[0] * MDP.features[:, 0])
-    same = nfxp.fit(
-        [data],
-        Anchor(1, -4.0),
-        0.95,
-        design=lambda s: bus_design(s)[:, :, :1],
-        offset=lambda s: np.broadcast_to([0.0, -4.0], (len(s), 2)),
-        **ORACLE,
-    )[0]
-    np.testing.assert_array_equal(extra(same, "theta"), theta)
-
-
 def test_units_of_a_feature_do_not_matter() -> None:
     visits = MDP.occupancy(100)[None] * 1e4
     large = DESIGN * np.array([1e5, 1.0])
@@ -266,7 +220,7 @@ def test_units_of_a_feature_do_not_matter() -> None:
     np.testing.assert_allclose(found.theta[0] * [1e5, 1.0], [1.0, 5.0], atol=1e-7)
 
 
-@pytest.mark.parametrize("tolerance", [1e-9, 1e-3])
+@pytest.mark.parametrize("tolerance", [1e-6, 1.0])
 def test_no_maximum_is_not_called_convergence(tolerance: float) -> None:
     visits = np.zeros((1, 20, 2))
     visits[0, :5, 0] = 10.0  # nobody ever replaces: theta_1 runs off, its gradient vanishes
@@ -281,7 +235,7 @@ def test_no_maximum_is_not_called_convergence(tolerance: float) -> None:
         max_iterations=30,
     )
     assert not found.converged[0]
-    assert found.status == ("not_converged",)
+    assert found.status == (CERTAIN,)
     assert np.all(np.isnan(found.covariance))
     assert np.max(np.abs(found.gradient)) < 1e-9, "the gradient alone would have called it"
 
@@ -290,7 +244,7 @@ def test_a_parameter_without_effect_is_reported() -> None:
     twice = np.concatenate([DESIGN, DESIGN[:, :, :1]], axis=2)
     found = nfxp.fit_counts(MDP.occupancy(100)[None], MDP.transition, twice, NO_OFFSET, 0.95)
     assert not found.converged[0]
-    assert found.status == (nfxp.UNIDENTIFIED,)
+    assert found.status == (UNIDENTIFIED,)
 
 
 def test_too_few_steps_are_not_convergence() -> None:
@@ -300,129 +254,25 @@ def test_too_few_steps_are_not_convergence() -> None:
     assert not found.converged[0]
 
 
-def test_bootstrap_counts_are_those_of_the_trajectories_drawn() -> None:
-    data = BUS.simulate(6, np.random.default_rng(2)).take(np.arange(7, 590))  # ragged at both ends
-    counts = nfxp.bootstrap_counts(data, 5, np.random.default_rng(1), MDP.features)
-    weights = np.random.default_rng(1).multinomial(6, np.full(6, 1 / 6), size=5)
-    assert np.any(weights > 1)
-    assert np.any(weights == 0)
-    for b, times in enumerate(weights):
-        expected = np.zeros((20, 2))
-        for state, action, label in zip(
-            data.states[:, 0].astype(int), data.actions, data.trajectory, strict=True
-        ):
-            expected[state - 1, action] += times[label]
-        np.testing.assert_array_equal(counts[b], expected)
-
-
-def test_bootstrap_spread_is_near_the_standard_error() -> None:
-    data = BUS.simulate(200, np.random.default_rng(12))
-    visits = nfxp.bootstrap_counts(data, 100, np.random.default_rng(0), MDP.features)
-    boot = nfxp.fit_counts(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95)
-    se = extra(nfxp.fit([data], ANCHOR, 0.95, **ORACLE)[0], "se")
-    # 100 draws: 7 % on the sd, four of these; both estimate the same spread
-    np.testing.assert_allclose(boot.theta.std(axis=0, ddof=1) / se, 1.0, atol=0.3)
-
-
-DATA = BUS.simulate(4, np.random.default_rng(5))
-COUNTS = np.ones((1, 20, 2))
-THREE = Transitions(DATA.states, DATA.actions, DATA.next_states, number_of_actions=3)
-
-
-def constant(*shape: int) -> Any:
-    return lambda states: np.ones((len(states), *shape))
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"grid": MDP.features}, "transition"),
-        ({"transition": MDP.transition}, "grid"),
-        ({**ORACLE, "grid": MDP.features[:5], "transition": MDP.transition[:, :5, :5]}, "grid"),
-        ({**ORACLE, "grid": np.ones((20, 1))}, "grid"),
-        ({**ORACLE, "grid": np.ones((20, 2))}, "grid"),
-        ({**ORACLE, "transition": MDP.transition[:1]}, "transition"),
-        ({**ORACLE, "transition": 2 * MDP.transition}, "transition[0, 0]"),
-        ({"design": constant(2)}, "design"),
-        ({"design": constant(3, 2)}, "design"),
-        ({"offset": constant(3)}, "offset"),
-        ({"theta_1_given": True, "design": constant(2, 1)}, "theta_1_given"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"max_iterations": 0}, "max_iterations"),
-    ],
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        nfxp.fit([DATA], ANCHOR, 0.95, **options)
-    assert caught.value.field == field
-
-
-def test_bad_anchor_actions_and_states_name_the_field() -> None:
-    with pytest.raises(InputError) as caught:
-        nfxp.fit([DATA], Anchor(0, -1.0), 0.95, theta_1_given=True)
-    assert caught.value.field == "anchor_action"
-    with pytest.raises(InputError) as caught:
-        nfxp.fit([THREE], ANCHOR, 0.95)
-    assert caught.value.field == "design"
-    estimate = nfxp.fit([DATA], ANCHOR, 0.95, **ORACLE)[0]
+def test_q_is_defined_on_the_grid_of_known_transitions_and_r_anywhere() -> None:
+    estimate = nfxp.fit([BUS.simulate(4, np.random.default_rng(5))], ANCHOR, 0.95, **ORACLE)[0]
     with pytest.raises(InputError) as caught:
         estimate.q(np.array([[2.5]]))
     assert caught.value.field == "grid"
-    assert np.all(np.isfinite(estimate.reward(np.array([[2.5]]), 0)))  # r is linear anywhere
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"visits": COUNTS[0]}, "visits"),
-        ({"visits": -COUNTS}, "visits"),
-        ({"visits": 0 * COUNTS}, "visits"),
-        ({"transition": MDP.transition[:, :3]}, "transition"),
-        ({"design": DESIGN[:3]}, "design"),
-        ({"offset": NO_OFFSET[:3]}, "offset"),
-        ({"discount": 1.0}, "discount"),
-    ],
-)
-def test_bad_counts_name_the_field(change: dict[str, Any], field: str) -> None:
-    good: dict[str, Any] = {
-        "visits": COUNTS,
-        "transition": MDP.transition,
-        "design": DESIGN,
-        "offset": NO_OFFSET,
-        "discount": 0.95,
-    }
-    with pytest.raises(InputError) as caught:
-        nfxp.fit_counts(**(good | change))
-    assert caught.value.field == field
-
-
-def test_bootstrap_needs_repetitions_and_a_grid_that_holds_the_data() -> None:
-    with pytest.raises(InputError) as caught:
-        nfxp.bootstrap_counts(DATA, 0, np.random.default_rng(0))
-    assert caught.value.field == "repetitions"
-    with pytest.raises(InputError) as caught:
-        nfxp.bootstrap_counts(DATA, 1, np.random.default_rng(0), MDP.features[:2])
-    assert caught.value.field == "grid"
+    theta = extra(estimate, "theta")
+    np.testing.assert_allclose(estimate.reward(np.array([[2.5]]), 0), -2.5 * theta[0])
 
 
 def test_the_maximum_does_not_depend_on_the_start() -> None:
+    """In the second half the information is zero to the last digit: no Newton step exists."""
     data = BUS.simulate(50, np.random.default_rng(4))
-    starts = np.array([[0.0, 0.0], [5.0, 20.0], [-2.0, 1.0], [0.1, -9.0]])
-    found = nfxp.fit([data] * 4, ANCHOR, 0.95, start=starts)
-    assert all(e.diagnostics.converged for e in found)
+    near = [[0.0, 0.0], [5.0, 20.0], [-2.0, 1.0], [0.1, -9.0]]
+    far = [[1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]]
+    found = nfxp.fit([data] * 8, ANCHOR, 0.95, start=np.array(near + far), **FORM)
+    assert [e.diagnostics.status for e in found] == ["ok"] * 8
     theta = np.stack([extra(e, "theta") for e in found])
-    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
+    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-8)
     assert len({e.diagnostics.iterations for e in found}) > 1, "the start was not used"
-
-
-def test_starts_at_which_choices_are_certain_are_left() -> None:
-    """There the information is zero to the last digit, and no Newton step exists."""
-    data = BUS.simulate(50, np.random.default_rng(4))
-    starts = np.array([[0.0, 0.0], [1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]])
-    found = nfxp.fit([data] * 5, ANCHOR, 0.95, start=starts)
-    assert [e.diagnostics.status for e in found] == ["ok"] * 5
-    theta = np.stack([extra(e, "theta") for e in found])
-    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-6)
 
 
 def test_a_start_is_left_only_where_the_choices_observed_are_certain() -> None:
@@ -460,10 +310,12 @@ def test_no_information_is_not_called_a_lack_of_identification(start: float) -> 
         return nfxp.fit_counts(visits, MDP.transition, design, never, 0.95, start=at).status[0]
 
     assert status(DESIGN) == CERTAIN
-    assert status(np.concatenate([DESIGN, DESIGN[:, :, :1]], axis=2)) == nfxp.UNIDENTIFIED
-    assert status(np.ones((20, 2, 1))) == nfxp.UNIDENTIFIED  # a constant of all rewards
+    assert status(np.concatenate([DESIGN, DESIGN[:, :, :1]], axis=2)) == UNIDENTIFIED
+    assert status(np.ones((20, 2, 1))) == UNIDENTIFIED  # a constant of all rewards
 
 
 def test_a_start_of_the_wrong_shape_is_an_error() -> None:
     with pytest.raises(InputError, match=r"start = \(3,\): give shape \(1, 2\)"):
-        nfxp.fit([BUS.simulate(5, np.random.default_rng(4))], ANCHOR, 0.95, start=np.zeros(3))
+        nfxp.fit(
+            [BUS.simulate(5, np.random.default_rng(4))], ANCHOR, 0.95, start=np.zeros(3), **FORM
+        )

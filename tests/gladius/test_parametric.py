@@ -1,7 +1,8 @@
-"""What is given to methods with a law or a form is compared with the data and the anchor."""
+"""What is given to methods, transitions and a form, is compared with the data and the anchor."""
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -14,9 +15,11 @@ from gladius import fit
 from gladius.anchor import Anchor
 from gladius.baselines import rp
 from gladius.checks import InputError
-from gladius.parametric import make_model
+from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.methods import METHODS, takes
+from gladius.parametric import make_model
 from gladius.transitions import Transitions
+from gladius.worlds.bus import BusEngine, bus_reward_given
 
 Array = NDArray[np.float64]
 
@@ -32,7 +35,7 @@ GRID = np.array([[1.0], [0.0]])  # not the order of the data's states
 LAW = np.array([[[1.0, 0.0], [0.4, 0.3]], [[0.5, 0.5], [0.2, 0.8]]])
 ENDLESS = replace(DATA, done=np.zeros(8, dtype=bool))
 ORACLES = [name for name in METHODS if takes(name, "transition")]
-FORMS = [name for name in METHODS if takes(name, "design")]
+FORMS = [name for name in METHODS if takes(name, "reward")]
 
 
 def spoilt(*place: int, by: float | list[float]) -> Array:
@@ -55,75 +58,138 @@ def form(states: Array) -> Array:
     return table
 
 
-def known(level: float) -> Any:
-    return lambda states: np.tile([level, 0.0], (len(states), 1))
+def with_level(level: float) -> LinearReward:
+    """The form whose anchor, action 0, is worth so much."""
+    return LinearReward(form, lambda states: np.tile([level, 0.0], (len(states), 1)))
 
 
-def message(data: Transitions, name: str, reward: float = 0.0, **options: Any) -> tuple[str, str]:
+def message(
+    data: Transitions, name: str, anchor_reward: float = 0.0, **options: Any
+) -> tuple[str, str]:
     """Field and message of the error that a fit must raise; the anchor is action 0."""
     with pytest.raises(InputError) as caught:
-        fit(data, name, anchor_action=0, anchor_reward=reward, discount=0.9, **options)
+        fit(data, name, anchor_action=0, anchor_reward=anchor_reward, discount=0.9, **options)
     return caught.value.field, str(caught.value)
 
 
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize(
-    ("data", "law", "field", "hint"),
+    ("data", "law", "place", "hint"),
     [
-        (DATA, spoilt(1, 0, by=[1.0, 0.0]), "transition[1, 0, 1]", "move, from [1.0] to [0.0]"),
-        (DATA, LAW[:, ::-1, ::-1], "transition[0, 1, 0]", "in the order of `grid`"),
-        (DATA, spoilt(0, 1, by=[0.6, 0.4]), "transition[0, 1]", "the probability of an end"),
-        (DATA, spoilt(0, 1, by=[0.6, 0.4 - 1e-12]), "transition[0, 1]", "are `done` there"),
-        (times(ENDLESS, 20), LAW, "transition[0, 1]", "no row is `done`: mark the ends"),
-        (DATA, spoilt(0, 1, 0, by=-0.1), "transition[0, 1, 0]", "cannot be negative"),
-        (DATA, spoilt(0, 1, 0, by=0.8), "transition[0, 1]", "must sum to one"),
+        (DATA, spoilt(1, 0, by=[1.0, 0.0]), "[1, 0, 1]", "move, from [1.0] to [0.0]"),
+        (DATA, LAW[:, ::-1, ::-1], "[0, 1, 0]", "in the order of the grid"),
+        (DATA, spoilt(0, 1, by=[0.6, 0.4]), "[0, 1]", "the probability of an end"),
+        (DATA, spoilt(0, 1, by=[0.6, 0.4 - 1e-12]), "[0, 1]", "are `done` there"),
+        (times(ENDLESS, 20), LAW, "[0, 1]", "no row is `done`: mark the ends"),
     ],
 )
-def test_a_given_law_must_allow_the_data(
-    name: str, data: Transitions, law: Array, field: str, hint: str
+def test_known_transitions_must_allow_the_data(
+    name: str, data: Transitions, law: Array, place: str, hint: str
 ) -> None:
-    options: dict[str, Any] = {"design": form} if takes(name, "design") else {}
-    found = message(data, name, transition=law, grid=GRID, **options)
-    assert found[0] == field
-    assert hint in found[1]
+    options: dict[str, Any] = {"reward": LinearReward(form)} if name in FORMS else {}
+    field, said = message(data, name, transition=KnownTransitions(law, GRID), **options)
+    assert field == f"transition.probabilities{place}"
+    assert hint in said
 
 
-def test_a_given_law_that_allows_the_data_passes() -> None:
+@pytest.mark.parametrize(
+    ("probabilities", "grid", "field"),
+    [
+        (LAW, GRID[:1], "transition.probabilities"),
+        (LAW, GRID[:, 0], "transition.grid"),
+        (LAW, np.ones((2, 1)), "transition.grid"),
+        (LAW[0], GRID, "transition.probabilities"),
+        (spoilt(0, 1, 0, by=-0.1), GRID, "transition.probabilities[0, 1, 0]"),
+        (spoilt(0, 1, 0, by=0.8), GRID, "transition.probabilities[0, 1]"),
+        (spoilt(0, 1, 0, by=np.nan), GRID, "transition.probabilities[0, 1, 0]"),
+    ],
+)
+def test_known_transitions_are_probabilities_on_a_grid(
+    probabilities: Array, grid: Array, field: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        KnownTransitions(probabilities, grid)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        (LAW, "transition"),
+        (KnownTransitions(LAW[:1], GRID), "transition.probabilities"),
+        (KnownTransitions(LAW, GRID.repeat(2, axis=1)), "transition.grid"),
+        (KnownTransitions(LAW[:, :1, :1], GRID[:1]), "grid"),
+    ],
+)
+def test_known_transitions_must_fit_the_data(name: str, given: Any, field: str) -> None:
+    options: dict[str, Any] = {"reward": LinearReward(form)} if name in FORMS else {}
+    assert message(DATA, name, transition=given, **options)[0] == field
+
+
+def test_known_transitions_that_allow_the_data_pass() -> None:
     """Control: ends that few data lack by chance, rounding, and the last row of a cut path."""
     certain = spoilt(0, 1, by=[0.6, 0.4 - 1e-10])
     for data, law in [(DATA, LAW), (ENDLESS, LAW), (times(ENDLESS, 1000), certain)]:
-        model = make_model([data], Anchor(0, 0.0), 0.9, transition=law, grid=GRID, design=form)
-        np.testing.assert_array_equal(model.law, law)
+        known = KnownTransitions(law, GRID)
+        model = make_model([data], Anchor(0, 0.0), 0.9, LinearReward(form), known)
+        np.testing.assert_array_equal(model.transition[0], law)
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_without_the_anchor_must_have_its_reward_as_offset(name: str) -> None:
-    options = {"offset": known(-2.0)} if takes(name, "offset") else {}
-    level = -2.0 if options else 0.0
-    for reward, shown in [(-3.0, level), (level + 1e-3, level)]:
-        field, said = message(DATA, name, reward, design=form, **options)
-        assert (field, said.split(":")[0]) == ("offset", f"offset = {shown}")
+    options: dict[str, Any] = {"reward": with_level(-2.0)}
+    for reward in (-3.0, -2.0 + 1e-3):
+        field, said = message(DATA, name, reward, **options)
+        assert (field, said.split(":")[0]) == ("reward.offset", "reward.offset = -2.0")
         assert f"is {reward}: give the anchor's reward in `offset`" in said
     if name in ("avi", "samq"):  # control, of which a network's training would be the most
         options |= {"regression": "one_hot"} if name == "avi" else {"inversion": "tabular"}
     data = times(DATA, 5)
-    given: dict[str, Any] = {"anchor_action": 0, "discount": 0.9, "design": form}
-    assert fit(data, name, anchor_reward=level, **given, **options).method
-    free = fit(  # another control: where the form has the anchor's reward as a parameter
-        data, name, anchor_action=1, anchor_reward=-7.0, discount=0.9, design=form, **options
-    )
-    assert free.method
+    given: dict[str, Any] = {"discount": 0.9, **options}
+    assert fit(data, name, anchor_action=0, anchor_reward=-2.0, **given).method
+    # Another control: where the form has the anchor's reward as a parameter.
+    assert fit(data, name, anchor_action=1, anchor_reward=-7.0, **given).method
 
 
 def test_rp_looks_at_the_anchor_before_it_looks_for_cells() -> None:
-    with patch.object(rp, "_grow", side_effect=AssertionError("work had started")):
-        assert message(DATA, "rp", -3.0, design=form)[0] == "offset"
+    with patch.object(rp, "grow", side_effect=AssertionError("work had started")):
+        assert message(DATA, "rp", -3.0, reward=LinearReward(form))[0] == "reward.offset"
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_form_is_a_function(name: str) -> None:
-    assert message(DATA, name, design=form(DATA.states))[0] == "design"
-    if takes(name, "offset"):
-        field, said = message(DATA, name, design=form, offset=-3.0)
-        assert field == "offset"
-        assert said.startswith("offset = -3.0: give a function of (n, features)")
+def test_a_form_is_required_and_has_the_shapes_of_the_data(name: str) -> None:
+    def constant(*shape: int) -> Any:
+        return lambda states: np.ones((len(states), *shape))
+
+    assert message(DATA, name)[0] == "reward"
+    assert message(DATA, name, reward=form)[0] == "reward"
+    for design in (constant(2), constant(3, 2), constant(2, 0)):
+        assert message(DATA, name, reward=LinearReward(design))[0] == "reward.design"
+    assert message(DATA, name, reward=LinearReward(form, constant(3)))[0] == "reward.offset"
+
+
+@pytest.mark.parametrize(("design", "offset"), [(GRID, None), (form, -3.0), (None, form)])
+def test_a_form_is_made_of_functions(design: Any, offset: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        LinearReward(design, offset)
+    assert caught.value.field == ("reward.offset" if design is form else "reward.design")
+    assert "give a function of (n, features)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("theta_1", "expected"), [(4.0, 0.807878532594487), (5.0, 0.985454066820660)]
+)
+def test_the_bus_with_its_replacement_cost_given(theta_1: float, expected: float) -> None:
+    """Expected is what NFXP gave by the option `theta_1_given`, which this form replaced."""
+    data = BusEngine().simulate(30, np.random.default_rng(4))
+    given = bus_reward_given(theta_1)
+    assert pickle.loads(pickle.dumps(given)) == given
+    estimate = fit(
+        data, "nfxp", anchor_action=1, anchor_reward=-theta_1, discount=0.95, reward=given
+    )
+    (theta_0,) = np.asarray(estimate.diagnostics.extra["theta"])
+    x = data.states[:50]
+    np.testing.assert_array_equal(estimate.reward(x, 1), -theta_1)
+    np.testing.assert_allclose(estimate.reward(x, 0), -theta_0 * x[:, 0])
+    assert theta_0 == pytest.approx(expected, abs=1e-9)

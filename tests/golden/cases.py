@@ -76,6 +76,13 @@ def constants(states: Array) -> Array:
     return saturated(states)[:, :, ::2]
 
 
+def constants_and_costs(states: Array) -> Array:
+    """(n, 3, 4) the same, and minus a cost of each action but the first: not identified."""
+    table = np.concatenate([constants(states), np.zeros((len(states), 3, 2))], axis=2)
+    table[:, 1, 2] = table[:, 2, 3] = -1.0
+    return table
+
+
 def level(states: Array) -> Array:
     """(n, 3) the anchor's reward, -1."""
     table = np.zeros((len(states), 3))
@@ -178,7 +185,9 @@ def outcome(variant: str, name: str, data: Transitions, anchor: int, reward: flo
     if name == "dummy" and variant.startswith("gladius mlp"):
         return None  # 45 seconds
     if "form" in needs(method):
-        three = LinearReward(constants) if method == "rp" else LinearReward(saturated, level)
+        three = LinearReward(saturated, level)
+        if method == "rp":  # it added the costs itself; now they stand in the form
+            three = LinearReward(constants_and_costs)
         options["reward"] = three if name == "three" else BUS_REWARD
     discount = 0.9 if name == "three" else DISCOUNT
     try:
