@@ -59,13 +59,6 @@ class Grid:
         given = self.p_hat.transition
         return np.broadcast_to(given, (len(self.visits), *given.shape[1:]))
 
-    @property
-    def present(self) -> NDArray[np.bool_]:
-        """(R, S) states that count for a replication: its own, or all where P is known."""
-        if self.p_hat.present is None:
-            return np.ones(self.visits.shape[:2], dtype=bool)
-        return self.p_hat.present
-
     def q_function(self, replication: int, reward: StateFunction, v: Array) -> StateFunction:
         """Q = reward + beta P-hat V of any state, of those on the grid alone where P is known.
 

@@ -70,7 +70,7 @@ from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
-from gladius.parametric import Grid, NearestRow, grid_estimates, make_grid
+from gladius.parametric import NearestRow, grid_estimates, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
 
@@ -116,60 +116,49 @@ def fit(
         InputError: for options that do not fit together or do not fit the data; for u where the
             model is trusted at none of the expert's pairs.
     """
-    started = time.process_time()
     if check_finite("eta", eta).shape != () or not eta > 0:
         raise InputError("eta", eta, "give a positive number")
     if check_finite("u", u).shape != () or not 0 <= u <= 1:
         raise InputError("u", u, "give a number from 0 to 1")
     check_whole("max_iterations", max_iterations, 1)
-    rngs = generators(rng, len(data))
-    grid = make_grid(data, discount, transition)
-    first = _start(start, grid)
-    ends, extra, functions = [], [], []
-    for r, paths in enumerate(discounted_paths(data, grid.states, grid.discount)):
+    results = []
+    for replication, generator in zip(data, generators(rng, len(data)), strict=True):
+        started = time.process_time()
+        grid = make_grid([replication], discount, transition)
+        (paths,) = discounted_paths([replication], grid.states, grid.discount)
         expert = mass(paths, grid.discount)
         spread = np.zeros_like(expert)
         if not grid.is_known:
-            spread = uncertainty(grid.counts, r, rngs[r])
-        if expert[spread <= u].sum() <= NOTHING * expert.sum():
-            where = f"the model is trusted at none of the expert's pairs (of data set {r})"
-            raise InputError("u", u, f"{where}: raise it above {spread[expert > 0].min():.2g}")
+            spread = uncertainty(grid.counts, generator)
         weighted, scale = conservative(expert, spread, u)
+        probabilities = grid.transition[0]
         game = Game(
-            expert + weighted,
-            expert,
-            scale,
-            paths.first,
-            grid.transition[r],
-            grid.discount,
-            eta,
+            expert + weighted, expert, scale, paths.first, probabilities, grid.discount, eta
         )
-        end = fixed_point(game, first, max_iterations)
-        reward = NearestRow(grid.states[grid.present[r]], end.reward[grid.present[r]])
-        functions.append((grid.q_function(r, reward, end.v), reward))
-        ends.append(end)
-        extra.append(
-            {
-                "objective": game.loss(end.reward, end.rho),
-                "inner_iterations": end.inner_iterations,
-                "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
-                "weighted_share": float(np.sum(expert * (spread > u)) / expert.sum()),
-            }
+        end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
+        reward = NearestRow(grid.states, end.reward)
+        results += grid_estimates(
+            "clare",
+            grid,
+            anchor,
+            end.reward[None],
+            end.v[None],
+            [(grid.q_function(0, reward, end.v), reward)],
+            converged=[end.converged],
+            iterations=[end.iterations],
+            gradient_norm=[end.residual],
+            status=["ok" if end.converged else "not_converged"],
+            seconds=time.process_time() - started,
+            extra=[
+                {
+                    "objective": game.loss(end.reward, end.rho),
+                    "inner_iterations": end.inner_iterations,
+                    "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
+                    "weighted_share": float(expert[spread > u].sum() / expert.sum()),
+                }
+            ],
         )
-    return grid_estimates(
-        "clare",
-        grid,
-        anchor,
-        np.stack([end.reward for end in ends]),
-        np.stack([end.v for end in ends]),
-        functions,
-        converged=[end.converged for end in ends],
-        iterations=[end.iterations for end in ends],
-        gradient_norm=[end.residual for end in ends],
-        status=["ok" if end.converged else "not_converged" for end in ends],
-        seconds=(time.process_time() - started) / len(data),
-        extra=extra,
-    )
+    return results
 
 
 def mass(paths: Paths, discount: float) -> Array:
@@ -182,12 +171,11 @@ def mass(paths: Paths, discount: float) -> Array:
     return np.asarray(paths.visits * (1 - discount) * (observed + missing) / observed)
 
 
-def uncertainty(counts: Counts, replication: int, rng: np.random.Generator) -> Array:
+def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
     """(S, A) c in [0, 1], relative to the largest at a pair of the data; 0 off the data."""
-    present = counts.states[counts.present[replication]]
-    width = np.ptp(present, axis=0)
-    features = (counts.states - present.min(axis=0)) / np.where(width > 0, width, 1.0)
-    moves, visits = counts.moves[replication], counts.visits[replication]
+    width = np.ptp(counts.states, axis=0)
+    features = (counts.states - counts.states.min(axis=0)) / np.where(width > 0, width, 1.0)
+    moves, visits = counts.moves[0], counts.visits[0]
     ended = visits - moves.sum(axis=2).T
     cells = np.concatenate([moves.ravel(), ended.ravel()])
     kept = np.flatnonzero(cells)
@@ -218,7 +206,14 @@ def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
         expert: (S, A) rho_E, which is d as well.
         spread: (S, A) c.
         u: the threshold.
+
+    Raises:
+        InputError: where every pair of the expert is above u.
     """
+    if expert[spread <= u].sum() <= NOTHING * expert.sum():
+        least = spread[expert > 0].min()
+        hint = f"the model is trusted at none of the expert's pairs: give more than {least:.2g}"
+        raise InputError("u", u, hint)
     removed = np.where(spread > u, expert, 0.0)
     trusted = np.where(spread < u, expert, 0.0)
     share = removed.sum() / trusted.sum() if trusted.sum() > 0 else 0.0
@@ -301,7 +296,7 @@ def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoi
         rho = states[:, None] * solution.policy
         return rho, solution.policy, x - game.answer(rho).flat[pairs], solution.converged
 
-    def squares(_: Integers, x: Array) -> Expansion:
+    def squares(replications: Integers, x: Array) -> Expansion:
         rho, policy, gap, _ = solve(x[0])
         k = occupancy_derivative(policy, game.transition, rho.sum(axis=1), game.discount, pairs)
         z, total = game.scale, rho.flat[pairs] + game.data.flat[pairs]
@@ -310,12 +305,8 @@ def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoi
         value = np.array([gap @ gap / 2])
         return value, (jacobian.T @ gap)[None], (jacobian.T @ jacobian)[None]
 
-    minimum = minimise(
-        squares,
-        reward.flat[pairs][None],
-        tolerance=TOLERANCE,
-        max_iterations=max_iterations,
-    )
+    first = reward.flat[pairs][None]
+    minimum = minimise(squares, first, tolerance=TOLERANCE, max_iterations=max_iterations)
     rho, _, gap, is_solved = solve(minimum.x[0])
     residual = float(np.max(np.abs(gap)))
     converged = is_solved and residual <= RESIDUAL
@@ -346,11 +337,10 @@ def occupancy_derivative(
     return np.asarray(centred.T @ centred)
 
 
-def _start(start: TableFunction | None, grid: Grid) -> Array:
-    shape = grid.visits.shape[1:]
+def _start(start: TableFunction | None, states: Array, shape: tuple[int, ...]) -> Array:
     if start is None:
         return np.zeros(shape)
-    first = check_finite("start", start(grid.states))
+    first = check_finite("start", start(states))
     if first.shape != shape:
         raise InputError("start", first.shape, f"return shape {shape}")
     return first
