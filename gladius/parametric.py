@@ -1,8 +1,8 @@
 """What methods with a parametric reward share: data, transition probabilities and form on one grid.
 
-A `Model` holds the counts of R replications on one grid of states, their transition probabilities
-(known, or the frequencies of each data set) and the form of the reward at every state; `estimates`
-turns what a method found into the functions of any state that users get.
+A `Grid` holds the counts of R replications on one grid of states and their transition probabilities
+(known, or the frequencies of each data set), a `Model` the form of the reward at every state as
+well; `estimates` turns what a method found into the functions of any state that users get.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, nearest
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
@@ -29,8 +29,8 @@ BY_CHANCE = 1e-6  # data without an end that are rarer than this contradict the 
 
 
 @dataclass(frozen=True)
-class Model:
-    """R replications of the data on a grid, their transition probabilities, the form of the reward.
+class Grid:
+    """R replications of the data on a grid of states, and their transition probabilities.
 
     Attributes:
         counts: the data grouped over their own states.
@@ -38,10 +38,6 @@ class Model:
         visits: (R, S, A) n(s, a) on the grid.
         p_hat: for states off the grid; one replication where the probabilities are known.
         is_known: whether they are.
-        form: of the reward.
-        design: (S, A, k) on the grid.
-        offset: (S, A) on the grid.
-        anchor: the action whose reward is given, for the diagnostics.
         discount: beta.
     """
 
@@ -50,10 +46,6 @@ class Model:
     visits: Array
     p_hat: TransitionProbabilities
     is_known: bool
-    form: LinearReward
-    design: Array
-    offset: Array
-    anchor: Anchor
     discount: float
 
     @property
@@ -67,34 +59,55 @@ class Model:
         given = self.p_hat.transition
         return np.broadcast_to(given, (len(self.visits), *given.shape[1:]))
 
+    def q_function(self, replication: int, reward: StateFunction, v: Array) -> StateFunction:
+        """Q = reward + beta P-hat V of any state, of those on the grid alone where P is known.
+
+        Args:
+            replication: which.
+            reward: maps (n, d) features to (n, A).
+            v: (S,) V on the grid.
+        """
+        row = 0 if self.is_known else replication
+        q, _ = from_reward(reward, v, self.p_hat, row, self.discount)
+        return OnGrid(q, self.states) if self.is_known else q
+
+
+@dataclass(frozen=True)
+class Model(Grid):
+    """A grid with the form of the reward on it.
+
+    Attributes:
+        form: of the reward.
+        design: (S, A, k) on the grid.
+        offset: (S, A) on the grid.
+        anchor: the action whose reward is given, for the diagnostics.
+    """
+
+    form: LinearReward
+    design: Array
+    offset: Array
+    anchor: Anchor
+
     def rewards(self, theta: Array) -> Array:
         """(R, S, A) r at (R, k) theta."""
         rewards: Array = self.offset + np.einsum("sak,rk->rsa", self.design, theta)
         return rewards
 
 
-def make_model(
-    data: Sequence[Transitions],
-    anchor: Anchor,
-    discount: float,
-    reward: LinearReward | None,
-    transition: KnownTransitions | None = None,
-) -> Model:
-    """Count, take or estimate the transition probabilities, and evaluate the form on the grid.
+def make_grid(
+    data: Sequence[Transitions], discount: float, transition: KnownTransitions | None = None
+) -> Grid:
+    """Count the data and take or estimate the transition probabilities.
 
     Args:
         data: replications.
-        anchor: the form identifies theta; where it has no parameter at the anchor's action it must
-            not contradict the anchor's reward.
         discount: beta.
-        reward: the form; a parametric method cannot do without.
         transition: what an oracle knows; without it the frequencies of each data set (see
             transition_probabilities.py for pairs never visited).
 
     Raises:
-        InputError: for options that do not fit together or do not fit the data.
+        InputError: for probabilities that do not fit the data.
     """
-    form = check_form(reward)
     check_transition(transition)
     beta = check_discount(discount)
     counts = group(data)
@@ -108,11 +121,35 @@ def make_model(
         _check_against_data(p_hat.transition[0], counts, position)
     visits = np.zeros((len(data), len(p_hat.states), actions))
     visits[:, position] = counts.visits
-    design, offset = form.tables(p_hat.states, actions)
-    observed = position[counts.seen.any(axis=0)]
-    check_level(anchor, p_hat.states[observed], design[observed], offset[observed])
-    is_known = transition is not None
-    return Model(counts, position, visits, p_hat, is_known, form, design, offset, anchor, beta)
+    return Grid(counts, position, visits, p_hat, transition is not None, beta)
+
+
+def make_model(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    reward: LinearReward | None,
+    transition: KnownTransitions | None = None,
+) -> Model:
+    """A grid (see `make_grid`), and the form evaluated on it.
+
+    Args:
+        data: replications.
+        anchor: the form identifies theta; where it has no parameter at the anchor's action it must
+            not contradict the anchor's reward.
+        discount: beta.
+        reward: the form; a parametric method cannot do without.
+        transition: what an oracle knows.
+
+    Raises:
+        InputError: for options that do not fit together or do not fit the data.
+    """
+    form = check_form(reward)
+    grid = make_grid(data, discount, transition)
+    design, offset = form.tables(grid.states, grid.visits.shape[2])
+    observed = grid.position[grid.counts.seen.any(axis=0)]
+    check_level(anchor, grid.states[observed], design[observed], offset[observed])
+    return Model(**vars(grid), form=form, design=design, offset=offset, anchor=anchor)
 
 
 def estimates(
@@ -140,13 +177,58 @@ def estimates(
 
     Q is defined on the grid only where P is known, for it says nothing of other states.
     """
-    beta = model.discount
-    actions = model.visits.shape[2]
-    q = model.rewards(theta) + beta * np.einsum("raij,rj->ria", model.transition, v)
-    given = model.anchor.values(model.counts.states)
-    risk = grouped_risk(q[:, model.position], model.counts, model.anchor.action, given, beta)
-    result = []
+    functions = []
     for r in range(len(theta)):
+        reward = RewardFunction(model.form, theta[r], model.visits.shape[2])
+        functions.append((model.q_function(r, reward, v[r]), reward))
+    return grid_estimates(
+        name,
+        model,
+        model.anchor,
+        model.rewards(theta),
+        v,
+        functions,
+        converged=converged,
+        iterations=iterations,
+        gradient_norm=gradient_norm,
+        status=status,
+        seconds=seconds,
+        extra=[{"theta": theta[r], **extra[r]} for r in range(len(theta))],
+    )
+
+
+def grid_estimates(
+    name: str,
+    grid: Grid,
+    anchor: Anchor,
+    rewards: Array,
+    v: Array,
+    functions: Sequence[tuple[StateFunction, StateFunction]],
+    *,
+    converged: Sequence[bool] | NDArray[np.bool_],
+    iterations: Sequence[int] | Integers,
+    gradient_norm: Sequence[float] | Array,
+    status: Sequence[str],
+    seconds: float,
+    extra: Sequence[Mapping[str, object]],
+) -> list[Estimate]:
+    """An Estimate for each replication from its rewards and V on a grid.
+
+    Args:
+        name: of the method.
+        grid: where it was fitted.
+        anchor: of which the Bellman error is reported.
+        rewards: (R, S, A).
+        v: (R, S).
+        functions: (Q, r) of any state, of each replication.
+        The rest as in `estimates`.
+    """
+    beta = grid.discount
+    q = rewards + beta * np.einsum("raij,rj->ria", grid.transition, v)
+    given = anchor.values(grid.counts.states)
+    risk = grouped_risk(q[:, grid.position], grid.counts, anchor.action, given, beta)
+    result = []
+    for r, (q_function, reward) in enumerate(functions):
         diagnostics = Diagnostics(
             converged=bool(converged[r]),
             iterations=int(iterations[r]),
@@ -155,15 +237,26 @@ def estimates(
             bellman_error=float(risk.bellman[r]),
             cpu_seconds=seconds,
             status=status[r],
-            extra={"theta": theta[r], **extra[r]},
+            extra=extra[r],
         )
-        reward = RewardFunction(model.form, theta[r], actions)
-        replication = 0 if model.is_known else r
-        q_function, _ = from_reward(reward, v[r], model.p_hat, replication, beta)
-        if model.is_known:
-            q_function = OnGrid(q_function, model.p_hat.states)
-        result.append(Estimate(name, q_function, reward, model.states.shape[1], diagnostics))
+        result.append(Estimate(name, q_function, reward, grid.states.shape[1], diagnostics))
     return result
+
+
+@dataclass(frozen=True)
+class NearestRow:
+    """A table's row of the nearest state, as a function of (n, d) features.
+
+    Attributes:
+        states: (S, d).
+        table: (S, A).
+    """
+
+    states: Array
+    table: Array
+
+    def __call__(self, states: Array) -> Array:
+        return np.asarray(self.table[nearest(self.states, states)])
 
 
 @dataclass(frozen=True)

@@ -4,15 +4,15 @@ Alternates, in a learned model of the moves, an entropy-regularised policy for t
 
     min_r  Z E_rho[r] - E_D[w r] - E_E[r] + eta Z mean(r^2),        Z = 1 + E_D[w],
 
-where rho is what the policy visits in the model, E the expert's data, D all data (the expert's and,
-ideally, other, diverse data) and the mean is over as many model as data points. The weights w tell
-where the model is to be trusted: with c in [0, 1] the spread of an ensemble over its maximum,
-w = -N/N_E at expert points with c > u, and what was taken off there is spread evenly over all
-points with c < u. As coded (the authors' public code), n_large counts expert points, so E_D[w] = 0
-and Z = 1 where any point is below u.
+where rho is what the policy visits in the model, E the expert's data, D all data (here the
+expert's) and the mean is over as many model as data points. The weights w tell where the model is
+to be trusted: with c in [0, 1] the spread of an ensemble over its maximum, w = -N/N_E at expert
+points with c > u, and what was taken off there is spread evenly over all points with c < u. As
+coded (the authors' public code), n_large counts expert points, so E_D[w] = 0 and Z = 1 where any
+point is below u. Where every point is above u nothing is left to fit, and u is refused.
 
-r is read off directly. For a table, with d the law of D, the reward step has the closed form
-r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with no more than the expert's data and w = 0
+r is read off directly. For a table, with d = rho_E the discounted frequencies of D, the reward step
+has the closed form r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with w = 0
 
     r = (rho_E - rho) / (eta (rho_E + rho)),         so |r| <= 1/eta :
 
@@ -20,12 +20,24 @@ at eta = 1, the default, rewards of -1 to -10 are out of reach. Nothing anchors 
 eta -> 0, r tends to the minimum-norm representative of the rewards with the expert's policy, which
 is IQ-Learn's limit, not the truth.
 
-Needs: beta and the law of s' (its frequencies, or given); no form, no anchor.
+Both steps solved, r is sought with F(r) = r - t(r) = 0, t the closed form at rho_r, the occupancy
+of the soft-optimal policy of r. Where d = 0 t = -1/eta whatever rho is: the unknowns are the pairs
+of the data. There, with c = rho_E + w d,
+
+    dF/dr = I + diag[(Z d + c) / (eta Z (rho + d)^2)] K,     K = d rho / d r,
+
+and K is a Hessian (of (1 - beta) E V(s_0)), hence symmetric and positive semi-definite. A positive
+diagonal times K has no negative eigenvalue, so dF/dr is regular everywhere; t is bounded, so F is
+proper. By Hadamard's theorem F is one-to-one: there is exactly one fixed point, |F|^2 has no other
+stationary point, and its Gauss-Newton steps are Newton's for F = 0. Plain iteration r <- t(r), the
+alternation of the original with both steps solved, need not converge: |dt/dr| exceeds 1 for small
+eta.
+
+Needs: beta and P (its frequencies, or given); no form, no anchor.
 
 What had to be decided:
-- Alternation: both steps solved exactly and iterated to a fixed point, of which there is exactly
-  one (clare_fixed_point.py), in the place of 10 rounds of soft actor-critic and 5 reward steps with
-  rate 5e-5: that stops far from anything that can be checked.
+- Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps
+  with rate 5e-5: that stops far from anything that can be checked.
 - Policy step: the soft Bellman equation at temperature 1, that of the logit agents. The code's term
   of .25 times the negative log-likelihood of the expert's actions supports a policy network; an
   exact step needs none, and it is left out.
@@ -33,12 +45,13 @@ What had to be decided:
   paths observed, scaled up for what lies beyond H (beta^H = .6 % at H = 100, beta = .95). The
   code's batches are undiscounted and its roll-outs are of 5 periods from the expert's states.
 - The model: frequencies. The ensemble: 7 bootstrap samples of the transitions, all kept (the code
-  drops the 2 worst of 7 networks, but a table of frequencies cannot fail to train).
-- c: `disagreement` by default, the largest distance of an ensemble member's mean next state from
-  the mean of them all (features over their range). The code's default is `aleatoric`, the spread of
-  the next state itself, which takes noise for ignorance: on the bus engine every maintenance is
-  noisy and no replacement is, so all of the expert's maintenance loses its weight.
-- With a given law nothing is uncertain and w = 0; so it is with u = 1.
+  drops the 2 worst of 7 networks, but a table of frequencies cannot fail to train). A pair that is
+  not in a sample has the pooled row of its action there (transition_probabilities.py).
+- c: the largest distance of an ensemble member's mean next state from the mean of them all
+  (features over their range). The code's default, `aleatoric`, is the spread of the next state
+  itself, which takes noise for ignorance: on the bus engine every maintenance is noisy and no
+  replacement is, so all of the expert's maintenance would lose its weight.
+- With given P nothing is uncertain and w = 0; so it is with u = 1.
 - Pairs never observed get -1/eta, the reward step's limit; states off the data take the nearest.
 """
 
@@ -46,21 +59,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.anchor import Anchor, nearest
-from gladius.baselines.clare_fixed_point import FixedPoint, Game, fixed_point
-from gladius.baselines.clare_weights import KINDS, conservative, uncertainty
-from gladius.baselines.discounted import Discounted, discounted
+from gladius.anchor import Anchor
+from gladius.baselines.discounted import Paths, discounted_paths, state_occupancy
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.objective import grouped_risk
-from gladius.parametric import Model, TableFunction, make_model, positions
-from gladius.transition_probabilities import from_reward
-from gladius.transitions import Transitions, group
+from gladius.estimate import Estimate
+from gladius.linear_reward import KnownTransitions, TableFunction
+from gladius.mdp import soft_bellman
+from gladius.newton import Expansion, minimise
+from gladius.parametric import NearestRow, grid_estimates, make_grid
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Integers, Transitions
 
 TITLE, NEEDS = "Clare", ("next", "transitions")
+MODELS = 7  # in the ensemble
+ROUNDING = 1e-7  # of features over their range: a variance of 1e-14 or less is none
+RESIDUAL = 1e-8  # largest |r - t(r)| of a fixed point, in units of reward
+TOLERANCE = 1e-9  # of the solver: |F| before its last step
+NOTHING = 1e-12  # share of the expert's mass: less is rounding
 
 
 def fit(
@@ -70,17 +89,12 @@ def fit(
     *,
     eta: float = 1.0,
     u: float = 0.5,
-    uncertainty_mode: str = "disagreement",
-    models: int = 7,
-    diverse: Sequence[Transitions] | None = None,
-    transition: Array | None = None,
-    grid: Array | None = None,
+    transition: KnownTransitions | None = None,
     start: TableFunction | None = None,
     rng: int | Sequence[np.random.Generator] = 0,
-    tolerance: float = 1e-8,
     max_iterations: int = 500,
 ) -> list[Estimate]:
-    """CLARE of each data set, all in one batch.
+    """CLARE of each data set.
 
     Args:
         data: replications of the expert's data; the rows of a trajectory in order of time.
@@ -88,15 +102,9 @@ def fit(
         discount: beta.
         eta: of the regulariser on r.
         u: threshold of the uncertainty, in [0, 1].
-        uncertainty_mode: disagreement or aleatoric.
-        models: bootstrap samples in the ensemble, at least 2.
-        diverse: other data, one data set for each of the expert's; by default none.
-        transition: (A, S, S) the true law over `grid`, an oracle's knowledge; a row loses the
-            probability of an end.
-        grid: (S, d) features of the states that `transition` is about.
+        transition: the true P, an oracle's knowledge.
         start: maps (n, d) features to the first rewards (n, A); by default 0.
         rng: a seed, or one generator for each data set, for the ensemble.
-        tolerance: on the largest |r - t(r)|, in units of reward.
         max_iterations: Newton steps.
 
     Returns:
@@ -105,167 +113,234 @@ def fit(
         and rho_E), weighted_share (of the expert's mass at c > u).
 
     Raises:
-        InputError: for options that do not fit together or do not fit the data.
+        InputError: for options that do not fit together or do not fit the data; for u where the
+            model is trusted at none of the expert's pairs.
     """
-    started = time.process_time()
-    _check(eta, u, uncertainty_mode, models, tolerance, max_iterations)
-    rngs = generators(rng, len(data))
-    everything = _joined(data, diverse)
-    actions = data[0].number_of_actions
-    model = make_model(
-        everything,
-        anchor,
-        discount,
-        transition=transition,
-        grid=grid,
-        design=lambda states: np.zeros((len(states), actions, 1)),  # a table has no form
-    )
-    paths = discounted(data, model.states, model.discount)
-    expert = masses(paths, model.discount)
-    law_of_data = expert
-    if diverse is not None:
-        others = masses(discounted(diverse, model.states, model.discount), model.discount)
-        share = np.array([len(e) / len(a) for e, a in zip(data, everything, strict=True)])
-        law_of_data = expert * share[:, None, None] + others * (1 - share)[:, None, None]
-    spread = np.zeros_like(expert)
-    if not model.known:
-        spread = uncertainty(model.counts, uncertainty_mode, models, rngs)
-    weighted, scale = conservative(expert, law_of_data, spread, u)
-    game = Game(expert + weighted, law_of_data, scale, paths.first, model.law, model.discount, eta)
-    found = fixed_point(game, _start(start, model), tolerance, max_iterations)
-    extra = [
-        {
-            "objective": float(loss),
-            "inner_iterations": int(inner),
-            "occupancy_gap": float(np.abs(rho - seen).sum() / 2),
-            "weighted_share": float(np.sum(seen * (c > u)) / seen.sum()),
-        }
-        for loss, inner, rho, seen, c in zip(
-            game.loss(found.reward, found.rho),
-            found.inner_iterations,
-            found.rho,
-            expert,
-            spread,
-            strict=True,
-        )
-    ]
-    seconds = (time.process_time() - started) / len(data)
-    return _estimates(data, model, found, extra, seconds)
-
-
-def masses(paths: Discounted, discount: float) -> Array:
-    """(R, S, A) discounted state-action law of the paths, as if they went on as they were.
-
-    It sums to one where no path is done; a path that is done has no mass beyond its end.
-    """
-    observed = paths.visits.sum(axis=(1, 2))
-    missing = paths.last.sum(axis=1) / (1 - discount)
-    factor = (1 - discount) * (observed + missing) / observed
-    return np.asarray(paths.visits * factor[:, None, None])
-
-
-def _estimates(
-    data: Sequence[Transitions],
-    model: Model,
-    found: FixedPoint,
-    extra: Sequence[dict[str, float]],
-    seconds: float,
-) -> list[Estimate]:
-    beta = model.discount
-    counts = group(data)
-    at = positions(model.states, counts.states)
-    q = found.reward + beta * np.einsum("raij,rj->ria", model.laws, found.v)
-    given = model.anchor.values(counts.states)
-    risk = grouped_risk(q[:, at], counts, model.anchor.action, given, beta)
-    estimates = []
-    for r in range(len(data)):
-        diagnostics = Diagnostics(
-            converged=bool(found.converged[r]),
-            iterations=int(found.iterations[r]),
-            gradient_norm=float(found.residual[r]),
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status="ok" if found.converged[r] else "not_converged",
-            extra=extra[r],
-        )
-        present = model.p_hat.present
-        own = np.ones(len(model.states), dtype=bool) if present is None else present[r]
-        reward = _Nearest(model.states[own], found.reward[r, own])
-        q_function, _ = from_reward(reward, found.v[r], model.p_hat, 0 if model.known else r, beta)
-        if model.known:
-            q_function = _on_grid(q_function, model.states)
-        estimates.append(Estimate("clare", q_function, reward, model.states.shape[1], diagnostics))
-    return estimates
-
-
-class _Nearest:
-    """A table's row of the nearest state."""
-
-    def __init__(self, states: Array, table: Array) -> None:
-        self.states, self.table = states, table
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
-
-
-def _on_grid(function: StateFunction, grid: Array) -> StateFunction:
-    """The function, where the given law says something."""
-
-    def checked(states: Array) -> Array:
-        positions(grid, states)
-        return function(states)
-
-    return checked
-
-
-def _joined(
-    data: Sequence[Transitions], diverse: Sequence[Transitions] | None
-) -> list[Transitions]:
-    """Each data set with its diverse data behind it."""
-    if diverse is None:
-        return list(data)
-    if len(diverse) != len(data) or not all(isinstance(d, Transitions) for d in diverse):
-        raise InputError("diverse", len(diverse), f"give {len(data)} data sets, one for each")
-    joined = []
-    for own, other in zip(data, diverse, strict=True):
-        if other.states.shape[1] != own.states.shape[1]:
-            hint = f"the expert's data have {own.states.shape[1]} features"
-            raise InputError("diverse", other.states.shape, hint)
-        if other.number_of_actions != own.number_of_actions:
-            hint = f"the expert's data have {own.number_of_actions} actions"
-            raise InputError("diverse", other.number_of_actions, hint)
-        joined.append(
-            Transitions(
-                np.concatenate([own.states, other.states]),
-                np.concatenate([own.actions, other.actions]),
-                np.concatenate([own.next_states, other.next_states]),
-                done=np.concatenate([own.done, other.done]),
-                number_of_actions=own.number_of_actions,
-            )
-        )
-    return joined
-
-
-def _start(start: TableFunction | None, model: Model) -> Array:
-    if start is None:
-        return np.zeros(model.visits.shape)
-    first = check_finite("start", start(model.states))
-    if first.shape != model.visits.shape[1:]:
-        raise InputError("start", first.shape, f"return shape {model.visits.shape[1:]}")
-    return np.array(np.broadcast_to(first, model.visits.shape))
-
-
-def _check(
-    eta: float, u: float, mode: str, models: int, tolerance: float, max_iterations: int
-) -> None:
     if check_finite("eta", eta).shape != () or not eta > 0:
         raise InputError("eta", eta, "give a positive number")
     if check_finite("u", u).shape != () or not 0 <= u <= 1:
         raise InputError("u", u, "give a number from 0 to 1")
-    if mode not in KINDS:
-        raise InputError("uncertainty_mode", mode, f"choose one of {KINDS}")
-    check_whole("models", models, 2)
-    if check_finite("tolerance", tolerance).shape != () or not tolerance > 0:
-        raise InputError("tolerance", tolerance, "give a positive number")
     check_whole("max_iterations", max_iterations, 1)
+    results = []
+    for replication, generator in zip(data, generators(rng, len(data)), strict=True):
+        started = time.process_time()
+        grid = make_grid([replication], discount, transition)
+        (paths,) = discounted_paths([replication], grid.states, grid.discount)
+        expert = mass(paths, grid.discount)
+        spread = np.zeros_like(expert)
+        if not grid.is_known:
+            spread = uncertainty(grid.counts, generator)
+        weighted, scale = conservative(expert, spread, u)
+        probabilities = grid.transition[0]
+        game = Game(
+            expert + weighted, expert, scale, paths.first, probabilities, grid.discount, eta
+        )
+        end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
+        reward = NearestRow(grid.states, end.reward)
+        results += grid_estimates(
+            "clare",
+            grid,
+            anchor,
+            end.reward[None],
+            end.v[None],
+            [(grid.q_function(0, reward, end.v), reward)],
+            converged=[end.converged],
+            iterations=[end.iterations],
+            gradient_norm=[end.residual],
+            status=["ok" if end.converged else "not_converged"],
+            seconds=time.process_time() - started,
+            extra=[
+                {
+                    "objective": game.loss(end.reward, end.rho),
+                    "inner_iterations": end.inner_iterations,
+                    "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
+                    "weighted_share": float(expert[spread > u].sum() / expert.sum()),
+                }
+            ],
+        )
+    return results
+
+
+def mass(paths: Paths, discount: float) -> Array:
+    """(S, A) discounted state-action frequencies of the paths, as if they went on as they were.
+
+    They sum to one where no path is done; a path that is done has no mass beyond its end.
+    """
+    observed = paths.visits.sum()
+    missing = paths.beyond.mean() / (1 - discount)
+    return np.asarray(paths.visits * (1 - discount) * (observed + missing) / observed)
+
+
+def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
+    """(S, A) c in [0, 1], relative to the largest at a pair of the data; 0 off the data."""
+    width = np.ptp(counts.states, axis=0)
+    features = (counts.states - counts.states.min(axis=0)) / np.where(width > 0, width, 1.0)
+    moves, visits = counts.moves[0], counts.visits[0]
+    ended = visits - moves.sum(axis=2).T
+    cells = np.concatenate([moves.ravel(), ended.ravel()])
+    kept = np.flatnonzero(cells)
+    means = []
+    for _ in range(MODELS):
+        drawn = np.zeros(len(cells))
+        drawn[kept] = rng.multinomial(int(cells.sum()), cells[kept] / int(cells.sum()))
+        new_moves = drawn[: moves.size].reshape(moves.shape)
+        new_visits = new_moves.sum(axis=2).T + drawn[moves.size :].reshape(ended.shape)
+        resampled = Counts(counts.states, new_visits[None], new_moves[None])
+        transition = empirical_transition_probabilities(resampled).transition[0]
+        # a path that may end has less than all of its mass on next states
+        total = np.maximum(transition.sum(axis=2, keepdims=True), np.finfo(float).tiny)
+        means.append(transition / total @ features)
+    distance = np.linalg.norm(np.stack(means) - np.mean(means, axis=0), axis=3).max(axis=0)
+    spread = np.where(visits > 0, distance.T, 0.0)
+    spread[spread <= ROUNDING] = 0.0
+    return spread / (spread.max() if spread.max() > 0 else 1.0)
+
+
+def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
+    """w d, the masses (S, A) that the weights move, and Z.
+
+    With masses in the place of the counts of points, -N/N_E times the expert's share of d is
+    -rho_E, taken off where c > u and given back where c < u in proportion to d.
+
+    Args:
+        expert: (S, A) rho_E, which is d as well.
+        spread: (S, A) c.
+        u: the threshold.
+
+    Raises:
+        InputError: where every pair of the expert is above u.
+    """
+    if expert[spread <= u].sum() <= NOTHING * expert.sum():
+        least = spread[expert > 0].min()
+        hint = f"the model is trusted at none of the expert's pairs: give more than {least:.2g}"
+        raise InputError("u", u, hint)
+    removed = np.where(spread > u, expert, 0.0)
+    trusted = np.where(spread < u, expert, 0.0)
+    share = removed.sum() / trusted.sum() if trusted.sum() > 0 else 0.0
+    weighted = share * trusted - removed
+    return weighted, 1.0 + float(weighted.sum())
+
+
+@dataclass(frozen=True)
+class Game:
+    """What the reward step weighs.
+
+    Attributes:
+        target: (S, A) c, masses of the expert and the weights.
+        data: (S, A) d, of the data; positive wherever c is.
+        scale: Z.
+        entry: (S,) shares of the first states.
+        transition: (A, S, S).
+        discount: beta.
+        eta: of the regulariser.
+    """
+
+    target: Array
+    data: Array
+    scale: float
+    entry: Array
+    transition: Array
+    discount: float
+    eta: float
+
+    def answer(self, rho: Array) -> Array:
+        """(S, A) t, the reward step's minimum at the occupancy rho."""
+        total = np.where(rho + self.data > 0, rho + self.data, 1.0)
+        ratio = (self.target - self.scale * rho) / (self.eta * self.scale * total)
+        return np.where(self.data > 0, ratio, -1 / self.eta)
+
+    def loss(self, reward: Array, rho: Array) -> float:
+        """What the reward step minimises over r."""
+        z = self.scale
+        fit = z * np.sum(rho * reward) - np.sum(self.target * reward)
+        return float(fit + self.eta * z / 2 * np.sum((rho + self.data) * reward**2))
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """Where the alternation rests.
+
+    Attributes:
+        reward: (S, A) r.
+        v: (S,) V of the generator.
+        rho: (S, A) its occupancy.
+        residual: largest |r - t(r)|.
+        iterations: Newton steps.
+        inner_iterations: Bellman iterations.
+        converged: whether the residual is one of rounding and the Bellman equation is solved.
+    """
+
+    reward: Array
+    v: Array
+    rho: Array
+    residual: float
+    iterations: int
+    inner_iterations: int
+    converged: bool
+
+
+def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoint:
+    """The fixed point from `start` (S, A), by least squares on F over the pairs of the data."""
+    pairs = np.flatnonzero(game.data)
+    reward = np.where(game.data > 0, start, -1 / game.eta)
+    v, inner_iterations = np.zeros(len(start)), 0
+
+    def solve(x: Array) -> tuple[Array, Array, Array, bool]:
+        """(rho, policy, F over the pairs, whether the Bellman equation is solved) at r = x."""
+        nonlocal v, inner_iterations
+        reward.flat[pairs] = x
+        solution = soft_bellman(reward, game.transition, game.discount, v)
+        v, inner_iterations = solution.v, inner_iterations + solution.iterations
+        entry = (1 - game.discount) * game.entry
+        states = state_occupancy(solution.policy, game.transition, entry, game.discount)
+        rho = states[:, None] * solution.policy
+        return rho, solution.policy, x - game.answer(rho).flat[pairs], solution.converged
+
+    def squares(replications: Integers, x: Array) -> Expansion:
+        rho, policy, gap, _ = solve(x[0])
+        k = occupancy_derivative(policy, game.transition, rho.sum(axis=1), game.discount, pairs)
+        z, total = game.scale, rho.flat[pairs] + game.data.flat[pairs]
+        slope = (z * game.data.flat[pairs] + game.target.flat[pairs]) / (game.eta * z * total**2)
+        jacobian = np.eye(len(pairs)) + slope[:, None] * k
+        value = np.array([gap @ gap / 2])
+        return value, (jacobian.T @ gap)[None], (jacobian.T @ jacobian)[None]
+
+    first = reward.flat[pairs][None]
+    minimum = minimise(squares, first, tolerance=TOLERANCE, max_iterations=max_iterations)
+    rho, _, gap, is_solved = solve(minimum.x[0])
+    residual = float(np.max(np.abs(gap)))
+    converged = is_solved and residual <= RESIDUAL
+    steps = int(minimum.iterations[0])
+    return FixedPoint(reward, v, rho, residual, steps, inner_iterations, converged)
+
+
+def occupancy_derivative(
+    policy: Array, transition: Array, states: Array, discount: float, pairs: Integers
+) -> Array:
+    """(n, n) d rho / d r among the (flat) pairs, of the soft-optimal policy.
+
+    Args:
+        policy: (S, A), soft-optimal.
+        transition: (A, S, S).
+        states: (S,) their occupancy.
+        discount: beta.
+        pairs: (n,) s * A + a.
+    """
+    flow = np.einsum("sa,ast->st", policy, transition)
+    state, action = np.divmod(pairs, policy.shape[1])
+    inverse = np.linalg.inv(np.eye(len(policy)) - discount * flow)
+    dv = inverse[:, state] * policy[state, action]  # d V(s) / d r(pair)
+    dq = discount * np.moveaxis(transition @ dv, 0, 1)
+    dq[state, action, np.arange(len(pairs))] += 1.0
+    root = np.sqrt(np.maximum(states, 0.0)[:, None] * policy)
+    centred = (root[..., None] * (dq - dv[:, None])).reshape(policy.size, -1)
+    return np.asarray(centred.T @ centred)
+
+
+def _start(start: TableFunction | None, states: Array, shape: tuple[int, ...]) -> Array:
+    if start is None:
+        return np.zeros(shape)
+    first = check_finite("start", start(states))
+    if first.shape != shape:
+        raise InputError("start", first.shape, f"return shape {shape}")
+    return first

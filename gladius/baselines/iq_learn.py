@@ -1,4 +1,4 @@
-"""IQ-Learn (Garg et al. 2021), offline with the chi-square penalty: one Q, no anchor, no law.
+"""IQ-Learn (Garg et al. 2021), offline with the chi-square penalty: one Q, no anchor, no P-hat.
 
 The original maximises over Q, with V = log sum_a exp Q, phi(x) = x - x^2/(4 alpha) and the expert's
 data D,  E_D[phi(Q(s, a) - beta E V(s'))] - E_D[V(s) - beta V(s')], that is
@@ -14,17 +14,21 @@ they are, and the penalty takes the smallest such reward. No anchor enters; a tr
 
 Two classes:
 
-    table     Q free in every state that occurs, Newton's method (iq_learn_newton). Cost free of N.
-    network   Adam on rows (iq_learn_network), for states that do not repeat, dummies say.
+    table     Q free in every state that occurs, by Newton's method; cost free of N. The penalty is
+              that of the formula, (Q - beta mean V(s'))^2 with the mean over the s' observed after
+              the pair: n(s, a, s')/n(s, a), empirical transition probabilities, are formed for it.
+    network   Adam on rows, for states that do not repeat, dummies say. The penalty is that of the
+              original's code, (Q - beta V(s'))^2 row by row, which adds the conditional variance,
+              beta^2 Var V / (4 alpha). Only observed s' enter.
 
-Two targets:
-
-    sampled   (Q - beta V(s'))^2 row by row, as in the original's code; it adds the conditional
-              variance, beta^2 Var V / (4 alpha). Only observed s' enter: no transition law is
-              formed, in either class (the table adds rows up by their counts).
-    mean      (Q - beta mean V(s'))^2, as in the original's formula. The mean is over the s'
-              observed after the pair, so the frequencies n(s, a, s')/n(s, a), an empirical law, are
-              formed for the penalty. Only in the table, for it needs pairs that repeat.
+Where the table's f is convex. With visits n, choices n + c (c: pseudo-count), moves M(s, a, s') and
+N rows, f(Q) = (1/N) sum (n + c)(V - Q) + (1/(4 alpha N)) sum n (Q - beta M V / n)^2. Its gradient
+in V is N g_V(s) = choices(s) - (beta/(2 alpha)) sum M(., s) r; the Hessian of f is a Gram matrix
+plus sum_s g_V(s) Hess V(s), hence positive semi-definite where g_V >= 0. Rewards above 2 alpha can
+make it indefinite. Still, with Q and V free the sum above is convex, and so is the set
+V >= log sum_a exp Q. At a stationary point of f with g_V >= 0 its Karush-Kuhn-Tucker conditions
+hold there, with g_V as multipliers: a global minimum, of f as well. `extra["global_minimum"]` says
+whether this proof went through.
 
 Needs: nothing but the data. What had to be decided:
 
@@ -33,15 +37,17 @@ Needs: nothing but the data. What had to be decided:
   smallest reward of that policy; as alpha falls to 0 so does r, and the policy is biased.
 - The original has its objective concave in Q (Proposition 3.5). With the softmax of Q as the
   policy this needs a non-decreasing phi, which x - x^2/(4 alpha) is not past 2 alpha: where rewards
-  exceed 2 alpha the objective can bend the wrong way (an example is among the tests). The table's
-  solver allows for it; `extra["global_minimum"]` says whether the proof that the point found is the
-  global minimum went through, `extra["flat_directions"]` how many levels of Q the rows leave open,
-  which then stay at the start's (see iq_learn_newton).
-- `pseudo_count`, 1/2 (Jeffreys) in the likelihood of each cell of the table, not in the penalty: a
-  pair never seen would send Q to minus infinity. Data without such cells can have 0.
+  exceed 2 alpha the objective can bend the wrong way (an example is among the tests).
+- PSEUDO_COUNT, 1/2 (Jeffreys) in the likelihood of each cell of the table, not in the penalty: a
+  pair never seen would send Q to minus infinity.
+- A level that the rows leave open (one row from 0 to 1 fits any V(0) = beta V(1)) stays that of the
+  log-frequencies, where the steps start; `extra["flat_directions"]` says how many there are.
 - Pairs never seen have no s' of their own: they take the mean V(s') of the nearest state where the
   action was, and states never seen the Q of the nearest one that was.
-- `start`, the spread of a random start of the table, is for showing that the start does not matter.
+- The network: see `Training`. The original's is 64 x 64 with steps of 1e-4 on 32 rows at a constant
+  rate; here the rate falls to zero, so that a gradient can be said to vanish. The gradient passes
+  through V(s') too (no target network, as in the original). Equal rows are kept once with their
+  share, which is exact; where few are distinct a step uses all of them.
 """
 
 from __future__ import annotations
@@ -51,19 +57,69 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import negative_log_likelihood, read_off
-from gladius.baselines.iq_learn_network import Training, train
-from gladius.baselines.iq_learn_newton import TARGETS, certificate, make_problem, minimise
-from gladius.checks import Array, InputError, check_whole, generators
+from gladius.checks import Array, InputError, check_finite, check_whole, check_widths, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.mdp import check_discount
-from gladius.transitions import Counts, Integers, Transitions, group
+from gladius.networks import (
+    Parameters,
+    Tensor,
+    adam,
+    networks,
+    no_moments,
+    norms,
+    outputs,
+    scaling,
+    start,
+)
+from gladius.newton import Expansion, minimise
+from gladius.transitions import Counts, Integers, Transitions, group, index_rows
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
 
 CLASSES = ("table", "network")
+PSEUDO_COUNT = 0.5
+LONGEST_STEP = 20.0  # in Q, nats: a guard against overflow, not a tuning constant
+ACTIVATION = "elu"  # the original's
+CHECK_EVERY = 100  # steps between two full gradients
+LARGEST_FULL = 1024  # distinct rows; with at most so many every step uses all of them
+AT_ONCE = 4096  # rows of a full gradient held in memory together
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the network is trained.
+
+    Attributes:
+        hidden: widths of the hidden layers; by default those of the paper under check, which
+            gives all its networks 2 x 10 units.
+        learning_rate: of Adam, falling linearly to zero over `steps`.
+        steps: at most this many.
+        batch: rows a step, drawn with replacement; None: all rows where at most LARGEST_FULL are
+            distinct, else 256.
+        tolerance: stop once no entry of the full gradient per observation exceeds it.
+    """
+
+    hidden: tuple[int, ...] = (10, 10)
+    learning_rate: float = 0.01
+    steps: int = 5000
+    batch: int | None = None
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        check_widths("hidden", self.hidden)
+        for name in ("learning_rate", "tolerance"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise InputError(name, getattr(self, name), "give a positive number")
+        check_whole("steps", self.steps, 1)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
 
 
 def fit(
@@ -72,12 +128,8 @@ def fit(
     discount: float,
     *,
     function_class: str = "table",
-    target: str | None = None,
     alpha: float = 0.5,
-    pseudo_count: float = 0.5,
-    start: float = 0.0,
     rng: int | Sequence[np.random.Generator] = 0,
-    tolerance: float = 1e-8,
     max_iterations: int = 200,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -88,13 +140,8 @@ def fit(
         anchor: not used by the method; the Bellman error of its rows is reported.
         discount: beta.
         function_class: one of CLASSES.
-        target: "mean" or "sampled"; by default the table's is "mean", the network's "sampled".
         alpha: the penalty's weight is 1/(4 alpha).
-        pseudo_count: table only; added to n(s, a) in the likelihood.
-        start: table only; standard deviation of normal draws added to the starting table, the
-            log-frequencies of the choices.
-        rng: a seed, or one generator for each data set, for the start or for the network.
-        tolerance: table only; of Q at convergence, see `iq_learn_newton.minimise`.
+        rng: network only; a seed, or one generator for each data set.
         max_iterations: table only; Newton steps.
         training: network only; by default `Training()`.
 
@@ -105,55 +152,61 @@ def fit(
     discount = check_discount(discount)
     if function_class not in CLASSES:
         raise InputError("function_class", function_class, f"choose one of {CLASSES}")
-    if target is None:
-        target = "mean" if function_class == "table" else "sampled"
-    if target not in TARGETS:
-        raise InputError("target", target, f"choose one of {TARGETS}")
-    for name, number in [("alpha", alpha), ("tolerance", tolerance)]:
-        _check_number(name, number, positive=True)
-    for name, number in [("pseudo_count", pseudo_count), ("start", start)]:
-        _check_number(name, number, positive=False)
+    if check_finite("alpha", alpha).shape != () or not alpha > 0:
+        raise InputError("alpha", alpha, "give a finite number above 0")
     check_whole("max_iterations", max_iterations, 1)
     rngs = generators(rng, len(data))
     if function_class == "table":
         if training is not None:
             raise InputError("training", training, "the table takes none: function_class='network'")
-        fits = _table(
-            data, discount, target, alpha, pseudo_count, start, rngs, tolerance, max_iterations
-        )
+        fits = [_fit_table(replication, discount, alpha, max_iterations) for replication in data]
     else:
-        if target == "mean":
-            raise InputError("target", target, "a network sees rows, not pairs: give 'sampled'")
-        if training is not None and not isinstance(training, Training):
+        how = Training() if training is None else training
+        if not isinstance(how, Training):
             raise InputError("training", training, "give a Training")
-        fits = _network(data, discount, alpha, training or Training(), rngs)
-    functions = [
-        read_off(one.q, rows, discount, "network") for one, rows in zip(fits, data, strict=True)
-    ]
+        fits = train(data, discount, alpha, how, rngs)
     seconds = (time.process_time() - started) / len(data)
-    label = f"iq_learn[{function_class}, {target}]"
-    settings = {"alpha": float(alpha), "target": target, "inner_iterations": 0}
     estimates = []
-    for one, rows, (q, reward) in zip(fits, data, functions, strict=True):
-        anchored = rows.states[rows.actions == anchor.action]
+    for fitted, replication in zip(fits, data, strict=True):
+        q, reward = read_off(fitted.q, replication, discount, "network")
+        anchored = replication.states[replication.actions == anchor.action]
         error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
+        pairs = replication.pairs()
+        choices = np.zeros((len(pairs.actions), replication.number_of_actions))
+        choices[np.arange(len(pairs.actions)), pairs.actions] = pairs.weights
+        unfinished = "not_converged" if np.isfinite(fitted.objective) else "diverged"
         diagnostics = Diagnostics(
-            converged=one.converged,
-            iterations=one.iterations,
-            gradient_norm=one.gradient_norm,
-            nll=_nll(q, rows),
-            bellman_error=float(error @ error / len(rows)),
+            converged=fitted.converged,
+            iterations=fitted.iterations,
+            gradient_norm=fitted.gradient_norm,
+            nll=negative_log_likelihood(q(pairs.states), choices),
+            bellman_error=float(error @ error / len(replication)),
             cpu_seconds=seconds,
-            status=_status(one),
-            extra={**settings, **one.extra, "objective": one.objective},
+            status="ok" if fitted.converged else unfinished,
+            extra={
+                "alpha": float(alpha),
+                "inner_iterations": 0,
+                "objective": fitted.objective,
+                **fitted.extra,
+            },
         )
-        estimates.append(Estimate(label, q, reward, rows.states.shape[1], diagnostics))
+        label = f"iq_learn[{function_class}]"
+        estimates.append(Estimate(label, q, reward, replication.states.shape[1], diagnostics))
     return estimates
 
 
 @dataclass(frozen=True)
-class _Fitted:
-    """One replication's Q and how it was found, in either class."""
+class Fitted:
+    """One replication's Q and how it was reached, in either class.
+
+    Attributes:
+        q: maps (n, d) features to (n, A).
+        converged: by the rule of newton.py, or of the training.
+        iterations: Newton's or Adam's steps.
+        gradient_norm: largest entry of the full gradient per observation.
+        objective: the loss per observation.
+        extra: of the class.
+    """
 
     q: StateFunction
     converged: bool
@@ -163,67 +216,135 @@ class _Fitted:
     extra: dict[str, object]
 
 
-def _table(
-    data: Sequence[Transitions],
-    discount: float,
-    target: str,
-    alpha: float,
-    pseudo_count: float,
-    start: float,
-    rngs: Sequence[np.random.Generator],
-    tolerance: float,
-    max_iterations: int,
-) -> list[_Fitted]:
-    counts = _group(data)
-    problem = make_problem(counts, alpha, discount, target, pseudo_count)
-    q = _start(counts, problem.choices, start, rngs)
-    found = minimise(problem, q, tolerance, max_iterations)
-    proven = certificate(problem, found.q) & found.converged
-    fits = []
-    for r, present in enumerate(counts.present):
-        fits.append(
-            _Fitted(
-                _Lookup(counts.states[present], found.q[r, present], counts.seen[r, present] > 0),
-                bool(found.converged[r]),
-                int(found.iterations[r]),
-                float(found.gradient_norm[r]),
-                float(found.objective[r]),
-                {
-                    "pseudo_count": float(pseudo_count),
-                    "newton_step": float(found.step[r]),
-                    "global_minimum": bool(proven[r]),
-                    "flat_directions": int(found.flat[r]),
-                },
-            )
+@dataclass(frozen=True)
+class Table:
+    """f of one data set over its S states.
+
+    Attributes:
+        choices: (S, A) n + c.
+        visits: (S, A) n(s, a).
+        moves: (S, A, S) n(s, a, s').
+        mean: (S, A, S) n(s, a, s') / n(s, a), 0 where a pair was never seen.
+        alpha: weight of the penalty, 1/(4 alpha).
+        discount: beta.
+        start: (S, A) log-frequencies of the choices, to which levels that f leaves open are held.
+        open_levels: (S, k) orthonormal: shifts of V, and with them of Q, that change no reward.
+    """
+
+    choices: Array
+    visits: Array
+    moves: Array
+    mean: Array
+    alpha: float
+    discount: float
+    start: Array
+    open_levels: Array
+
+    @property
+    def size(self) -> float:
+        """N."""
+        return float(self.visits.sum())
+
+    def reward(self, q: Array) -> Array:
+        """(S, A) r = Q - beta mean V(s'), of which pairs never seen have no penalty."""
+        return np.asarray(q - self.discount * (self.mean @ logsumexp(q, axis=1)))
+
+    def objective(self, q: Array) -> float:
+        """N f at q (S, A), nats."""
+        likelihood = np.sum(self.choices * (logsumexp(q, axis=1)[:, None] - q))
+        return float(likelihood + np.sum(self.visits * self.reward(q) ** 2) / (4 * self.alpha))
+
+    def slopes(self, q: Array) -> tuple[Array, Array]:
+        """(S, A) and (S,) partial derivatives of N f in Q and in V, as if these were unrelated."""
+        reward = self.reward(q)
+        in_q = -self.choices + self.visits * reward / (2 * self.alpha)
+        back = np.einsum("sat,sa->t", self.moves, reward)
+        return in_q, self.choices.sum(axis=1) - self.discount * back / (2 * self.alpha)
+
+    def gradient(self, q: Array) -> Array:
+        """(S, A) gradient of N f."""
+        in_q, in_v = self.slopes(q)
+        return np.asarray(in_q + softmax(q, axis=1) * in_v[:, None])
+
+    def hessian(self, q: Array) -> Array:
+        """(S A, S A) Hessian of N f; pairs in the order of q's two axes."""
+        states, actions = q.shape
+        policy = softmax(q, axis=1)
+        change = -self.discount * self.mean[..., None] * policy  # of r(s, a) by Q(s', b)
+        jacobian = np.eye(q.size) + change.reshape(q.size, q.size)
+        gram = jacobian.T @ (self.visits.reshape(-1, 1) * jacobian) / (2 * self.alpha)
+        _, in_v = self.slopes(q)
+        bend = in_v[:, None, None] * (
+            policy[..., None] * np.eye(actions) - policy[..., None] * policy[:, None]
         )
-    return fits
+        blocks = gram.reshape(states, actions, states, actions)
+        state = np.arange(states)
+        blocks[state, :, state, :] += bend
+        return np.asarray(blocks.reshape(q.size, q.size))
+
+    def held(self, replications: Integers, x: Array) -> Expansion:
+        """N f and half the squared shift of the open levels from the start, for newton.py."""
+        q = x[0].reshape(self.choices.shape)
+        actions = q.shape[1]
+        levels = np.repeat(self.open_levels, actions, axis=0) / actions
+        shift = levels.T @ (q - self.start).ravel()
+        value = self.objective(q) + shift @ shift / 2
+        gradient = self.gradient(q).ravel() + levels @ shift
+        return np.array([value]), gradient[None], (self.hessian(q) + levels @ levels.T)[None]
+
+    def certificate(self, q: Array) -> bool:
+        """Whether a stationary q is proven a global minimum; False proves nothing."""
+        return bool(np.all(self.slopes(q)[1] >= 0))
 
 
-def _group(data: Sequence[Transitions]) -> Counts:
-    """The counts, or an error that says which class does without them."""
+def make_table(
+    counts: Counts, alpha: float, discount: float, pseudo_count: float = PSEUDO_COUNT
+) -> Table:
+    """f from the counts of one data set (of whole numbers or of expected shares)."""
+    visits, moves = counts.visits[0], np.swapaxes(counts.moves[0], 0, 1)
+    mean = moves / np.where(visits > 0, visits, 1.0)[..., None]
+    choices = visits + pseudo_count
+    log_frequencies = np.log(choices / choices.sum(axis=1, keepdims=True))
+    rises = (np.eye(len(visits))[:, None] - discount * mean)[visits > 0]
+    open_levels = null_space(rises)
+    return Table(choices, visits, moves, mean, alpha, discount, log_frequencies, open_levels)
+
+
+def minimum(table: Table, first: Array, max_iterations: int = 200) -> tuple[Array, bool, int]:
+    """Q (S, A) from `first`, whether it is a minimum, and Newton's steps."""
+
+    def longest(replications: Integers, step: Array) -> Array:
+        return np.asarray(LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), LONGEST_STEP))
+
+    end = minimise(table.held, first.reshape(1, -1), max_iterations=max_iterations, longest=longest)
+    return end.x[0].reshape(first.shape), bool(end.converged[0]), int(end.iterations[0])
+
+
+def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations: int) -> Fitted:
     try:
-        return group(data)
+        counts = group(data)
     except InputError as error:
         if error.field != "states":
             raise
         hint = "too many to count: function_class='network', or coarsen the features"
         raise InputError("states", error.value, hint) from None
-
-
-def _start(
-    counts: Counts, choices: Array, spread: float, rngs: Sequence[np.random.Generator]
-) -> Array:
-    """log-frequencies with V = 0, plus noise of each replication's own in its own states."""
-    cells = choices + (~counts.present)[..., None]  # padding: uniform choices, read by no one
-    q: Array = np.log(cells / cells.sum(axis=2, keepdims=True))
-    if spread:
-        for r, (own, generator) in enumerate(zip(counts.present, rngs, strict=True)):
-            q[r, own] += spread * generator.normal(size=q[r, own].shape)
-    return q
+    table = make_table(counts, alpha, discount)
+    q, converged, iterations = minimum(table, table.start, max_iterations)
+    return Fitted(
+        Lookup(counts.states, q, counts.seen[0] > 0),
+        converged,
+        iterations,
+        float(np.max(np.abs(table.gradient(q)))) / table.size,
+        table.objective(q) / table.size,
+        {
+            "global_minimum": converged and table.certificate(q),
+            "flat_directions": table.open_levels.shape[1],
+        },
+    )
 
 
 @dataclass(frozen=True)
-class _Lookup:
+class Lookup:
     """Q of known states; of any other, that of the nearest state that was seen as the current one.
 
     States that were only reached, at the end of a path, have Q of their own for V(s'), but no
@@ -232,54 +353,141 @@ class _Lookup:
 
     states: Array
     table: Array
-    seen: Integers
+    is_current: NDArray[np.bool_]
 
     def __call__(self, states: Array) -> Array:
-        at = nearest(self.states, states)
-        unknown = np.any(self.states[at] != states, axis=1)
+        position = nearest(self.states, states)
+        unknown = np.any(self.states[position] != states, axis=1)
         if np.any(unknown):
-            lenders = np.flatnonzero(self.seen)
-            at[unknown] = lenders[nearest(self.states[lenders], states[unknown])]
-        return self.table[at]
+            current = np.flatnonzero(self.is_current)
+            position[unknown] = current[nearest(self.states[current], states[unknown])]
+        return np.asarray(self.table[position])
 
 
-def _network(
+@dataclass(frozen=True)
+class Rows:
+    """Distinct transitions of R replications, padded with share 0.
+
+    Attributes:
+        now, after: (R, n, d) scaled features.
+        action: (R, n, A) one-hot.
+        alive: (R, n) 0 where the path ended, else 1.
+        share: (R, n) of the observations.
+    """
+
+    now: Tensor
+    after: Tensor
+    action: Tensor
+    alive: Tensor
+    share: Tensor
+
+    def take(self, place: Tensor, share: Tensor) -> Rows:
+        """Rows (R, m) with new shares."""
+        wide = place.unsqueeze(2)
+        now, after, action = (
+            torch.take_along_dim(x, wide, dim=1) for x in (self.now, self.after, self.action)
+        )
+        return Rows(now, after, action, torch.take_along_dim(self.alive, place, dim=1), share)
+
+    def slice(self, low: int, high: int) -> Rows:
+        """Rows low to high of each replication."""
+        parts = (self.now, self.after, self.action, self.alive, self.share)
+        return Rows(*(x[:, low:high] for x in parts))
+
+
+def losses(theta: Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
+    """(R,) sum of share * (V(s) - Q(s, a) + (Q(s, a) - beta V(s'))^2 / (4 alpha))."""
+    size = rows.now.shape[1]
+    table = outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
+    v = torch.logsumexp(table, dim=2)
+    q = (table[:, :size] * rows.action).sum(dim=2)
+    reward = q - discount * rows.alive * v[:, size:]
+    return (rows.share * (v[:, :size] - q + reward**2 / (4 * alpha))).sum(dim=1)
+
+
+def train(
     data: Sequence[Transitions],
     discount: float,
     alpha: float,
-    training: Training,
+    how: Training,
     rngs: Sequence[np.random.Generator],
-) -> list[_Fitted]:
-    fitted, outcomes = train(data, discount, alpha, training, rngs)
+) -> list[Fitted]:
+    """One network for each data set, all in one batched Adam; each stops on its own."""
+    rows = stack(data)
+    batch = how.batch
+    if batch is None and rows.share.shape[1] > LARGEST_FULL:
+        batch = 256
+    theta = start(rngs, (rows.now.shape[2], *how.hidden, rows.action.shape[2]))
+    moments = no_moments(theta)
+    active, taken = np.ones(len(data), dtype=bool), np.zeros(len(data), dtype=np.int64)
+    norm, loss = np.full(len(data), np.inf), np.full(len(data), np.inf)
+    for t in range(how.steps + 1):
+        if t % CHECK_EVERY == 0 or t == how.steps:
+            full, value = _full(theta, rows, discount, alpha)
+            norm, loss = np.where(active, norms(full), norm), np.where(active, value, loss)
+            active &= (norm > how.tolerance) & np.isfinite(norm)
+        if t == how.steps or not np.any(active):
+            break
+        part = rows if batch is None else draw(rows, rngs, batch)
+        slope, _ = _gradient(theta, part, discount, alpha)
+        rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
+        adam(theta, moments, slope, rate, t + 1)
+        taken += active
+    scalings = [scaling(replication.states, False) for replication in data]
+    extra: dict[str, object] = {"training": how}
     return [
-        _Fitted(
-            network,
-            one.converged,
-            one.steps,
-            one.gradient_norm,
-            one.objective,
-            {"training": training},
+        Fitted(network, bool(g <= how.tolerance), int(n), float(g), float(f), extra)
+        for network, n, g, f in zip(
+            networks(theta, ACTIVATION, scalings), taken, norm, loss, strict=True
         )
-        for network, one in zip(fitted, outcomes, strict=True)
     ]
 
 
-def _status(one: _Fitted) -> str:
-    if not np.isfinite(one.objective):
-        return "diverged"
-    return "ok" if one.converged else "not_converged"
+def _gradient(
+    theta: Parameters, rows: Rows, discount: float, alpha: float
+) -> tuple[Parameters, Array]:
+    leaves = [p.detach().requires_grad_() for p in theta]
+    each = losses(leaves, rows, discount, alpha)
+    slope = list(torch.autograd.grad(each.sum(), leaves))
+    return slope, np.asarray(each.detach().numpy(), dtype=np.float64)
 
 
-def _nll(q: StateFunction, data: Transitions) -> float:
-    pairs = data.pairs()
-    choices = np.zeros((len(pairs.actions), data.number_of_actions))
-    choices[np.arange(len(pairs.actions)), pairs.actions] = pairs.weights
-    return negative_log_likelihood(q(pairs.states), choices)
+def _full(theta: Parameters, rows: Rows, discount: float, alpha: float) -> tuple[Parameters, Array]:
+    """Gradient and loss over all rows, added up in pieces."""
+    slope, value = [torch.zeros_like(p) for p in theta], np.zeros(len(rows.share))
+    for low in range(0, rows.share.shape[1], AT_ONCE):
+        more, part = _gradient(theta, rows.slice(low, low + AT_ONCE), discount, alpha)
+        slope = [a + b for a, b in zip(slope, more, strict=True)]
+        value = value + part
+    return slope, value
 
 
-def _check_number(name: str, value: float, positive: bool) -> None:
-    least = "a finite number above 0" if positive else "a finite number of at least 0"
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise InputError(name, value, f"give {least}")
-    if not 0 <= value < np.inf or (positive and value == 0):
-        raise InputError(name, value, f"give {least}")
+def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
+    """`size` rows of each replication, drawn with replacement by their shares."""
+    ladder = torch.cumsum(rows.share, dim=1)
+    uniform = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
+    place = torch.searchsorted(ladder, uniform * ladder[:, -1:], right=True)
+    return rows.take(place, torch.full(place.shape, 1 / size, dtype=torch.float64))
+
+
+def stack(data: Sequence[Transitions]) -> Rows:
+    """Distinct (s, a, s', done) of each data set with their shares, padded."""
+    width, actions = data[0].states.shape[1], data[0].number_of_actions
+    tables = []
+    for replication in data:
+        tail = np.stack([replication.actions, replication.done], axis=1).astype(float)
+        joined = np.concatenate([replication.states, replication.next_states, tail], axis=1)
+        distinct, (row,) = index_rows([joined])
+        tables.append((distinct, np.bincount(row, minlength=len(distinct)) / len(replication)))
+    shape = (len(data), max(len(distinct) for distinct, _ in tables))
+    now, after = (torch.zeros(*shape, width, dtype=torch.float64) for _ in range(2))
+    action = torch.zeros(*shape, actions, dtype=torch.float64)
+    alive, share = (torch.zeros(*shape, dtype=torch.float64) for _ in range(2))
+    for r, (distinct, part) in enumerate(tables):
+        n = len(distinct)
+        now[r, :n] = torch.from_numpy(distinct[:, :width])
+        after[r, :n] = torch.from_numpy(distinct[:, width:-2])
+        action[r, torch.arange(n), torch.from_numpy(distinct[:, -2].astype(np.int64))] = 1.0
+        alive[r, :n] = torch.from_numpy(1.0 - distinct[:, -1])
+        share[r, :n] = torch.from_numpy(part)
+    return Rows(now, after, action, alive, share)

@@ -106,7 +106,7 @@ def data_sets() -> dict[str, tuple[Transitions, int, float]]:
 
 def variants() -> dict[str, tuple[str, dict[str, Any]]]:
     """name -> (method, options); networks are trained for a few steps only."""
-    from gladius.baselines import _regressors, iq_learn_network
+    from gladius.baselines import _regressors, iq_learn
     from gladius.baselines.bc import Training
 
     brief = Training(standardise=True, steps=20)
@@ -156,7 +156,7 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "iq_learn": ("iq_learn", {}),
         "iq_learn network": (
             "iq_learn",
-            {"function_class": "network", "training": iq_learn_network.Training(steps=20)},
+            {"function_class": "network", "training": iq_learn.Training(steps=20)},
         ),
         "clare": ("clare", {}),
         "clare known": ("clare", known),
