@@ -48,7 +48,7 @@ from scipy.spatial import cKDTree
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr import extrapolated_weight, invert
+from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
@@ -93,8 +93,12 @@ def fit(
     """
     started = time.process_time()
     beta, form = check_discount(discount), check_form(reward)
-    if clustering not in CLUSTERINGS:
-        raise InputError("clustering", clustering, f"choose one of {CLUSTERINGS}")
+    for name, value, known in [
+        ("clustering", clustering, CLUSTERINGS),
+        ("inversion", inversion, REGRESSIONS),
+    ]:
+        if value not in known:
+            raise InputError(name, value, f"choose one of {known}")
     check_whole("cells", cells, 1)
     for transitions in data:
         number = len(index_rows([transitions.states, transitions.next_states])[0])
@@ -280,11 +284,11 @@ def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
     places = (cell, np.arange(len(states)))
     members = csr_array((np.ones(len(states)), places), shape=(cells.number, len(states)))
 
-    def mean(values: Array, weights: Array) -> tuple[Array, Array]:
+    def mean(values: Array, weights: Array) -> Array:
         """Weighted means (C, ...) of values (m, ...) by cell, NaN in cells without weight."""
         total = members @ weights
         sums = members @ (weights[:, None] * values.reshape(len(values), -1))
-        means = sums / np.where(total > 0, total, np.nan)[:, None]
+        means: Array = sums / np.where(total > 0, total, np.nan)[:, None]
         return means.reshape(cells.number, *values.shape[1:])
 
     def times(index: Integers) -> Array:
