@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gladius.anchor import Anchor, check_anchor_support, nearest
-from gladius.checks import InputError
+from gladius.checks import Array, InputError, check_discount
 from gladius.estimate import Diagnostics, Estimate
-from gladius.mdp import Array, check_discount
 from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     anchored_value,
@@ -28,23 +27,6 @@ from gladius.transition_probabilities import (
 from gladius.transitions import Counts, Transitions, group
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")
-
-
-@dataclass(frozen=True)
-class PlugIn:
-    """The plug-in on the grid, R replications.
-
-    Attributes:
-        log_policy: (R, S, A) log CCPs.
-        v: (R, S).
-        q: (R, S, A).
-        reward: (R, S, A), by the Bellman equation under P-hat.
-    """
-
-    log_policy: Array
-    v: Array
-    q: Array
-    reward: Array
 
 
 def fit(
@@ -73,12 +55,15 @@ def fit_counts(
     started = time.process_time()
     check_anchor_support(counts, anchor.action)
     p_hat = empirical_transition_probabilities(counts)
-    found = solve(counts, p_hat.transition, anchor, discount, pseudo_count)
-    risk = grouped_risk(found.q, counts, anchor.action, anchor.values(counts.states), discount)
-    seconds = (time.process_time() - started) / len(found.q)
+    policy, given = choice_frequencies(counts, pseudo_count), anchor.values(counts.states)
+    chosen = policy[:, :, anchor.action]
+    v = anchored_value(chosen, p_hat.transition[:, anchor.action], given, discount)
+    log_policy = np.log(policy)
+    risk = grouped_risk(log_policy + v[..., None], counts, anchor.action, given, discount)
+    seconds = (time.process_time() - started) / len(v)
     estimates = []
     for r, seen in enumerate(counts.seen > 0):
-        advantage = _Advantage(counts.states[seen], found.log_policy[r, seen], anchor.action)
+        advantage = Advantage(counts.states[seen], log_policy[r, seen], anchor.action)
         diagnostics = Diagnostics(
             converged=True,  # a closed form has no other outcome
             iterations=0,
@@ -86,41 +71,23 @@ def fit_counts(
             nll=float(risk.nll[r]),
             bellman_error=float(risk.bellman[r]),
             cpu_seconds=seconds,
-            extra={
-                "inner_iterations": 0,
-                "pseudo_count": float(pseudo_count),
-                "states_seen": int(seen.sum()),
-            },
+            extra={"inner_iterations": 0},
         )
-        q, reward = from_choices(advantage, found.v[r], p_hat, r, anchor, discount)
+        q, reward = from_choices(advantage, v[r], p_hat, r, anchor, discount)
         estimates.append(Estimate("plug_in", q, reward, counts.states.shape[1], diagnostics))
     return estimates
 
 
-def solve(
-    counts: Counts, law: Array, anchor: Anchor, discount: float, pseudo_count: float = 0.5
-) -> PlugIn:
-    """The closed form on the grid of `counts` under (R, A, S, S) `law`."""
-    log_policy = np.log(choice_frequencies(counts, pseudo_count))
-    chosen = log_policy[:, :, anchor.action]
-    given = anchor.values(counts.states)
-    v = anchored_value(np.exp(chosen), law[:, anchor.action], given, discount)
-    q = log_policy + v[..., None]
-    reward = q - discount * np.einsum("raij,rj->ria", law, v)
-    return PlugIn(log_policy, v, q, reward)
-
-
 def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
     """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), borrowed where n(s) = 0."""
-    if isinstance(pseudo_count, bool) or not isinstance(pseudo_count, int | float):
-        raise InputError("pseudo_count", pseudo_count, "give a number, 0 or more")
-    if not 0 <= pseudo_count < np.inf:
+    is_number = isinstance(pseudo_count, int | float) and not isinstance(pseudo_count, bool)
+    if not is_number or not 0 <= pseudo_count < np.inf:
         raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
     visits = counts.visits.copy()
     for r, seen in enumerate(counts.seen > 0):
         if not np.all(seen):
-            lender = nearest(counts.states[seen], counts.states[~seen])
-            visits[r, ~seen] = visits[r, seen][lender]
+            nearest_seen = nearest(counts.states[seen], counts.states[~seen])
+            visits[r, ~seen] = visits[r, seen][nearest_seen]
     if pseudo_count == 0 and np.any(visits == 0):
         r, s, a = (int(i) for i in np.argwhere(visits == 0)[0])
         where = f"action {a} never occurs in state {counts.states[s].tolist()} of data set {r}"
@@ -130,13 +97,19 @@ def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
 
 
 @dataclass(frozen=True)
-class _Advantage:
-    """Q(s, a) - Q(s, a_s) of the nearest state seen, at any state."""
+class Advantage:
+    """Q(s, a) - Q(s, a_s) = log pi(a | s) - log pi(a_s | s) of the nearest state, at any state.
+
+    Attributes:
+        states: (m, d) the states seen.
+        log_policy: (m, A) log CCPs there.
+        anchor_action: a_s.
+    """
 
     states: Array
     log_policy: Array
-    action: int
+    anchor_action: int
 
     def __call__(self, states: Array) -> Array:
-        found = self.log_policy[nearest(self.states, states)]
-        return found - found[:, [self.action]]
+        log_policy = self.log_policy[nearest(self.states, states)]
+        return log_policy - log_policy[:, [self.anchor_action]]

@@ -8,47 +8,72 @@ g(s) = -log pi(a_s | s), so that V = h + g:
        anchor's rows;  Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)
     R  r(s, a) = Q(s, a) - beta E[h(s') + g(s') | s, a], by regression on (s, a)
 
-It needs the anchor; no transition law (the regressions stand in for it) and no form of r. The
-reward is read off the R step, at the anchor too.
+It needs the anchor; no transition probabilities (the regressions stand in for them) and no form of
+r. The reward is read off the R step, at the anchor too.
 
 What had to be decided:
-- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, in which they are
-  means over counts and the estimate is the plug-in's (one linear system).
-- P step: plain maximum likelihood; tabular frequencies have `pseudo_count` added and states
-  without choices take those of the nearest state, as the plug-in's. Original not read: its
-  adversarial P step of later wrappers is not here.
-- Q step: `fitted` as the paper; `residual` as its authors' code, which differentiates the target
-  too. That pays for the variance of h(s') (double sampling) and is wrong wherever the anchor's
-  moves are random; where they are certain, as after a replacement, both agree.
-- The level of a network h is solved for at every new target, see pqr_network.py. The authors'
+- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, means over counts.
+  The fixed point of these is a linear system, and the estimate is the plug-in's: it is what
+  plug_in.py computes, and nothing is iterated.
+- P step: plain maximum likelihood. Original not read: its adversarial P step of later wrappers is
+  not here.
+- Q step: fitted iteration as the paper. Its authors' code differentiates the target too, which
+  pays for the variance of h(s') (double sampling) and is wrong wherever the anchor's moves are
+  random; where they are certain, as after a replacement, both agree.
+- The level of the network h is solved for at every new target, see `level_network`. The authors'
   clamp of networks to +-50 is left out: the paper's Q* lies beyond it.
-- R step: `regression` returns the regression itself, `linear` a least-squares line in the
-  features for each action (the authors' code reports its slopes).
-- Training: see pqr_steps.default_training; a validation share only where states hardly repeat.
+- R step: the regression itself; the authors' code reports a line through it for each action.
+- Training: see `default_training`; a validation share only where states hardly repeat.
 
-`converged` needs all three steps to meet their rules; the objective reported is the P step's. Of a
-bad choice of anchor it says nothing; `extra["extrapolated"]` does: from 0 to 1, by how much an
-error of h where the anchor was never taken is an error of h on average, see anchor_support.py. On
-the bus engine it is 0 where the anchor is to replace and .9 where it is to maintain, whose level
-rests on mileages at which nobody maintains: MAPE up to hundreds from steps that all converge.
-`inner_iterations` is 0: fitted iteration is one loop.
+`converged` needs all three steps to meet their rules, and every action to occur, for else its
+reward is NaN; the objective reported is the P step's. Of a bad choice of anchor it says nothing;
+`extra["extrapolated"]` does: from 0 to 1, by how much an error of h where the anchor was never
+taken is an error of h on average, see `extrapolated_weight`. On the bus engine it is 0 where the
+anchor is to replace and .9 where it is to maintain, whose level rests on mileages at which nobody
+maintains: MAPE up to hundreds from steps that all converge. `inner_iterations` is 0: fitted
+iteration is one loop.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.special import log_softmax, logsumexp
+from torch.nn.utils.rnn import pad_sequence
 
 from gladius.anchor import Anchor
+from gladius.baselines import bc, plug_in
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr_steps import invert
-from gladius.checks import check_discount, generators
-from gladius.estimate import Diagnostics, Estimate
-from gladius.transitions import Transitions
+from gladius.checks import Array, InputError, check_discount, generators
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.networks import (
+    Network,
+    Parameters,
+    Tensor,
+    adam,
+    networks,
+    no_moments,
+    norms,
+    outputs,
+    scaling,
+    start,
+)
+from gladius.transitions import Integers, Transitions, index_rows
 
 TITLE, NEEDS = "PQR", ("next", "anchor")
+
+REGRESSIONS = ("network", "tabular")
+FEW_STATES = 2_000  # distinct states up to which every Adam step sees all rows
+ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
+REFRESH = 25  # Adam steps between two targets of the fitted iteration, and between two checks
+ACCURACY = 1e-3  # of a weight from 0 to 1
 
 
 def fit(
@@ -57,9 +82,6 @@ def fit(
     discount: float,
     *,
     regression: str = "network",
-    q_step: str = "fitted",
-    read_off: str = "regression",
-    pseudo_count: float = 0.5,
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -70,51 +92,361 @@ def fit(
         anchor: the action whose reward is given, and its reward.
         discount: beta.
         regression: network or tabular.
-        q_step: fitted or residual.
-        read_off: regression or linear.
-        pseudo_count: tabular only; added to n(s, a), as the plug-in's.
         rng: networks only; a seed, or one generator for each data set.
-        training: networks only; by default `pqr_steps.default_training` of each data set.
+        training: networks only; by default `default_training` of each data set.
 
     Raises:
         InputError: for a bad option; for data with too many distinct states for a table.
     """
     started = time.process_time()
     beta = check_discount(discount)
-    found = invert(
-        data,
-        anchor,
-        beta,
-        regression=regression,
-        q_step=q_step,
-        read_off=read_off,
-        pseudo_count=pseudo_count,
-        rngs=generators(rng, len(data)),
-        training=training,
-    )
-    name = f"pqr[{regression}]" if q_step == "fitted" else f"pqr[{regression},{q_step}]"
+    rngs = generators(rng, len(data))
+    inversions = invert(data, anchor, beta, regression, rngs, training, with_reward=True)
+    name = f"pqr[{regression}]"
+    weights = [extrapolated_weight(transitions, anchor.action, beta) for transitions in data]
     seconds = (time.process_time() - started) / len(data)
     estimates = []
-    for one, inversion in zip(data, found, strict=True):
+    for transitions, weight, inversion in zip(data, weights, inversions, strict=True):
         assert inversion.reward is not None
-        anchored = one.states[one.actions == anchor.action]
+        anchored = transitions.states[transitions.actions == anchor.action]
         error = inversion.reward(anchored)[:, anchor.action] - anchor.values(anchored)
+        pairs = transitions.pairs()
+        log_policy = log_softmax(inversion.q(pairs.states), axis=1)
+        chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
+        nll = -float(np.average(chosen, weights=pairs.weights))
         diagnostics = Diagnostics(
-            converged=inversion.converged,
+            converged=inversion.status == "ok",
             iterations=inversion.iterations,
             gradient_norm=inversion.gradient_norm,
-            nll=inversion.nll,
-            bellman_error=float(error @ error / len(one)),
+            nll=nll,
+            bellman_error=float(error @ error / len(transitions)),
             cpu_seconds=seconds,
             status=inversion.status,
-            extra={
-                "inner_iterations": 0,
-                "objective": inversion.nll,
-                "q_loss": inversion.q_loss,
-                "r_loss": inversion.r_loss,
-                "extrapolated": inversion.extrapolated,
-            },
+            extra={"inner_iterations": 0, "objective": nll, "extrapolated": weight},
         )
-        width = one.states.shape[1]
+        width = transitions.states.shape[1]
         estimates.append(Estimate(name, inversion.q, inversion.reward, width, diagnostics))
     return estimates
+
+
+@dataclass(frozen=True)
+class Inversion:
+    """What the steps tell of one data set.
+
+    Attributes:
+        q: (n, d) features -> (n, A).
+        reward: the same for r; None where the R step was not asked for.
+        status: as in Diagnostics, the worst of the steps'.
+        iterations: Adam steps of the Q step, 0 in a table.
+        gradient_norm: largest entry of the gradients of the Q and the R step.
+    """
+
+    q: StateFunction
+    reward: StateFunction | None
+    status: str
+    iterations: int
+    gradient_norm: float
+
+
+def invert(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    regression: str,
+    rngs: Sequence[np.random.Generator],
+    training: Training | None,
+    *,
+    with_reward: bool,
+) -> list[Inversion]:
+    """The P and the Q step, where SAmQ starts, and the R step if asked; arguments as in `fit`."""
+    if regression not in REGRESSIONS:
+        raise InputError("regression", regression, f"choose one of {REGRESSIONS}")
+    if training is not None and not isinstance(training, Training):
+        raise InputError("training", training, "give a Training")
+    if regression == "tabular":
+        closed = plug_in.fit(data, anchor, discount)
+        return [Inversion(e.q_function, e.reward_function, "ok", 0, 0.0) for e in closed]
+    inversions: dict[int, Inversion] = {}
+    for how, members in _batches(data, training):
+        sets, streams = [data[r] for r in members], [rngs[r] for r in members]
+        fitted = invert_by_networks(sets, anchor, discount, with_reward, how, streams)
+        inversions |= dict(zip(members, fitted, strict=True))
+    return [inversions[r] for r in range(len(data))]
+
+
+def default_training(data: Transitions) -> Training:
+    """Networks 10-10-ReLU with standardised inputs, Adam 0.01 falling to zero by the last step.
+
+    Up to FEW_STATES distinct states 5,000 steps see all rows, as counts. Beyond, states hardly
+    repeat: 3,000 batches of 1,000, a tenth of the trajectories held out to stop the P step early,
+    and a tolerance for gradients that such batches can reach.
+    """
+    if len(data.pairs().weights) <= FEW_STATES * data.number_of_actions:
+        return Training(standardise=True, tolerance=1e-4)
+    trajectories = len(np.unique(data.trajectory))
+    held_out = 0.1 if trajectories > 4 else 0.0
+    return Training(standardise=True, steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out)
+
+
+def _batches(
+    data: Sequence[Transitions], training: Training | None
+) -> list[tuple[Training, list[int]]]:
+    """Data sets trained together: of one setting, and small enough to be held together."""
+    groups: dict[Training, list[int]] = defaultdict(list)
+    for r, transitions in enumerate(data):
+        groups[training or default_training(transitions)].append(r)
+    batches = []
+    for how, members in groups.items():
+        largest = max(2 * data[r].states.size for r in members)
+        size = len(members) if how.batch is None else max(1, ENTRIES // largest)
+        batches += [(how, members[i : i + size]) for i in range(0, len(members), size)]
+    return batches
+
+
+@dataclass(frozen=True)
+class NetworkQ:
+    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s).
+
+    Attributes:
+        level: the network h, one output.
+        logits: of the policy pi, A outputs.
+        anchor_action: a_s.
+    """
+
+    level: Network
+    logits: Network
+    anchor_action: int
+
+    def __call__(self, states: Array) -> Array:
+        log_policy = log_softmax(self.logits(states), axis=1)
+        return np.asarray(self.level(states) + log_policy - log_policy[:, [self.anchor_action]])
+
+
+def invert_by_networks(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    with_reward: bool,
+    how: Training,
+    rngs: Sequence[np.random.Generator],
+) -> list[Inversion]:
+    """The three steps with networks, R data sets in one batch."""
+    a, actions = anchor.action, data[0].number_of_actions
+    policies, outcomes = bc.train(data, how, rngs)
+    scalings = [scaling(transitions.states, how.standardise) for transitions in data]
+    anchored = [distinct(transitions.take(transitions.actions == a)) for transitions in data]
+    targets = [
+        anchor.values(moves.states)
+        - discount * ~moves.done * log_softmax(logits(moves.next_states), axis=1)[:, a]
+        for (moves, _), logits in zip(anchored, policies, strict=True)
+    ]
+    after = pad([m.next_states for m, _ in anchored], scalings)
+    goes_on = pad([(~m.done).astype(float) for m, _ in anchored])
+    rows = Rows.of(anchored, targets, scalings)
+    level_fit = level_network(rows, after, discount * goes_on, how, rngs)
+    levels = networks(level_fit.theta, how.activation, scalings)
+    qs = [NetworkQ(level, logits, a) for level, logits in zip(levels, policies, strict=True)]
+    converged = level_fit.converged & [outcome.converged for outcome in outcomes]
+    norm = level_fit.gradient_norm
+    failed: dict[int, str] = {}
+    rewards: list[Network | None] = [None] * len(data)
+    if with_reward:
+        observed = [distinct(transitions) for transitions in data]
+        targets = [
+            q(moves.states)[np.arange(len(moves)), moves.actions]
+            - discount * ~moves.done * logsumexp(q(moves.next_states), axis=1)
+            for (moves, _), q in zip(observed, qs, strict=True)
+        ]
+        rows = Rows.of(observed, targets, scalings)
+        reward_fit = reward_network(rows, actions, how, rngs)
+        converged = converged & reward_fit.converged
+        norm = np.maximum(norm, reward_fit.gradient_norm)
+        for r, transitions in enumerate(data):
+            for never in np.setdiff1d(np.arange(actions), transitions.actions).tolist():
+                reward_fit.theta[-1][r, 0, never] = torch.nan  # nothing is known of its reward
+                failed[r] = f"failed: action {never} never occurs, its reward is NaN"
+        rewards = [*networks(reward_fit.theta, how.activation, scalings)]
+    inversions = []
+    for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
+        status = "ok" if converged[r] else "not_converged"
+        status = failed.get(r, status) if np.isfinite(norm[r]) else "diverged"
+        inversions.append(Inversion(q, reward, status, int(level_fit.steps[r]), float(norm[r])))
+    return inversions
+
+
+def distinct(data: Transitions) -> tuple[Transitions, Array]:
+    """The distinct (s, a, s', done) of a data set, and the share of the observations of each."""
+    joint = np.column_stack([data.states, data.next_states, data.actions, data.done])
+    _, (index,) = index_rows([joint])
+    _, first, times = np.unique(index, return_index=True, return_counts=True)
+    return data.take(first), times / len(data)
+
+
+def pad(
+    columns: Sequence[NDArray[Any]], scalings: Sequence[tuple[Array, Array]] | None = None
+) -> Tensor:
+    """(R, n, ...) from R arrays (n_r, ...), each by its (centre, scale) if given; zeros below."""
+    if scalings is not None:
+        pairs = zip(columns, scalings, strict=True)
+        columns = [(column - centre) / scale for column, (centre, scale) in pairs]
+    return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
+
+
+class Rows(NamedTuple):
+    """A regression for each of R data sets, padded with rows of share zero.
+
+    Attributes:
+        x: (R, n, d) scaled features.
+        output: (R, n) the network's output that a row is about.
+        share: (R, n) of the observations; sums to one.
+        target: (R, n) what that output should be on average.
+    """
+
+    x: Tensor
+    output: Tensor
+    share: Tensor
+    target: Tensor
+
+    @classmethod
+    def of(
+        cls,
+        moves: Sequence[tuple[Transitions, Array]],
+        targets: Sequence[Array],
+        scalings: Sequence[tuple[Array, Array]],
+    ) -> Rows:
+        """From `distinct` transitions; a row is about its action."""
+        x = pad([part.states for part, _ in moves], scalings)
+        output = pad([part.actions for part, _ in moves])
+        return cls(x, output, pad([share for _, share in moves]), pad(targets))
+
+    def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Rows:
+        """`size` rows of each data set, drawn by their shares, which then count alike."""
+        ladder = torch.cumsum(self.share, dim=1)
+        draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
+        index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
+        index = index.clamp_max(self.share.shape[1] - 1)
+        output, target = (torch.take_along_dim(t, index, dim=1) for t in (self.output, self.target))
+        x = torch.take_along_dim(self.x, index[..., None], dim=1)
+        return Rows(x, output, torch.full_like(target, 1.0 / size), target)
+
+
+class Descent(NamedTuple):
+    """R trained networks, and (R,) whether each converged, its steps and its gradient's norm."""
+
+    theta: Parameters
+    converged: NDArray[np.bool_]
+    steps: Integers
+    gradient_norm: Array
+
+
+def level_network(
+    rows: Rows,
+    after: Tensor,
+    discounts: Tensor,
+    how: Training,
+    rngs: Sequence[np.random.Generator],
+) -> Descent:
+    """h with h(s) = E[target + discount h(s') | s, a_s] over the anchor's rows.
+
+    Fitted iteration: what is regressed holds h as of the last REFRESH. At every refresh the level
+    of h is solved for exactly (the mean residual is zero), since a fitted iteration by itself takes
+    away only 1 - beta of its error; the fixed point is the same.
+
+    Args:
+        rows: at the anchor, the network's only output; their target r(s, a_s) + beta g(s').
+        after: (R, n, d) scaled s'.
+        discounts: (R, n) beta, 0 where the path ended.
+        how, rngs: as in `fit`.
+    """
+    theta = start(rngs, (rows.x.shape[2], *how.hidden, 1))
+    held = rows._replace(output=torch.zeros_like(rows.output), target=torch.zeros_like(rows.target))
+    slope = (rows.share * (1.0 - discounts)).sum(dim=1)  # of the mean residual in the level
+
+    def refresh(active: NDArray[np.bool_]) -> None:
+        target = rows.target + discounts * outputs(theta, after, how.activation)[..., 0]
+        gap = target - outputs(theta, rows.x, how.activation)[..., 0]
+        level = (rows.share * gap).sum(dim=1) / slope
+        level = torch.where(torch.from_numpy(active), level, 0.0)[:, None]
+        theta[-1] += level[:, None]
+        held.target.copy_(target + discounts * level)
+
+    return descend(theta, held, how, rngs, refresh)
+
+
+def reward_network(
+    rows: Rows, actions: int, how: Training, rngs: Sequence[np.random.Generator]
+) -> Descent:
+    """r with r(s, a) = E[target | s, a], from the mean target of each action."""
+    theta = start(rngs, (rows.x.shape[2], *how.hidden, actions))
+    for a in range(actions):
+        share = rows.share * (rows.output == a)
+        theta[-1][:, 0, a] += (share * rows.target).sum(dim=1) / share.sum(dim=1).clamp_min(1e-300)
+    return descend(theta, rows, how, rngs)
+
+
+def descend(
+    theta: Parameters,
+    rows: Rows,
+    how: Training,
+    rngs: Sequence[np.random.Generator],
+    refresh: Callable[[NDArray[np.bool_]], None] | None = None,
+) -> Descent:
+    """Least squares by Adam, `theta` in place, the rate falling linearly to zero.
+
+    A replication stops once no entry of its gradient over all rows exceeds the tolerance, or one
+    is not finite. `refresh` is called before each such check with the replications still active.
+    """
+
+    def gradient(part: Rows) -> Parameters:
+        leaves = [p.detach().requires_grad_() for p in theta]
+        table = outputs(leaves, part.x, how.activation)
+        gap = part.target - torch.take_along_dim(table, part.output[..., None], dim=2)[..., 0]
+        return list(torch.autograd.grad(0.5 * (gap**2 * part.share).sum(), leaves))
+
+    moments = no_moments(theta)
+    active, converged = np.ones(len(rngs), dtype=bool), np.zeros(len(rngs), dtype=bool)
+    taken, norm = np.zeros(len(rngs), dtype=np.int64), np.zeros(len(rngs))
+    for t in range(how.steps + 1):
+        if t % REFRESH == 0 or t == how.steps:
+            if refresh is not None:
+                refresh(active)
+            norm = np.where(active, norms(gradient(rows)), norm)
+            converged |= active & (norm <= how.tolerance)
+            active &= ~converged & np.isfinite(norm)
+        if t == how.steps or not np.any(active):
+            break
+        part = rows if how.batch is None else rows.draw(rngs, how.batch)
+        rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
+        adam(theta, moments, gradient(part), rate, t + 1)
+        taken += active
+    return Descent(theta, converged, taken, norm)
+
+
+def extrapolated_weight(data: Transitions, action: int, discount: float) -> float:
+    """By how much h rests on states where the anchor was never taken, from 0 to 1.
+
+    With the anchor action taken for ever, from state s, let tau be the number of moves until a
+    state where the data never take it. Then h(s) = Q(s, a_s) is
+
+        h(s) = E[what the anchor's rows tell up to tau] + E[beta^tau h(s_tau)],
+
+    and h(s_tau) is told by no row: a network extrapolates it, a table borrows it. E[beta^tau],
+    moves by the frequencies of the anchor's rows, is by how much an error of one there is an error
+    of h(s); returned is its mean over observations. It sees no truth. A path that ends first has
+    no such state and counts as 0. Where states do not repeat (continuous features) every state but
+    the first is new and the weight is about beta: all rests on the regression's generalisation,
+    and it tells no more than that.
+    """
+    grid, (now, after) = index_rows([data.states, data.next_states])
+    anchored = data.actions == action
+    goes_on = anchored & ~data.done
+    seen = np.bincount(now, minlength=len(grid))
+    taken = np.bincount(now[anchored], minlength=len(grid))
+    weight = np.where(taken > 0, 0.0, 1.0)
+    for _ in range(int(np.ceil(np.log(ACCURACY) / np.log(discount)))):
+        total = np.bincount(now[goes_on], weight[after[goes_on]], minlength=len(grid))
+        new = np.where(taken > 0, discount * total / np.maximum(taken, 1), 1.0)
+        change, weight = np.max(np.abs(new - weight)), new
+        if change <= ACCURACY * (1 - discount):
+            break
+    return float(seen @ weight / seen.sum())

@@ -1,8 +1,8 @@
 """SAmQ, state aggregation minimising Q error (Geng, Nassif and Manzanares 2023).
 
-Three steps: (1) Q-hat(s, .) by deep inversion, PQR (pqr.py: the anchor, no law, no form of r);
-(2) states into C cells by K-means on the vectors Q-hat(s, .); (3) maximum likelihood of theta in
-r(s, a; theta) by a nested fixed point on the cells,
+Three steps: (1) Q-hat(s, .) by deep inversion, PQR (pqr.py: the anchor, no transition
+probabilities, no form of r); (2) states into C cells by K-means on the vectors Q-hat(s, .);
+(3) maximum likelihood of theta in r(s, a; theta) by a nested fixed point on the cells,
 
     (T f)(c, a) = mean over the rows i with s_i in c, a_i = a of
                   r(s_i, a; theta) + beta log sum_b exp f(c(s'_i), b),
@@ -10,77 +10,56 @@ r(s, a; theta) by a nested fixed point on the cells,
 
 the soft Bellman equation with the cells' mean rewards and transition frequencies. It needs the
 anchor (step 1), and the form of the reward (step 3), from which r is read off at every state;
-cells only shape theta-hat. With one cell a state it is NFXP with frequencies for the law.
+cells only shape theta-hat. With one cell a state it is NFXP with transition frequencies.
 
 What had to be decided:
-- Form: by default r(x, 0) = -theta_0 x, x the first feature, and r(x, 1) that of the anchor
-  (`theta_1_given`): the authors' code is told the replacement cost. Without dummies this is their
-  form. With dummies theirs has a slope for every feature, `slopes="all"`; the default is told that
-  they do not matter.
+- Form: the authors' code is told the replacement cost and has a slope for every feature. Here any
+  `LinearReward`; what is known of r at the anchor belongs into its offset.
 - Number of cells: min(100, distinct vectors of Q); 100 did best in the authors' Table 2. Fewer
   distinct vectors than cells: each is a cell and nothing is clustered, so that on the bus engine
-  without dummies (at most 20 states) the default is NFXP told theta_1 and the law estimated.
+  without dummies (at most 20 states) the default is NFXP with estimated transition probabilities.
 - K-means: scikit-learn's, k-means++ and Lloyd's steps, on the distinct vectors of s and s' with the
   weight of their occurrences; one start from `rng`. A new state goes to the nearest centre.
-- Pairs (c, a) never taken: their law is borrowed by transition_probabilities.py's rule, on the mean features of
-  cells, their mean reward is that of all rows of c. V = 0 after the end of a path (`done`).
-- Step 3: exact, by nfxp.py. Standard errors are its own: cells and law taken as known.
+- Pairs (c, a) never taken: their transition row is borrowed by transition_probabilities.py's rule,
+  on the mean features of cells, their mean reward is that of all rows of c. V = 0 after the end of
+  a path (`done`).
+- Step 3: exact, by nfxp.py. Standard errors are its own: cells and transitions taken as known. The
+  public code makes 100 passes of TD(0) with a constant step over the rows, from the end of a path
+  into the start of the next, which does not settle at the fixed point.
+- Clustering: the public code's is Ward's agglomeration of the stacked rows of s and s', with 5
+  cells by default: `clustering="ward"`, `cells=5`. A new state goes to the nearest vector, theirs
+  to a vote of 100.
 - `converged` needs the inversion and the likelihood both to meet their rules. How far the
   inversion extrapolates (`inversion_extrapolated`) is `extrapolated` of pqr.py.
-
-What the public code does otherwise, as options: `clustering="ward"` (Ward's agglomeration of the
-stacked rows of s and s'; new states go to the nearest vector, theirs to a vote of 100),
-`inner="td"` (see samq_td.py), `q_step="residual"` (see pqr.py), `cells=5` (its default).
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.spatial import cKDTree
 
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr_steps import invert
-from gladius.baselines.samq_cells import (
-    CLUSTERINGS,
-    Cells,
-    Grouped,
-    group_cells,
-    make_cells,
-    sklearn_cluster,
-    ward_bytes,
-)
-from gladius.baselines.samq_td import fit_td
+from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.objective import value
-from gladius.parametric import TableFunction, Tables, check_level, make_tables
-from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Transitions, index_rows
+from gladius.linear_reward import LinearReward, RewardFunction
+from gladius.parametric import check_form, check_level
+from gladius.transition_probabilities import Sum, empirical_transition_probabilities
+from gladius.transitions import Counts, Integers, Transitions, group, index_rows
 
 TITLE, NEEDS = "SAmQ", ("next", "transitions", "form", "anchor")
 
-INNERS = ("exact", "td")
-SLOPES = ("mileage", "all")
-
-
-@dataclass(frozen=True)
-class Solved:
-    """Step 3 on one data set: theta, V (C,) and the law (A, C, C), and how it went."""
-
-    theta: Array
-    se: Array
-    v: Array
-    law: Array
-    nll: float
-    gradient_norm: float
-    iterations: int
-    inner_iterations: int
-    status: str
+CLUSTERINGS = ("kmeans", "ward")
+MOST_FOR_WARD = 2_000  # distinct vectors; a table of all pairs, and a pass over it for each merger
 
 
 def fit(
@@ -88,232 +67,240 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
+    reward: LinearReward | None = None,
     cells: int = 100,
     clustering: str = "kmeans",
-    kmeans_starts: int = 1,
-    inner: str = "exact",
-    theta_1_given: bool | None = None,
-    slopes: str = "mileage",
-    design: TableFunction | None = None,
-    offset: TableFunction | None = None,
     inversion: str = "network",
-    q_step: str = "fitted",
-    pseudo_count: float = 0.5,
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
-    td_step: float = 0.1,
-    td_passes: int = 100,
-    tolerance: float = 1e-9,
-    max_iterations: int = 100,
 ) -> list[Estimate]:
     """SAmQ of each data set.
 
     Args:
         data: replications.
-        anchor: the action whose reward is given, for the inversion (and `theta_1_given`).
+        anchor: the action whose reward is given, for the inversion.
         discount: beta.
+        reward: the form, which must not contradict the anchor's reward; it cannot do without.
         cells: at most this many.
         clustering: kmeans or ward.
-        kmeans_starts: of which the best is kept.
-        inner: exact or td.
-        theta_1_given: r(x, 1) is the anchor's; by default so, unless `design` is given.
-        slopes: of the default form: mileage (the first feature alone) or all features.
-        design, offset: another form, r = design theta + offset, as in parametric.py.
-        inversion, q_step, pseudo_count, training: of PQR, its `regression` being `inversion`.
+        inversion: PQR's `regression`, network or tabular.
         rng: a seed, or one generator for each data set.
-        td_step, td_passes: of TD(0), with `inner="td"`.
-        tolerance, max_iterations: of the exact likelihood, see nfxp.py.
+        training: of PQR's networks.
 
     Raises:
         InputError: for a bad option, without scikit-learn where it is needed, for Ward on too
             many points.
     """
     started = time.process_time()
-    beta = check_discount(discount)
-    for name, chosen, known in [
+    beta, form = check_discount(discount), check_form(reward)
+    for name, value, known in [
         ("clustering", clustering, CLUSTERINGS),
-        ("inner", inner, INNERS),
-        ("slopes", slopes, SLOPES),
+        ("inversion", inversion, REGRESSIONS),
     ]:
-        if chosen not in known:
-            raise InputError(name, chosen, f"choose one of {known}")
-    for name, number in [
-        ("cells", cells),
-        ("kmeans_starts", kmeans_starts),
-        ("td_passes", td_passes),
-        ("max_iterations", max_iterations),
-    ]:
-        check_whole(name, number, 1)
-    if not 0 < td_step <= 1:
-        raise InputError("td_step", td_step, "give a number in (0, 1]")
-    if not 0 < tolerance < np.inf:
-        raise InputError("tolerance", tolerance, "give a positive number")
-    if clustering == "kmeans" and any(_distinct_states(one) > cells for one in data):
-        sklearn_cluster()  # whether it is there is known before the inversion
-    tables = _form(anchor, data[0].number_of_actions, theta_1_given, slopes, design, offset)
-    for one in data:
-        check_level(anchor, one.states, *tables(one.states))
+        if value not in known:
+            raise InputError(name, value, f"choose one of {known}")
+    check_whole("cells", cells, 1)
+    for transitions in data:
+        number = len(index_rows([transitions.states, transitions.next_states])[0])
+        if clustering == "kmeans" and number > cells:
+            sklearn_cluster()  # whether it is there is known before the inversion
+        tables = form.tables(transitions.states, transitions.number_of_actions)
+        check_level(anchor, transitions.states, *tables)
     rngs = generators(rng, len(data))
-    inverted = invert(
-        data,
-        anchor,
-        beta,
-        regression=inversion,
-        q_step=q_step,
-        read_off=None,
-        pseudo_count=pseudo_count,
-        rngs=rngs,
-        training=training,
-    )
+    inversions = invert(data, anchor, beta, inversion, rngs, training, with_reward=False)
     seconds = (time.process_time() - started) / len(data)
     estimates = []
-    for one, first, generator in zip(data, inverted, rngs, strict=True):
+    for transitions, inverted, generator in zip(data, inversions, rngs, strict=True):
         begun = time.process_time()
-        found = make_cells(one, first.q, cells, clustering, kmeans_starts, generator)
-        grouped = group_cells(one, found, tables)
-        if inner == "exact":
-            solved = _exact(grouped, beta, tolerance, max_iterations)
-        else:
-            solved = _td(one, grouped, tables, anchor, beta, td_step, td_passes)
-        q, reward = _functions(solved, found, tables, beta)
-        anchored = one.states[one.actions == anchor.action]
-        error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-        status = solved.status if solved.status != "ok" else first.status
+        partition = make_cells(transitions, inverted.q, cells, clustering, generator)
+        grouped = group_cells(transitions, partition, form)
+        probabilities = empirical_transition_probabilities(grouped.counts).transition
+        solved = nfxp.fit_counts(
+            grouped.counts.visits, probabilities, grouped.design, grouped.offset, beta
+        )
+        r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
+        q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
+        anchored = transitions.states[transitions.actions == anchor.action]
+        error = r(anchored)[:, anchor.action] - anchor.values(anchored)
+        nll = -float(solved.log_likelihood[0]) / len(transitions)
+        status = solved.status[0] if solved.status[0] != "ok" else inverted.status
         diagnostics = Diagnostics(
             converged=status == "ok",
-            iterations=solved.iterations,
-            gradient_norm=solved.gradient_norm,
-            nll=solved.nll,
-            bellman_error=float(error @ error / len(one)),
+            iterations=int(solved.iterations[0]),
+            gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
+            nll=nll,
+            bellman_error=float(error @ error / len(transitions)),
             cpu_seconds=seconds + time.process_time() - begun,
             status=status,
             extra={
-                "inner_iterations": solved.inner_iterations,
-                "objective": solved.nll,
-                "theta": solved.theta,
-                "se": solved.se,
-                "cells": found.number,
-                "inversion_status": first.status,
-                "inversion_iterations": first.iterations,
-                "inversion_extrapolated": first.extrapolated,
-                "ward_bytes_of_the_authors_code": ward_bytes(2 * len(one)),
+                "inner_iterations": int(solved.inner_iterations[0]),
+                "objective": nll,
+                "theta": solved.theta[0],
+                "se": solved.se[0],
+                "cells": partition.number,
+                "inversion_status": inverted.status,
+                "inversion_iterations": inverted.iterations,
+                "inversion_extrapolated": extrapolated_weight(transitions, anchor.action, beta),
             },
         )
-        name = f"samq[{clustering},{inner}]"
-        estimates.append(Estimate(name, q, reward, one.states.shape[1], diagnostics))
+        width = transitions.states.shape[1]
+        estimates.append(Estimate(f"samq[{clustering}]", q, r, width, diagnostics))
     return estimates
 
 
-def _distinct_states(data: Transitions) -> int:
-    """Among s and s': no more vectors of Q than these are there to be clustered."""
-    return len(index_rows([data.states, data.next_states])[0])
+@dataclass(frozen=True)
+class Cells:
+    """A partition of all states, by the nearest of some points in the space of Q.
+
+    Attributes:
+        q: (n, d) features -> (n, A), that space.
+        points: (m, A): centres (K-means), or the vectors clustered (Ward).
+        label: (m,) cell of each point.
+        number: C.
+    """
+
+    q: StateFunction
+    points: Array
+    label: Integers
+    number: int
+
+    def of(self, states: Array) -> Integers:
+        """(n,) cell of any (n, d) states."""
+        cell: Integers = self.label[cKDTree(self.points).query(self.q(states))[1]]
+        return cell
 
 
-def _form(
-    anchor: Anchor,
-    actions: int,
-    theta_1_given: bool | None,
-    slopes: str,
-    design: TableFunction | None,
-    offset: TableFunction | None,
-) -> Tables:
-    """features -> (design, offset)."""
-    if design is None and actions != 2:
-        hint = f"the default form has 2 actions, the data {actions}: give `design`"
-        raise InputError("design", None, hint)
-    given = (design is None and offset is None) if theta_1_given is None else theta_1_given
-    if slopes == "mileage":
-        return make_tables(design, offset, anchor if given else None, actions)
-    if design is not None or offset is not None:
-        raise InputError("slopes", slopes, "only for the default form: put them in `design`")
-    if given and anchor.action != 1:
-        raise InputError("anchor_action", anchor.action, "theta_1 belongs to action 1: anchor that")
+@dataclass(frozen=True)
+class OfCells:
+    """(n, d) features -> (n, A) the row of a (C, A) table that belongs to the state's cell."""
 
-    def every(states: Array) -> tuple[Array, Array]:
-        width = states.shape[1]
-        regressors = np.zeros((len(states), 2, width + (not given)))
-        regressors[:, 0, :width] = -states
-        known = np.zeros((len(states), 2))
-        if given:
-            known[:, 1] = anchor.values(states)
-        else:
-            regressors[:, 1, width] = -1.0
-        return regressors, known
+    cells: Cells
+    table: Array
 
-    return every
+    def __call__(self, states: Array) -> Array:
+        row: Array = self.table[self.cells.of(states)]
+        return row
 
 
-def _exact(grouped: Grouped, beta: float, tolerance: float, max_iterations: int) -> Solved:
-    law = empirical_transition_probabilities(grouped.counts).law
-    found = nfxp.fit_counts(
-        grouped.counts.visits,
-        law,
-        grouped.design,
-        grouped.offset,
-        beta,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
+def make_cells(
+    data: Transitions, q: StateFunction, number: int, clustering: str, rng: np.random.Generator
+) -> Cells:
+    """Cluster the distinct Q vectors of s and s', each with the weight of its occurrences."""
+    states, (now, after) = index_rows([data.states, data.next_states])
+    times = np.bincount(np.concatenate([now, after[~data.done]]), minlength=len(states))
+    used = times > 0  # an s' at which a path ended belongs to no cell
+    vectors, (index,) = index_rows([q(states[used])])
+    weights = np.bincount(index, weights=times[used]).astype(np.float64)
+    if len(vectors) <= number:
+        return Cells(q, vectors, np.arange(len(vectors)), len(vectors))
+    if clustering == "ward":
+        return Cells(q, vectors, ward(vectors, weights, number), number)
+    seed = int(rng.integers(2**31))
+    model = sklearn_cluster().KMeans(n_clusters=number, n_init=1, random_state=seed)
+    centres = model.fit(vectors, sample_weight=weights).cluster_centers_.astype(np.float64)
+    nearest_to_some = np.unique(cKDTree(centres).query(vectors)[1])
+    return Cells(q, centres[nearest_to_some], np.arange(len(nearest_to_some)), len(nearest_to_some))
+
+
+def sklearn_cluster() -> Any:
+    """scikit-learn's module of clusterings, imported only where it is needed."""
+    try:
+        return import_module("sklearn.cluster")
+    except ImportError:
+        hint = "needs scikit-learn, which is not installed: pip install scikit-learn"
+        raise InputError("clustering", "kmeans", hint) from None
+
+
+def ward(points: Array, weights: Array, number: int) -> Integers:
+    """(m,) labels of Ward's agglomeration of (m, A) points, cut at `number` clusters.
+
+    Points with whole weights count as so many equal points, so this is the clustering of all
+    rows; only the m distinct ones are held.
+
+    Raises:
+        InputError: where there are more than MOST_FOR_WARD points.
+    """
+    if len(points) > MOST_FOR_WARD:
+        hint = f"{len(points)} distinct vectors of Q, of at most {MOST_FOR_WARD}: use kmeans"
+        raise InputError("clustering", "ward", hint)
+    centre, mass, label = points.astype(float), weights.astype(float), np.arange(len(points))
+
+    def costs(cluster: int) -> Array:
+        """(m,) growth of the sum of squares when each cluster is merged with this one."""
+        square = ((centre - centre[cluster]) ** 2).sum(axis=1)
+        growth = np.where(mass > 0, mass * mass[cluster] / (mass + mass[cluster]) * square, np.inf)
+        growth[cluster] = np.inf
+        return growth
+
+    table = np.stack([costs(cluster) for cluster in range(len(points))])
+    for _ in range(len(points) - number):
+        kept, gone = np.unravel_index(np.argmin(table), table.shape)
+        centre[kept] = np.average(centre[[kept, gone]], axis=0, weights=mass[[kept, gone]])
+        mass[kept], mass[gone] = mass[kept] + mass[gone], 0.0
+        label[label == gone] = kept
+        table[kept] = table[:, kept] = costs(int(kept))
+        table[gone] = table[:, gone] = np.inf
+    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """One data set over cells.
+
+    Attributes:
+        counts: n(c, a) and n(c, a, c'), one replication; its states are the cells' mean features.
+        design: (C, A, k) and offset (C, A), means over the rows of (c, a).
+    """
+
+    counts: Counts
+    design: Array
+    offset: Array
+
+
+def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
+    """Counts over cells, and the form of the reward averaged over the rows of each (c, a).
+
+    A pair (c, a) without rows takes the mean over the rows of c, a cell without rows that over
+    the s' in it.
+
+    Args:
+        data: one data set.
+        cells: each of which holds an s, or an s' after which the path goes on.
+        form: of the reward.
+
+    Raises:
+        InputError: where a table over the cells would be too large.
+    """
+    states, (now, after) = index_rows([data.states, data.next_states])
+    actions, cell = data.number_of_actions, cells.of(states)
+    counts = group(
+        replace(
+            data,
+            states=cell[now][:, None].astype(float),
+            next_states=cell[after][:, None].astype(float),
+            feature_names=("cell",),
+        )
     )
-    return Solved(
-        found.theta[0],
-        found.se[0],
-        found.v[0],
-        law[0],
-        -float(found.log_likelihood[0] / grouped.counts.size[0]),
-        float(np.max(np.abs(found.gradient[0]))),
-        int(found.iterations[0]),
-        int(found.inner_iterations[0]),
-        found.status[0],
-    )
+    places = (cell, np.arange(len(states)))
+    members = csr_array((np.ones(len(states)), places), shape=(cells.number, len(states)))
 
+    def mean(values: Array, weights: Array) -> Array:
+        """Weighted means (C, ...) of values (m, ...) by cell, NaN in cells without weight."""
+        total = members @ weights
+        sums = members @ (weights[:, None] * values.reshape(len(values), -1))
+        means: Array = sums / np.where(total > 0, total, np.nan)[:, None]
+        return means.reshape(cells.number, *values.shape[1:])
 
-def _td(
-    data: Transitions,
-    grouped: Grouped,
-    tables: Tables,
-    anchor: Anchor,
-    beta: float,
-    step: float,
-    passes: int,
-) -> Solved:
-    rows = np.arange(len(data))
-    design, offset = (table[rows, data.actions] for table in tables(data.states))
-    found = fit_td(
-        grouped.now,
-        data.actions,
-        design,
-        offset,
-        grouped.counts.visits.shape[1:],
-        beta,
-        level=float(np.mean(anchor.values(data.states))) / (1 - beta),
-        step=step,
-        passes=passes,
-    )
-    return Solved(
-        found.theta,
-        np.full(len(found.theta), np.nan),
-        value(found.q),
-        empirical_transition_probabilities(grouped.counts).law[0],
-        -found.log_likelihood,
-        float(np.max(np.abs(found.gradient))),
-        found.iterations,
-        found.evaluations * passes,
-        "ok" if found.converged else "not_converged",
-    )
+    def times(index: Integers) -> Array:
+        return np.bincount(index, minlength=len(states)).astype(float)
 
-
-def _functions(
-    solved: Solved, cells: Cells, tables: Tables, beta: float
-) -> tuple[StateFunction, StateFunction]:
-    """(Q, r): r by the form at the state itself, Q = r + beta P-hat V with its cell's law."""
-
-    def reward(states: Array) -> Array:
-        design, offset = tables(states)
-        return np.asarray(offset + design @ solved.theta)
-
-    following = (solved.law @ solved.v).T
-
-    def q(states: Array) -> Array:
-        return np.asarray(reward(states) + beta * following[cells.of(states)])
-
-    return q, reward
+    here, there = times(now), times(after[~data.done])
+    design, offset = form.tables(states, actions)
+    values = np.concatenate([design, offset[..., None]], axis=2)
+    of_rows = mean(values, here)
+    table = np.where(np.isnan(of_rows), mean(values, there), of_rows)
+    for a in range(actions):
+        of_pair = mean(values[:, a], times(now[data.actions == a]))
+        table[:, a] = np.where(np.isnan(of_pair), table[:, a], of_pair)
+    counts = replace(counts, states=mean(states, here + there))
+    return Grouped(counts, table[..., :-1], table[..., -1])

@@ -1,4 +1,4 @@
-"""The tabular plug-in: exact at the truth, equal to plain loops, alone as in company."""
+"""The tabular plug-in: exact at the truth, and equal to plain loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from gladius.anchor import Anchor
 from gladius.baselines import plug_in
 from gladius.checks import InputError
 from gladius.mdp import TabularMDP
-from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BusEngine
 
@@ -40,29 +39,30 @@ def population(mdp: TabularMDP, share: Array) -> Counts:
     return Counts(mdp.features, visits[None], moves[None])
 
 
-def recovered(counts: Counts, anchor: Anchor, discount: float) -> plug_in.PlugIn:
-    return plug_in.solve(
-        counts, empirical_transition_probabilities(counts).law, anchor, discount, 0.0
-    )
+def recovered(mdp: TabularMDP, share: Array, anchor: Anchor) -> tuple[Array, Array]:
+    """(Q, r) on the states of a world, from the population's frequencies."""
+    counts = population(mdp, share)
+    found = plug_in.fit_counts(counts, anchor, mdp.discount, pseudo_count=0)[0]
+    return found.q(mdp.features), found.reward_function(mdp.features)
 
 
 def test_true_frequencies_return_the_true_reward_of_the_bus() -> None:
     mdp = BUS.mdp
-    found = recovered(population(mdp, mdp.occupancy(100).sum(axis=1)), ANCHOR, 0.95)
-    np.testing.assert_allclose(found.reward[0], mdp.reward, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.q[0], mdp.solution.q, rtol=0, atol=1e-10)
-    misled = recovered(population(mdp, np.ones(20)), Anchor(1, -4.0), 0.95)  # control
-    np.testing.assert_allclose(misled.reward[0], mdp.reward + 1.0, rtol=0, atol=1e-10)
+    q, reward = recovered(mdp, mdp.occupancy(100).sum(axis=1), ANCHOR)
+    np.testing.assert_allclose(reward, mdp.reward, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(q, mdp.solution.q, rtol=0, atol=1e-10)
+    _, misled = recovered(mdp, np.ones(20), Anchor(1, -4.0))  # control
+    np.testing.assert_allclose(misled, mdp.reward + 1.0, rtol=0, atol=1e-10)
 
 
 @given(tabular_mdps(discounts=MILD))
 def test_true_frequencies_return_the_true_reward_of_any_world(mdp: TabularMDP) -> None:
     assume(mdp.reward.shape[1] > 1 and np.all(mdp.solution.policy > 1e-12))
     anchor = Anchor(0, lambda s: mdp.reward[s[:, 0].astype(int), 0])
-    found = recovered(population(mdp, np.ones(len(mdp.initial))), anchor, mdp.discount)
+    _, reward = recovered(mdp, np.ones(len(mdp.initial)), anchor)
     # a few units of rounding of V, raised by 1/(1-beta), the norm of the linear system's inverse
     scale = float(np.abs(mdp.solution.q).max()) / (1 - mdp.discount)
-    np.testing.assert_allclose(found.reward[0], mdp.reward, rtol=0, atol=1e-12 * max(1.0, scale))
+    np.testing.assert_allclose(reward, mdp.reward, rtol=0, atol=1e-12 * max(1.0, scale))
 
 
 def plain(data: Transitions, anchor: Anchor, beta: float, c: float) -> dict[float, list[float]]:
@@ -86,49 +86,49 @@ def plain(data: Transitions, anchor: Anchor, beta: float, c: float) -> dict[floa
     borrowed = {}
     for a in actions:
         total = sum(number[s, a] for s in grid)
-        laws: dict[bool, dict[float, float]] = {}
+        shares: dict[bool, dict[float, float]] = {}
         score = {}
         for relative in (True, False):
-            law: dict[float, float] = defaultdict(float)
+            share: dict[float, float] = defaultdict(float)
             for s in grid:
                 for t, n in moves[s, a].items():
-                    law[t - s if relative else t] += n / max(total, 1)
-            laws[relative] = law
+                    share[t - s if relative else t] += n / max(total, 1)
+            shares[relative] = share
             score[relative] = sum(
-                n * np.log(law[t - s if relative else t])
+                n * np.log(share[t - s if relative else t])
                 for s in grid
                 for t, n in moves[s, a].items()
             )
         relative = score[True] >= score[False] - 1e-9
-        borrowed[a] = (relative, laws[relative])
-    law_rows = {}
+        borrowed[a] = (relative, shares[relative])
+    transition = {}
     for s in grid:
         for a in actions:
             if number[s, a]:
                 row = {t: n / number[s, a] for t, n in moves[s, a].items()}
             else:
-                relative, law = borrowed[a]
+                relative, share = borrowed[a]
                 row = defaultdict(float)
-                for point, weight in law.items():
+                for point, weight in share.items():
                     row[closest(s + point if relative else point, grid)] += weight
-            law_rows[s, a] = row
+            transition[s, a] = row
     log_pi = {}
     for s in grid:
-        lender = closest(s, seen)
-        total = sum(number[lender, a] + c for a in actions)
+        nearest_seen = closest(s, seen)
+        total = sum(number[nearest_seen, a] + c for a in actions)
         for a in actions:
-            log_pi[s, a] = np.log((number[lender, a] + c) / total)
+            log_pi[s, a] = np.log((number[nearest_seen, a] + c) / total)
     value = dict.fromkeys(grid, 0.0)
     for _ in range(int(np.log(1e-15) / np.log(beta)) + 1):  # iterated, not solved
         value = {
             s: float(anchor.values(np.array([[s]]))[0])
             - log_pi[s, anchor.action]
-            + beta * sum(p * value[t] for t, p in law_rows[s, anchor.action].items())
+            + beta * sum(p * value[t] for t, p in transition[s, anchor.action].items())
             for s in grid
         }
     return {
         s: [
-            log_pi[s, a] + value[s] - beta * sum(p * value[t] for t, p in law_rows[s, a].items())
+            log_pi[s, a] + value[s] - beta * sum(p * value[t] for t, p in transition[s, a].items())
             for a in actions
         ]
         for s in grid
@@ -162,18 +162,6 @@ def test_agrees_with_plain_loops_on_the_bus() -> None:
     np.testing.assert_allclose(estimate.reward(seen, 1), -5.0, atol=1e-12)
 
 
-def test_replications_together_are_as_alone() -> None:
-    data = BUS.simulate(8, [np.random.default_rng([8, i]) for i in range(5)])
-    assert len({len(np.unique(np.concatenate([d.states, d.next_states]))) for d in data}) > 1
-    for one, batch in zip(data, plug_in.fit(data, ANCHOR, 0.95), strict=True):
-        alone = plug_in.fit([one], ANCHOR, 0.95)[0]
-        grid = BUS.mdp.features
-        np.testing.assert_allclose(
-            batch.reward_function(grid), alone.reward_function(grid), atol=1e-11
-        )
-        np.testing.assert_allclose(batch.q(grid), alone.q(grid), atol=1e-11)
-
-
 def test_a_higher_anchor_lifts_every_reward_by_as_much() -> None:
     data = BUS.simulate(8, np.random.default_rng(2))
     low, high = (plug_in.fit([data], Anchor(1, r), 0.95)[0] for r in (-5.0, -3.5))
@@ -189,7 +177,6 @@ def test_states_never_seen_take_the_choices_of_the_nearest() -> None:
     near = estimate.policy(np.array([1.0, 2.0, -3.0]))  # 2 is on the grid as s' only
     np.testing.assert_allclose(near, np.broadcast_to([2.5 / 4, 1.5 / 4], (3, 2)))
     np.testing.assert_allclose(estimate.policy(np.array([9.0]))[0], [0.25, 0.75])
-    assert estimate.diagnostics.extra["states_seen"] == 2
 
 
 def test_diagnostics_are_those_of_the_fit() -> None:
@@ -198,8 +185,6 @@ def test_diagnostics_are_those_of_the_fit() -> None:
     picked = estimate.policy(data.states)[np.arange(len(data)), data.actions]
     np.testing.assert_allclose(estimate.diagnostics.nll, -np.log(picked).mean())
     assert estimate.diagnostics.bellman_error < 1e-20
-    assert estimate.diagnostics.converged
-    assert estimate.diagnostics.cpu_seconds > 0
 
 
 @pytest.mark.parametrize("value", [-0.5, float("nan"), float("inf"), "half", True, None])

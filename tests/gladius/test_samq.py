@@ -1,4 +1,4 @@
-"""SAmQ: NFXP where cells are states, cells against loops, Ward against SciPy's, TD replayed."""
+"""SAmQ: NFXP where cells are states, cells against plain loops, Ward against SciPy's."""
 
 from __future__ import annotations
 
@@ -15,66 +15,62 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from strategies import WHOLES, transitions
 
 from gladius.anchor import Anchor
-from gladius.baselines import nfxp, samq, samq_cells
+from gladius.baselines import nfxp, samq
 from gladius.baselines.bc import Training
-from gladius.baselines.samq_cells import Cells, group_cells, make_cells, ward, ward_bytes
-from gladius.baselines.samq_td import td_values
+from gladius.baselines.samq import MOST_FOR_WARD, Cells, group_cells, make_cells, ward
 from gladius.checks import InputError
-from gladius.parametric import make_tables
+from gladius.linear_reward import LinearReward
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine
+from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 Array = NDArray[np.float64]
 
 BUS = BusEngine()
 ANCHOR = Anchor(1, -5.0)
 SETS = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
-TABULAR: dict[str, Any] = {"inversion": "tabular"}
+TOLD = LinearReward(lambda s: bus_design(s)[:, :, :1], lambda s: np.tile([0.0, -5.0], (len(s), 1)))
+TABULAR: dict[str, Any] = {"inversion": "tabular", "reward": TOLD}
+BRIEF = Training(standardise=True, steps=400, batch=500, validation=0.1, learning_rate=0.02)
 
 
 def theta(estimate: Any) -> Array:
     return np.asarray(estimate.diagnostics.extra["theta"])
 
 
+@pytest.mark.parametrize("reward", [TOLD, BUS_REWARD])
 @pytest.mark.parametrize("inversion", ["network", "tabular"])
-def test_cells_equal_to_states_are_nfxp_with_the_frequencies_of_the_moves(inversion: str) -> None:
-    expected = nfxp.fit(SETS, ANCHOR, 0.95, theta_1_given=True)
-    found = samq.fit(SETS, ANCHOR, 0.95, inversion=inversion, cells=20)
-    for one, ours, theirs in zip(SETS, found, expected, strict=True):
+def test_cells_equal_to_states_are_nfxp_with_the_frequencies_of_the_moves(
+    inversion: str, reward: LinearReward
+) -> None:
+    expected = nfxp.fit(SETS, ANCHOR, 0.95, reward=reward)
+    found = samq.fit(SETS, ANCHOR, 0.95, reward=reward, inversion=inversion, cells=20)
+    for data, ours, theirs in zip(SETS, found, expected, strict=True):
         assert ours.diagnostics.converged
         assert ours.diagnostics.extra["cells"] == len(
-            np.unique(np.concatenate([one.states, one.next_states]))
+            np.unique(np.concatenate([data.states, data.next_states]))
         )
         np.testing.assert_allclose(theta(ours), theta(theirs), rtol=0, atol=1e-6)
-        np.testing.assert_allclose(
-            np.asarray(ours.diagnostics.extra["se"]),
-            np.asarray(theirs.diagnostics.extra["se"]),
-            rtol=1e-6,
-        )
-        np.testing.assert_allclose(ours.q(one.states), theirs.q(one.states), atol=1e-5)
+        se, expected_se = (np.asarray(e.diagnostics.extra["se"]) for e in (ours, theirs))
+        np.testing.assert_allclose(se, expected_se, rtol=1e-6)
+        np.testing.assert_allclose(ours.q(data.states), theirs.q(data.states), atol=1e-5)
         np.testing.assert_allclose(ours.diagnostics.nll, theirs.diagnostics.nll, rtol=1e-12)
-    # controls: fewer cells, or the replacement cost estimated too, are other estimators
-    controls: list[dict[str, Any]] = [{"cells": 4}, {"theta_1_given": False}]
-    for options in controls:
-        away = samq.fit(SETS, ANCHOR, 0.95, **TABULAR, **options)
-        gaps = [theta(a)[0] - theta(b)[0] for a, b in zip(away, expected, strict=True)]
-        assert np.min(np.abs(gaps)) > 1e-4
-    free = samq.fit(SETS, ANCHOR, 0.95, **TABULAR, theta_1_given=False)
-    for ours, theirs in zip(free, nfxp.fit(SETS, ANCHOR, 0.95), strict=True):
-        np.testing.assert_allclose(theta(ours), theta(theirs), atol=1e-6)
+    fewer = samq.fit(SETS, ANCHOR, 0.95, reward=reward, inversion="tabular", cells=4)
+    gaps = [theta(a)[0] - theta(b)[0] for a, b in zip(fewer, expected, strict=True)]
+    assert np.min(np.abs(gaps)) > 1e-4, "control: fewer cells are another estimator"
 
 
-def test_either_stage_stopped_early_shows() -> None:
-    early = {"training": Training(standardise=True, steps=1)}
-    for options, inverted, status in [
-        (TABULAR, "ok", "ok"),
-        (early, "not_converged", "not_converged"),
-        (TABULAR | {"max_iterations": 1}, "ok", "not_converged"),
-    ]:
-        found = samq.fit(SETS[:1], ANCHOR, 0.95, **options)[0].diagnostics
-        assert found.extra["inversion_status"] == inverted
+def test_either_stage_stopped_early_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def status(**options: Any) -> tuple[object, str]:
+        found = samq.fit(SETS[:1], ANCHOR, 0.95, reward=TOLD, **options)[0].diagnostics
         assert found.converged == (found.status == "ok")
-        assert found.status == status
+        return found.extra["inversion_status"], found.status
+
+    early = Training(standardise=True, steps=1)
+    assert status(inversion="tabular") == ("ok", "ok")
+    assert status(training=early) == ("not_converged", "not_converged")
+    full = nfxp.fit_counts
+    monkeypatch.setattr(nfxp, "fit_counts", lambda *a: full(*a, max_iterations=1))
+    assert status(inversion="tabular") == ("ok", "not_converged")
 
 
 def test_reward_is_the_form_at_any_state() -> None:
@@ -115,29 +111,24 @@ def test_ward_of_weighted_points_is_scipys_of_repeated_rows(
     np.testing.assert_array_equal(together, expected[:, None] == expected)
 
 
-def test_ward_is_refused_where_distances_would_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    # the authors' code stacks s on s': N = 50, 1,000 and 2,500 with 80 % of 100 periods each
-    gigabytes = [ward_bytes(2 * n * 80) / 1e9 for n in (50, 1_000, 2_500)]
-    np.testing.assert_allclose(gigabytes, [0.256, 102.4, 640.0], rtol=2e-3)
+def test_ward_is_refused_where_pairs_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError) as caught:
-        ward(np.zeros((33_000, 2)), np.ones(33_000), 5)
+        ward(np.zeros((MOST_FOR_WARD + 1, 2)), np.ones(MOST_FOR_WARD + 1), 5)
     assert caught.value.field == "clustering"
-    monkeypatch.setattr(samq_cells, "LARGEST_WARD", ward_bytes(5))
+    monkeypatch.setattr(samq, "MOST_FOR_WARD", 5)
     with pytest.raises(InputError, match="kmeans"):
         samq.fit(SETS[:1], ANCHOR, 0.95, **TABULAR, clustering="ward", cells=3)
 
 
 def test_kmeans_ends_where_lloyd_stops() -> None:
-    world = BusEngine(dummies=1)
-    data = world.simulate(30, np.random.default_rng(2))
+    data = BusEngine(dummies=1).simulate(30, np.random.default_rng(2))
 
     def q(states: Array) -> Array:
         return np.column_stack([-states[:, 0] + 0.01 * states[:, 1], np.full(len(states), -5.0)])
 
-    cells = make_cells(data, q, 6, "kmeans", 3, np.random.default_rng(0))
-    every = np.concatenate([data.states, data.next_states])
-    label = cells.of(every)
-    vectors = q(every)
+    cells = make_cells(data, q, 6, "kmeans", np.random.default_rng(0))
+    states = np.concatenate([data.states, data.next_states])
+    label, vectors = cells.of(states), q(states)
     distance = ((vectors[:, None] - cells.points) ** 2).sum(axis=2)
     np.testing.assert_array_equal(label, distance.argmin(axis=1))
     means = np.array([vectors[label == c].mean(axis=0) for c in range(cells.number)])
@@ -150,13 +141,8 @@ def test_kmeans_ends_where_lloyd_stops() -> None:
 def test_counts_and_means_over_cells_are_those_of_plain_loops(
     data: Transitions, number: int, more: st.DataObject
 ) -> None:
-    cuts = np.sort(
-        more.draw(
-            arrays(
-                np.float64, number, elements=st.integers(-9, 9).map(lambda k: k + 0.4), unique=True
-            )
-        )
-    )
+    halves = st.integers(-9, 9).map(lambda k: k + 0.4)
+    cuts = np.sort(more.draw(arrays(np.float64, number, elements=halves, unique=True)))
 
     def q(states: Array) -> Array:
         return states[:, :1] + 0.5 * states[:, 1:]
@@ -164,126 +150,52 @@ def test_counts_and_means_over_cells_are_those_of_plain_loops(
     def cell_of(state: Array) -> int:
         return int(np.argmin(np.abs(cuts - (state[0] + 0.5 * state[1]))))
 
-    cells = Cells(q, cuts[:, None], np.arange(number), number)
-    tables = make_tables(None, lambda s: np.column_stack([s[:, 1], -s[:, 0]]), None, 2)
-    found = group_cells(data, cells, tables)
-    visits, moves = np.zeros((number, 2)), np.zeros((2, number, number))
-    design = np.zeros((number, 2, 2))
-    offset = np.zeros((number, 2))
     rows = list(zip(data.states, data.actions, data.next_states, data.done, strict=True))
+    used = [cell_of(x) for s, _, t, done in rows for x in ((s,) if done else (s, t))]
+    assume(len(set(used)) == number)  # as it is of cells made from these data
+    form = LinearReward(bus_design, lambda s: np.column_stack([s[:, 1], -s[:, 0]]))
+    found = group_cells(data, Cells(q, cuts[:, None], np.arange(number), number), form)
+    visits, moves = np.zeros((number, 2)), np.zeros((2, number, number))
+    design, offset = np.zeros((number, 2, 2)), np.zeros((number, 2))
     for s, a, t, done in rows:
         visits[cell_of(s), a] += 1
         if not done:
             moves[a, cell_of(s), cell_of(t)] += 1
     for c in range(number):
+        here = [s for s, _, _, _ in rows if cell_of(s) == c]
+        there = [t for _, _, t, done in rows if cell_of(t) == c and not done]
+        np.testing.assert_allclose(found.counts.states[c], np.mean(here + there, axis=0))
         for a in range(2):
             members = [s for s, b, _, _ in rows if cell_of(s) == c and b == a]
-            members = members or [s for s, _, _, _ in rows if cell_of(s) == c]
-            members = members or [t for _, _, t, done in rows if cell_of(t) == c and not done]
-            if members:
-                x = np.mean(members, axis=0)
-                design[c, a, a] = -x[0] if a == 0 else -1.0
-                offset[c, a] = x[1] if a == 0 else -x[0]
+            x = np.mean(members or here or there, axis=0)
+            design[c, a, a] = -x[0] if a == 0 else -1.0
+            offset[c, a] = x[1] if a == 0 else -x[0]
     np.testing.assert_array_equal(found.counts.visits[0], visits)
     np.testing.assert_array_equal(found.counts.moves[0], moves)
     np.testing.assert_allclose(found.design, design, atol=1e-12)
     np.testing.assert_allclose(found.offset, offset, atol=1e-12)
-    np.testing.assert_array_equal(found.now, [cell_of(s) for s in data.states])
-
-
-@given(st.integers(2, 6), st.data())
-def test_td_is_the_recursion_written_in_arrays(rows: int, data: st.DataObject) -> None:
-    cells = data.draw(arrays(np.int64, rows, elements=st.integers(0, 2)))
-    actions = data.draw(arrays(np.int64, rows, elements=st.integers(0, 1)))
-    rewards = data.draw(arrays(np.float64, rows, elements=WHOLES))
-    step, passes = data.draw(st.sampled_from([0.1, 0.5, 1.0])), data.draw(st.integers(1, 4))
-    q = np.full((3, 2), -3.0)
-    for _ in range(passes):
-        for j in range(rows - 1):
-            target = rewards[j] + 0.9 * np.log(np.exp(q[cells[j + 1]]).sum())
-            q[cells[j], actions[j]] += step * (target - q[cells[j], actions[j]])
-    found = td_values(cells, actions, rewards, (3, 2), 0.9, -3.0, step, passes)
-    np.testing.assert_allclose(found, q, atol=1e-11)
-
-
-def test_td_with_a_constant_step_is_not_the_fixed_point() -> None:
-    data = SETS[0]
-    exact = samq.fit([data], ANCHOR, 0.95, **TABULAR)[0]
-    solution = nfxp.fit([data], Anchor(1, -5.0), 0.95, theta_1_given=True)[0]
-    np.testing.assert_allclose(theta(exact), theta(solution), atol=1e-6)
-    states, cells = np.unique(data.states[:, 0], return_inverse=True)
-    rewards = np.where(data.actions == 0, -theta(exact)[0] * data.states[:, 0], -5.0)
-    q = td_values(cells, data.actions, rewards, (len(states), 2), 0.95, -99.0, 0.1, 100)
-    often = states <= 5
-    level = np.abs(q - exact.q(states[:, None]))[often, 1]
-    odds = np.abs(np.diff(q - exact.q(states[:, None]), axis=1))[often, 0]
-    # theory: a noise of the order of the step times the spread of V(s'); it must be seen
-    assert 0.01 < np.max(level) < 0.6
-    assert 0.005 < np.max(odds) < 0.3
-
-
-def test_td_and_ward_find_a_theta_near_the_exact_one() -> None:
-    data = SETS[0].take(np.arange(1_000))
-    exact = samq.fit([data], ANCHOR, 0.95, **TABULAR, cells=5, clustering="ward")[0]
-    found = samq.fit(
-        [data], ANCHOR, 0.95, **TABULAR, cells=5, clustering="ward", inner="td", td_passes=60
-    )[0]
-    assert found.method == "samq[ward,td]"
-    assert int(str(found.diagnostics.extra["inner_iterations"])) % 60 == 0
-    np.testing.assert_allclose(theta(found), theta(exact), atol=0.15)
-    assert abs(theta(found)[0] - theta(exact)[0]) > 1e-4
-    short = samq.fit([data], ANCHOR, 0.95, **TABULAR, inner="td", td_passes=1)[0]
-    assert np.max(np.abs(theta(short) - theta(exact))) > 0.15, "control: one pass is too few"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"cells": 4},
-        {"cells": 4, "clustering": "ward"},
-        {"training": Training(standardise=True, steps=100), "inversion": "network"},
-    ],
-)
-def test_replications_together_are_as_alone(options: dict[str, Any]) -> None:
-    chosen = TABULAR | options
-
-    def rngs() -> list[np.random.Generator]:
-        return [np.random.default_rng([1, r]) for r in range(3)]
-
-    together = samq.fit(SETS, ANCHOR, 0.95, rng=rngs(), **chosen)
-    for r, (one, batch) in enumerate(zip(SETS, together, strict=True)):
-        alone = samq.fit([one], ANCHOR, 0.95, rng=[rngs()[r]], **chosen)[0]
-        np.testing.assert_allclose(theta(batch), theta(alone), atol=1e-7)
-        np.testing.assert_allclose(batch.q(one.states), alone.q(one.states), atol=1e-6)
 
 
 def test_dummies_cost_little_where_the_form_leaves_them_out() -> None:
-    world = BusEngine(dummies=3)
-    data = world.simulate(60, np.random.default_rng(6))
-    how = Training(standardise=True, steps=400, batch=500, validation=0.1, learning_rate=0.02)
-    short = samq.fit([data], ANCHOR, 0.95, cells=30, training=how)[0]
-    se = np.asarray(short.diagnostics.extra["se"])
-    assert short.diagnostics.extra["cells"] == 30
-    # cells are coarser than states and their law is estimated: a few standard errors
-    assert np.abs(theta(short)[0] - 1.0) < 6 * se[0]
-    every = samq.fit([data], ANCHOR, 0.95, cells=30, training=how, slopes="all")[0]
-    assert theta(every).shape == (4,)
-    row = np.array([[3.0, 1.0, -2.0, 0.5]])
-    np.testing.assert_allclose(every.reward(row, 0), -row @ theta(every))
-    np.testing.assert_allclose(every.reward(row, 1), -5.0)
-    free = samq.fit(
-        [data], ANCHOR, 0.95, cells=30, training=how, slopes="all", theta_1_given=False
-    )[0]
-    assert theta(free).shape == (5,)
+    data = BusEngine(dummies=3).simulate(60, np.random.default_rng(6))
+    found = samq.fit([data], ANCHOR, 0.95, reward=TOLD, cells=30, training=BRIEF)[0]
+    assert found.diagnostics.extra["cells"] == 30
+    # cells are coarser than states, their transitions are estimated: a few standard errors
+    se = np.asarray(found.diagnostics.extra["se"])
+    assert np.abs(theta(found)[0] - 1.0) < 6 * se[0]
+
+
+def every_slope(states: Array) -> Array:
+    """(n, 2, d) a slope of each feature where the bus goes on."""
+    return np.stack([-states, np.zeros_like(states)], axis=1)
 
 
 def test_more_slopes_than_cells_are_not_identified() -> None:
-    world = BusEngine(dummies=8)
-    data = world.simulate(20, np.random.default_rng(6))
+    data = BusEngine(dummies=8).simulate(20, np.random.default_rng(6))
     how = Training(standardise=True, steps=50, batch=500)
-    found = samq.fit([data], ANCHOR, 0.95, cells=4, training=how, slopes="all")[0]
-    assert found.diagnostics.status == nfxp.UNIDENTIFIED
-    assert not found.diagnostics.converged
+    form = LinearReward(every_slope, TOLD.offset)
+    found = samq.fit([data], ANCHOR, 0.95, reward=form, cells=4, training=how)[0].diagnostics
+    assert found.status.startswith("failed: theta is not identified")
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(
@@ -293,58 +205,20 @@ def test_without_scikit_learn_the_error_says_what_to_install(
     with pytest.raises(InputError, match="pip install scikit-learn"):
         samq.fit(SETS[:1], ANCHOR, 0.95, **TABULAR, cells=4)
     for options in ({"cells": 4, "clustering": "ward"}, {"cells": 20}):  # nothing for it to do
-        assert samq.fit(SETS[:1], ANCHOR, 0.95, **TABULAR | options)[0].diagnostics.converged
-
-
-THREE = Transitions(SETS[0].states, SETS[0].actions, SETS[0].next_states, number_of_actions=3)
-
-
-def test_a_form_of_ones_own() -> None:
-    found = samq.fit(
-        SETS[:1],
-        Anchor(0, lambda s: -s[:, 0]),
-        0.95,
-        **TABULAR,
-        cells=50,
-        design=lambda s: np.stack([0 * s, -np.ones_like(s)], axis=1),
-        offset=lambda s: np.column_stack([-s[:, 0], np.zeros(len(s))]),
-    )[0]
-    np.testing.assert_allclose(theta(found), 5.0, atol=0.6)
+        assert samq.fit(SETS[:1], ANCHOR, 0.95, **TABULAR, **options)[0].diagnostics.converged
 
 
 @pytest.mark.parametrize(
     ("options", "field"),
     [
         ({"clustering": "dbscan"}, "clustering"),
-        ({"inner": "vi"}, "inner"),
-        ({"slopes": "none"}, "slopes"),
         ({"cells": 0}, "cells"),
-        ({"kmeans_starts": 0}, "kmeans_starts"),
-        ({"td_passes": 0}, "td_passes"),
-        ({"td_step": 0.0}, "td_step"),
-        ({"tolerance": 0.0}, "tolerance"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"inversion": "forest"}, "regression"),
-        ({"q_step": "newton"}, "q_step"),
-        ({"rng": -1}, "rng"),
-        ({"slopes": "all", "design": lambda s: s}, "slopes"),
-        ({"theta_1_given": True, "design": lambda s: s}, "theta_1_given"),
+        ({"inversion": "forest"}, "inversion"),
+        ({"reward": None}, "reward"),
+        ({"reward": LinearReward(every_slope)}, "reward.offset"),  # 0, not -5, at the anchor
     ],
 )
 def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
     with pytest.raises(InputError) as caught:
-        samq.fit(SETS[:1], ANCHOR, 0.95, **options)
+        samq.fit(SETS[:1], ANCHOR, 0.95, **(TABULAR | options))
     assert caught.value.field == field
-
-
-@pytest.mark.parametrize("slopes", ["mileage", "all"])
-def test_the_default_form_needs_two_actions_and_replacement_as_the_anchor(slopes: str) -> None:
-    with pytest.raises(InputError) as caught:
-        samq.fit([THREE], ANCHOR, 0.95, slopes=slopes)
-    assert caught.value.field == "design"
-    with pytest.raises(InputError) as caught:  # not for another anchor first
-        samq.fit([THREE], Anchor(0, -1.0), 0.95, slopes=slopes)
-    assert caught.value.field == "design"
-    with pytest.raises(InputError) as caught:
-        samq.fit(SETS[:1], Anchor(0, -1.0), 0.95, slopes=slopes)
-    assert caught.value.field == "anchor_action"

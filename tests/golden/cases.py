@@ -17,7 +17,7 @@ import gladius
 from gladius import BusEngine, Estimate, KnownTransitions, LinearReward, Transitions
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
-from gladius.worlds.bus import BUS_REWARD
+from gladius.worlds.bus import BUS_REWARD, bus_design
 
 Array = NDArray[np.float64]
 
@@ -88,6 +88,16 @@ def level(states: Array) -> Array:
     table = np.zeros((len(states), 3))
     table[:, 2] = -1.0
     return table
+
+
+def maintenance(states: Array) -> Array:
+    """(n, 2, 1) the slope of the bus engine's maintenance alone."""
+    return bus_design(states)[:, :, :1]
+
+
+def replacement(states: Array) -> Array:
+    """(n, 2) the bus engine's replacement, -5."""
+    return np.tile([0.0, -5.0], (len(states), 1))
 
 
 def data_sets() -> dict[str, tuple[Transitions, int, float]]:
@@ -188,7 +198,9 @@ def outcome(variant: str, name: str, data: Transitions, anchor: int, reward: flo
         three = LinearReward(saturated, level)
         if method == "rp":  # it added the costs itself; now they stand in the form
             three = LinearReward(constants_and_costs)
-        options["reward"] = three if name == "three" else BUS_REWARD
+        told = method == "samq"  # the replacement cost, as its authors' code is
+        bus = LinearReward(maintenance, replacement) if told else BUS_REWARD
+        options["reward"] = three if name == "three" else bus
     discount = 0.9 if name == "three" else DISCOUNT
     try:
         return gladius.fit(
