@@ -41,9 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, nearest
-from gladius.approximators import MLP, FunctionClass, Linear
 from gladius.checks import Array, InputError, check_discount, check_fields, check_whole
 from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.function_classes import MLP, FunctionClass, Linear
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transition_probabilities import (
     Continuation,

@@ -58,8 +58,10 @@ def minimise(
     start: Array,
     *,
     tolerance: float = 1e-6,
+    short_step: float = SHORT_STEP,
     max_iterations: int = 100,
     longest: Callable[[Integers, Array], Array] | None = None,
+    step_to: Callable[[Integers, Array, Array], Array] = lambda rows, x, step: x + step,
 ) -> Minimum:
     """Minimise the objective of every replication from its start.
 
@@ -67,9 +69,13 @@ def minimise(
         objective: asked only for the replications that still move.
         start: (R, p).
         tolerance: length of the last step, which is still taken, in standard errors.
+        short_step: its largest relative change of a variable; infinity where a minimum at infinity
+            is as good as reached once the value no longer falls.
         max_iterations: Newton steps.
         longest: maps replications (n,) and steps (n, p) to the share (n,) of each step that may
             be taken at most; by default all of it.
+        step_to: maps replications (n,), x (n, p) and steps (n, p) to where the steps lead; by
+            default x + step. The objective's derivatives are those in the step, at step 0.
     """
     x = np.array(start, dtype=np.float64)
     replications, size = x.shape
@@ -82,12 +88,12 @@ def minimise(
     while len(active):
         step, bent, is_regular[active], is_definite = newton_step(gradient[active], hessian[active])
         decrease = -np.einsum("rp,rp->r", gradient[active], step)
-        short = np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(x[active])), axis=1)
+        short = np.all(np.abs(step) <= short_step * (1 + np.abs(x[active])), axis=1)
         done = (decrease <= tolerance**2) & short & is_definite
         finished = active[done]
         converged[finished], inverse[finished] = True, bent[done]
         if len(finished):
-            reached = x[finished] + step[done]
+            reached = step_to(finished, x[finished], step[done])
             last = objective(finished, reached)
             kept = np.all(np.isfinite(last[0][:, None] + last[1]), axis=1)
             moved = finished[kept]
@@ -100,7 +106,7 @@ def minimise(
             if len(pending) == 0:
                 break
             rows = active[pending]
-            trial = x[rows] + length[pending, None] * step[pending]
+            trial = step_to(rows, x[rows], length[pending, None] * step[pending])
             expansion = objective(rows, trial)
             enough = value[rows] - SUFFICIENT * length[pending] * decrease[pending]
             good = expansion[0] <= enough + ROUNDING * np.abs(value[rows])

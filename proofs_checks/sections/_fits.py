@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.approximators import MLP
 from gladius.checks import Array
+from gladius.function_classes import MLP
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.polyak import tanh_jacobian
 from proofs_checks.sections._slopes import Complex

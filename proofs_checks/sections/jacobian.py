@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.approximators import Linear
 from gladius.checks import Array
+from gladius.function_classes import Linear
 from proofs_checks.claims import (
     CheckResult,
     Control,

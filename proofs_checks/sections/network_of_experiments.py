@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.approximators import MLP
 from gladius.checks import Array
+from gladius.function_classes import MLP
 from gladius.worlds.bus import BusEngine
 from proofs_checks.claims import CheckResult, Control, Counterexample, claim
 from proofs_checks.oracle.jacobian import evaluation_points, parameters

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from gladius.approximators import MLP
 from gladius.checks import Array
+from gladius.function_classes import MLP
 from proofs_checks.claims import (
     CheckResult,
     Control,

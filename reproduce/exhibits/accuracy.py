@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gladius import BusEngine, leak_free
+from gladius import BusEngine
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, plug_in
 from gladius.efficiency import bounds
+from gladius.gladius import Options, fit_counts
 from gladius.parametric import bus_design
 from gladius.transitions import Counts
 from reproduce import layout, seeds
@@ -105,8 +106,8 @@ def scores(rewards: Array, test: Counts, truth: Array) -> Array:
 
 def _gladius(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[str]]:
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    options = leak_free.Options(function_class=cell.settings["function_class"])
-    estimates = leak_free.fit_counts(train, anchor, world.discount, options)
+    options = Options(function_class=cell.settings["function_class"])
+    estimates = fit_counts(train, anchor, world.discount, options)
     rewards = np.stack([one.reward_function(train.states) for one in estimates])
     return rewards, [one.diagnostics.status for one in estimates]
 

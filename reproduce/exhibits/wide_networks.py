@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gladius import BusEngine
-from gladius.approximators import MLP
+from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+from gladius.leak_free import Options, fit_counts
+from gladius.smooth import PENALTIES, fit_smooth, roughness_rows
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import gladius
 from gladius import BusEngine, InputError, TabularMDP, Transitions
 from gladius.anchor import Anchor
-from gladius.leak_free import Options, fit_counts
 from gladius.objective import grouped_risk
-from gladius.smooth import PENALTIES, fit_smooth, roughness_rows
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, group
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from gladius.baselines.ml_irl_solver import UNIDENTIFIED, Problem, derivatives, exact, one_step
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -18,10 +19,9 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, ml_irl, nfxp
 from gladius.baselines.discounted import discounted
-from gladius.baselines.ml_irl_solver import UNIDENTIFIED, Problem, derivatives, exact, one_step
 from gladius.checks import InputError
-from gladius.parametric import bus_design, make_model
 from gladius.mdp import soft_bellman
+from gladius.parametric import bus_design, make_model
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from gladius.output_risk import LevelFunction, ScalarLevel
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.objective import grouped_risk
-from gladius.output_risk import LevelFunction, ScalarLevel
 from gladius.transitions import Counts
 
 S, BETA = 4, 0.9

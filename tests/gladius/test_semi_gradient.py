@@ -29,8 +29,8 @@ from gladius.baselines._pseudo_likelihood import (
 from gladius.baselines.choice_logit import CERTAIN
 from gladius.baselines.semi_gradient import SemiGradient
 from gladius.checks import InputError
-from gladius.parametric import bus_design, make_tables
 from gladius.mdp import TabularMDP
+from gladius.parametric import bus_design, make_tables
 from gladius.transitions import Quadruples, Transitions, quadruples
 from gladius.worlds.bus import BusEngine
 

@@ -132,7 +132,7 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
             "gladius",
             {"function_class": "polynomial", "level": "scalar", "weight": 2.0},
         ),
-        "gladius tabular": ("gladius", {"function_class": "tabular"}),
+        "gladius tabular": ("gladius", {"function_class": "smooth"}),
         "gladius penalty": ("gladius", {"penalty": 3.0}),
         "gladius author": ("gladius", author),
         "gladius printed": ("gladius", printed),

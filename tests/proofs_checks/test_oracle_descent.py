@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius import BusEngine
+from gladius.algorithm import ascent_slope, descent
 from gladius.anchor import Anchor
 from gladius.mdp import Array
 from gladius.objective import value
-from gladius.algorithm import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts
 from proofs_checks.oracle import descent as oracle

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from gladius import BusEngine
-from gladius.approximators import MLP
+from gladius.function_classes import MLP
 from proofs_checks.oracle.jacobian import (
     evaluation_points,
     gram_below,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.approximators import MLP
+from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize_scalar
 
-from gladius.approximators import MLP
+from gladius.function_classes import MLP
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.smooth import Sizes

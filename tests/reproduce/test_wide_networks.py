@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.approximators import MLP
+from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, hessian_bound, limit_kernel
 from reproduce import engine
 from reproduce.exhibits import wide_networks as wide

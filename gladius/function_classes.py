@@ -13,8 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gladius.checks import InputError, check_widths
-from gladius.mdp import Array
+from gladius.checks import Array, check_widths
 
 
 class FunctionClass(Protocol):
@@ -29,35 +28,15 @@ class FunctionClass(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """Outputs linear in fixed features: theta' phi(x), one theta for each action.
-
-    `degree` gives polynomials of one input; with `degree=None` the inputs are the features
-    themselves (one-hot inputs make the tabular class).
-    """
+    """Outputs linear in the inputs, one theta for each action; one-hot inputs make a table."""
 
     inputs: int
     actions: int
-    degree: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.degree is not None and self.inputs != 1:
-            raise InputError("degree", self.degree, "polynomials here take a single input")
-
-    @property
-    def width(self) -> int:
-        """Features of one action."""
-        return self.inputs if self.degree is None else self.degree + 1
 
     @property
     def size(self) -> int:
         """Parameters of one replication."""
-        return self.width * self.actions
-
-    def features(self, x: Array) -> Array:
-        """(..., n, width) phi(x)."""
-        if self.degree is None:
-            return x
-        return np.polynomial.legendre.legvander(x[..., 0], self.degree).astype(np.float64)
+        return self.inputs * self.actions
 
     def init(self, rngs: Sequence[np.random.Generator]) -> Array:
         """Zero parameters, the neutral start."""
@@ -65,12 +44,12 @@ class Linear:
 
     def outputs(self, theta: Array, x: Array) -> Array:
         """(R, n, A)."""
-        weights = theta.reshape(len(theta), self.actions, self.width)
-        return self.features(x) @ np.swapaxes(weights, 1, 2)
+        weights = theta.reshape(len(theta), self.actions, self.inputs)
+        return x @ np.swapaxes(weights, 1, 2)
 
     def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
         """Outputs and their Jacobian; the latter does not depend on theta."""
-        rows = np.einsum("...nw,ab->...nabw", self.features(x), np.eye(self.actions))
+        rows = np.einsum("...nw,ab->...nabw", x, np.eye(self.actions))
         rows = rows.reshape(*x.shape[:-1], self.actions, -1)
         outputs = self.outputs(theta, x)
         return outputs, np.broadcast_to(rows, (*outputs.shape, self.size))
@@ -114,12 +93,12 @@ class MLP:
         return np.stack(rows)
 
     def _unpack(self, theta: Array) -> list[tuple[Array, Array]]:
-        parts, at = [], 0
+        parts, offset = [], 0
         for fan_in, fan_out in self.layers:
-            weight = theta[:, at : at + fan_in * fan_out].reshape(-1, fan_in, fan_out)
-            at += fan_in * fan_out
-            parts.append((weight, theta[:, at : at + fan_out]))
-            at += fan_out
+            weight = theta[:, offset : offset + fan_in * fan_out].reshape(-1, fan_in, fan_out)
+            offset += fan_in * fan_out
+            parts.append((weight, theta[:, offset : offset + fan_out]))
+            offset += fan_out
         return parts
 
     def _forward(self, theta: Array, x: Array) -> list[Array]:
