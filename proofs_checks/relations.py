@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from proofs_checks.claims import CheckResult
+from proofs_checks.claims import CheckResult, worst
 
 
 def _exact(number: Any) -> float | Fraction:
@@ -35,3 +35,8 @@ def equal(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult
 def vanishes(gap: Any, tolerance: Any, reason: str) -> CheckResult:
     """The largest absolute value of an array of differences == 0."""
     return equal(np.max(np.abs(gap)), 0.0, tolerance, reason)
+
+
+def weakest(*results: CheckResult) -> CheckResult:
+    """Of several relations that must all hold: the one that fails by most, or has least slack."""
+    return worst(results)

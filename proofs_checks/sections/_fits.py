@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, worst
+from proofs_checks.claims import CheckResult
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.polyak import tanh_jacobian
-from proofs_checks.relations import at_least, equal
+from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import empirical, one_state, quarters, tables
 
 
@@ -137,8 +137,6 @@ def tabular(sample: Sample, q: ArrayLike) -> Fit:
 
 
 # --- fits that leave little of a constant: what random ones leave hides weights and |X_Q|
-
-
 def rare_misfit(choices: Array, rare: list[float], discount: float) -> Fit:
     """Absorbing states with choices (X, A), all but the last fitted in shares and Bellman equation.
 
@@ -227,8 +225,6 @@ def sharp_fits() -> st.SearchStrategy[Fit]:
 
 
 # --- the library's gradient at a fit
-
-
 GRADIENT = "rounding of a squared gradient by complex steps: 1e-13 of the largest it could be"
 
 
@@ -258,4 +254,4 @@ def check_gradient(
     apart = 1e-13 * float(largest * np.linalg.norm(jacobian, 2))
     why = "rounding of a gradient by complex steps: 1e-13 of the largest it could be"
     inequality = at_least(factor * float(gradient @ gradient), bound, error, GRADIENT)
-    return worst([inequality, equal(gradient, jacobian.T @ in_outputs.ravel(), apart, why)])
+    return weakest(inequality, equal(gradient, jacobian.T @ in_outputs.ravel(), apart, why))

@@ -12,16 +12,14 @@ from scipy.special import softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, WHY, rounding
 from proofs_checks.oracle import entropy, gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, equal, vanishes
+from proofs_checks.relations import at_least, equal, vanishes, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
 
 # --- the T1EV distribution
-
-
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
 
 
@@ -130,9 +128,8 @@ def _equal() -> Array:
     instances=PAIRS,
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
-    "{bound:.4f}.\n"
-    "The printed gamma + log 2 = {observed:.4f} is below even the unconditional mean, 1.5772.\n"
-    "nu_1 is lost; the last line of the proof has it (as nu_k).",
+    "{bound:.4f}.\nThe printed gamma + log 2 = {observed:.4f} is below even the unconditional "
+    "mean, 1.5772.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
     corrected=larger_of_two_located,
     broken="the difference of locations with the wrong sign",
     rejected=lambda nu: _larger(nu, float(nu[0]) + _selection(nu[::-1])),
@@ -183,8 +180,6 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
 
 
 # --- entropy regularisation
-
-
 SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
 
 
@@ -220,13 +215,11 @@ def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
     attained = entropy.objective(maximiser, p.x, p.tau)
     short = maximum - entropy.objective(p.other, p.x, p.tau)
     away = p.tau / 2 * float(np.sum(np.abs(p.other - maximiser))) ** 2
-    return worst(
-        [
-            equal(maximum, certificate, tolerance, SUMS),
-            equal(attained, certificate, tolerance, SUMS),
-            equal(maximiser.sum(), 1.0, 1e-12 * _scale(p), SUMS),
-            at_least(short, away, tolerance, SUMS),
-        ]
+    return weakest(
+        equal(maximum, certificate, tolerance, SUMS),
+        equal(attained, certificate, tolerance, SUMS),
+        equal(maximiser.sum(), 1.0, 1e-12 * _scale(p), SUMS),
+        at_least(short, away, tolerance, SUMS),
     )
 
 
@@ -264,9 +257,11 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
 def _slope(p: Programme, slope: float) -> CheckResult:
     """The partial derivatives of G at the softmax, all to equal a number; the worst."""
     _, q = _library(p)
-    return worst(
-        equal(g, slope, 1e-11 * _scale(p), "complex steps: 1e-15 of the terms")
-        for g in entropy.gradient(q, p.x, p.tau)
+    return weakest(
+        *(
+            equal(g, slope, 1e-11 * _scale(p), "complex steps: 1e-15 of the terms")
+            for g in entropy.gradient(q, p.x, p.tau)
+        )
     )
 
 
@@ -291,10 +286,9 @@ def _two_equal() -> Programme:
     verdict="fails",
     instances=programmes(),
     counterexample=_two_equal,
-    text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i"
-    " + 1) = log 2 - 1 = {observed:.4f}.\n"
-    "A stationary point needs {bound:.0f}. (The stationary point of G, 1/e in each coordinate,"
-    " sums to 0.736.)",
+    text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
+    "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
+    "point of G, 1/e in each coordinate, sums to 0.736.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
     rejected=lambda p: _slope(p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))),
@@ -316,8 +310,6 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
 
 
 # --- the value function
-
-
 @dataclass(frozen=True)
 class Period:
     """A world and a period h'."""
@@ -385,8 +377,6 @@ def value_discounted_from_zero(period: Period) -> CheckResult:
 
 
 # --- the optimal policy
-
-
 def ratio(q: Array) -> Array:
     """Q(s, a) / sum_a' Q(s, a'), over the last axis."""
     return np.asarray(q / q.sum(axis=-1, keepdims=True))
@@ -431,15 +421,14 @@ def _exact_q() -> TabularMDP:
     verdict="misprint",
     instances=tabular_mdps(max_states=3),
     counterexample=_exact_q,
-    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = "
-    "0; r(0, .) = (1, -2) = Q(0, .).\n"
-    "Printed: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
+    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
+    "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
     "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)",
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
     rejected=lambda mdp: _optimal(mdp, softmax(mdp.solution.q, axis=0)),
 )
-def policy_asratio(mdp: TabularMDP) -> CheckResult:
+def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
 
     Where: Appendix B, the line under Equation DDCBellman_new.

@@ -18,11 +18,11 @@ from scipy.special import softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import Rows, World, shares
-from proofs_checks.relations import at_least, equal
+from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import distributions, tabular_mdps
 
 EXACT = "rational arithmetic"
@@ -73,8 +73,6 @@ def rational_worlds(draw: st.DrawFn, outside: int = 0) -> World:
 
 
 # --- Lemma telescoping
-
-
 @dataclass(frozen=True)
 class Function:
     """A world, a policy, a function f[s][a] and a first pair."""
@@ -138,8 +136,7 @@ def _one_state() -> Function:
     instances=functions(),
     counterexample=_one_state,
     text="One state, one action, r = 0, beta = 1/2, f = 1: Q^pi = 0, so the left side is "
-    "{observed}.\n"
-    "The printed T^pi f = 0 + 1, so T^pi f - f = 0 and the right side is {bound}.\n"
+    "{observed}.\nThe printed T^pi f = 0 + 1, so T^pi f - f = 0 and the right side is {bound}.\n"
     "With beta, T^pi f - f = 1/2 - 1 and the right side is 2(-1/2) = -1.",
     corrected=telescoping_discounted,
     broken="the factor 1/(1 - beta) left out",
@@ -160,8 +157,6 @@ def telescoping(function: Function) -> CheckResult:
 
 
 # --- Lemma occp=naiveBE
-
-
 @dataclass(frozen=True)
 class Rival:
     """A world with its expert, another policy (S, A) and a first pair."""
@@ -245,8 +240,6 @@ def gap_is_average_bellman_error(rival: Rival) -> CheckResult:
 
 
 # --- what is concluded from the Lemma
-
-
 @dataclass(frozen=True)
 class Match:
     """A world, the expert's policy in it, and a policy to follow where the expert never goes."""
@@ -334,7 +327,7 @@ def errors_only_outside_the_support(imitation: Match) -> CheckResult:
     """
     results = [_on_support(imitation, _matching(imitation, imitation.elsewhere))]
     left_open = _left_open(imitation)
-    return worst([*results, left_open] if left_open else results)
+    return weakest(*[*results, left_open] if left_open else results)
 
 
 def _alternating() -> Match:
@@ -373,12 +366,11 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     condition="the pair is outside the support of d*, or only E[r] of the one r is matched",
     instances=matches(),
     counterexample=_alternating,
-    text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = "
-    "(0, log 3): pi* = (1/4, 3/4), d* = ((1/6, 1/2), (1/12, 1/4)).\n"
-    "d^pi = d* forces pi(a | s) = d*(s, a)/d*(s) = pi*(a | s), so T* Q^pi = T^pi Q^pi = Q^pi "
-    "and r = Q^pi - beta E_pi*[Q^pi] at all four pairs.\n"
-    "Pairs at which r is read off wrongly, the most over all matching policies: "
-    "{observed:.0f}; needed: {bound:.0f} or more.",
+    text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = (0, "
+    "log 3): pi* = (1/4, 3/4), d* = ((1/6, 1/2), (1/12, 1/4)).\nd^pi = d* forces pi(a | s) = "
+    "d*(s, a)/d*(s) = pi*(a | s), so T* Q^pi = T^pi Q^pi = Q^pi and r = Q^pi - beta E_pi*[Q^pi] "
+    "at all four pairs.\nPairs at which r is read off wrongly, the most over all matching "
+    "policies: {observed:.0f}; needed: {bound:.0f} or more.",
     corrected=errors_only_outside_the_support,
     broken="the expected reward matched, from every first pair with s_0 = 0, not the measure",
     rejected=_one_reward_matched,

@@ -10,15 +10,14 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from gladius.objective import conditional_mean, grouped_risk, sampled_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import anchor_first, objective, sample_counts
 from proofs_checks.oracle.empirical import FixedDesign
-from proofs_checks.relations import at_most, equal
+from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
+
 # --- finite states
-
-
 def _library_risks(data: Empirical) -> tuple[float, float]:
     """R_emp of the library, from counts and from rows."""
     sample = data.sample
@@ -45,9 +44,11 @@ def _finite(data: Empirical, share: float) -> CheckResult:
     sample = data.sample
     bound = sample.nll(data.q) + share * sample.bellman(data.q)
     scale = 1.0 + np.abs(sample.reward).max() + 3 * np.abs(data.q).max()
-    return worst(
-        equal(observed, bound, 1e-13 * float(scale) ** 2, SQUARED)
-        for observed in _library_risks(data)
+    return weakest(
+        *(
+            equal(observed, bound, 1e-13 * float(scale) ** 2, SQUARED)
+            for observed in _library_risks(data)
+        )
     )
 
 
@@ -80,8 +81,6 @@ def finite_states(data: Empirical) -> CheckResult:
 
 
 # --- states that never repeat
-
-
 @st.composite
 def designs(draw: st.DrawFn) -> FixedDesign:
     number, width = draw(st.integers(1, 5)), draw(st.integers(1, 3))
@@ -141,12 +140,10 @@ def _corrected(design: FixedDesign, leverage: Array) -> CheckResult:
     width, number = design.features.shape[1], len(design.noise)
     most = design.discount**2 * width / number * float(np.max(design.noise**2))
     tolerance = _compare(design, 0.0, 0.0).tolerance
-    return worst(
-        [
-            _compare(design, _unrestricted(design), design.td_bias(np.ones(number))),
-            _compare(design, _restricted(design), design.td_bias(leverage)),
-            at_most(excess, most, tolerance, "as for the terms"),
-        ]
+    return weakest(
+        _compare(design, _unrestricted(design), design.td_bias(np.ones(number))),
+        _compare(design, _restricted(design), design.td_bias(leverage)),
+        at_most(excess, most, tolerance, "as for the terms"),
     )
 
 

@@ -13,11 +13,11 @@ from scipy.special import log_softmax, softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp, gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.equivalence import (
     LOCATIONS,
     QUADRATURE,
@@ -28,9 +28,8 @@ from proofs_checks.sections.equivalence import (
 from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import absorbing, tables, tabular_mdps
 
+
 # --- the expected risk
-
-
 @dataclass(frozen=True)
 class Excess:
     """How a table Q differs from Q*: in the likelihood and in the anchor's Bellman equation.
@@ -199,24 +198,20 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     squared = float(np.max(np.abs(other)) + np.max(np.abs(mdp.reward)) + 1) ** 2
     apart = tolerance + 1e-13 * squared
     why = WHY + "; squares of residuals, which come as a difference of squares"
-    return worst(
-        [
-            *covered(mdp),
-            equal(gain, excess.weight @ excess.parts, apart, why),
-            at_least(gain, np.max(excess.floor * excess.parts), apart, why),
-            at_most(
-                np.max(np.abs(candidate.change[claimed])),
-                (residual + ratio) / (1 - mdp.discount) + ratio,
-                tolerance / (1 - mdp.discount),
-                WHY,
-            ),
-        ]
+    return weakest(
+        *covered(mdp),
+        equal(gain, excess.weight @ excess.parts, apart, why),
+        at_least(gain, np.max(excess.floor * excess.parts), apart, why),
+        at_most(
+            np.max(np.abs(candidate.change[claimed])),
+            (residual + ratio) / (1 - mdp.discount) + ratio,
+            tolerance / (1 - mdp.discount),
+            WHY,
+        ),
     )
 
 
 # --- cloning
-
-
 def exponential_choice(q: Array) -> CheckResult:
     """p-hat_Q(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
 
@@ -242,10 +237,9 @@ def _bounded() -> Array:
     verdict="misprint",
     instances=LOCATIONS,
     counterexample=_bounded,
-    text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), "
-    "and log(-1) in Equation BC is undefined.\n"
-    "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)\n"
-    "For Q(s, .) = (1, -1) the printed ratio divides by zero.",
+    text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
+    "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: "
+    "{observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by zero.",
     corrected=exponential_choice,
     broken="the largest Q subtracted against overflow in the numerator only",
     rejected=lambda q: _claimed(q, np.exp(q - np.max(q) - value(q))),
@@ -294,14 +288,12 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
     excess = population_risk(mdp, q).nll - population_risk(mdp, mdp.solution.q).nll
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     strength = 1 - mdp.discount if factor is None else factor
-    return worst(
-        [
-            zero(excess, tolerance),
-            at_least(
-                np.max(np.abs(error[inside, 0])),
-                strength * float(np.max(np.abs(candidate.level[inside]))),
-                tolerance,
-                WHY,
-            ),
-        ]
+    return weakest(
+        zero(excess, tolerance),
+        at_least(
+            np.max(np.abs(error[inside, 0])),
+            strength * float(np.max(np.abs(candidate.level[inside]))),
+            tolerance,
+            WHY,
+        ),
     )

@@ -12,7 +12,7 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import population_risk
 from proofs_checks.oracle.biconjugate import (
     Population,
@@ -21,7 +21,7 @@ from proofs_checks.oracle.biconjugate import (
     reachable,
     td_minimiser,
 )
-from proofs_checks.relations import at_least, at_most, equal, vanishes
+from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
 from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
@@ -89,8 +89,6 @@ def agree(guess: Fitted | Probe, observed: Array, bound: Array, extra: float = 0
 
 
 # --- double sampling
-
-
 @cache
 def _td_misleads() -> CheckResult:
     """A world in which the minimiser of the TD loss has a Bellman error of 1/32.
@@ -112,7 +110,7 @@ def _td_misleads() -> CheckResult:
 def _double_sampling(guess: Fitted, variance: float = 1.0) -> CheckResult:
     known = population(guess)
     bound = known.bellman() + variance * known.backup_variance()
-    return worst([agree(guess, by_pair(guess).td, bound), _td_misleads()])
+    return weakest(agree(guess, by_pair(guess).td, bound), _td_misleads())
 
 
 @claim(
@@ -139,8 +137,6 @@ def double_sampling(guess: Fitted) -> CheckResult:
 
 
 # --- the biconjugate, in h, zeta and rho
-
-
 @claim(
     "eq:biconjugate",
     verdict="holds",
@@ -225,8 +221,6 @@ def rho_form(probe: Probe, target: Array) -> CheckResult:
 
 
 # --- Lemma OurBiconj
-
-
 @claim(
     "lem:OurBiconj.a",
     verdict="holds",
@@ -248,13 +242,9 @@ def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
     """
     known, risk = population(guess), by_pair(guess)
     beta = guess.mdp.discount
-    return worst(
-        [
-            agree(guess, replace(risk, discount=beta ** (power / 2)).bellman, known.bellman()),
-            agree(
-                guess, (backup(guess) - guess.q) ** 2, known.td() - beta**power * known.deviation()
-            ),
-        ]
+    return weakest(
+        agree(guess, replace(risk, discount=beta ** (power / 2)).bellman, known.bellman()),
+        agree(guess, (backup(guess) - guess.q) ** 2, known.td() - beta**power * known.deviation()),
     )
 
 
@@ -274,7 +264,7 @@ def _reward_back(mdp: TabularMDP, scale: float) -> CheckResult:
         why = "Q* is solved to a relative Bellman residual of 1e-12"
         return equal(guess.q - scale * zeta, mdp.reward, 1e-11 * size, why)
 
-    return worst([compare(mean), compare(vertex)])
+    return weakest(compare(mean), compare(vertex))
 
 
 @claim(
@@ -300,8 +290,6 @@ def our_biconj_b(mdp: TabularMDP) -> CheckResult:
 
 
 # --- Theorem algoEQ; the anchor is action 0
-
-
 def _scale(probe: Probe) -> float:
     star = probe.mdp.solution
     sides = (probe.mdp.reward, probe.q, value(probe.q), star.q, star.v, probe.dual)
@@ -366,21 +354,17 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
     square = 1e-13 * scale**2
     rounding = "rounding in squares of r, Q, V and zeta"
     why = rounding + "; Q* to 1e-12, condition 1/(1 - beta)"
-    return worst(
-        [
-            equal(best, expected, square, rounding),
-            at_least(expected - some, 0.0, square, rounding),
-            at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
-            *covered(mdp),
-            vanishes(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
-            _reward_back(mdp, mdp.discount),
-        ]
+    return weakest(
+        equal(best, expected, square, rounding),
+        at_least(expected - some, 0.0, square, rounding),
+        at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
+        *covered(mdp),
+        vanishes(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
+        _reward_back(mdp, mdp.discount),
     )
 
 
 # --- which regression zeta-tilde solves
-
-
 def _below(probe: Probe, observed: float, least: float) -> CheckResult:
     tolerance, reason = 1e-13 * _scale(probe) ** 2, "rounding in squares of V and zeta"
     return at_most(observed - least, 0.0, tolerance, reason)

@@ -16,7 +16,7 @@ from gladius import BusEngine
 from gladius.checks import Array
 from gladius.efficiency import Bounds, bounds
 from gladius.worlds.bus import DUMMY_LIMIT
-from proofs_checks.claims import CheckResult, claim, worst
+from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
 from proofs_checks.oracle.jacobian import evaluation_points, parameters
@@ -30,12 +30,10 @@ from proofs_checks.printed_tables import (
     column,
     rows,
 )
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, implied_mape
 
 # --- Assumption nonSingularJac (ii) in the experiments
-
-
 HIDDEN = (10, 10)
 
 
@@ -116,16 +114,11 @@ def condition_in_the_experiments(run: Run) -> CheckResult:
 
 
 # --- who is better where
-
-
 def _near(method: Method, actions: range, weighted: bool = True) -> tuple[CheckResult, CheckResult]:
     """GLADIUS's error at mileages 1 to 5 surely below an oracle's; surely above it."""
     ours = implied_mape(Method(method.trajectories, "GLADIUS"), 5, actions, weighted)
     theirs = implied_mape(method, 5, actions, weighted)
-    return (
-        at_most(ours[1], theirs[0], 0, EXACT),
-        at_least(ours[0], theirs[1], 0, EXACT),
-    )
+    return (at_most(ours[1], theirs[0], 0, EXACT), at_least(ours[0], theirs[1], 0, EXACT))
 
 
 def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
@@ -141,12 +134,10 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     GLADIUS columns, as that of an anchor, which the method is given and the oracles estimate.
     """
     few = method.trajectories == 50
-    return worst(
-        [
-            _near(method, ACTIONS, weighted)[few and method.name == "Rust"],
-            _near(method, range(1), weighted)[few],
-            _near(method, range(1, 2), weighted)[0],
-        ]
+    return weakest(
+        _near(method, ACTIONS, weighted)[few and method.name == "Rust"],
+        _near(method, range(1), weighted)[few],
+        _near(method, range(1, 2), weighted)[0],
     )
 
 
@@ -184,8 +175,6 @@ def who_is_better_where(method: Method) -> CheckResult:
 
 
 # --- Table 2 and an efficiency bound
-
-
 @cache
 def _bounds(trajectories: float) -> Bounds:
     bus = BusEngine()
@@ -223,10 +212,9 @@ def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
     verdict="fails",
     instances=st.sampled_from([250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
-    text="The paper does not claim this; we compare Table 2 with a bound.\n"
-    "N = 2,500: MAPE 0.13 (0.06), so at most {observed:.3f} % at 1.96 (SE).\n"
-    "Least first-order expected MAPE with 2,000 training trajectories and r(., a0) free: "
-    "{bound:.3f} %.",
+    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13 "
+    "(0.06), so at most {observed:.3f} % at 1.96 (SE).\nLeast first-order expected MAPE with "
+    "2,000 training trajectories and r(., a0) free: {bound:.3f} %.",
     corrected=below_every_bound,
     broken="all N trajectories taken for training, not 80 % of them",
     rejected={"share": 1.0},
@@ -257,8 +245,6 @@ def below_the_bound(trajectories: int) -> CheckResult:
 
 
 # --- which action replaces
-
-
 @dataclass(frozen=True)
 class Row:
     """A mileage in the tables for 50 or 1,000 trajectories."""
@@ -274,11 +260,9 @@ def _replaces(row: Row, action: int, reads: int | None = None) -> CheckResult:
     r, q = printed.reward[row.mileage - 1][a].value, printed.values("q")[row.mileage - 1, a]
     value_of_one = math.log(sum(math.exp(x) for x in printed.values("q")[0]))
     reset = -5.0 + oracle.DISCOUNT * value_of_one
-    return worst(
-        [
-            equal(r, Fraction(-5), 0, "both are whole numbers"),
-            equal(q, reset, 2 * HALF, "rounding of Q and, by beta, of V"),
-        ]
+    return weakest(
+        equal(r, Fraction(-5), 0, "both are whole numbers"),
+        equal(q, reset, 2 * HALF, "rounding of Q and, by beta, of V"),
     )
 
 
@@ -317,8 +301,6 @@ def action_zero(row: Row) -> CheckResult:
 
 
 # --- how many states
-
-
 @dataclass(frozen=True)
 class Dummies:
     """K dummies."""
@@ -372,8 +354,6 @@ def state_space_size(dummies: Dummies) -> CheckResult:
 
 
 # --- MAPE against the number of dummies
-
-
 def _figure_1(dummies: object) -> Printed:
     return cell("figure_1", dummies, "GLADIUS", "MAPE")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gladius import BusEngine
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, claim, worst
+from proofs_checks.claims import CheckResult, claim
 from proofs_checks.oracle import tables as oracle
 from proofs_checks.printed_tables import (
     ACTIONS,
@@ -24,7 +24,7 @@ from proofs_checks.printed_tables import (
     column,
     frequencies,
 )
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 
 HALF = Fraction(1, 2000)  # half a unit of the third decimal
 
@@ -56,8 +56,6 @@ PAIRS = [Pair(*p) for p in product(TABLES, MILEAGES, ACTIONS)]
 
 
 # --- the truth and the oracles
-
-
 @cache
 def _truth() -> Array:
     return oracle.solve(oracle.linear_reward((1.0, 5.0)))
@@ -91,7 +89,7 @@ def truth(pair: Pair, moved: int = 0) -> CheckResult:
         return equal(r, stated, 0, "both are whole numbers")
     reason, half = "half a unit of the last digit", float(q.unit / 2)
     solutions = (_truth()[i, a], BusEngine().mdp.solution.q[i, a])
-    return worst(equal(q.value, v, half, reason) for v in solutions)
+    return weakest(*(equal(q.value, v, half, reason) for v in solutions))
 
 
 @cache
@@ -212,8 +210,6 @@ def ml_irl_r_versus_q(method: Method) -> CheckResult:
 
 
 # --- GLADIUS
-
-
 def _relative_residuals(method: Method, share: Fraction) -> CheckResult:
     printed = column(method.trajectories, method.name)
     r, q = printed.values("reward"), printed.values("q")
@@ -269,8 +265,6 @@ def gladius_r_versus_q(method: Method) -> CheckResult:
 
 
 # --- the frequencies, and the errors that they weight
-
-
 RESOLVED = 1e-10  # what is left of a smaller probability is rounding: it is put at this
 
 

@@ -16,15 +16,14 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import ascent_slope, descent
 from proofs_checks.oracle.empirical import Rows, complex_gradient
-from proofs_checks.relations import equal, vanishes
+from proofs_checks.relations import equal, vanishes, weakest
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
 
+
 # --- gradient ascent-descent
-
-
 @dataclass(frozen=True)
 class Step:
     """A data set and linear classes: Q = phi theta and zeta = chi eta on S x A, flattened."""
@@ -128,7 +127,7 @@ def _gda(iterate: Step, beta: float) -> CheckResult:
     results.append(_off_the_ray(iterate, direction, slope, size / beta**2))
     direction, slope = _descent(iterate)
     results.append(_off_the_ray(iterate, direction, -slope, size))
-    return worst(results)
+    return weakest(*results)
 
 
 def gda_with_indicator(iterate: Step) -> CheckResult:
@@ -193,12 +192,10 @@ def is_gda(iterate: Step) -> CheckResult:
     results = [_off_the_ray(iterate, *_ascent(iterate, anchor_rows_only=False), None)]
     direction, slope = _descent(iterate)
     results.append(_off_the_ray(iterate, direction, -slope, None))
-    return worst(results)
+    return weakest(*results)
 
 
 # --- Algorithm 2
-
-
 @dataclass(frozen=True)
 class Certain:
     """A world of certain moves, and rows on it; Q is arbitrary."""
@@ -275,18 +272,14 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
     gap = np.abs(step.slope.ravel() - slope).max()
     rounding = "rounding in sums over rows of squares of r, Q and V"
     solved = 1e-11 * (1.0 + float(np.abs(star.q).max()))
-    return worst(
-        [
-            equal(total[0], bound, 1e-13 * size**2, rounding),
-            equal(gap, 0.0, 1e-12 * rows.size * size, rounding),
-            vanishes((reward - mdp.reward)[seen], solved, "Q* to 1e-12"),
-        ]
+    return weakest(
+        equal(total[0], bound, 1e-13 * size**2, rounding),
+        equal(gap, 0.0, 1e-12 * rows.size * size, rounding),
+        vanishes((reward - mdp.reward)[seen], solved, "Q* to 1e-12"),
     )
 
 
 # --- the bookkeeping of Algorithm 1, read line by line
-
-
 @dataclass(frozen=True)
 class Listing:
     r"""What Algorithm 1 and the text around it print; LaTeX without \boldsymbol and colours.
@@ -368,12 +361,7 @@ def _books(limit: int, listing: Listing) -> CheckResult:
     """Iterations of the listing for T = limit, with a budget of 1,000 T; then its slips."""
     passes = listing.iterations(limit, 1000 * limit)
     reason = "whole numbers"
-    return worst(
-        [
-            equal(passes, limit, 0.0, reason),
-            equal(len(listing.slips()), 0, 0.0, reason),
-        ]
-    )
+    return weakest(equal(passes, limit, 0.0, reason), equal(len(listing.slips()), 0, 0.0, reason))
 
 
 def _library_passes(limit: int) -> CheckResult:
@@ -392,7 +380,7 @@ def consistent_listing(limit: int) -> CheckResult:
     Decided: the corrected lines are run and compared as the printed ones are; the library's Algorithm
     1, which counts one variable, makes T iterations too.
     """
-    return worst([_books(limit, CORRECTED), _library_passes(limit)])
+    return weakest(_books(limit, CORRECTED), _library_passes(limit))
 
 
 @claim(

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import (
     EPS,
     ROUNDING,
@@ -27,12 +27,11 @@ from proofs_checks.library import (
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import saddle as oracle
 from proofs_checks.oracle.grouped import Sample
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import absorbing, anchors, empirical, one_state, tables
 
+
 # --- g-hat_N and R-hat_Q
-
-
 @dataclass(frozen=True)
 class Ball:
     """A data set and the ball of tables around q (X, A), theta = Q: J_Q is the identity."""
@@ -95,7 +94,7 @@ def profile_and_risk(ball: Ball) -> CheckResult:
             ROUNDING,
         )
         results.append(least)
-    return worst(results)
+    return weakest(*results)
 
 
 def _one_action_unseen() -> Ball:
@@ -159,8 +158,6 @@ def profile_is_risk(ball: Ball) -> CheckResult:
 
 
 # --- strong concavity
-
-
 @dataclass(frozen=True)
 class Auxiliary:
     """A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,)."""
@@ -218,7 +215,7 @@ def concave_in_outputs(regression: Auxiliary) -> CheckResult:
     ]
     if regression.features.shape[0] == regression.features.shape[1]:
         results.append(strong_concavity(regression))
-    return worst(results)
+    return weakest(*results)
 
 
 def _one_pair_two_parameters() -> Auxiliary:
@@ -247,11 +244,7 @@ def _one_pair_two_parameters() -> Auxiliary:
         float(np.sum((regression.features @ (regression.phi - regression.other)) ** 2)),
     ),
     rejected_at=lambda: Auxiliary(
-        one_state([1, 1], discount=0.9),
-        np.zeros((1, 2)),
-        np.ones((1, 1)),
-        np.zeros(1),
-        np.ones(1),
+        one_state([1, 1], discount=0.9), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1), np.ones(1)
     ),
 )
 def strong_concavity(regression: Auxiliary) -> CheckResult:
@@ -276,8 +269,6 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
 
 
 # --- the steps, linearised at the solution
-
-
 NUDGE = 1e-5  # of central differences
 
 
@@ -372,8 +363,6 @@ def two_time_scales(problem: Steps) -> CheckResult:
 
 
 # --- an orbit that a ball holds and that does not converge
-
-
 BETA = 0.7  # of the orbit
 
 
@@ -451,8 +440,6 @@ def single_stepsize(problem: Steps) -> CheckResult:
 
 
 # --- the rate
-
-
 @dataclass(frozen=True)
 class Noisy:
     """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T.
@@ -565,10 +552,7 @@ def _three_thousand_steps() -> Orbit:
     broken="one schedule for both blocks",
     rejected=_same_for_both,
     rejected_at=lambda: Noisy(
-        Steps(one_state([1], discount=0.9), 0.5),
-        0.0,
-        np.array([1.0, 0.0]),
-        3000,
+        Steps(one_state([1], discount=0.9), 0.5), 0.0, np.array([1.0, 0.0]), 3000
     ),
 )
 def optimisation_rate(path: Orbit) -> CheckResult:

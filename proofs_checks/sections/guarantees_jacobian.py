@@ -8,16 +8,14 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, Linear
 from proofs_checks.oracle.jacobian import least_response, rank, smallest_eigenvalue
 from proofs_checks.oracle.networks import ACTIVATIONS, Wide, least_in_ball, limit_kernel
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import tables
 
 # --- full column rank against full row rank
-
-
 SMALL = st.integers(-2, 2).map(float)
 
 
@@ -80,15 +78,13 @@ def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
     free = rank(seen) == (points if row_rank_is == "M" else width)
     idle = [np.pad(rows, ((0, 0), (0, 1))) for rows in (every, seen)]  # a parameter without use
     twin = np.vstack([every, seen[:1]]), np.vstack([seen, seen[:1]])  # (s, a) with z_1's gradient
-    return worst(
-        [
-            _agree(column, spans),
-            _agree(row, free),
-            _agree(least_response(idle[0]), False),
-            _agree(_least_kernel_eigenvalue(idle[1]), free),
-            _agree(least_response(twin[0]), spans),
-            _agree(_least_kernel_eigenvalue(twin[1]), False),
-        ]
+    return weakest(
+        _agree(column, spans),
+        _agree(row, free),
+        _agree(least_response(idle[0]), False),
+        _agree(_least_kernel_eigenvalue(idle[1]), free),
+        _agree(least_response(twin[0]), spans),
+        _agree(_least_kernel_eigenvalue(twin[1]), False),
     )
 
 
@@ -134,8 +130,6 @@ def full_column_rank(family: LinearClass) -> CheckResult:
 
 
 # --- linear classes
-
-
 @dataclass(frozen=True)
 class LinearPair:
     """Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .)."""
@@ -179,7 +173,7 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
         results.append(at_least(least, gram, eps, why))
         bend = float(np.abs(up - 2 * middle + down).max())
         results.append(at_most(bend, 0.0, eps, why))
-    return worst(results)
+    return weakest(*results)
 
 
 @claim(
@@ -208,17 +202,13 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
     eigenvalue of Phi Phi' from the singular values of Phi. Phi Phi' can be positive definite
     only if d >= M: a polynomial in the mileage needs a coefficient for every mileage in the data.
     """
-    return worst(
-        [
-            _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi)),
-            _linear_block(pair.chi, pair.theta_zeta, smallest_eigenvalue(pair.chi)),
-        ]
+    return weakest(
+        _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi)),
+        _linear_block(pair.chi, pair.theta_zeta, smallest_eigenvalue(pair.chi)),
     )
 
 
 # --- wide networks
-
-
 WIDTH = 4096
 
 

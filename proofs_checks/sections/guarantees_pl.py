@@ -11,11 +11,11 @@ from scipy.special import expit, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, claim, worst
+from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
-from proofs_checks.relations import at_least, equal
+from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections._fits import (
     GRADIENT,
     Fit,
@@ -33,9 +33,8 @@ from proofs_checks.sections._fits import (
 )
 from proofs_checks.worlds import Empirical, empirical, one_state, tables, tightest
 
+
 # --- the Bellman error
-
-
 def tightest_distribution() -> Sample:
     """Five states, beta = .99: the least singular value over all transitions, from two starts."""
     n, discount = 5, 0.99
@@ -95,8 +94,6 @@ def bellman_error_pl(fit: Fit) -> CheckResult:
 
 
 # --- the likelihood
-
-
 def _likelihood(fit: Fit, factor: float = 1.0) -> CheckResult:
     constant = polyak.constants(fit.sample, fit.table).nll
     mu = polyak.least_eigenvalue(fit.jacobian)
@@ -138,8 +135,6 @@ def likelihood_pl(fit: Fit) -> CheckResult:
 
 
 # --- the auxiliary regression
-
-
 @dataclass(frozen=True)
 class Regression:
     """A data set, Q on its states (X, A), and zeta at its anchor states by a class."""
@@ -197,12 +192,10 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
     inequality = at_least(gradient @ gradient / 2, bound, 1e-13 * largest**2, GRADIENT)
     ours = 2 * sample.discount**2 * sample.be_weight * (zeta - sample.target(q))
     same = equal(gradient, jacobian.T @ ours, 1e-13 * largest, "rounding of complex steps")
-    return worst([inequality, same])
+    return weakest(inequality, same)
 
 
 # --- the sum
-
-
 def _risk_pl(fit: Fit, constant: float) -> CheckResult:
     """Relative to entropy + 0, which is at most the least risk."""
     gap = fit.sample.risk(fit.table) - fit.sample.entropy()

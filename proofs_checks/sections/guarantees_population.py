@@ -16,9 +16,8 @@ from proofs_checks.library import population_risk
 from proofs_checks.relations import at_most
 from proofs_checks.worlds import absorbing, distributions, quarters, tables
 
+
 # --- finitely many states
-
-
 def population_excess(mdp: TabularMDP, q: Array) -> Array:
     """(R,) R_exp(Q) - R_exp(Q*) of the tables (R, S, A), the anchor being action 0."""
     risk = population_risk(mdp, np.concatenate([q, mdp.solution.q[None]])).total()
@@ -131,8 +130,6 @@ def finite_state_rate(design: Draws) -> CheckResult:
 
 
 # --- states that never repeat
-
-
 @dataclass(frozen=True)
 class Cells:
     """States uniform on [0, 1] whatever was done, and tables over K equal cells.
@@ -219,8 +216,6 @@ def population_rate(design: Cells) -> CheckResult:
 
 
 # --- from the excess risk to the L2 error
-
-
 @dataclass(frozen=True)
 class Rates:
     """Constants and sample sizes of Theorem distributional_q_bound.

@@ -14,11 +14,11 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
 from proofs_checks.oracle import overlap
 from proofs_checks.oracle.empirical import zeta_error
-from proofs_checks.relations import at_least, at_most, equal, vanishes
+from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.worlds import (
     DISCOUNTS,
     VALUES,
@@ -29,9 +29,8 @@ from proofs_checks.worlds import (
     uniform,
 )
 
+
 # --- what the reward costs
-
-
 @dataclass(frozen=True)
 class Revisit:
     """A pair seen `visits` times; its successors have these chances and the values V* = `v`."""
@@ -91,7 +90,7 @@ def _priced(pair: Revisit, beta: float) -> CheckResult:
         equal(bias, 0.0, tolerance, SQUARES),
         equal(square, float(price), tolerance, SQUARES),
     )
-    return worst([spread, mean])
+    return weakest(spread, mean)
 
 
 def reward_costs_zeta(pair: Revisit) -> CheckResult:
@@ -143,8 +142,6 @@ def reward_no_extra_cost(pair: Revisit) -> CheckResult:
 
 
 # --- which parameter is found
-
-
 @dataclass(frozen=True)
 class LinearClass:
     """Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0."""
@@ -210,7 +207,7 @@ def _parameter(family: LinearClass, goal: Array) -> CheckResult:
     results = [_reaches(theta, goal)]
     if np.linalg.matrix_rank(family.features) == len(family.truth):
         results.append(_reaches(theta, family.truth))
-    return worst(results)
+    return weakest(*results)
 
 
 def parameter_if_injective(family: LinearClass) -> CheckResult:
@@ -269,8 +266,6 @@ def true_parameter(family: LinearClass) -> CheckResult:
 
 
 # --- the saddle point
-
-
 @dataclass(frozen=True)
 class Shifted:
     """A world, its anchor being action 0, and a distance (S, A) from Q*."""
@@ -323,7 +318,7 @@ def minimax(candidate: Shifted) -> CheckResult:
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
     expected = (1 - 2 * mdp.discount) * _expert(mdp).pairs[:, 0].sum()
-    return worst([_above(candidate), equal(moved - star, expected, tolerance, SQUARED)])
+    return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
 
 
 def _shift_by_one() -> Shifted:
@@ -362,8 +357,6 @@ def saddle_point(candidate: Shifted) -> CheckResult:
 
 
 # --- the sum of two PL functions
-
-
 @dataclass(frozen=True)
 class Valleys:
     """f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
@@ -443,4 +436,4 @@ def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
     results.append(equal(least, Fraction(0), 0.0, why))
     high = first[0] + second[0]
     results.append(equal(high, valleys.scale**2 * valleys.root**4 / 2, 0.0, why))
-    return worst(results)
+    return weakest(*results)

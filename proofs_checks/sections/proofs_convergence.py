@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import (
     ROUNDING,
     descent_slope,
@@ -19,13 +19,12 @@ from proofs_checks.library import (
 )
 from proofs_checks.oracle import saddle as oracle
 from proofs_checks.oracle.grouped import Sample
-from proofs_checks.relations import at_least, equal
+from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import empirical, one_state, tables
 
+
 # --- two-sided PL
-
-
 @dataclass(frozen=True)
 class Fixed:
     """Outputs q (X, A) and zeta (X,) on a data set."""
@@ -72,7 +71,7 @@ def primal_pl(point: Fixed) -> CheckResult:
         objective_rounding(sample, point.q) * (modulus + float(np.abs(gradient).max())),
         ROUNDING + ", times the constant and times the gradient",
     )
-    return worst([_curvature(point, oracle.level_curvature(sample)), pl])
+    return weakest(_curvature(point, oracle.level_curvature(sample)), pl)
 
 
 def _at_the_solution() -> Fixed:
@@ -96,12 +95,11 @@ def _at_the_solution() -> Fixed:
     verdict="fails",
     instances=fixed(),
     counterexample=_at_the_solution,
-    text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0,"
-    " zeta* = log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\n"
-    "At Q* + c, zeta* fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 ="
-    " -.45 c^2: Q* is not least, however small the ball (any c will do; here c = 1).\n"
-    "Half the squared gradient is {observed:.1e}, not >= mu times .45 for any mu > 0 (here"
-    " mu = 1e-9: {bound:.1e}).",
+    text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
+    "= log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nAt Q* + c, zeta* "
+    "fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 = -.45 c^2: Q* is "
+    "not least, however small the ball (any c will do; here c = 1).\nHalf the squared gradient is "
+    "{observed:.1e}, not >= mu times .45 for any mu > 0 (here mu = 1e-9: {bound:.1e}).",
     corrected=primal_pl,
     broken="zeta moving with Q: curvature 2 (1 - beta)^2 N_BE / N, that of the profile",
     rejected=lambda point: _curvature(
@@ -135,8 +133,6 @@ def two_sided_pl(point: Fixed) -> CheckResult:
 
 
 # --- quadratic growth
-
-
 @dataclass(frozen=True)
 class Growth:
     """A linear class on a data set.

@@ -14,19 +14,18 @@ from scipy.special import log_softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, Moved, moved, off_track
 from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
 from proofs_checks.sections.setup import covered
 from proofs_checks.sections.setup_identification import Anchored, anchored
 from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
 
+
 # --- the biconjugate in rho
-
-
 @claim(
     "eq:SBEED",
     verdict="holds",
@@ -50,8 +49,6 @@ def sbeed(probe: Probe) -> CheckResult:
 
 
 # --- Lemma MagnacThesmar: the contraction, its space, its last step
-
-
 @dataclass(frozen=True)
 class Pair:
     """A world with anchors, and two functions f (S,)."""
@@ -184,11 +181,9 @@ def bounded_functions_are_complete(
     limit, member = sequence.limit(), sequence.between(0, n)
     left = _norm(tuple(x - y for x, y in zip(limit, member, strict=True)))
     reason = "exact arithmetic"
-    return worst(
-        [
-            at_most(left, apart + tail, 0.0, reason),
-            at_most(_norm(limit), _norm(member) + apart + tail, 0.0, reason),
-        ]
+    return weakest(
+        at_most(left, apart + tail, 0.0, reason),
+        at_most(_norm(limit), _norm(member) + apart + tail, 0.0, reason),
     )
 
 
@@ -249,8 +244,6 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 
 
 # --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
-
-
 def _likelihood(
     candidate: Moved,
     inside: NDArray[np.bool_],
@@ -265,13 +258,11 @@ def _likelihood(
     excess = Excess.of(mdp, other)
     pinsker = excess.distance**2 / 2
     alone = float(np.max(excess.floor * pinsker))
-    return worst(
-        [
-            zero(np.array([members]), tolerance),
-            at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
-            at_least(gain, alone, tolerance, WHY),
-            *covered(mdp),
-        ]
+    return weakest(
+        zero(np.array([members]), tolerance),
+        at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
+        at_least(gain, alone, tolerance, WHY),
+        *covered(mdp),
     )
 
 

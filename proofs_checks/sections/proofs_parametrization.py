@@ -11,16 +11,15 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import MLP
 from proofs_checks.oracle.jacobian import gram_below, parameters
 from proofs_checks.oracle.networks import ACTIVATIONS, hessian_bound
-from proofs_checks.relations import at_least, at_most
+from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 
+
 # --- random features
-
-
 @dataclass(frozen=True)
 class RandomFeatures:
     """M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present."""
@@ -116,8 +115,6 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
 
 
 # --- the perturbation along the ball
-
-
 @dataclass(frozen=True)
 class Quadratic:
     """Q_theta(z_i) = g_i' t + t' H_i t / 2, t = theta - theta_0: g (M, d), H (M, d, d), t (d,)."""
@@ -196,7 +193,7 @@ def _chain(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckResult:
     eps = 1e-13 * max(1.0, reach, reach**2)
     results = [at_most(low, high, eps, "rounding of |J|^2") for low, high in steps]
     failed = [result for result in results if not result.holds]
-    return worst(failed) if failed else results[-1]
+    return weakest(*failed) if failed else results[-1]
 
 
 def _scalar(log_growth: float) -> Quadratic:
@@ -230,8 +227,6 @@ def perturbation(path: Quadratic | Tanh) -> CheckResult:
 
 
 # --- output transforms
-
-
 def _exp(z: Array) -> Array:
     return np.asarray(np.exp(z))
 

@@ -11,10 +11,10 @@ from scipy.special import kl_div, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, claim, worst
+from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
-from proofs_checks.relations import at_least, at_most, equal
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections._fits import (
     GRADIENT,
     Fit,
@@ -38,9 +38,8 @@ from proofs_checks.worlds import (
     tightest,
 )
 
+
 # --- from outputs to parameters
-
-
 @dataclass(frozen=True)
 class Composite:
     """phi(q) = sum_i w_i g(q_i - c_i) of outputs q, with g(u) = u^2, or u^2 + 3 sin^2 u."""
@@ -119,8 +118,6 @@ def finite_output_pl_transfer(composite: Composite) -> CheckResult:
 
 
 # --- the coercivity of the Bellman residual
-
-
 def _gamma(data: Empirical) -> float:
     return polyak.constants(data.sample, data.q).gamma
 
@@ -138,7 +135,7 @@ def _coercivity(data: Empirical, gamma: float) -> CheckResult:
         return at_least(singular[-1], gamma, 1e-14, why)
 
     ours, why = data.sample.residual_jacobian(data.q).T, "entries of at most 2, each to rounding"
-    return worst([least(level), least(blocks), equal(rows, ours, 1e-13, why)])
+    return weakest(least(level), least(blocks), equal(rows, ours, 1e-13, why))
 
 
 def _popular() -> Empirical:
@@ -175,8 +172,6 @@ def bellman_shift_coercivity(data: Empirical) -> CheckResult:
 
 
 # --- the two inequalities of the likelihood
-
-
 @dataclass(frozen=True)
 class Logits:
     """Outputs (X, A)."""
@@ -275,8 +270,6 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
 
 
 # --- the inequality between vectors
-
-
 @dataclass(frozen=True)
 class Vectors:
     """a and b (n,) in one space, c (m,) orthogonal to it, and kappa."""
@@ -346,8 +339,6 @@ def abc_inequality(triple: Vectors) -> CheckResult:
 
 
 # --- the gradients of the two terms
-
-
 def _gradients(fit: Fit, nll_share: float) -> CheckResult:
     """Shares of |grad NLL|^2 and of L_BE (both by the oracle) in the library's gradient."""
     sample, q = fit.sample, fit.table

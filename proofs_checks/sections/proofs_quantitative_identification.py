@@ -24,9 +24,8 @@ from proofs_checks.worlds import (
     tabular_mdps,
 )
 
+
 # --- Lemma anchor_overlap_logit
-
-
 @dataclass(frozen=True)
 class Overlap:
     """A world, the anchor (S,) of each state, and H periods of data."""
@@ -161,11 +160,10 @@ def _one_period() -> Overlap:
     inferred="the lemma speaks of the discounted occupancy; the data are undiscounted periods",
     instances=overlaps(),
     counterexample=_one_period,
-    text="Two states, start at x, the anchor leads x -> y, the other action stays; r = -beta"
-    " log 2, so that Q* = 0, pi* = 1/2 = p_A.\nOne period: d_1 = (1, 0) on (x, y), nu_A(y) ="
-    " 1: d_1(y) / nu_A(y) = {observed:.0f}, not >= p_A = {bound:.1f}.\nLikewise the bus engine"
-    " with `maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no"
-    " decision is seen.",
+    text="Two states, start at x, the anchor leads x -> y, the other action stays; r = -beta log "
+    "2, so that Q* = 0, pi* = 1/2 = p_A.\nOne period: d_1 = (1, 0) on (x, y), nu_A(y) = 1: d_1(y) "
+    "/ nu_A(y) = {observed:.0f}, not >= p_A = {bound:.1f}.\nLikewise the bus engine with "
+    "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
     corrected=overlap_with_the_last_state,
     broken="the number of actions left out of p_A",
     rejected=lambda problem: _finite(problem, after=1.0, factor=problem.mdp.reward.shape[1]),
@@ -188,8 +186,6 @@ def finite_overlap(problem: Overlap) -> CheckResult:
 
 
 # --- quantitative identification
-
-
 @dataclass(frozen=True)
 class Identified:
     """A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try."""
@@ -319,9 +315,7 @@ def _growing_direction() -> Identified:
     broken="kappa for kappa^2",
     rejected=_square_root_of_kappa,
     rejected_at=lambda: Identified(
-        absorbing([[0.0]], 0.99),
-        np.zeros(1, dtype=np.int64),
-        np.ones((1, 1)),
+        absorbing([[0.0]], 0.99), np.zeros(1, dtype=np.int64), np.ones((1, 1))
     ),
 )
 def identification(problem: Identified) -> CheckResult:

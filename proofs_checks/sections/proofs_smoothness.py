@@ -151,8 +151,6 @@ def bounded(point: Curved, which: Literal["risk", "nll"], bound: float) -> Check
 
 
 # --- Lemma EmpLipschitz
-
-
 def _steepness(point: Curved, bound: float) -> CheckResult:
     width = point.slopes.shape[2]
     gradient = complex_slope(lambda d: _risk(point, d).total(), np.zeros(width))
@@ -203,12 +201,11 @@ def empirical_lipschitz_both(point: Curved) -> CheckResult:
     verdict="fails",
     instances=curved(),
     counterexample=_realised_slope,
-    text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta),"
-    " |theta| <= 1, B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is"
-    " theta = -1; R_max = 1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1:"
-    " M = 2 (1 + beta) = 3.9.\nAt theta = 1 Psi = M, p(1 | s) = .8808:"
-    " grad = 2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M (1 + beta) + 1 ="
-    " {bound:.4f}.",
+    text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
+    "B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; R_max = "
+    "1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = 3.9.\nAt theta = 1 "
+    "Psi = M, p(1 | s) = .8808: grad = 2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M "
+    "(1 + beta) + 1 = {bound:.4f}.",
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
@@ -232,8 +229,6 @@ def empirical_lipschitz(point: Curved) -> CheckResult:
 
 
 # --- Lemma lipsSmooth: the second derivative of V
-
-
 @dataclass(frozen=True)
 class Slope:
     """Outputs q (A,) at one state and their gradients G (A, d); Q is linear in theta."""
@@ -245,10 +240,7 @@ class Slope:
 @st.composite
 def slopes(draw: st.DrawFn) -> Slope:
     actions, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    return Slope(
-        draw(tables(actions)),
-        draw(tables((actions, width))),
-    )
+    return Slope(draw(tables(actions)), draw(tables((actions, width))))
 
 
 def _hessian_of_v(outputs: Slope) -> Array:
@@ -328,8 +320,6 @@ def hessian_of_v(outputs: Slope) -> CheckResult:
 
 
 # --- the likelihood
-
-
 def _opposed(actions: int = 2) -> Curved:
     """Q(s, .) = (theta, -theta) at theta = 0, more actions far below; one row."""
     q = np.zeros((2, actions))
@@ -384,8 +374,6 @@ def choice_curvature(point: Curved) -> CheckResult:
 
 
 # --- the risk in theta
-
-
 def _tall(reward: float, high: float, residual: float) -> Curved:
     """theta = (u, w): Q(s, .) = (-w, w), Q(s', .) = (u, -u), at (0, high)."""
     q = np.array([[-high, high], [0.0, 0.0]])
@@ -429,11 +417,10 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     verdict="fails",
     instances=curved(),
     counterexample=_realised_curvature,
-    text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1,"
-    " B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20);"
-    " R_max = 20 + beta log 2, V_max = Q_max = 20: M = 59.66.\n"
-    "At (0, 20) Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + "
-    "2 (1 + beta)^2 + beta M = {bound:.4f}.",
+    text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
+    "B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20); "
+    "R_max = 20 + beta log 2, V_max = Q_max = 20: M = 59.66.\nAt (0, 20) Psi = 40: d2R/du2 = 2 "
+    "Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + beta M = {bound:.4f}.",
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
@@ -457,8 +444,6 @@ def risk_curvature(point: Curved) -> CheckResult:
 
 
 # --- the risk in zeta
-
-
 @dataclass(frozen=True)
 class Duals:
     """A data set, Q on its states, and two zeta (B,) at its anchor states."""

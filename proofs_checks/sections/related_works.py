@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values, soft_bellman
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY
-from proofs_checks.relations import at_most, equal
+from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
 
 
@@ -67,7 +67,7 @@ def inequalities_are_convex(mixture: Mixture) -> CheckResult:
     """
     right, v, least, tolerance = _mixed(mixture, mixture.above)
     gaps = (right - v, least - v)
-    return worst(at_most(np.max(gap), 0.0, tolerance, WHY) for gap in gaps)
+    return weakest(*(at_most(np.max(gap), 0.0, tolerance, WHY) for gap in gaps))
 
 
 def _below(mixture: Mixture) -> CheckResult:

@@ -14,10 +14,10 @@ from scipy.special import logsumexp
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_most, equal
+from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import (
     MILD,
     Fitted,
@@ -28,9 +28,8 @@ from proofs_checks.worlds import (
     tabular_mdps,
 )
 
+
 # --- the entropy-regularised agent
-
-
 @dataclass(frozen=True)
 class Rival:
     """A world and another policy (S, A)."""
@@ -76,7 +75,7 @@ def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     loss = oracle.shortfall(rival.policy, star.q - star.v[:, None], *world)
     tolerance = rounding(mdp, loss)
     gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
-    return worst([zero(own - star.v, tolerance), gain, zero(star.v - other - loss, tolerance)])
+    return weakest(zero(own - star.v, tolerance), gain, zero(star.v - other - loss, tolerance))
 
 
 def _fixed_point(
@@ -91,10 +90,8 @@ def _fixed_point(
         q = operator(q, *world)
     for n, then in ((1, operator(guess.q, *world)), (steps, q)):
         far = mdp.discount**n * float(np.max(np.abs(guess.q - best)))
-        results.append(
-            at_most(np.max(np.abs(then - best)), far, tolerance, WHY),
-        )
-    return worst(results)
+        results.append(at_most(np.max(np.abs(then - best)), far, tolerance, WHY))
+    return weakest(*results)
 
 
 def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Array:
@@ -112,10 +109,7 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     rejected=lambda guess: _fixed_point(guess, _swapped),
     rejected_at=lambda: Fitted(
         TabularMDP(
-            np.array([[0.0, 1.0], [1.0, 0.0]]),
-            np.full((2, 2, 2), 0.5),
-            0.5,
-            np.array([1.0, 0.0]),
+            np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])
         ),
         np.zeros((2, 2)),
     ),
@@ -137,8 +131,6 @@ def soft_bellman_equation(guess: Fitted) -> CheckResult:
 
 
 # --- the dynamic discrete choice agent
-
-
 EULER = float(np.euler_gamma)
 
 
@@ -157,7 +149,7 @@ def policies_that_see_the_noise(guess: Fitted, location: float = -EULER) -> Chec
     other, _ = oracle.with_noise(guess.q, *world)
     tolerance = rounding(mdp, guess.q)
     gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
-    return worst([zero(best - star.v, tolerance), gain])
+    return weakest(zero(best - star.v, tolerance), gain)
 
 
 def _coin() -> Fitted:
@@ -188,7 +180,7 @@ def policies_blind_to_the_noise(guess: Fitted) -> CheckResult:
     Assumes: eps_a independent Gumbel(-gamma, 1), of mean 0; a_h drawn from pi(. | s_h) (Section 3).
 
     Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation and the
-    maximum is the plain optimum (here by trying all pure policies). The cure is evident: the
+    maximum is the plain optimum (here by trying all pure policies). What is meant is evident: the
     displayed equation maximises inside E_eps.
     """
     mdp = guess.mdp
@@ -198,8 +190,6 @@ def policies_blind_to_the_noise(guess: Fitted) -> CheckResult:
 
 
 # --- the equivalence
-
-
 @dataclass(frozen=True)
 class Noisy:
     """A world, and the location delta and scale lambda of the DDC agent's Gumbel noise.
@@ -247,13 +237,11 @@ def _equivalent(agents: Noisy, shift: float) -> CheckResult:
     following = np.stack([moves @ largest for moves in mdp.transition], axis=1)
     _, log_p = oracle.with_noise(q / scale, mdp.reward, *world, agents.delta)
     tolerance = max(1.0, scale) * rounding(agents.at_one, q / scale, loss)
-    return worst(
-        [
-            zero(best - scale * star.v, tolerance),
-            zero(best - other - loss, tolerance),
-            zero(mdp.reward + mdp.discount * following - q, tolerance),
-            zero(log_p - log_best, tolerance),
-        ]
+    return weakest(
+        zero(best - scale * star.v, tolerance),
+        zero(best - other - loss, tolerance),
+        zero(mdp.reward + mdp.discount * following - q, tolerance),
+        zero(log_p - log_best, tolerance),
     )
 
 
@@ -284,8 +272,6 @@ def equivalence(agents: Noisy) -> CheckResult:
 
 
 # --- boundedness
-
-
 @dataclass(frozen=True)
 class Window:
     """A closed set of states of a world, and a bound claimed for |Q*| on all of it."""
@@ -348,8 +334,6 @@ def discounting_bounds_q(window: Window) -> CheckResult:
 
 
 # --- where the expert goes
-
-
 def covered(mdp: TabularMDP) -> list[CheckResult]:
     """The expert's law gives each state of S-bar weight, and no other state.
 
@@ -365,10 +349,7 @@ def covered(mdp: TabularMDP) -> list[CheckResult]:
     wrong = float(np.sum(short | (reached != np.isfinite(log_floor))))
     gap = mdp.discounted_occupancy().sum(axis=1) - mass
     why = "a linear system of condition 2/(1 - beta)"
-    return [
-        zero(gap, 1e-13 / (1 - mdp.discount), why),
-        equal(wrong, 0.0, 0.0, "a count of states"),
-    ]
+    return [zero(gap, 1e-13 / (1 - mdp.discount), why), equal(wrong, 0.0, 0.0, "a count of states")]
 
 
 @dataclass(frozen=True)
@@ -405,9 +386,7 @@ def support_carries_data(space: Cells) -> CheckResult:
     reached = oracle.reachable(space.mdp.initial, space.mdp.transition)
     share = space.mdp.discounted_occupancy().sum(axis=1)
     empty = float(np.sum(share[reached] <= 0))
-    return worst(
-        [_carried(space, reached), equal(empty, 0.0, 0.0, "a count")],
-    )
+    return weakest(_carried(space, reached), equal(empty, 0.0, 0.0, "a count"))
 
 
 def _interval() -> Cells:
@@ -455,8 +434,6 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 
 
 # --- Lemma expTD=BE
-
-
 @claim(
     "lem:expTD=BE",
     verdict="holds",

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import equal
+from proofs_checks.relations import equal, weakest
 from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import (
     MILD,
@@ -88,8 +88,6 @@ def _two_anchors() -> Anchored:
 
 
 # --- any anchor will do
-
-
 def _rationalised(problem: Anchored, reward: Array) -> CheckResult:
     """`reward` has the drawn values at the anchors, and the library the old choices, in logs."""
     new, old = (
@@ -98,7 +96,7 @@ def _rationalised(problem: Anchored, reward: Array) -> CheckResult:
     )
     choices = (new.q - new.v[:, None]) - (old.q - old.v[:, None])
     gaps = (choices, reward[problem.here] - problem.table[problem.here])
-    return worst(zero(gap, rounding(problem.mdp, new.q)) for gap in gaps)
+    return weakest(*(zero(gap, rounding(problem.mdp, new.q)) for gap in gaps))
 
 
 def _with_anchor(problem: Anchored) -> Array:
@@ -141,8 +139,6 @@ def any_anchor_rationalises(problem: Anchored) -> CheckResult:
 
 
 # --- Lemma MagnacThesmar
-
-
 def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) -> CheckResult:
     """Q and r on `inside` from the equations there, at the solution nearest to a drawn table."""
     mdp = problem.mdp
@@ -150,7 +146,7 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
     r = q - mdp.discount * np.einsum("aij,j->ia", mdp.transition, np.logaddexp.reduce(q, axis=1))
     tolerance, reason = 10 * rounding(mdp, problem.table), WHY + "; least squares, ten times that"
     gaps = (q - mdp.solution.q, r - mdp.reward)
-    return worst(zero(inside[:, None] * gap, tolerance, reason) for gap in gaps)
+    return weakest(*(zero(inside[:, None] * gap, tolerance, reason) for gap in gaps))
 
 
 def _recovered(problem: Anchored, seen: ccp.Observed) -> CheckResult:
@@ -159,7 +155,7 @@ def _recovered(problem: Anchored, seen: ccp.Observed) -> CheckResult:
     q, r = ccp.solve(seen.restricted(inside))
     gaps = (q - problem.mdp.solution.q[inside], r - problem.mdp.reward[inside])
     sums = [zero(gap, rounding(problem.mdp)) for gap in gaps]
-    return worst([*sums, _unique(problem, seen, inside), *covered(problem.mdp)])
+    return weakest(*sums, _unique(problem, seen, inside), *covered(problem.mdp))
 
 
 def _wrong_rows(problem: Anchored) -> ccp.Observed:
@@ -228,8 +224,6 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
 
 
 # --- counterfactuals from relabelled data
-
-
 @dataclass(frozen=True)
 class Relabelled:
     """The expert's world, an intervention on the reward, and an offline method's settings.
