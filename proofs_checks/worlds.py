@@ -21,6 +21,8 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import Check
 from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.overlap import Expert
+from proofs_checks.oracle.overlap import expert as solve_expert
 
 
 def quarters(most: int) -> st.SearchStrategy[float]:
@@ -169,3 +171,8 @@ def tightest(
         return make(float(least.x))
 
     return search
+
+
+def expert(mdp: TabularMDP) -> Expert:
+    """The oracle's solution of a world, by policy iteration."""
+    return solve_expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)

@@ -118,8 +118,10 @@ def telescoping_discounted(function: Function) -> CheckResult:
 
 
 def _one_state() -> Function:
-    one = ((Fraction(1),),)
-    function = Function(World(((Fraction(0),),), (one,), (Fraction(1),), HALF), one, one, (0, 0))
+    certain = ((Fraction(1),),)
+    function = Function(
+        World(((Fraction(0),),), (certain,), (Fraction(1),), HALF), certain, certain, (0, 0)
+    )
     assume_stated(0 < function.world.discount < 1, "beta in (0, 1)")
     rows = (*function.world.moves[0], *function.policy)
     assume_stated(
@@ -232,7 +234,7 @@ def gap_is_average_bellman_error(rival: Rival) -> CheckResult:
     Assumes: finite states and actions; the expert follows the entropy-regularised optimum pi*;
     T* is the Bellman operator of pi*, with the beta that Lemma telescoping lost in print.
 
-    Decided: the left side by the library's occupancies from the distribution of s_1, the right side from
+    Decided: the left side by the library's occupancies from where s_1 is drawn, the right side from
     exact rational values and occupancies. The statement stands; the proof's first line equates
     E_d[r | s_0, a_0], which is (1 - beta) Q(s_0, a_0), with Q at (s, a). That line is not used.
     """

@@ -252,8 +252,8 @@ def ratio_of_q(q: Array) -> CheckResult:
 
     Assumes: Q is a bounded function on S x A.
 
-    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises, and
-    under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
+    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises,
+    and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
     the definition in Section 6, it is a misprint.
     """
     return _claimed(q, ratio(q))

@@ -93,8 +93,8 @@ def agree(guess: Fitted | Probe, observed: Array, bound: Array, extra: float = 0
 def _td_misleads() -> CheckResult:
     """A world in which the minimiser of the TD loss has a Bellman error of 1/32.
 
-    In `coin` with one action (V = Q) and rewards 0, 0, 1, with discounted weights (1/2, 1/4, 1/4) the TD loss is least at
-    Q = (1/2, 1/2, 3/2); the Bellman error is zero at (1/2, 0, 2) alone.
+    In `coin` with one action (V = Q) and rewards 0, 0, 1, with discounted weights (1/2, 1/4, 1/4)
+    the TD loss is least at Q = (1/2, 1/2, 3/2); the Bellman error is zero at (1/2, 0, 2) alone.
     """
     mdp = replace(coin(1), reward=np.array([[0.0], [0.0], [1.0]]))
     weight = mdp.discounted_occupancy()

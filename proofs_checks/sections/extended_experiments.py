@@ -172,9 +172,9 @@ def _settled() -> list[tuple[int, int]]:
 def _residuals(method: Method) -> CheckResult:
     printed = column(method.trajectories, method.name)
     r, q = printed.values("reward"), printed.values("q")
-    found = [abs(oracle.residual(r[x - 1, a], q, x, a)) for x, a in _settled()]
+    residuals = [abs(oracle.residual(r[x - 1, a], q, x, a)) for x, a in _settled()]
     return at_most(
-        max(found),
+        max(residuals),
         float(oracle.rounding(HALF)) + SINGLE,
         1e-12,
         "double precision; the bound is (2 + beta) half units of the third decimal and "

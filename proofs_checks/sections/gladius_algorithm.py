@@ -377,8 +377,8 @@ def consistent_listing(limit: int) -> CheckResult:
     """Test `iteration <= T`; sum D over B_1 and both losses of the descent over B_2, as the text
     says; after the loop write Q_theta_2 and zeta_theta_1.
 
-    Decided: the corrected lines are run and compared as the printed ones are; the library's Algorithm
-    1, which counts one variable, makes T iterations too.
+    Decided: the corrected lines are run and compared as the printed ones are; the library's
+    Algorithm 1, which counts one variable, makes T iterations too.
     """
     return weakest(_books(limit, CORRECTED), _library_passes(limit))
 

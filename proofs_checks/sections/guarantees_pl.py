@@ -47,8 +47,8 @@ def tightest_distribution() -> Sample:
         return float(np.linalg.svd(matrix, compute_uv=False)[-1])
 
     starts = [np.eye(n).ravel(), np.tile(8.0 * np.eye(n)[0], n)]
-    found = min((minimize(least, start, method="BFGS") for start in starts), key=lambda r: r.fun)
-    moves = np.round(10_000 * rows(found.x))
+    runs = [minimize(least, start, method="BFGS") for start in starts]
+    moves = np.round(10_000 * rows(min(runs, key=lambda run: run.fun).x))
     return Sample(moves[:, None], np.zeros(n, dtype=np.int64), np.zeros(n), discount)
 
 

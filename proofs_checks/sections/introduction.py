@@ -16,7 +16,6 @@ from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
-from proofs_checks.oracle import overlap
 from proofs_checks.oracle.empirical import zeta_error
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.worlds import (
@@ -24,6 +23,7 @@ from proofs_checks.worlds import (
     VALUES,
     absorbing,
     distributions,
+    expert,
     tables,
     tabular_mdps,
     uniform,
@@ -287,21 +287,17 @@ def _risk(candidate: Shifted, q: Array, fixed_zeta: bool) -> Risk:
     return population_risk(mdp, q, zeta)
 
 
-def _expert(mdp: TabularMDP) -> overlap.Expert:
-    return overlap.expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)
-
-
 SQUARED = "Q* is solved to 1e-12 of |V|, and squares of |V| are added and subtracted"
 
 
 def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> CheckResult:
-    mdp, expert = candidate.mdp, _expert(candidate.mdp)
+    mdp, solved = candidate.mdp, expert(candidate.mdp)
     q = mdp.solution.q + candidate.shift
     risk = _risk(candidate, q, fixed_zeta)
     reach = float(np.abs(q).max() + np.abs(mdp.solution.v).max() + np.abs(mdp.reward).max())
     tolerance = 1e-11 * (1 + reach) + 500 * EPS * (1 + reach + np.ptp(q)) ** 2
     total = (risk.nll + risk.td - mdp.discount**power * risk.deviation)[0]
-    return at_least(total, expert.states @ expert.entropy, tolerance, SQUARED)
+    return at_least(total, solved.states @ solved.entropy, tolerance, SQUARED)
 
 
 def minimax(candidate: Shifted) -> CheckResult:
@@ -317,7 +313,7 @@ def minimax(candidate: Shifted) -> CheckResult:
     star, moved = (_risk(candidate, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
-    expected = (1 - 2 * mdp.discount) * _expert(mdp).pairs[:, 0].sum()
+    expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
     return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
 
 
@@ -389,8 +385,8 @@ def _valley(valleys: Valleys, x: Fraction, y: Fraction, rise: bool, bend: bool) 
 
 def _plain() -> Valleys:
     """f1 = y^2 and f2 = (y - x^2 + 1)^2."""
-    one, none = Fraction(1), Fraction(0)
-    return Valleys(one, one, none, none, (one, 2 * one))
+    unit, none = Fraction(1), Fraction(0)
+    return Valleys(unit, unit, none, none, (unit, 2 * unit))
 
 
 _PARTS = st.fractions(-3, 3, max_denominator=8)

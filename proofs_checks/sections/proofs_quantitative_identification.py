@@ -20,6 +20,7 @@ from proofs_checks.worlds import (
     absorbing,
     anchors,
     distributions,
+    expert,
     tables,
     tabular_mdps,
 )
@@ -40,13 +41,13 @@ def mild_worlds(draw: st.DrawFn) -> TabularMDP:
     """Worlds with a small drawn Q*, r = Q* - beta P V: p_A is then no vanishing number."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     q = draw(tables((states, actions), st.integers(-3, 3).map(float))) / 2
-    law = draw(distributions((actions, states, states), self_loops=True))
-    return _world_of(q, law, draw(DISCOUNTS), draw(distributions((states,))))
+    moves = draw(distributions((actions, states, states), self_loops=True))
+    return _world_of(q, moves, draw(DISCOUNTS), draw(distributions((states,))))
 
 
-def _world_of(q: Array, law: Array, discount: float, initial: Array) -> TabularMDP:
+def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> TabularMDP:
     v = np.log(np.exp(q).sum(axis=1))
-    return TabularMDP(q - discount * np.einsum("ast,t->sa", law, v), law, discount, initial)
+    return TabularMDP(q - discount * np.einsum("ast,t->sa", moves, v), moves, discount, initial)
 
 
 @st.composite
@@ -61,41 +62,33 @@ def _least_density(covering: Array, anchor_next: Array, bound: float) -> CheckRe
     """The least of covering(y) / nu_A(y), over the states to which the anchor leads."""
     there = anchor_next > 1e-6  # below it the ratio is rounding
     shares = covering[there] / anchor_next[there] if np.any(there) else np.array([bound])
-    return at_least(
-        shares.min(),
-        bound,
-        1e-10 * bound + 1e-9,
-        "occupancies are solved to 1e-15 and divided by at least 1e-6; the policy to 1e-12",
-    )
+    why = "occupancies are solved to 1e-15 and divided by at least 1e-6; the policy to 1e-12"
+    return at_least(shares.min(), bound, 1e-10 * bound + 1e-9, why)
 
 
-def _discounted(problem: Overlap, factor: float, power: float = 1.0) -> CheckResult:
-    """`power`: of exp(-2 B*)."""
-    mdp = problem.mdp
+def _discounted(problem: Overlap, power: float = 1.0) -> CheckResult:
+    mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
-    found = oracle.expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)
-    nu = oracle.anchor_next(found.states, mdp.transition, problem.anchor)
+    nu = oracle.anchor_next(solved.states, mdp.transition, problem.anchor)
     actions = mdp.reward.shape[1]
-    least = (oracle.least_choice(found.q) * actions) ** power / actions
-    return _least_density(states, nu, factor * least)
+    least = (oracle.least_choice(solved.q) * actions) ** power / actions
+    return _least_density(states, nu, mdp.discount * least)
 
 
 def _chain(logits: Array) -> Overlap:
     """x -> y by action 0, the anchor, x -> z by action 1, y -> z; Q*(x, .) = logits, else 0."""
-    law = np.zeros((2, 3, 3))
-    law[0, 0, 1] = law[1, 0, 2] = 1.0
-    law[:, 1:, 2] = 1.0
-    q = np.zeros((3, 2))
-    q[0] = logits
-    return Overlap(_world_of(q, law, 0.9, np.eye(3)[0]), np.zeros(3, dtype=np.int64))
+    moves = np.zeros((2, 3, 3))
+    moves[0, 0, 1] = moves[1, 0, 2] = 1.0
+    moves[:, 1:, 2] = 1.0
+    q = np.vstack([logits, np.zeros((2, 2))])
+    return Overlap(_world_of(q, moves, 0.9, np.eye(3)[0]), np.zeros(3, dtype=np.int64))
 
 
 def _least_covered() -> Overlap:
     """The least slack over Q*(x, .)."""
-    found = minimize(
-        lambda x: discounted_overlap(_chain(x)).slack, np.array([-0.5, 0.7]), method="Nelder-Mead"
-    )
-    return _chain(found.x)
+    start = np.array([-0.5, 0.7])
+    least = minimize(lambda x: discounted_overlap(_chain(x)).slack, start, method="Nelder-Mead")
+    return _chain(least.x)
 
 
 @claim(
@@ -104,7 +97,7 @@ def _least_covered() -> Overlap:
     instances=overlaps(),
     adversary=_least_covered,
     broken="exp(-B*) for exp(-2 B*) in p_A",
-    rejected=lambda problem: _discounted(problem, problem.mdp.discount, power=0.5),
+    rejected={"power": 0.5},
     rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
 )
 def discounted_overlap(problem: Overlap) -> CheckResult:
@@ -120,19 +113,18 @@ def discounted_overlap(problem: Overlap) -> CheckResult:
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
     """
-    return _discounted(problem, problem.mdp.discount)
+    return _discounted(problem)
 
 
 def _finite(problem: Overlap, after: float, factor: float = 1.0) -> CheckResult:
     """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
-    mdp = problem.mdp
-    found = oracle.expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)
-    flow = np.einsum("sa,ast->st", found.policy, mdp.transition)
+    mdp, solved = problem.mdp, expert(problem.mdp)
+    flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
     states, last = oracle.finite_occupancy(flow, mdp.initial, problem.horizon)
     nu = oracle.anchor_next(states, mdp.transition, problem.anchor)
     visited = mdp.occupancy(problem.horizon).sum(axis=1)
     covering = visited + after * (last - mdp.initial) / problem.horizon
-    return _least_density(covering, nu, factor * oracle.least_choice(found.q))
+    return _least_density(covering, nu, factor * oracle.least_choice(solved.q))
 
 
 def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
@@ -205,37 +197,33 @@ def identified(draw: st.DrawFn) -> Identified:
     return Identified(mdp, anchor, mdp.solution.q + draw(tables(shape, near)))
 
 
-def _log_ratio(q: Array, found: oracle.Expert) -> Array:
+def _log_ratio(q: Array, solved: oracle.Expert) -> Array:
     top = q.max(axis=1, keepdims=True)
     log_policy = q - top - np.log(np.exp(q - top).sum(axis=1, keepdims=True))
-    return np.asarray(log_policy - found.log_policy)
+    return np.asarray(log_policy - solved.log_policy)
 
 
-def excess_risk(problem: Identified, found: oracle.Expert) -> float:
+def excess_risk(problem: Identified, solved: oracle.Expert) -> float:
     """R_exp(Q) - R_exp(Q*): mean KL plus the mean squared residual of anchor rows, under d*."""
-    ratio = _log_ratio(problem.q, found)
+    ratio, rows = _log_ratio(problem.q, solved), np.arange(len(problem.q))
+    anchors = rows, problem.anchor
     # pi_Q - pi adds up to zero; as pi expm1 it is exact where the ratio is near one
-    change = found.policy * np.expm1(np.minimum(ratio, 1.0))
-    plain = np.exp(ratio + found.log_policy) - found.policy
-    kl = np.where(ratio < 1.0, change, plain) - found.policy * ratio
-    rows = np.arange(len(problem.q))
-    v = problem.q[rows, problem.anchor] - (ratio + found.log_policy)[rows, problem.anchor]
+    change = solved.policy * np.expm1(np.minimum(ratio, 1.0))
+    plain = np.exp(ratio + solved.log_policy) - solved.policy
+    kl = np.where(ratio < 1.0, change, plain) - solved.policy * ratio
+    v = problem.q[anchors] - (ratio + solved.log_policy)[anchors]
     ahead = problem.mdp.transition[problem.anchor, rows] @ v
-    residual = (
-        problem.mdp.reward[rows, problem.anchor]
-        + problem.mdp.discount * ahead
-        - problem.q[rows, problem.anchor]
-    )
-    error = found.policy[rows, problem.anchor] * residual**2
-    return float(found.states @ (kl.sum(axis=1) + error))
+    residual = problem.mdp.reward[anchors] + problem.mdp.discount * ahead - problem.q[anchors]
+    error = solved.policy[anchors] * residual**2
+    return float(solved.states @ (kl.sum(axis=1) + error))
 
 
-def _identification(problem: Identified, found: oracle.Expert, constant: float) -> CheckResult:
+def _identification(problem: Identified, solved: oracle.Expert, constant: float) -> CheckResult:
     """|Q - Q*|^2 by the library against C_id times the excess risk by the oracle."""
     distance = problem.q - problem.mdp.solution.q
     norm = float(np.sum(problem.mdp.discounted_occupancy() * distance**2))
-    excess = excess_risk(problem, found)
-    reach = 1 + float(np.abs(problem.q).max() + np.abs(found.q).max())
+    excess = excess_risk(problem, solved)
+    reach = 1 + float(np.abs(problem.q).max() + np.abs(solved.q).max())
     noise = 1e-11 * reach * (np.sqrt(max(norm, 0.0)) + 1e-11 * reach)
     return at_most(
         norm,
@@ -245,17 +233,17 @@ def _identification(problem: Identified, found: oracle.Expert, constant: float) 
     )
 
 
-def _constant(problem: Identified, found: oracle.Expert, root: bool = True) -> float:
-    support = found.states > 1e-12
+def _constant(problem: Identified, solved: oracle.Expert, squared: bool) -> float:
+    support = solved.states > 1e-12
     rows = np.arange(len(problem.q))
-    law = problem.mdp.transition[problem.anchor, rows]
-    kappa = oracle.inverse_norm(law, np.where(support, found.states, 0.0), problem.mdp.discount)
-    p_anchor = float(found.policy[rows, problem.anchor][support].min())
-    reach = float(np.abs(_log_ratio(problem.q, found)[support]).max())
-    return oracle.identification_constant(kappa if root else np.sqrt(kappa), p_anchor, reach)
+    moves = problem.mdp.transition[problem.anchor, rows]
+    kappa = oracle.inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    p_anchor = float(solved.policy[rows, problem.anchor][support].min())
+    reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
+    return oracle.identification_constant(kappa if squared else np.sqrt(kappa), p_anchor, reach)
 
 
-def identification_with_a_bounded_inverse(problem: Identified) -> CheckResult:
+def identification_with_a_bounded_inverse(problem: Identified, squared: bool = True) -> CheckResult:
     """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
     S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
     |Q - Q*|^2 <= [kappa^2/p_A + (kappa/p_A^(1/2) + 1)^2 / m] (R_exp(Q) - R_exp(Q*)), with
@@ -265,17 +253,8 @@ def identification_with_a_bounded_inverse(problem: Identified) -> CheckResult:
     (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
     derivative is needed. Every drawn finite world, any Q.
     """
-    found = oracle.expert(
-        problem.mdp.reward, problem.mdp.transition, problem.mdp.discount, problem.mdp.initial
-    )
-    return _identification(problem, found, _constant(problem, found))
-
-
-def _square_root_of_kappa(problem: Identified) -> CheckResult:
-    found = oracle.expert(
-        problem.mdp.reward, problem.mdp.transition, problem.mdp.discount, problem.mdp.initial
-    )
-    return _identification(problem, found, _constant(problem, found, root=False))
+    solved = expert(problem.mdp)
+    return _identification(problem, solved, _constant(problem, solved, squared))
 
 
 def _growing_direction() -> Identified:
@@ -313,7 +292,7 @@ def _growing_direction() -> Identified:
     " excess = {bound:.2e}; t -> 0 refutes any C_id.",
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
-    rejected=_square_root_of_kappa,
+    rejected={"squared": False},
     rejected_at=lambda: Identified(
         absorbing([[0.0]], 0.99), np.zeros(1, dtype=np.int64), np.ones((1, 1))
     ),
@@ -332,7 +311,4 @@ def identification(problem: Identified) -> CheckResult:
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
     computed on 100 states; the mass beyond them is 1e-35.
     """
-    found = oracle.expert(
-        problem.mdp.reward, problem.mdp.transition, problem.mdp.discount, problem.mdp.initial
-    )
-    return _identification(problem, found, problem.constant)
+    return _identification(problem, expert(problem.mdp), problem.constant)

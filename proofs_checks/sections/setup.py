@@ -26,6 +26,7 @@ from proofs_checks.worlds import (
     fitted,
     quarters,
     tabular_mdps,
+    uniform,
 )
 
 
@@ -70,12 +71,12 @@ def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     """
     mdp, star = rival.mdp, rival.mdp.solution
     world = (mdp.transition, mdp.discount)
-    own = oracle.policy_value(star.policy, mdp.reward, *world, entropy)
+    best = oracle.policy_value(star.policy, mdp.reward, *world, entropy)
     other = oracle.policy_value(rival.policy, mdp.reward, *world)
     loss = oracle.shortfall(rival.policy, star.q - star.v[:, None], *world)
     tolerance = rounding(mdp, loss)
     gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
-    return weakest(zero(own - star.v, tolerance), gain, zero(star.v - other - loss, tolerance))
+    return weakest(zero(best - star.v, tolerance), gain, zero(star.v - other - loss, tolerance))
 
 
 def _fixed_point(
@@ -107,12 +108,7 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
     rejected=lambda guess: _fixed_point(guess, _swapped),
-    rejected_at=lambda: Fitted(
-        TabularMDP(
-            np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])
-        ),
-        np.zeros((2, 2)),
-    ),
+    rejected_at=lambda: Fitted(uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))),
 )
 def soft_bellman_equation(guess: Fitted) -> CheckResult:
     """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
