@@ -160,7 +160,7 @@ def bellman_shift_coercivity(data: Empirical) -> CheckResult:
 
     Where: Technical proofs, Lemma bellman_shift_coercivity.
 
-    Assumes: the states of the Bellman sample are distinct after grouping, each P-hat_j a distribution.
+    Assumes: the states of the Bellman sample are distinct after grouping, P-hat_j distributions.
 
     Decided: a column of E - beta T has 1-norm at least 1 - beta, and the 2-norm is at least the
     1-norm over sqrt(|X_Q|). Observed is the least singular value of the library's residual

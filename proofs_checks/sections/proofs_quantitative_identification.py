@@ -66,15 +66,6 @@ def _least_density(covering: Array, anchor_next: Array, bound: float) -> CheckRe
     return at_least(shares.min(), bound, 1e-10 * bound + 1e-9, why)
 
 
-def _discounted(problem: Overlap, power: float = 1.0) -> CheckResult:
-    mdp, solved = problem.mdp, expert(problem.mdp)
-    states = mdp.discounted_occupancy().sum(axis=1)
-    nu = oracle.anchor_next(solved.states, mdp.transition, problem.anchor)
-    actions = mdp.reward.shape[1]
-    least = (oracle.least_choice(solved.q) * actions) ** power / actions
-    return _least_density(states, nu, mdp.discount * least)
-
-
 def _chain(logits: Array) -> Overlap:
     """x -> y by action 0, the anchor, x -> z by action 1, y -> z; Q*(x, .) = logits, else 0."""
     moves = np.zeros((2, 3, 3))
@@ -100,7 +91,7 @@ def _least_covered() -> Overlap:
     rejected={"power": 0.5},
     rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
 )
-def discounted_overlap(problem: Overlap) -> CheckResult:
+def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     """d*_S(y) >= beta p_A nu_A(y) for every y, with p_A = exp(-2 B*) / |A|, |Q*| <= B*; so
     nu_A << d*_S.
 
@@ -113,7 +104,12 @@ def discounted_overlap(problem: Overlap) -> CheckResult:
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
     """
-    return _discounted(problem)
+    mdp, solved = problem.mdp, expert(problem.mdp)
+    states = mdp.discounted_occupancy().sum(axis=1)
+    nu = oracle.anchor_next(solved.states, mdp.transition, problem.anchor)
+    actions = mdp.reward.shape[1]
+    least = (oracle.least_choice(solved.q) * actions) ** power / actions
+    return _least_density(states, nu, mdp.discount * least)
 
 
 def _finite(problem: Overlap, after: float, factor: float = 1.0) -> CheckResult:
