@@ -10,11 +10,13 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, TypeVar
 
+import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from gladius.checks import InputError
@@ -30,7 +32,7 @@ class AssumptionError(AssertionError):
     """An instance that was to satisfy the paper's assumptions does not."""
 
 
-def assume_stated(true: bool, assumption: str) -> None:
+def assume_stated(true: bool | np.bool_, assumption: str) -> None:
     """Assert one of the paper's stated assumptions on an instance, by name."""
     if not true:
         raise AssumptionError(f"the instance does not satisfy: {assumption}")
@@ -103,6 +105,7 @@ def worst(results: Iterable[CheckResult]) -> CheckResult:
 
 
 Check = Callable[[Any], CheckResult]
+AnyCheck = TypeVar("AnyCheck", bound=Callable[..., CheckResult])  # with options for its control
 
 
 @dataclass(frozen=True)
@@ -226,14 +229,46 @@ _PRINTED: set[Check] = set()
 _REGISTER: dict[str, Claim] = {}
 
 
-def claim(id_: str, **evidence: Any) -> Callable[[Check], Check]:
-    """Register a check of the statement as printed, with the other fields of `Claim`."""
+def claim(
+    id_: str,
+    *,
+    broken: str,
+    rejected: Check | Mapping[str, Any],
+    rejected_at: Callable[[], Any] | None = None,
+    counterexample: Callable[[], Any] | None = None,
+    text: str = "",
+    **evidence: Any,
+) -> Callable[[AnyCheck], AnyCheck]:
+    """Register a check of the statement as printed.
 
-    def register(check: Check) -> Check:
+    Args:
+        id_: as in the list of claims.
+        broken: what the negative control breaks, in a few words.
+        rejected: the check with that fault; or the options with which the surviving check has it.
+        rejected_at: makes the control's instance; by default the counterexample.
+        counterexample: makes the instance on which the printed statement fails.
+        text: of the counterexample.
+        **evidence: the other fields of `Claim`.
+    """
+    instance = rejected_at or counterexample
+    if instance is None:
+        raise InputError(f"{id_}: rejected_at", None, "say where the control is rejected")
+    refutation = Counterexample(counterexample, text) if counterexample else None
+
+    def register(check: AnyCheck) -> AnyCheck:
         if id_ in _REGISTER:
             raise InputError("claim", id_, "it has a check already")
+        faulty = rejected
+        if isinstance(faulty, Mapping):
+            faulty = partial(evidence.get("corrected", check), **faulty)
         _PRINTED.add(check)
-        _REGISTER[id_] = Claim(id=id_, printed=check, **evidence)
+        _REGISTER[id_] = Claim(
+            id=id_,
+            printed=check,
+            control=Control(broken, faulty, instance),
+            counterexample=refutation,
+            **evidence,
+        )
         return check
 
     return register

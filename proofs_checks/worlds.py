@@ -7,30 +7,55 @@ probability zero, certain moves and ties likely, and a shrunk example readable. 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from proofs_checks.claims import Check
 from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.overlap import Expert
+from proofs_checks.oracle.overlap import expert as solve_expert
 
-REWARDS = st.integers(-12, 12).map(lambda n: n / 4) | st.integers(-100, 100).map(float)
-VALUES = st.integers(-12, 12).map(lambda n: n / 4) | st.floats(-20, 20)
+
+def quarters(most: int) -> st.SearchStrategy[float]:
+    """Multiples of 1/4 up to most / 4 either way."""
+    return st.integers(-most, most).map(lambda n: n / 4)
+
+
+MILD = quarters(12)  # rewards that leave no choice out of reach
+REWARDS = quarters(12) | st.integers(-100, 100).map(float)
+VALUES = quarters(12) | st.floats(-20, 20)
 DISCOUNTS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]) | st.floats(0.01, 0.999)
 
 
+def tables(
+    shape: int | tuple[int, ...], elements: st.SearchStrategy[Any] = VALUES
+) -> st.SearchStrategy[Array]:
+    """Arrays of drawn numbers."""
+    return arrays(np.float64, shape, elements=elements)
+
+
+def anchors(states: int, actions: int) -> st.SearchStrategy[NDArray[np.int64]]:
+    """The anchor action of each state."""
+    return arrays(np.int64, states, elements=st.integers(0, actions - 1))
+
+
 @st.composite
-def laws(draw: st.DrawFn, shape: tuple[int, ...], self_loops: bool = False) -> Array:
+def distributions(draw: st.DrawFn, shape: tuple[int, ...], self_loops: bool = False) -> Array:
     """Rows of probabilities; a row of zero weights is certain: its own state, or the first."""
     weights = draw(arrays(np.int64, shape, elements=st.integers(0, 4))).astype(float)
     rows = weights.reshape(-1, shape[-1])
     empty = np.flatnonzero(rows.sum(axis=1) == 0)
     rows[empty, empty % shape[-1] if self_loops else 0] = 1.0
-    law: Array = weights / weights.sum(axis=-1, keepdims=True)
-    return law
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
 @st.composite
@@ -44,10 +69,10 @@ def tabular_mdps(
     """Worlds of one state and one action upwards."""
     states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
     return TabularMDP(
-        reward=draw(arrays(np.float64, (states, actions), elements=rewards)),
-        transition=draw(laws((actions, states, states), self_loops=True)),
+        reward=draw(tables((states, actions), rewards)),
+        transition=draw(distributions((actions, states, states), self_loops=True)),
         discount=draw(discounts),
-        initial=draw(laws((states,))),
+        initial=draw(distributions((states,))),
     )
 
 
@@ -63,7 +88,7 @@ class Fitted:
 def fitted(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Fitted:
     """Worlds with an arbitrary Q."""
     mdp = draw(tabular_mdps(max_states, max_actions))
-    return Fitted(mdp, draw(arrays(np.float64, mdp.reward.shape, elements=VALUES)))
+    return Fitted(mdp, draw(tables(mdp.reward.shape)))
 
 
 @dataclass(frozen=True)
@@ -84,10 +109,70 @@ def empirical(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Emp
     states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
     shape = (states, actions, states)
     moves = draw(arrays(np.int64, shape, elements=st.integers(0, 3))).astype(float)
-    anchor = draw(arrays(np.int64, states, elements=st.integers(0, actions - 1)))
+    anchor = draw(anchors(states, actions))
     present = moves.sum(axis=(1, 2)) + moves.sum(axis=(0, 1)) > 0
     moves[0, anchor[0], ~present] += 1  # a state that does not occur is not evaluated
     moves[0, anchor[0], 0] += moves[np.arange(states), anchor].sum() == 0
-    reward = draw(arrays(np.float64, states, elements=REWARDS))
+    reward = draw(tables(states, REWARDS))
     sample = Sample(moves, anchor, reward, draw(DISCOUNTS))
-    return Empirical(sample, draw(arrays(np.float64, (states, actions), elements=VALUES)))
+    return Empirical(sample, draw(tables((states, actions))))
+
+
+# --- worlds and data sets that counterexamples and controls are made of
+def absorbing(reward: ArrayLike, discount: float = 0.5) -> TabularMDP:
+    """Every state absorbing, each as likely as the others to be the first; rewards (S, A)."""
+    table = np.array(reward, dtype=float)
+    states, actions = table.shape
+    stay = np.broadcast_to(np.eye(states), (actions, states, states))
+    return TabularMDP(table, stay, discount, np.full(states, 1 / states))
+
+
+def uniform(reward: ArrayLike, discount: float, initial: ArrayLike) -> TabularMDP:
+    """Every state equally likely to follow, whatever was done; rewards (S, A)."""
+    table = np.array(reward, dtype=float)
+    states, actions = table.shape
+    moves = np.full((actions, states, states), 1 / states)
+    return TabularMDP(table, moves, discount, np.array(initial, dtype=float))
+
+
+def coin(actions: int) -> TabularMDP:
+    """The last action leads from 0 to 1 or 2, each with 1/2; else one stays; r = 0, beta = 1/2."""
+    moves = np.tile(np.eye(3), (actions, 1, 1))
+    moves[-1, 0] = [0.0, 0.5, 0.5]
+    return TabularMDP(np.zeros((3, actions)), moves, 0.5, np.eye(3)[0])
+
+
+def leaving_zero(actions: int) -> TabularMDP:
+    """s_0 = 0, then state 1 for ever; r = 0, beta = 1/2.
+
+    Where state 1 stands for (0, 1], entered uniformly, only s = 0 has positive probability.
+    """
+    moves = np.array([[[0.0, 1.0], [0.0, 1.0]]] * actions)
+    return TabularMDP(np.zeros((2, actions)), moves, 0.5, np.array([1.0, 0.0]))
+
+
+def one_state(
+    choices: list[int], reward: float = 0.0, discount: float = 0.5, anchor: int = 0
+) -> Sample:
+    """A data set on one absorbing state with n(a) `choices`."""
+    moves = np.array(choices, dtype=float).reshape(1, -1, 1)
+    return Sample(moves, np.array([anchor]), np.array([reward]), discount)
+
+
+def tightest(
+    make: Callable[[float], Any], check: Check, low: float, high: float
+) -> Callable[[], Any]:
+    """An adversary: the instance of a family in one number with the least slack."""
+
+    def search() -> Any:
+        least = minimize_scalar(
+            lambda x: check(make(x)).slack, bounds=(low, high), method="bounded"
+        )
+        return make(float(least.x))
+
+    return search
+
+
+def expert(mdp: TabularMDP) -> Expert:
+    """The oracle's solution of a world, by policy iteration."""
+    return solve_expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)

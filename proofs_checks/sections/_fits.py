@@ -1,4 +1,9 @@
-"""Parametrised outputs that the Polyak-Lojasiewicz lemmas are tried on: linear and tanh classes."""
+"""Fits that the Polyak-Lojasiewicz lemmas are tried on: data sets with linear and tanh classes.
+
+The checks use mu, p_- and C_parallel at the theta of the instance, where the paper has the worst
+over a ball, and compare with a lower bound of the infimum (the empirical entropy; zero), where the
+paper has the minimum: both make the inequality harder to satisfy.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,15 @@ from typing import Protocol
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
 
 from gladius.checks import Array
-from gladius.function_classes import MLP
+from proofs_checks.claims import CheckResult
+from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.oracle.polyak import tanh_jacobian
-from proofs_checks.sections._slopes import Complex
-from proofs_checks.worlds import Empirical, empirical
+from proofs_checks.relations import at_least, equal, weakest
+from proofs_checks.worlds import empirical, one_state, quarters, tables
 
 
 class Outputs(Protocol):
@@ -71,10 +77,10 @@ def linear_outputs(draw: st.DrawFn, target: Array) -> LinearOutputs:
     A triangular part makes the rows independent; what stands beside it may repeat it.
     """
     rows = target.size
-    quarters = st.integers(-3, 3).map(lambda n: n / 4)
-    square = np.tril(draw(arrays(np.float64, (rows, rows), elements=quarters)), -1)
-    square += np.diag(draw(arrays(np.float64, rows, elements=st.sampled_from([1.0, 0.5, -2.0]))))
-    beside = draw(arrays(np.float64, (rows, draw(st.integers(0, 2))), elements=quarters))
+    entries = quarters(3)
+    square = np.tril(draw(tables((rows, rows), entries)), -1)
+    square += np.diag(draw(tables(rows, st.sampled_from([1.0, 0.5, -2.0]))))
+    beside = draw(tables((rows, draw(st.integers(0, 2))), entries))
     theta = np.concatenate([np.linalg.solve(square, target.ravel()), np.zeros(beside.shape[1])])
     return LinearOutputs(np.hstack([square, beside]), theta)
 
@@ -87,7 +93,7 @@ def network_outputs(draw: st.DrawFn, states: int, actions: int) -> NetworkOutput
     steep, bends = np.full(width, 2.0), -2 * np.linspace(-1, 1, width)
     across = np.eye(width, actions)
     base = np.concatenate([steep, bends, across.ravel(), np.zeros(actions)])
-    moved = draw(arrays(np.float64, base.size, elements=st.integers(-8, 8).map(lambda n: n / 8)))
+    moved = draw(tables(base.size, st.integers(-8, 8).map(lambda n: n / 8)))
     return NetworkOutputs(x, width, actions, base + moved)
 
 
@@ -106,48 +112,31 @@ class Fit:
     @property
     def table(self) -> Array:
         """Q as (X, A)."""
-        q: Array = self.q.outputs(self.q.theta[None])[0].reshape(self.shape)
-        return q
+        return np.asarray(self.q.outputs(self.q.theta[None])[0].reshape(self.shape))
 
     @property
     def jacobian(self) -> Array:
         """J_Q on Z_Q (M, P)."""
-        rows: Array = self.q.jacobian()[np.repeat(self.sample.evaluated, self.shape[1])]
-        return rows
-
-    @property
-    def empirical(self) -> Empirical:
-        """The same without the class."""
-        return Empirical(self.sample, self.table)
+        return np.asarray(self.q.jacobian()[np.repeat(self.sample.evaluated, self.shape[1])])
 
 
 @st.composite
 def fits(draw: st.DrawFn) -> Fit:
     """Linear classes with independent features, and small networks."""
-    at = draw(empirical(max_states=3))
-    states, actions = at.q.shape
+    fit = draw(empirical(max_states=3))
+    states, actions = fit.q.shape
     if draw(st.booleans()):
-        return Fit(at.sample, draw(linear_outputs(at.q)))
-    return Fit(at.sample, draw(network_outputs(states, actions)))
+        return Fit(fit.sample, draw(linear_outputs(fit.q)))
+    return Fit(fit.sample, draw(network_outputs(states, actions)))
 
 
-def one_state(
-    choices: list[int], q: list[float], reward: float, discount: float, anchor: int = 0
-) -> Fit:
-    """One absorbing state with choices n(a), and a parameter for each output."""
-    moves = np.array(choices, dtype=float).reshape(1, -1, 1)
-    sample = Sample(moves, np.array([anchor]), np.array([reward]), discount)
-    return _one_each(sample, np.array(q))
-
-
-def _one_each(sample: Sample, q: Array) -> Fit:
+def tabular(sample: Sample, q: ArrayLike) -> Fit:
     """A parameter for each output."""
-    return Fit(sample, LinearOutputs(np.eye(q.size), q.ravel()))
+    table = np.array(q, dtype=float)
+    return Fit(sample, LinearOutputs(np.eye(table.size), table.ravel()))
 
 
 # --- fits that leave little of a constant: what random ones leave hides weights and |X_Q|
-
-
 def rare_misfit(choices: Array, rare: list[float], discount: float) -> Fit:
     """Absorbing states with choices (X, A), all but the last fitted in shares and Bellman equation.
 
@@ -157,18 +146,18 @@ def rare_misfit(choices: Array, rare: list[float], discount: float) -> Fit:
     reward = np.append(q[:, 0], 0.0)  # V = 0
     moves = choices[:, :, None] * np.eye(len(choices))[:, None, :]
     anchor = np.zeros(len(choices), dtype=np.int64)
-    return _one_each(Sample(moves, anchor, reward, discount), np.vstack([q, rare]))
+    return tabular(Sample(moves, anchor, reward, discount), np.vstack([q, rare]))
 
 
 @st.composite
 def rare_misfits(draw: st.DrawFn) -> Fit:
     """The rare state has 1 to 3 rows, the others 40 and more; outputs near log(1 / |A|)."""
     common, actions = draw(st.integers(1, 2)), draw(st.integers(2, 3))
-    choices = draw(arrays(np.float64, (common, actions), elements=st.integers(20, 60).map(float)))
+    choices = draw(tables((common, actions), st.integers(20, 60).map(float)))
     seen = np.zeros(actions)
     seen[draw(st.integers(1, actions - 1))] = draw(st.integers(1, 3))
     near = st.sampled_from([0.0, 0.0, 0.25, -0.25, 1.0, -1.0])
-    rare = draw(arrays(np.float64, actions, elements=near)) - np.log(actions)
+    rare = draw(tables(actions, near)) - np.log(actions)
     discount = draw(st.sampled_from([0.01, 0.1, 0.5, 0.9]))
     return rare_misfit(np.vstack([choices, seen]), rare.tolist(), discount)
 
@@ -181,13 +170,13 @@ def rare_residual(often: int, q: Array, residual: float, discount: float) -> Fit
     n = len(q)
     moves = np.diag([float(often)] * (n - 1) + [1.0]).reshape(n, 1, n)
     reward = (1 - discount) * q + residual * np.eye(n)[-1]
-    return _one_each(Sample(moves, np.zeros(n, dtype=np.int64), reward, discount), q[:, None])
+    return tabular(Sample(moves, np.zeros(n, dtype=np.int64), reward, discount), q[:, None])
 
 
 @st.composite
 def rare_residuals(draw: st.DrawFn) -> Fit:
     often, discount = draw(st.integers(5, 20)), draw(st.sampled_from([0.1, 0.5, 0.9, 0.99]))
-    q = draw(arrays(np.float64, draw(st.integers(2, 3)), elements=SMALL))
+    q = draw(tables(draw(st.integers(2, 3)), SMALL))
     return rare_residual(often, q, draw(SMALL.filter(bool)), discount)
 
 
@@ -198,7 +187,7 @@ def popular_state(states: int, discount: float, size: float = 1.0) -> Fit:
     matrix = np.eye(states) - discount * moves[:, 0]
     reward = size * np.linalg.svd(matrix)[0][:, -1]
     sample = Sample(moves, np.zeros(states, dtype=np.int64), reward, discount)
-    return _one_each(sample, np.zeros((states, 1)))
+    return tabular(sample, np.zeros((states, 1)))
 
 
 def near_certain(often: int, actions: int, discount: float, residual: float) -> Fit:
@@ -211,10 +200,10 @@ def near_certain(often: int, actions: int, discount: float, residual: float) -> 
     p = (share - 2 * residual * (1 - discount) / actions) / (1 + 2 * residual * discount)
     q = np.log([1 - (actions - 1) * p, *[p] * (actions - 1)])  # V = 0
     choices = [often, *[1] * (actions - 1)]
-    return one_state(choices, q.tolist(), float(residual + q[0]), discount)
+    return tabular(one_state(choices, float(residual + q[0]), discount), q)
 
 
-SMALL = st.integers(-8, 8).map(lambda n: n / 4)
+SMALL = quarters(8)
 
 
 def sharp_fits() -> st.SearchStrategy[Fit]:
@@ -233,3 +222,36 @@ def sharp_fits() -> st.SearchStrategy[Fit]:
         st.sampled_from([0.25, 0.5, 0.8]),
     )
     return rare_misfits() | rare_residuals() | moved | certain
+
+
+# --- the library's gradient at a fit
+GRADIENT = "rounding of a squared gradient by complex steps: 1e-13 of the largest it could be"
+
+
+def bellman_scale(sample: Sample) -> float:
+    """N / N_BE: the appendix averages the Bellman term over the anchor rows, the risk over all."""
+    return sample.size / sample.be_size
+
+
+def check_gradient(
+    fit: Fit, terms: tuple[int, int], bound: float, factor: float = 0.5
+) -> CheckResult:
+    """factor x |gradient|^2 of the library's NLL, Bellman term or their sum, at least the bound.
+
+    `terms` are 1 for a term that counts. The gradient in parameters must be J' times the paper's
+    gradient in outputs.
+    """
+    sample, table, jacobian = fit.sample, fit.table, fit.q.jacobian()
+
+    def loss(theta: Complex) -> Complex:
+        risk = sample_risk(sample, fit.q.outputs(theta))
+        return np.asarray(terms[0] * risk.nll + terms[1] * risk.bellman * bellman_scale(sample))
+
+    gradient = complex_slope(loss, fit.q.theta)
+    in_outputs = terms[0] * sample.nll_gradient(table) + terms[1] * sample.bellman_gradient(table)
+    largest = 1 + np.abs(sample.reward).max() + 2 * np.abs(table).max()
+    error = 1e-13 * sum(terms) * float(largest * np.linalg.norm(fit.jacobian, 2)) ** 2
+    apart = 1e-13 * float(largest * np.linalg.norm(jacobian, 2))
+    why = "rounding of a gradient by complex steps: 1e-13 of the largest it could be"
+    inequality = at_least(factor * float(gradient @ gradient), bound, error, GRADIENT)
+    return weakest(inequality, equal(gradient, jacobian.T @ in_outputs.ravel(), apart, why))

@@ -1,31 +1,41 @@
-"""Two sentences of the introduction: what the reward costs, and which parameter is found."""
+"""Section 1, Introduction: what is claimed of the reward, the parameter, the saddle point, PL."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
-from gladius.objective import conditional_mean, grouped_risk, value
-from gladius.printed_steps import descent
+from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import EPS, descent, population_counts, population_risk
 from proofs_checks.oracle.empirical import zeta_error
-from proofs_checks.worlds import DISCOUNTS, VALUES, laws
+from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
+from proofs_checks.worlds import (
+    DISCOUNTS,
+    VALUES,
+    absorbing,
+    distributions,
+    expert,
+    tables,
+    tabular_mdps,
+    uniform,
+)
 
 
 # --- what the reward costs
 @dataclass(frozen=True)
 class Revisit:
-    """A pair seen `visits` times; its successors follow `law` and have the values V* = `v`."""
+    """A pair seen `visits` times; its successors have these chances and the values V* = `v`."""
 
-    law: Array
+    chances: Array
     v: Array
     visits: int
     discount: float
@@ -34,58 +44,56 @@ class Revisit:
 @st.composite
 def revisits(draw: st.DrawFn) -> Revisit:
     width = draw(st.integers(1, 3))
-    return Revisit(
-        draw(laws((width,))),
-        draw(arrays(np.float64, width, elements=VALUES)),
-        draw(st.integers(1, 4)),
-        draw(DISCOUNTS),
-    )
+    chances, v = draw(distributions((width,))), draw(tables(width))
+    return Revisit(chances, v, draw(st.integers(1, 4)), draw(DISCOUNTS))
 
 
-def _world(at: Revisit) -> tuple[TabularMDP, Array]:
+def _world(pair: Revisit) -> tuple[TabularMDP, Array]:
     """State 0 and the successors 1, 2, ..., where one stays; at 0 the anchor 0 stays, 1 moves.
 
     Q* is chosen, equal in both actions so that V* is `v` (zero at 0); r = Q* - beta P V* fits it.
     """
-    states = len(at.v) + 1
+    states = len(pair.v) + 1
     transition = np.tile(np.eye(states), (2, 1, 1))
-    transition[1, 0] = np.append(0.0, at.law)
-    v = np.append(0.0, at.v)
+    transition[1, 0] = np.append(0.0, pair.chances)
+    v = np.append(0.0, pair.v)
     q = np.repeat(v[:, None] - np.log(2.0), 2, axis=1)
-    reward = q - action_values(np.zeros_like(q), transition, at.discount, v)
-    return TabularMDP(reward, transition, at.discount, np.eye(states)[0]), q
+    reward = q - action_values(np.zeros_like(q), transition, pair.discount, v)
+    return TabularMDP(reward, transition, pair.discount, np.eye(states)[0]), q
 
 
-def _errors(at: Revisit) -> tuple[float, float]:
+def _errors(pair: Revisit) -> tuple[float, float]:
     """Mean and mean square of r-hat - r at (0, 1) over all data sets, when Q-hat is Q* itself."""
-    mdp, q = _world(at)
-    paths = np.array(list(product(range(len(at.v)), repeat=at.visits)))
-    chance = at.law[paths].prod(axis=1)
+    mdp, q = _world(pair)
+    paths = np.array(list(product(range(len(pair.v)), repeat=pair.visits)))
+    chance = pair.chances[paths].prod(axis=1)
     moves = np.zeros((len(paths), *mdp.transition.shape))
     for column in paths.T:
         moves[np.arange(len(paths)), 1, 0, column + 1] += 1.0
     counts = Counts(mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
     zeta = conditional_mean(np.tile(value(q), (len(paths), 1)), counts)[:, 0, 1]
-    error = q[0, 1] - at.discount * zeta - mdp.reward[0, 1]
+    error = q[0, 1] - pair.discount * zeta - mdp.reward[0, 1]
     return float(chance @ error), float(chance @ error**2)
 
 
-def _tolerance(at: Revisit) -> float:
-    return 1e-13 * (1.0 + 2 * float(np.abs(at.v).max())) ** 2
+SQUARES = "rounding in squares of V*"
 
 
-def _priced(at: Revisit, beta: float) -> CheckResult:
-    bias, square = _errors(at)
-    bound, reason = zeta_error(at.law, at.v, at.visits, beta), "rounding in squares of V*"
-    return worst(
-        [
-            CheckResult(square, "==", float(bound), _tolerance(at), reason),
-            CheckResult(bias, "==", 0.0, _tolerance(at), reason),
-        ]
+def _tolerance(pair: Revisit) -> float:
+    return 1e-13 * (1.0 + 2 * float(np.abs(pair.v).max())) ** 2
+
+
+def _priced(pair: Revisit, beta: float) -> CheckResult:
+    bias, square = _errors(pair)
+    price, tolerance = zeta_error(pair.chances, pair.v, pair.visits, beta), _tolerance(pair)
+    mean, spread = (
+        equal(bias, 0.0, tolerance, SQUARES),
+        equal(square, float(price), tolerance, SQUARES),
     )
+    return weakest(spread, mean)
 
 
-def reward_costs_zeta(at: Revisit) -> CheckResult:
+def reward_costs_zeta(pair: Revisit) -> CheckResult:
     """Given Q* without error, r-hat = Q* - beta zeta-hat has mean r(s, a) and mean squared error
     beta^2 Var(V*(s') | s, a)/n(s, a) at a pair seen n(s, a) times: no further statistical cost
     where V*(s') is certain given (s, a), as under deterministic transitions, and otherwise that of
@@ -94,14 +102,14 @@ def reward_costs_zeta(at: Revisit) -> CheckResult:
     Decided: zeta-hat is a mean of n independent V*(s'). All data sets are enumerated and the
     library's zeta-hat compared with the variance in exact arithmetic.
     """
-    return _priced(at, at.discount)
+    return _priced(pair, pair.discount)
 
 
 def _even_chance() -> Revisit:
-    at = Revisit(np.array([0.5, 0.5]), np.array([0.0, 2.0]), 1, 0.5)
-    mdp, q = _world(at)
-    assume_stated(bool(np.abs(mdp.solution.q - q).max() < 1e-12), "Q-hat is Q* of the world")
-    return at
+    pair = Revisit(np.array([0.5, 0.5]), np.array([0.0, 2.0]), 1, 0.5)
+    mdp, q = _world(pair)
+    assume_stated(np.abs(mdp.solution.q - q).max() < 1e-12, "Q-hat is Q* of the world")
+    return pair
 
 
 @claim(
@@ -109,20 +117,15 @@ def _even_chance() -> Revisit:
     verdict="holds-if",
     condition="V*(s') is certain given (s, a), as under deterministic transitions",
     instances=revisits(),
-    counterexample=Counterexample(
-        make=_even_chance,
-        text="beta = 1/2; (s, a), not the anchor, leads to V* = 0 or 2, each with 1/2, and is seen "
-        "once.\nQ* is given exactly, r = Q* - 1/2; zeta-hat is 0 or 2, so r-hat - r is 1/2 or "
-        "-1/2.\nIts mean square is {observed:.2f} (1/(4n) after n visits), not {bound:.0f}.",
-    ),
+    counterexample=_even_chance,
+    text="beta = 1/2; (s, a), not the anchor, leads to V* = 0 or 2, each with 1/2, and is seen "
+    "once.\nQ* is given exactly, r = Q* - 1/2; zeta-hat is 0 or 2, so r-hat - r is 1/2 or "
+    "-1/2.\nIts mean square is {observed:.2f} (1/(4n) after n visits), not {bound:.0f}.",
     corrected=reward_costs_zeta,
-    control=Control(
-        broken="beta Var(V*(s'))/n: one factor beta is missing",
-        check=lambda at: _priced(at, at.discount**0.5),
-        make=_even_chance,
-    ),
+    broken="beta Var(V*(s'))/n: one factor beta is missing",
+    rejected=lambda pair: _priced(pair, pair.discount**0.5),
 )
-def reward_no_extra_cost(at: Revisit) -> CheckResult:
+def reward_no_extra_cost(pair: Revisit) -> CheckResult:
     """Given the estimated Q*, the reward is computed with no extra statistical cost: with Q-hat
     = Q* the error of r-hat = Q-hat - beta zeta-hat is zero.
 
@@ -135,8 +138,7 @@ def reward_no_extra_cost(at: Revisit) -> CheckResult:
     The sentence is true of computation and of the number of data used, and the rate stays
     N^(-1/2); it is not true of the error. The mean square over all data sets is enumerated.
     """
-    reason = "rounding in squares of V*"
-    return CheckResult(_errors(at)[1], "<=", 0.0, _tolerance(at), reason)
+    return at_most(_errors(pair)[1], 0.0, _tolerance(pair), SQUARES)
 
 
 # --- which parameter is found
@@ -157,11 +159,11 @@ def linear_classes(draw: st.DrawFn) -> LinearClass:
     states, actions, spare = (draw(st.integers(low, 2)) for low in (1, 1, 0))
     pairs = states * actions
     small = st.integers(-2, 2).map(float)
-    mix = np.eye(pairs) + np.triu(draw(arrays(np.float64, (pairs, pairs), elements=small)), 1) / 2
-    more = draw(arrays(np.float64, (pairs, spare), elements=small))
-    truth, start = (draw(arrays(np.float64, pairs + spare, elements=small)) for _ in range(2))
+    mix = np.eye(pairs) + np.triu(draw(tables((pairs, pairs), small)), 1) / 2
+    more = draw(tables((pairs, spare), small))
+    truth, start = (draw(tables(pairs + spare, small)) for _ in range(2))
     return LinearClass(
-        transition=draw(laws((actions, states, states), self_loops=True)),
+        transition=draw(distributions((actions, states, states), self_loops=True)),
         discount=draw(st.sampled_from([0.3, 0.5, 0.8])),
         features=mix @ np.hstack([np.eye(pairs), more]),
         truth=truth / 2,
@@ -169,60 +171,46 @@ def linear_classes(draw: st.DrawFn) -> LinearClass:
     )
 
 
-def _found(at: LinearClass) -> Array:
+def _minimiser(family: LinearClass) -> Array:
     """The minimiser of R_exp(Q_theta) that gradients lead to from theta_0; every state is visited.
 
     With zeta at its inner maximum the descent slope of Algorithm 1 is the slope of the risk.
     """
-    actions, states = at.transition.shape[:2]
+    actions, states = family.transition.shape[:2]
     shape = (states, actions)
-    q = (at.features @ at.truth).reshape(shape)
-    reward = q - action_values(np.zeros(shape), at.transition, at.discount, value(q))
-    mdp = TabularMDP(reward, at.transition, at.discount, np.full(states, 1 / states))
-    weight = mdp.discounted_occupancy()
-    data = Counts(mdp.features, weight[None], (weight.T[:, :, None] * mdp.transition)[None])
+    q = (family.features @ family.truth).reshape(shape)
+    reward = q - action_values(np.zeros(shape), family.transition, family.discount, value(q))
+    mdp = TabularMDP(reward, family.transition, family.discount, np.full(states, 1 / states))
+    data = population_counts(mdp)
 
     def risk(theta: Array) -> tuple[float, Array]:
-        table = (at.features @ theta).reshape(1, *shape)
+        table = (family.features @ theta).reshape(1, *shape)
         zeta = conditional_mean(value(table), data)
-        given = 0, reward[:, 0], at.discount
+        given = 0, reward[:, 0], family.discount
         total = grouped_risk(table, data, *given, zeta).total()
         slope = descent(table, zeta, data, data, *given).slope
-        return float(total[0]), at.features.T @ slope.ravel()
+        return float(total[0]), family.features.T @ slope.ravel()
 
     # BFGS from the identity stays, as plain descent does, in theta_0 + the span of the gradients
-    theta: Array = minimize(risk, at.start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    theta: Array = minimize(risk, family.start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
     return theta
 
 
-def _distance(at: LinearClass, goal: Array, found: Array | None = None) -> CheckResult:
-    miss = (_found(at) if found is None else found) - goal
-    return CheckResult(
-        observed=float(np.abs(miss).max()),
-        relation="==",
-        bound=0.0,
-        tolerance=1e-4,
-        reason="a minimiser found to gradients of 1e-9, with curvatures from 1e-4 upwards",
-    )
+def _reaches(theta: Array, goal: Array) -> CheckResult:
+    why = "a minimiser found to gradients of 1e-9, with curvatures from 1e-4 upwards"
+    return vanishes(theta - goal, 1e-4, why)
 
 
-def _nearest(at: LinearClass) -> Array:
-    """The theta with Q_theta = Q* that is nearest to theta_0."""
-    gap = at.features @ (at.truth - at.start)
-    nearest: Array = at.start + np.linalg.pinv(at.features) @ gap
-    return nearest
-
-
-def _parameter(at: LinearClass, goal: Array) -> CheckResult:
+def _parameter(family: LinearClass, goal: Array) -> CheckResult:
     """The minimiser is `goal`; and theta* itself where Q_theta tells the parameters apart."""
-    found = _found(at)
-    results = [_distance(at, goal, found)]
-    if np.linalg.matrix_rank(at.features) == len(at.truth):
-        results.append(_distance(at, at.truth, found))
-    return worst(results)
+    theta = _minimiser(family)
+    results = [_reaches(theta, goal)]
+    if np.linalg.matrix_rank(family.features) == len(family.truth):
+        results.append(_reaches(theta, family.truth))
+    return weakest(*results)
 
 
-def parameter_if_injective(at: LinearClass) -> CheckResult:
+def parameter_if_injective(family: LinearClass) -> CheckResult:
     """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A; they are
     the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
     Q_theta = Q* is as good, and which one is found depends on the start theta_0: in a linear class
@@ -232,14 +220,15 @@ def parameter_if_injective(at: LinearClass) -> CheckResult:
     drawn start, in classes with as many parameters as pairs or more, and the end compared with
     theta_0 + pinv(Phi)(Q* - Phi theta_0), and with theta* where Phi is invertible.
     """
-    return _parameter(at, _nearest(at))
+    gap = family.features @ (family.truth - family.start)
+    return _parameter(family, family.start + np.linalg.pinv(family.features) @ gap)
 
 
-def _twice_the_same() -> LinearClass:
-    at = LinearClass(np.ones((1, 1, 1)), 0.5, np.ones((1, 2)), np.array([2.0, 0.0]), np.zeros(2))
-    assume_stated(bool(at.features @ at.truth == 2.0), "realizability: Q_theta* = Q* = 2")
-    assume_stated(float((at.features @ at.features.T)[0, 0]) >= 2, "J J' >= mu I with mu = 2")
-    return at
+def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
+    features, truth = np.ones((1, 2)), np.array([2.0, 0.0])
+    assume_stated(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
+    assume_stated((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
+    return LinearClass(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
 
 
 @claim(
@@ -247,23 +236,19 @@ def _twice_the_same() -> LinearClass:
     verdict="holds-if",
     condition="theta -> Q_theta is one-to-one on S-bar x A",
     instances=linear_classes(),
-    counterexample=Counterexample(
-        make=_twice_the_same,
-        text="One state, one action, r = 1, beta = 1/2: Q* = 2. Q = theta_1 + theta_2, J J' = 2.\n"
-        "The risk (1 - (theta_1 + theta_2)/2)^2 has equal slopes: (0, 0) is led to (1, 1).\n"
-        "theta* = (2, 0), equally true, is {observed:.0f} off in each entry, not {bound:.0f}.",
-    ),
+    counterexample=_twice_the_same,
+    text="One state, one action, r = 1, beta = 1/2: Q* = 2. Q = theta_1 + theta_2, J J' = 2.\n"
+    "The risk (1 - (theta_1 + theta_2)/2)^2 has equal slopes: (0, 0) is led to (1, 1).\n"
+    "theta* = (2, 0), equally true, is {observed:.0f} off in each entry, not {bound:.0f}.",
     corrected=parameter_if_injective,
-    control=Control(
-        broken="the theta of least norm in place of the one nearest to the start",
-        check=lambda at: _parameter(at, np.linalg.pinv(at.features) @ (at.features @ at.truth)),
-        make=lambda: LinearClass(
-            np.ones((1, 1, 1)), 0.5, np.ones((1, 2)), np.array([2.0, 0.0]), np.array([1.0, 0.0])
-        ),
+    broken="the theta of least norm in place of the one nearest to the start",
+    rejected=lambda family: _parameter(
+        family, np.linalg.pinv(family.features) @ (family.features @ family.truth)
     ),
+    rejected_at=lambda: _twice_the_same(start=(1.0, 0.0)),
     cost=5,
 )
-def true_parameter(at: LinearClass) -> CheckResult:
+def true_parameter(family: LinearClass) -> CheckResult:
     """GLADIUS finds the true parameter theta for Q*, up to statistical error.
 
     Where: Section 1, "This method provably finds the true parameter theta for Q* estimation (up to
@@ -277,4 +262,174 @@ def true_parameter(at: LinearClass) -> CheckResult:
     more parameters than pairs, so that theta* is one of many. Theorem linConvergence, which bounds
     the distance to the set of minimisers, says it rightly.
     """
-    return _distance(at, at.truth)
+    return _reaches(_minimiser(family), family.truth)
+
+
+# --- the saddle point
+@dataclass(frozen=True)
+class Shifted:
+    """A world, its anchor being action 0, and a distance (S, A) from Q*."""
+
+    mdp: TabularMDP
+    shift: Array
+
+
+@st.composite
+def shifted(draw: st.DrawFn) -> Shifted:
+    mdp = draw(tabular_mdps(3, 2))
+    near = st.sampled_from([0.0, 1e-3, -1e-3, 0.1, 1.0]) | VALUES
+    return Shifted(mdp, draw(tables(mdp.reward.shape, near)))
+
+
+def _risk(candidate: Shifted, q: Array, fixed_zeta: bool) -> Risk:
+    mdp = candidate.mdp
+    zeta = conditional_mean(mdp.solution.v[None], population_counts(mdp)) if fixed_zeta else None
+    return population_risk(mdp, q, zeta)
+
+
+SQUARED = "Q* is solved to 1e-12 of |V|, and squares of |V| are added and subtracted"
+
+
+def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> CheckResult:
+    mdp, solved = candidate.mdp, expert(candidate.mdp)
+    q = mdp.solution.q + candidate.shift
+    risk = _risk(candidate, q, fixed_zeta)
+    reach = float(np.abs(q).max() + np.abs(mdp.solution.v).max() + np.abs(mdp.reward).max())
+    tolerance = 1e-11 * (1 + reach) + 500 * EPS * (1 + reach + np.ptp(q)) ** 2
+    total = (risk.nll + risk.td - mdp.discount**power * risk.deviation)[0]
+    return at_least(total, solved.states @ solved.entropy, tolerance, SQUARED)
+
+
+def minimax(candidate: Shifted) -> CheckResult:
+    """Q* is the unique solution on S-bar of min_Q max_zeta f(Q, zeta). (Q*, zeta*) is stationary
+    but no saddle point for beta > 1/2, f(Q* + c, zeta*) being f(Q*, zeta*) + (1 - 2 beta) c^2
+    P(a = a_s); there is none then, for the Q of a saddle point would be Q* on S-bar.
+
+    Decided: max_zeta f(Q, zeta) against the expert's mean entropy on every instance, equal at Q*;
+    the shift by c = 1 against its closed form.
+    """
+    mdp = candidate.mdp
+    q = mdp.solution.q
+    star, moved = (_risk(candidate, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
+    reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
+    tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
+    expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
+    return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
+
+
+def _shift_by_one() -> Shifted:
+    mdp = absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
+    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
+    return Shifted(mdp, np.ones((1, 2)))
+
+
+@claim(
+    "intro.unique-saddle",
+    verdict="fails",
+    instances=shifted(),
+    counterexample=_shift_by_one,
+    text="One state, two actions, beta = .95, r = -beta log 2 for both: Q* = 0, V* = zeta* ="
+    " log 2, f(Q*, zeta*) = log 2 = {bound:.4f}.\nA saddle point needs f(Q, zeta*) >= that for"
+    " every Q. At Q = 1: NLL log 2, TD error (1 - beta)^2, V - zeta* = 1, P(a = a_s) = 1/2:\n"
+    "f(1, zeta*) = log 2 + (1 - 2 beta)/2 = {observed:.4f}.",
+    corrected=minimax,
+    broken="beta for beta^2 before the auxiliary term",
+    rejected=lambda candidate: _above(candidate, power=1),
+    rejected_at=lambda: Shifted(uniform([[0.0, 1.0], [3.0, 0.0]], 0.9, [1, 0]), np.zeros((2, 2))),
+)
+def saddle_point(candidate: Shifted) -> CheckResult:
+    """The true Q* (with its zeta*) is the unique saddle point of the min-max problem:
+    f(Q*, zeta) <= f(Q*, zeta*) <= f(Q, zeta*) for all Q and zeta.
+
+    Where: Section 1, first contribution: "provably converges to the true Q*, which is the unique
+    saddle point of the problem"; the problem is Equation AlgoOpt.
+
+    Assumes: Assumptions IRLoptimaldecision and anchor.
+
+    Decided: zeta* fixed, a common shift of Q by c adds (1 - beta)^2 c^2 - beta^2 c^2 on anchor
+    rows; the right-hand inequality fails for beta > 1/2.
+    """
+    return _above(candidate, fixed_zeta=True)
+
+
+# --- the sum of two PL functions
+@dataclass(frozen=True)
+class Valleys:
+    """f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
+
+    Exact fractions; the two PL inequalities are tried at `point`.
+    """
+
+    scale: Fraction
+    root: Fraction
+    tilt: Fraction
+    bow: Fraction
+    point: tuple[Fraction, Fraction]
+
+
+def _valley(valleys: Valleys, x: Fraction, y: Fraction, rise: bool, bend: bool) -> list[Fraction]:
+    """Value, x- and y-derivative of f1, or of f2 (`rise`); `bend` False makes f2's floor straight.
+
+    The straight floor touches that of f2 in one of the common minimisers, x = root.
+    """
+    floor, steep = valleys.tilt * x + valleys.bow * x * x, valleys.tilt + 2 * valleys.bow * x
+    if rise and bend:
+        floor += valleys.scale * (x * x - valleys.root**2)
+        steep += 2 * valleys.scale * x
+    elif rise:
+        floor += 2 * valleys.scale * valleys.root * (x - valleys.root)
+        steep += 2 * valleys.scale * valleys.root
+    gap = y - floor
+    return [gap * gap, -2 * gap * steep, 2 * gap]
+
+
+def _plain() -> Valleys:
+    """f1 = y^2 and f2 = (y - x^2 + 1)^2."""
+    unit, none = Fraction(1), Fraction(0)
+    return Valleys(unit, unit, none, none, (unit, 2 * unit))
+
+
+_PARTS = st.fractions(-3, 3, max_denominator=8)
+
+
+_POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
+
+
+@claim(
+    "fn:sum-of-PL",
+    verdict="holds",
+    instances=st.builds(Valleys, _POSITIVE, _POSITIVE, _PARTS, _PARTS, st.tuples(_PARTS, _PARTS)),
+    broken="both valleys straight: the sum of two such quadratics is PL",
+    rejected={"bend": False},
+    rejected_at=_plain,
+)
+def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
+    """The sum of two PL functions is not necessarily PL.
+
+    Where: Section 1, footnote to the second contribution.
+
+    Assumes: nothing.
+
+    Decided: f1 = y^2 and f2 = (y - x^2 + 1)^2 have (1/2)|grad f|^2 = 2 f (1 + slope^2) >= 2 f, so
+    both are PL with constant 2, and both are zero at (1, 0) and (-1, 0). At (0, -1/2) the gradients
+    are (0, -1) and (0, 1): the sum is stationary at 1/2, above its least value 0, so no constant
+    will do. Tried on a family of such valleys in exact arithmetic.
+    """
+    # Both are PL with constant 2; the sum has a stationary point above its least value, 0. Five
+    # relations in exact arithmetic, of which the one that fails, or else the tighter of the two
+    # PL inequalities, is returned.
+    why = "exact arithmetic in fractions"
+    results = []
+    for rise in (False, True):
+        height, along, across = _valley(valleys, *valleys.point, rise, bend)
+        results.append(at_least((along**2 + across**2) / 2, 2 * height, 0.0, why))
+    middle = -valleys.scale * valleys.root**2 / 2  # half-way between the floors at x = 0
+    first, second = (_valley(valleys, Fraction(0), middle, rise, bend) for rise in (False, True))
+    stuck = (first[1] + second[1]) ** 2 + (first[2] + second[2]) ** 2
+    results.append(equal(stuck, Fraction(0), 0.0, why))
+    meeting = valleys.tilt * valleys.root + valleys.bow * valleys.root**2
+    least = sum(_valley(valleys, valleys.root, meeting, rise, bend)[0] for rise in (False, True))
+    results.append(equal(least, Fraction(0), 0.0, why))
+    high = first[0] + second[0]
+    results.append(equal(high, valleys.scale**2 * valleys.root**4 / 2, 0.0, why))
+    return weakest(*results)

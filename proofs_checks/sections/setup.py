@@ -1,54 +1,36 @@
-"""Section 3, the set-up: the entropy-regularised agent, its value and its Bellman equation."""
+"""Section 3, Problem set-up: both agents, their equivalence, the states reached, the TD error."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import (
-    CheckResult,
-    Control,
-    Counterexample,
-    assume_stated,
-    claim,
-    worst,
-)
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.worlds import Fitted, fitted, laws, tabular_mdps
-
-WHY = "the library solves for V to a relative residual of 1e-12, which 1/(1 - beta) magnifies"
-
-
-def rounding(mdp: TabularMDP, q: Array | None = None) -> float:
-    """Tolerance for quantities of the size of V (and of Q, where given): see WHY."""
-    scale = max(1.0, float(np.max(np.abs(mdp.solution.v))))
-    if q is not None:
-        scale = max(scale, float(np.max(np.abs(q))))
-    return 4e-12 * scale / (1 - mdp.discount)
-
-
-def zero(gap: Array, tolerance: float, reason: str = WHY) -> CheckResult:
-    """That an array of differences vanishes."""
-    return CheckResult(float(np.max(np.abs(gap))), "==", 0.0, tolerance, reason)
-
-
-def small_world(reward: list[list[float]], discount: float = 0.5) -> TabularMDP:
-    """Every state absorbing, each as likely as the others to be the first."""
-    states, actions = np.shape(reward)
-    stay = np.broadcast_to(np.eye(states), (actions, states, states))
-    return TabularMDP(np.array(reward, float), stay, discount, np.full(states, 1 / states))
+from proofs_checks.relations import at_most, equal, weakest
+from proofs_checks.worlds import (
+    MILD,
+    Fitted,
+    absorbing,
+    distributions,
+    fitted,
+    quarters,
+    tabular_mdps,
+    uniform,
+)
 
 
 # --- the entropy-regularised agent
-
-
 @dataclass(frozen=True)
 class Rival:
     """A world and another policy (S, A)."""
@@ -62,32 +44,19 @@ def rivals(draw: st.DrawFn) -> Rival:
     """Policies anywhere, pure ones included, or within 1e-3 of the best."""
     mdp = draw(tabular_mdps(4, 3))
     share = draw(st.sampled_from([1.0, 1e-3]))
-    other = draw(laws(mdp.reward.shape))
+    other = draw(distributions(mdp.reward.shape))
     return Rival(mdp, share * other + (1 - share) * mdp.solution.policy)
-
-
-def _optimal(at: Rival, entropy: float = 1.0) -> CheckResult:
-    mdp, found = at.mdp, at.mdp.solution
-    world = (mdp.transition, mdp.discount)
-    own = oracle.policy_value(found.policy, mdp.reward, *world, entropy)
-    other = oracle.policy_value(at.policy, mdp.reward, *world)
-    loss = oracle.shortfall(at.policy, found.q - found.v[:, None], *world)
-    tolerance = rounding(mdp, loss)
-    gain = CheckResult(float(np.max(other - found.v)), "<=", 0.0, tolerance, WHY)
-    return worst([zero(own - found.v, tolerance), gain, zero(found.v - other - loss, tolerance)])
 
 
 @claim(
     "setup.softmax-policy",
     verdict="holds",
     instances=rivals(),
-    control=Control(
-        broken="the return of pi* counted without its entropy",
-        check=lambda at: _optimal(at, entropy=0.0),
-        make=lambda: Rival(small_world([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
-    ),
+    broken="the return of pi* counted without its entropy",
+    rejected={"entropy": 0.0},
+    rejected_at=lambda: Rival(absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
 )
-def softmax_policy(at: Rival) -> CheckResult:
+def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     """V*(s) = log sum_a exp Q*(s, a) and pi*(a | s) = exp(Q*(s, a) - V*(s)) solve the
     entropy-regularised problem (lambda = 1).
 
@@ -100,32 +69,36 @@ def softmax_policy(at: Rival) -> CheckResult:
     unique on the states it reaches (off them any policy is a maximiser; the paper means this one).
     Measured: returns of pi* and of drawn policies, summed period by period, against the library.
     """
-    return _optimal(at)
+    mdp, star = rival.mdp, rival.mdp.solution
+    world = (mdp.transition, mdp.discount)
+    best = oracle.policy_value(star.policy, mdp.reward, *world, entropy)
+    other = oracle.policy_value(rival.policy, mdp.reward, *world)
+    loss = oracle.shortfall(rival.policy, star.q - star.v[:, None], *world)
+    tolerance = rounding(mdp, loss)
+    gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
+    return weakest(zero(best - star.v, tolerance), gain, zero(star.v - other - loss, tolerance))
 
 
 def _fixed_point(
-    at: Fitted, operator: Callable[[Array, Array, Array, float], Array], steps: int = 300
+    guess: Fitted, operator: Callable[[Array, Array, Array, float], Array], steps: int = 300
 ) -> CheckResult:
-    mdp, best = at.mdp, at.mdp.solution.q
+    mdp, best = guess.mdp, guess.mdp.solution.q
     world = (mdp.reward, mdp.transition, mdp.discount)
-    tolerance = rounding(mdp, at.q)
+    tolerance = rounding(mdp, guess.q)
     results = [zero(operator(best, *world) - best, tolerance)]
-    q = at.q
+    q = guess.q
     for _ in range(steps):
         q = operator(q, *world)
-    for n, then in ((1, operator(at.q, *world)), (steps, q)):
-        far = mdp.discount**n * float(np.max(np.abs(at.q - best)))
-        results.append(
-            CheckResult(float(np.max(np.abs(then - best))), "<=", far, tolerance, WHY),
-        )
-    return worst(results)
+    for n, then in ((1, operator(guess.q, *world)), (steps, q)):
+        far = mdp.discount**n * float(np.max(np.abs(guess.q - best)))
+        results.append(at_most(np.max(np.abs(then - best)), far, tolerance, WHY))
+    return weakest(*results)
 
 
 def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Array:
     """The Bellman operator with log sum exp outside the expectation."""
     mean = np.einsum("aij,jb->iab", transition, q)
-    swapped: Array = reward + discount * logsumexp(mean, axis=2)
-    return swapped
+    return np.asarray(reward + discount * logsumexp(mean, axis=2))
 
 
 @claim(
@@ -133,21 +106,11 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     verdict="holds",
     instances=fitted(),
     cost=3,
-    control=Control(
-        broken="log sum exp taken of the expected Q(s', .)",
-        check=lambda at: _fixed_point(at, _swapped),
-        make=lambda: Fitted(
-            TabularMDP(
-                np.array([[0.0, 1.0], [1.0, 0.0]]),
-                np.full((2, 2, 2), 0.5),
-                0.5,
-                np.array([1.0, 0.0]),
-            ),
-            np.zeros((2, 2)),
-        ),
-    ),
+    broken="log sum exp taken of the expected Q(s', .)",
+    rejected=lambda guess: _fixed_point(guess, _swapped),
+    rejected_at=lambda: Fitted(uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))),
 )
-def soft_bellman_equation(at: Fitted) -> CheckResult:
+def soft_bellman_equation(guess: Fitted) -> CheckResult:
     """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
     solution.
 
@@ -160,116 +123,325 @@ def soft_bellman_equation(at: Fitted) -> CheckResult:
     fixed point of T written anew, and T^n of an arbitrary table comes within beta^n of its first
     distance from it, n = 1 and 300.
     """
-    return _fixed_point(at, oracle.backup)
+    return _fixed_point(guess, oracle.backup)
 
 
-# --- the value function of the appendix
+# --- the dynamic discrete choice agent
+EULER = float(np.euler_gamma)
 
 
-@dataclass(frozen=True)
-class Period:
-    """A world and a period h'."""
+def policies_that_see_the_noise(guess: Fitted, location: float = -EULER) -> CheckResult:
+    """The maximum is over stationary policies that see (s, eps), maps from S x R^A to A; its
+    value is V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]}.
 
-    mdp: TabularMDP
-    now: int
-
-
-def _recursion(at: Period, weight: Callable[[int, int], int]) -> CheckResult:
-    """V(s_h') of the definition against the right side of the Bellman equation.
-
-    `weight(h, h')` is the exponent of beta in the definition; it grows with h by one.
+    Decided: dynamic programming on the state (s, eps). For given choice shares pi(. | s) no rule
+    has E[eps_a] above H(pi(. | s)), which ties the maximum to the entropy-regularised one.
+    Measured: the agent who takes the largest index(s, a) + eps_a earns V* (library) at index Q*
+    and no more at a drawn index; shares and mean noise by quadrature, returns summed over periods.
     """
-    mdp, policy = at.mdp, at.mdp.solution.policy
-    ahead = oracle.policy_value(policy, mdp.reward, mdp.transition, mdp.discount)
-
-    def defined(now: int) -> Array:
-        following: Array = mdp.discount ** weight(now, now) * ahead
-        return following
-
-    left = defined(at.now)
-    right = value(action_values(mdp.reward, mdp.transition, mdp.discount, defined(at.now + 1)))
-    s = int(np.argmax(np.abs(left - right)))
-    return CheckResult(float(left[s]), "==", float(right[s]), rounding(mdp), WHY)
+    mdp, star = guess.mdp, guess.mdp.solution
+    world = (mdp.reward, mdp.transition, mdp.discount, location)
+    best, _ = oracle.with_noise(star.q, *world)
+    other, _ = oracle.with_noise(guess.q, *world)
+    tolerance = rounding(mdp, guess.q)
+    gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
+    return weakest(zero(best - star.v, tolerance), gain)
 
 
-def value_from_its_own_period(at: Period) -> CheckResult:
-    """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
-
-    Decided: counted from its own period the value does not depend on h', and splitting off the
-    first term gives the Bellman equation. Measured: the sum against one step of the equation.
-    """
-    return _recursion(at, lambda h, now: h - now)
-
-
-def _one_state() -> Period:
-    at = Period(small_world([[1.0]]), 1)
-    assume_stated(0 < at.mdp.discount < 1, "beta in (0, 1)")
-    return at
+def _coin() -> Fitted:
+    guess = Fitted(absorbing([[0.0, 0.0]]), np.zeros((1, 2)))
+    assume_stated(guess.mdp.reward.shape[1] == 2, "finitely many actions")
+    assume_stated(0 < guess.mdp.discount < 1, "beta in (0, 1)")
+    return guess
 
 
 @claim(
-    "app.value-function-discount",
+    "setup.ddc-policy-class",
     verdict="misprint",
-    instances=st.builds(Period, tabular_mdps(), st.integers(0, 5)),
-    counterexample=Counterexample(
-        make=_one_state,
-        text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
-        "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
-        "{bound:g}.",
-    ),
-    corrected=value_from_its_own_period,
-    control=Control(
-        broken="discounting from the period after h' on: beta^(h - h' + 1)",
-        check=lambda at: _recursion(at, lambda h, now: h - now + 1),
-        make=_one_state,
-    ),
+    instances=fitted(max_states=3),
+    counterexample=_coin,
+    text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
+    "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
+    "E eps_a = 0 in every period\nand each policy is worth {bound:g}.",
+    corrected=policies_that_see_the_noise,
+    broken="noise of mean gamma (delta = 0)",
+    rejected={"location": 0.0},
 )
-def value_discounted_from_zero(at: Period) -> CheckResult:
-    """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
-    V(s) = max_q {E_q[r + beta E V(s')] + H(q)}.
+def policies_blind_to_the_noise(guess: Fitted) -> CheckResult:
+    """max over pi in Delta_A^S of E_pi[sum_h beta^h (r(s_h, a_h) + eps_{a_h}) | s_0 = s] is the
+    V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]} of the displayed equation.
 
-    Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
-    Section 3 defines V* for h' = 0 only, where the two agree.
+    Where: Section 3, set-up of DDC (twice), and Appendix B, Assumption optimaldecision.
 
-    Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
+    Assumes: eps_a independent Gumbel(-gamma, 1), of mean 0; a_h drawn from pi(. | s_h) (Section 3).
 
-    Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
-    the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
+    Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation and the
+    maximum is the plain optimum (here by trying all pure policies). What is meant is evident: the
+    displayed equation maximises inside E_eps.
     """
-    return _recursion(at, lambda h, now: h)
+    mdp = guess.mdp
+    displayed = mdp.solution.v
+    blind = oracle.best_blind(mdp.reward, mdp.transition, mdp.discount)
+    return equal(displayed, blind, rounding(mdp), WHY)
+
+
+# --- the equivalence
+@dataclass(frozen=True)
+class Noisy:
+    """A world, and the location delta and scale lambda of the DDC agent's Gumbel noise.
+
+    lambda is also the weight of the MaxEnt agent's entropy.
+    """
+
+    mdp: TabularMDP
+    delta: float
+    scale: float = 1.0
+
+    @property
+    def at_one(self) -> TabularMDP:
+        """The world with rewards r / lambda, where lambda is one."""
+        return replace(self.mdp, reward=self.mdp.reward / self.scale)
+
+    @property
+    def ahead(self) -> float:
+        """lambda (delta + gamma)/(1 - beta), what the noise's mean is worth from now on."""
+        return self.scale * (self.delta + EULER) / (1 - self.mdp.discount)
+
+
+LOCATIONS = st.just(-EULER) | quarters(12)
+
+
+SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
+
+
+def _equivalent(agents: Noisy, shift: float) -> CheckResult:
+    """lambda Q* + shift, Q* of the library at r / lambda, solves both agents' problems.
+
+    The MaxEnt agent earns lambda V* and loses lambda KL by another policy (the uniform one); the
+    DDC agent's equation holds at lambda Q* + shift, and both make the library's choices.
+    """
+    mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
+    world = (mdp.transition, mdp.discount)
+    uniform = np.full_like(star.policy, 1 / star.policy.shape[1])
+    log_best = star.q - star.v[:, None]
+    best, other = (
+        oracle.policy_value(policy, mdp.reward, *world, scale) for policy in (star.policy, uniform)
+    )
+    loss = scale * oracle.shortfall(uniform, log_best, *world)
+    q: Array = scale * star.q + shift
+    largest = scale * oracle.expected_largest(q / scale, agents.delta)
+    following = np.stack([moves @ largest for moves in mdp.transition], axis=1)
+    _, log_p = oracle.with_noise(q / scale, mdp.reward, *world, agents.delta)
+    tolerance = max(1.0, scale) * rounding(agents.at_one, q / scale, loss)
+    return weakest(
+        zero(best - scale * star.v, tolerance),
+        zero(best - other - loss, tolerance),
+        zero(mdp.reward + mdp.discount * following - q, tolerance),
+        zero(log_p - log_best, tolerance),
+    )
+
+
+@claim(
+    "sec:DDCIRLequiv",
+    verdict="holds",
+    instances=st.builds(Noisy, tabular_mdps(3, 3), LOCATIONS, SCALES),
+    broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
+    rejected=lambda agents: _equivalent(agents, agents.ahead),
+    rejected_at=lambda: Noisy(absorbing([[0.0, 1.0]]), 0.0),
+)
+def equivalence(agents: Noisy) -> CheckResult:
+    """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*; at another
+    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same; at another lambda all
+    of it holds for Q*/lambda and r/lambda, the DDC agent's noise being lambda eps_a.
+
+    Where: Section 3, "DDC -- MaxEnt-IRL equivalence", and Appendix B.
+
+    Assumes: eps_a independent Gumbel(delta, 1) over actions and periods, seen before acting;
+    lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
+
+    Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
+    of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: both by
+    quadrature over the noise at lambda times the library's Q* for r/lambda, and that the MaxEnt
+    agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
+    """
+    return _equivalent(agents, agents.mdp.discount * agents.ahead)
+
+
+# --- boundedness
+@dataclass(frozen=True)
+class Window:
+    """A closed set of states of a world, and a bound claimed for |Q*| on all of it."""
+
+    mdp: TabularMDP
+    claimed: float
+
+
+def _largest(window: Window, bound: float) -> CheckResult:
+    observed = float(np.max(np.abs(window.mdp.solution.q)))
+    return at_most(observed, bound, rounding(window.mdp), WHY)
+
+
+def bounded_rewards_bound_q(window: Window) -> CheckResult:
+    """If |r| is bounded, then |Q*| <= (sup|r| + beta log|A|)/(1 - beta).
+
+    Decided: |V_Q| <= |Q| + log|A| in sup norm, so |Q*| <= sup|r| + beta (|Q*| + log|A|); constant
+    r >= 0 attains it. The bound does not mention the number of states.
+    """
+    mdp = window.mdp
+    size = float(np.max(np.abs(mdp.reward)))
+    actions = mdp.reward.shape[1]
+    return _largest(window, (size + mdp.discount * np.log(actions)) / (1 - mdp.discount))
+
+
+def _state_of_the_line() -> Window:
+    mdp = absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
+    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
+    assume_stated(np.all(mdp.reward == 1e6), "r in R^(S x A)")
+    return Window(mdp, 1e6)
+
+
+@claim(
+    "setup.Q-star-bounded",
+    verdict="holds-if",
+    condition="the reward is bounded (as it is where there are finitely many states)",
+    instances=tabular_mdps().map(lambda mdp: Window(mdp, np.inf)),
+    counterexample=_state_of_the_line,
+    text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
+    "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
+    "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
+    corrected=bounded_rewards_bound_q,
+    broken="the entropy's share beta log|A| left out",
+    rejected=lambda window: _largest(
+        window, float(np.max(np.abs(window.mdp.reward))) / (1 - window.mdp.discount)
+    ),
+    rejected_at=lambda: Window(absorbing([[1.0, 1.0]]), np.inf),
+)
+def discounting_bounds_q(window: Window) -> CheckResult:
+    """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
+
+    Where: Section 3, "By Rust (1994), beta < 1 (discount factor less than one) implies Q* in Q".
+
+    Assumes: S any state space, r in R^(S x A), A finite, beta in (0, 1).
+
+    Decided: a bound on r is needed (Rust assumes one). On the infinite state space named in the
+    counterexample no M will do; the claimed M is part of the instance.
+    """
+    return _largest(window, window.claimed)
+
+
+# --- where the expert goes
+def covered(mdp: TabularMDP) -> list[CheckResult]:
+    """The expert's law gives each state of S-bar weight, and no other state.
+
+    The library's occupancy against visits summed period by period, and these against the chance
+    of the likeliest path into the state, which is positive on S-bar alone.
+    """
+    star, world = mdp.solution, (mdp.transition, mdp.discount, mdp.initial)
+    mass = oracle.visits(star.policy, *world)
+    log_floor = oracle.log_likeliest(star.q - star.v[:, None], *world)
+    reached = oracle.reachable(mdp.initial, mdp.transition)
+    floor = np.exp(log_floor)
+    short = (floor > 1e-280) & (mass < (1 - 1e-9) * floor)  # below, products underflow
+    wrong = float(np.sum(short | (reached != np.isfinite(log_floor))))
+    gap = mdp.discounted_occupancy().sum(axis=1) - mass
+    why = "a linear system of condition 2/(1 - beta)"
+    return [zero(gap, 1e-13 / (1 - mdp.discount), why), equal(wrong, 0.0, 0.0, "a count of states")]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A world whose states are cells: points, or (spread) unit intervals entered uniformly.
+
+    Reward and law are the same all over an interval, so the cells form a finite world.
+    """
+
+    mdp: TabularMDP
+    spread: NDArray[np.bool_]
+
+
+@st.composite
+def cells(draw: st.DrawFn) -> Cells:
+    mdp = draw(tabular_mdps(rewards=MILD, discounts=st.sampled_from([0.5, 0.9, 0.99])))
+    return Cells(mdp, draw(arrays(np.bool_, len(mdp.initial))))
+
+
+def _carried(space: Cells, carrier: NDArray[np.bool_]) -> CheckResult:
+    share = space.mdp.discounted_occupancy().sum(axis=1)
+    total = float(np.sum(share[carrier]))
+    return equal(total, 1.0, rounding(space.mdp), WHY)
+
+
+def support_carries_data(space: Cells) -> CheckResult:
+    """S-bar = the support of the expert's state law, the smallest closed set of states that holds
+    s_0, s_1, ... with probability one; equalities "for all s in S-bar" hold almost everywhere. On
+    a countable (discrete) S this is the printed set.
+
+    Decided: the support has full measure by definition. Measured: the expert's occupancy (library,
+    one linear system) of the states that a search along possible moves reaches; none has mass 0.
+    """
+    reached = oracle.reachable(space.mdp.initial, space.mdp.transition)
+    share = space.mdp.discounted_occupancy().sum(axis=1)
+    empty = float(np.sum(share[reached] <= 0))
+    return weakest(_carried(space, reached), equal(empty, 0.0, 0.0, "a count"))
+
+
+def _interval() -> Cells:
+    space = Cells(absorbing([[0.0, 0.0]]), np.array([True]))
+    assume_stated(space.mdp.reward.shape[1] == 2, "finitely many actions")
+    assume_stated(np.all(space.mdp.transition == 1), "P(. | s, a) is a law on S")
+    return space
+
+
+def _chain() -> Cells:
+    move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
+    mdp = TabularMDP(np.zeros((3, 1)), move, 0.5, np.array([1.0, 0.0, 0.0]))
+    return Cells(mdp, np.zeros(3, dtype=bool))
+
+
+@claim(
+    "setup.reachable-set",
+    verdict="holds-if",
+    condition="the state space is countable (or the expert's state law purely atomic)",
+    instances=cells(),
+    counterexample=_interval,
+    text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
+    "and h.\nSo S-bar is empty: the data lie in it with probability {observed:g}, not "
+    "{bound:g},\nand what is claimed 'for all s in S-bar' claims nothing.",
+    corrected=support_carries_data,
+    broken="only periods 0 and 1 counted",
+    rejected=lambda space: _carried(
+        space, oracle.reachable(space.mdp.initial, space.mdp.transition, 1)
+    ),
+    rejected_at=_chain,
+)
+def atoms_carry_data(space: Cells) -> CheckResult:
+    """S-bar = {s: P(s_h = s) > 0 for some h >= 0} carries the expert's data: P(s_h in S-bar) = 1.
+
+    Where: Section 3, Definition IRLproblem ("the dataset D only contains information about states
+    visited under pi*"), and Section 4; Section 6 is "formulated for continuous state spaces".
+
+    Assumes: S any state space, A finite, the expert plays pi*.
+
+    Decided: P(s_h = s) > 0 holds for at most countably many s; under laws with a density it holds
+    for none, and the identification results become empty.
+    """
+    reached = oracle.reachable(space.mdp.initial, space.mdp.transition)
+    return _carried(space, reached & ~space.spread)
 
 
 # --- Lemma expTD=BE
-
-
-def _temporal_difference(at: Fitted, power: int = 1) -> CheckResult:
-    """E over s' of the TD error, term by term, to a power, against the library's Bellman error."""
-    mdp, q = at.mdp, at.q
-    v = logsumexp(q, axis=1)
-    mean = np.zeros_like(q)
-    for a, law in enumerate(mdp.transition):
-        for after, p in enumerate(law.T):
-            sampled = mdp.reward[:, a] + mdp.discount * v[after]
-            mean[:, a] += p * (sampled - q[:, a]) ** power
-    error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
-    scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power
-    return zero(mean - error**power, 1e-14 * scale, "rounding of sums of numbers of this size")
-
-
 @claim(
     "lem:expTD=BE",
     verdict="holds",
     instances=fitted(),
-    control=Control(
-        broken="both sides squared: the mean squared TD error against the squared Bellman error",
-        check=lambda at: _temporal_difference(at, power=2),
-        make=lambda: Fitted(
-            TabularMDP(np.zeros((2, 1)), np.full((1, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])),
-            np.array([[0.0], [1.0]]),
-        ),
+    broken="both sides squared: the mean squared TD error against the squared Bellman error",
+    rejected={"power": 2},
+    rejected_at=lambda: Fitted(
+        TabularMDP(np.zeros((2, 1)), np.full((1, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])),
+        np.array([[0.0], [1.0]]),
     ),
 )
-def mean_td_error(at: Fitted) -> CheckResult:
+def mean_td_error(guess: Fitted, power: int = 1) -> CheckResult:
     """E_{s'}[T-hat Q(s, a, s')] = TQ(s, a) and E_{s'}[delta_Q(s, a, s')] = TQ(s, a) - Q(s, a).
 
     Where: Section 3, Lemma expTD=BE.
@@ -279,4 +451,14 @@ def mean_td_error(at: Fitted) -> CheckResult:
     Decided: the expectation is linear and r and Q do not depend on s'. Measured: the TD errors
     averaged successor by successor against the library's Bellman operator.
     """
-    return _temporal_difference(at)
+    # E over s' of the TD error, term by term, to a power, against the library's Bellman error.
+    mdp, q = guess.mdp, guess.q
+    v = logsumexp(q, axis=1)
+    mean = np.zeros_like(q)
+    for a, moves in enumerate(mdp.transition):
+        for after, p in enumerate(moves.T):
+            sampled = mdp.reward[:, a] + mdp.discount * v[after]
+            mean[:, a] += p * (sampled - q[:, a]) ** power
+    error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
+    scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power
+    return zero(mean - error**power, 1e-14 * scale, "rounding of sums of numbers of this size")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
-from proofs_checks.worlds import DISCOUNTS, REWARDS, laws, tabular_mdps
+from proofs_checks.worlds import DISCOUNTS, REWARDS, tabular_mdps
+from proofs_checks.worlds import distributions as laws
 
 __all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "tabular_mdps", "transitions"]
 

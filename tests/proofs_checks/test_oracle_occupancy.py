@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proofs_checks.oracle import occupancy as oracle
-from proofs_checks.sections.occupancy import Function, functions
-from proofs_checks.sections.occupancy_conclusion import Match, matching_leaves_errors
+from proofs_checks.sections.equivalence_occupancy import (
+    Function,
+    Match,
+    functions,
+    matching_leaves_errors,
+)
 
 ONE = ((Fraction(1),),)
 

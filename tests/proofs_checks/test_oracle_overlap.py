@@ -12,7 +12,11 @@ from scipy.special import logsumexp
 
 from gladius.mdp import TabularMDP
 from proofs_checks.oracle import overlap as oracle
-from proofs_checks.sections.quantitative import Identified, excess_risk, identified
+from proofs_checks.sections.proofs_quantitative_identification import (
+    Identified,
+    excess_risk,
+    identified,
+)
 from proofs_checks.worlds import VALUES, tabular_mdps
 
 MODEST = st.sampled_from([0.3, 0.5, 0.9])

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.special import log_softmax, logsumexp, softmax
 
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.worlds import VALUES, fitted, laws, tabular_mdps
+from proofs_checks.worlds import VALUES, distributions, fitted, tabular_mdps
 
 MILD = st.integers(-12, 12).map(lambda n: n / 4)
 BETAS = st.sampled_from([0.5, 0.9])
@@ -41,7 +41,7 @@ def test_one_state_by_hand():
 
 @given(tabular_mdps(), st.data())
 def test_sum_over_periods_solves_the_evaluation_equation(mdp, data):
-    policy = data.draw(laws(mdp.reward.shape))
+    policy = data.draw(distributions(mdp.reward.shape))
     flow = np.einsum("ia,aij->ij", policy, mdp.transition)
     gain = data.draw(arrays(np.float64, len(flow), elements=VALUES))
     total = oracle.discounted_sum(flow, gain, mdp.discount)
@@ -120,7 +120,7 @@ def test_pairs_without_rows_keep_their_start(start):
 @given(tabular_mdps(4, 2), st.data())
 def test_visits_balance_and_are_no_less_than_the_likeliest_path(mdp, data):
     """d(t) = (1 - beta) nu_0(t) + beta sum_s d(s) P_pi(s, t); one path is part of the sum."""
-    policy = data.draw(laws(mdp.reward.shape))
+    policy = data.draw(distributions(mdp.reward.shape))
     law = oracle.visits(policy, mdp.transition, mdp.discount, mdp.initial)
     flow = np.einsum("ia,aij->ij", policy, mdp.transition)
     balance = (1 - mdp.discount) * mdp.initial + mdp.discount * law @ flow

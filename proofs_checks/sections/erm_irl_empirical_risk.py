@@ -1,4 +1,4 @@
-"""Definition ERM: what the empirical risk is where states repeat, and where they never do."""
+"""Section 4.2, Definition ERM: the empirical risk where states repeat, and where they never do."""
 
 from __future__ import annotations
 
@@ -6,37 +6,25 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from gladius.checks import Array
 from gladius.objective import conditional_mean, grouped_risk, sampled_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, Control, Counterexample, assume_stated, claim, worst
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import anchor_first, objective, sample_counts
 from proofs_checks.oracle.empirical import FixedDesign
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.worlds import DISCOUNTS, VALUES, Empirical, empirical
+from proofs_checks.relations import at_most, equal, weakest
+from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
 
 # --- finite states
-def anchored_first(at: Empirical) -> tuple[Array, Array]:
-    """Moves and q with the actions of each state in an order that puts its anchor first.
-
-    The library has one anchor action for all states; renaming actions state by state gives it one.
-    """
-    states, actions = at.q.shape
-    order = (at.sample.anchor[:, None] + np.arange(actions)) % actions
-    rows = np.arange(states)[:, None]
-    return at.sample.moves[rows, order], at.q[rows, order]
-
-
-def _library_risks(at: Empirical) -> tuple[float, float]:
+def _library_risks(data: Empirical) -> tuple[float, float]:
     """R_emp of the library, from counts and from rows."""
-    sample = at.sample
-    moves, q = anchored_first(at)
-    features = np.arange(len(q), dtype=float)[:, None]
-    counts = Counts(features, moves.sum(axis=2)[None], np.swapaxes(moves, 0, 1)[None])
-    grouped = grouped_risk(q[None], counts, 0, sample.reward, sample.discount)
-    zeta = conditional_mean(value(q)[None], counts)[0]
+    sample = data.sample
+    order = anchor_first(sample)
+    moves = np.take_along_axis(sample.moves, order[:, :, None], axis=1)
+    q = np.take_along_axis(data.q, order, axis=1)
+    zeta = conditional_mean(value(q)[None], sample_counts(sample))[0]
     cell = np.nonzero(moves)
     times = moves[cell].astype(int)
     s, a, after = (np.repeat(index, times) for index in cell)
@@ -45,38 +33,39 @@ def _library_risks(at: Empirical) -> tuple[float, float]:
     rows = sampled_risk(
         q[s], q[after], taken, never, 0, sample.reward[s], sample.discount, zeta[s, a]
     )
-    return float(grouped.total()[0]), float(rows.total())
+    return objective(sample, data.q), float(rows.total())
 
 
-def _finite(at: Empirical, share: float) -> CheckResult:
+SQUARED = "rounding in sums of squares of r, Q and V"
+
+
+def _finite(data: Empirical, share: float) -> CheckResult:
     """R_emp against the NLL plus the squared residuals of the empirical kernel."""
-    sample = at.sample
-    bound = sample.nll(at.q) + share * sample.bellman(at.q)
-    scale = 1.0 + np.abs(sample.reward).max() + 3 * np.abs(at.q).max()
-    reason = "rounding in sums of squares of r, Q and V"
-    return worst(
-        CheckResult(observed, "==", bound, 1e-13 * float(scale) ** 2, reason)
-        for observed in _library_risks(at)
+    sample = data.sample
+    bound = sample.nll(data.q) + share * sample.bellman(data.q)
+    scale = 1.0 + np.abs(sample.reward).max() + 3 * np.abs(data.q).max()
+    return weakest(
+        *(
+            equal(observed, bound, 1e-13 * float(scale) ** 2, SQUARED)
+            for observed in _library_risks(data)
+        )
     )
 
 
 def _two_anchor_rows() -> Empirical:
     """One state of value log 2, two actions: action 0, the anchor, twice and action 1 once."""
-    moves = np.array([[[2.0], [1.0]]])
-    return Empirical(Sample(moves, np.zeros(1, int), np.ones(1), 0.5), np.zeros((1, 2)))
+    return Empirical(one_state([2, 1], reward=1.0), np.zeros((1, 2)))
 
 
 @claim(
     "def:ERM.finite-states",
     verdict="holds",
     instances=empirical(),
-    control=Control(
-        broken="weights n(s, a_s)/N_BE, as in the appendix, not n(s, a_s)/N",
-        check=lambda at: _finite(at, 1.0),
-        make=_two_anchor_rows,
-    ),
+    broken="weights n(s, a_s)/N_BE, as in the appendix, not n(s, a_s)/N",
+    rejected=lambda data: _finite(data, 1.0),
+    rejected_at=_two_anchor_rows,
 )
-def finite_states(at: Empirical) -> CheckResult:
+def finite_states(data: Empirical) -> CheckResult:
     """On finite states R_emp(Q) is the mean negative log-likelihood plus the sum over s of
     n(s, a_s)/N (r(s, a_s) + beta sum_s' P-hat(s' | s, a_s) V_Q(s') - Q(s, a_s))^2.
 
@@ -88,7 +77,7 @@ def finite_states(at: Empirical) -> CheckResult:
     with P-hat in place of P. The library's risk, from rows and from counts, against the residuals.
     The appendix divides by N_BE, which weighs the term N/N_BE times as much.
     """
-    return _finite(at, at.sample.be_size / at.sample.size)
+    return _finite(data, data.sample.be_size / data.sample.size)
 
 
 # --- states that never repeat
@@ -97,69 +86,68 @@ def designs(draw: st.DrawFn) -> FixedDesign:
     number, width = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     small = st.integers(-3, 3).map(float)
     return FixedDesign(
-        features=draw(arrays(np.float64, (number, width), elements=small)),
-        slope=draw(arrays(np.float64, width, elements=small)),
-        noise=draw(arrays(np.float64, number, elements=st.integers(0, 8).map(lambda n: n / 4))),
-        gap=draw(arrays(np.float64, number, elements=VALUES)),
+        features=draw(tables((number, width), small)),
+        slope=draw(tables(width, small)),
+        noise=draw(tables(number, st.integers(0, 8).map(lambda n: n / 4))),
+        gap=draw(tables(number)),
         discount=draw(DISCOUNTS),
     )
 
 
-def _unrestricted(at: FixedDesign) -> float:
+def _unrestricted(design: FixedDesign) -> float:
     """Mean over all outcomes of the Bellman term of R_emp, by the library.
 
     One action, so V = Q. States 0 to n - 1 are those of the rows, n + i and 2n + i the two
     successors of row i: no (s, a) occurs twice, whatever the outcome.
     """
-    seen = at.outcomes()
-    number = len(at.noise)
+    seen = design.outcomes()
+    number = len(design.noise)
     moves = np.zeros((len(seen), 1, 3 * number, 3 * number))
     for i in range(number):
-        lower = seen[:, i] < at.mean[i]
+        lower = seen[:, i] < design.mean[i]
         moves[np.arange(len(seen)), 0, i, number + i + number * lower] = 1.0
     counts = Counts(np.arange(3.0 * number)[:, None], moves.sum(axis=3)[:, 0, :, None], moves)
-    q = np.concatenate([-at.gap, at.mean + at.noise, at.mean - at.noise])
+    q = np.concatenate([-design.gap, design.mean + design.noise, design.mean - design.noise])
     tables = np.broadcast_to(q[:, None], counts.visits.shape)
     reward = np.zeros(len(q))  # gap = r - Q: the reward is put into Q at the rows' states
-    return float(np.mean(grouped_risk(tables, counts, 0, reward, at.discount).bellman))
+    return float(np.mean(grouped_risk(tables, counts, 0, reward, design.discount).bellman))
 
 
-def _restricted(at: FixedDesign) -> float:
+def _restricted(design: FixedDesign) -> float:
     """The same mean with zeta-bar fitted by least squares in the linear class.
 
     Two actions with V split at random between them; all outcomes are laid end to end as rows.
     """
-    seen = at.outcomes()
-    zeta, v = (seen @ at.hat.T).ravel(), seen.ravel()
+    seen = design.outcomes()
+    zeta, v = (seen @ design.hat.T).ravel(), seen.ravel()
     after = v[:, None] + np.log([0.25, 0.75])
-    now = np.stack([np.tile(-at.gap, len(seen)), np.zeros(len(v))], axis=1)
+    now = np.stack([np.tile(-design.gap, len(seen)), np.zeros(len(v))], axis=1)
     action: Any = np.zeros(len(v), dtype=np.int64)
     never = np.zeros(len(v), dtype=bool)
-    risk = sampled_risk(now, after, action, never, 0, np.zeros(len(v)), at.discount, zeta)
+    risk = sampled_risk(now, after, action, never, 0, np.zeros(len(v)), design.discount, zeta)
     return float(risk.bellman)
 
 
-def _compare(at: FixedDesign, observed: float, bias: float) -> CheckResult:
-    scale = 1.0 + float(np.abs(at.gap).max() + np.abs(at.mean).max() + np.abs(at.noise).max())
-    reason = "rounding in sums of squares of r, Q and V"
-    return CheckResult(observed, "==", at.bellman() + bias, 1e-12 * scale**2, reason)
+def _compare(design: FixedDesign, observed: float, bias: float) -> CheckResult:
+    scale = 1.0 + float(
+        np.abs(design.gap).max() + np.abs(design.mean).max() + np.abs(design.noise).max()
+    )
+    return equal(observed, design.bellman() + bias, 1e-12 * scale**2, SQUARED)
 
 
-def _corrected(at: FixedDesign, leverage: Array) -> CheckResult:
-    excess = _restricted(at) - at.bellman()
-    width, number = at.features.shape[1], len(at.noise)
-    most = at.discount**2 * width / number * float(np.max(at.noise**2))
-    tolerance = _compare(at, 0.0, 0.0).tolerance
-    return worst(
-        [
-            _compare(at, _unrestricted(at), at.td_bias(np.ones(number))),
-            _compare(at, _restricted(at), at.td_bias(leverage)),
-            CheckResult(excess, "<=", most, tolerance, "as for the terms"),
-        ]
+def _corrected(design: FixedDesign, leverage: Array) -> CheckResult:
+    excess = _restricted(design) - design.bellman()
+    width, number = design.features.shape[1], len(design.noise)
+    most = design.discount**2 * width / number * float(np.max(design.noise**2))
+    tolerance = _compare(design, 0.0, 0.0).tolerance
+    return weakest(
+        _compare(design, _unrestricted(design), design.td_bias(np.ones(number))),
+        _compare(design, _restricted(design), design.td_bias(leverage)),
+        at_most(excess, most, tolerance, "as for the terms"),
     )
 
 
-def zeta_in_a_class(at: FixedDesign) -> CheckResult:
+def zeta_in_a_class(design: FixedDesign) -> CheckResult:
     """For fixed Q and rows with distinct (s, a), the Bellman term of R_emp with unrestricted
     zeta-bar is the TD loss: given the (s, a), and s' drawn independently given them, its mean
     exceeds (1/N) sum 1{a = a_s} L_BE by (beta^2/N) sum 1{a = a_s} Var(V_Q(s') | s, a), whatever N.
@@ -171,36 +159,31 @@ def zeta_in_a_class(at: FixedDesign) -> CheckResult:
     Decided: E[(V - HV)_i^2] sums to the trace of (I - H) Var; unrestricted zeta has H = I. All
     outcomes of V(s') are enumerated; the rows here are the anchor rows, the others add nothing.
     """
-    return _corrected(at, np.diag(at.hat))
+    return _corrected(design, np.diag(design.hat))
 
 
 def _signs() -> FixedDesign:
     """Four distinct states; E[V(s')] = 0 and Var = 1; r = Q, so that the Bellman error is zero."""
-    at = FixedDesign(np.ones((4, 1)), np.zeros(1), np.ones(4), np.zeros(4), 0.5)
-    assume_stated(at.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
-    return at
+    design = FixedDesign(np.ones((4, 1)), np.zeros(1), np.ones(4), np.zeros(4), 0.5)
+    assume_stated(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
+    return design
 
 
 @claim(
     "def:ERM.continuous-states",
     verdict="fails",
     instances=designs(),
-    counterexample=Counterexample(
-        make=_signs,
-        text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"
-        "No s repeats, so zeta-bar(s_i) = V(s_i') and the term is the mean of (beta V(s_i'))^2 = "
-        "{observed:.2f} for every N, at Q* (true: {bound:.0f}).\n"
-        "Minimised over Q = c sign(s), c tends to 4/5 (true: 1).",
-    ),
+    counterexample=_signs,
+    text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"
+    "No s repeats, so zeta-bar(s_i) = V(s_i') and the term is the mean of (beta V(s_i'))^2 = "
+    "{observed:.2f} for every N, at Q* (true: {bound:.0f}).\n"
+    "Minimised over Q = c sign(s), c tends to 4/5 (true: 1).",
     corrected=zeta_in_a_class,
-    control=Control(
-        broken="the squared leverage in place of the leverage",
-        check=lambda at: _corrected(at, np.diag(at.hat) ** 2),
-        make=_signs,
-    ),
+    broken="the squared leverage in place of the leverage",
+    rejected=lambda design: _corrected(design, np.diag(design.hat) ** 2),
     cost=2,
 )
-def continuous_states(at: FixedDesign) -> CheckResult:
+def continuous_states(design: FixedDesign) -> CheckResult:
     """With zeta-bar the minimiser over R^(S x A), R_emp is free of the bias of double sampling also
     where no (s, a) repeats: given the (s, a), its Bellman term has the mean of
     (1/N) sum 1{a = a_s} L_BE(Q)(s, a).
@@ -216,4 +199,4 @@ def continuous_states(at: FixedDesign) -> CheckResult:
     a class with J_zeta of full row rank fits every observed pair. Section 4 does speak of "a class
     of functions containing zeta", but the definition has none.
     """
-    return _compare(at, _unrestricted(at), 0.0)
+    return _compare(design, _unrestricted(design), 0.0)

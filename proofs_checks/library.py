@@ -1,0 +1,138 @@
+"""The library under check: what the sections take from it, and its terms on their instances.
+
+Derivatives in parameters come from complex steps through the library's risk, f'(x) = Im f(x +
+ih)/h: no difference is taken, so they are exact to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.function_classes import MLP, Linear
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from gladius.algorithm import ascent_slope, descent
+from gladius.transitions import Counts
+from proofs_checks.claims import CheckResult
+from proofs_checks.oracle.grouped import Sample
+from proofs_checks.relations import vanishes
+
+__all__ = ["MLP", "Linear", "ascent_slope", "descent"]
+
+EPS = float(np.finfo(float).eps)
+STEP = 1e-20  # of the complex steps
+Complex = NDArray[Any]  # the library's array code, fed complex numbers
+
+
+# --- the library's solution of a world
+WHY = "the library solves for V to a relative residual of 1e-12, which 1/(1 - beta) magnifies"
+
+
+def rounding(mdp: TabularMDP, *tables: Array) -> float:
+    """Tolerance for quantities of the size of V (and of the tables, where given): see WHY."""
+    scale = max(1.0, *(float(np.max(np.abs(x))) for x in (mdp.solution.v, *tables)))
+    return 4e-12 * scale / (1 - mdp.discount)
+
+
+def zero(gap: Array, tolerance: float, reason: str = WHY) -> CheckResult:
+    """That an array of differences vanishes."""
+    return vanishes(gap, tolerance, reason)
+
+
+# --- the expected risk: the data are the expert's discounted occupancy itself
+def population_counts(mdp: TabularMDP, copies: int = 1) -> Counts:
+    """Counts d*(s, a) P(s' | s, a)."""
+    visits = mdp.discounted_occupancy()
+    moves = visits.T[:, :, None] * mdp.transition
+    return Counts(
+        mdp.features,
+        np.broadcast_to(visits, (copies, *visits.shape)),
+        np.broadcast_to(moves, (copies, *moves.shape)),
+    )
+
+
+def population_risk(mdp: TabularMDP, q: Array, zeta: Array | None = None, anchor: int = 0) -> Risk:
+    """The terms of R_exp at tables q (R, S, A) or (S, A), zeta likewise or the best one."""
+    q = q.reshape(-1, *mdp.reward.shape)
+    zeta = None if zeta is None else zeta.reshape(q.shape)
+    counts = population_counts(mdp, len(q))
+    return grouped_risk(q, counts, anchor, mdp.reward[:, anchor], mdp.discount, zeta)
+
+
+# --- the empirical risk of a grouped sample; each state's actions with its anchor first, as the
+# library has one anchor action for all states
+def anchor_first(sample: Sample) -> NDArray[np.int64]:
+    """(X, A) each state's actions, the anchor first."""
+    rest = np.arange(sample.moves.shape[1]) != sample.anchor[:, None]
+    return np.argsort(rest, axis=1, kind="stable").astype(np.int64)
+
+
+def sample_counts(sample: Sample, copies: int = 1) -> Counts:
+    """The data as the library holds them."""
+    order = anchor_first(sample)
+    visits = np.take_along_axis(sample.visits, order, axis=1)
+    moves = np.swapaxes(np.take_along_axis(sample.moves, order[:, :, None], axis=1), 0, 1)
+    return Counts(
+        np.arange(len(order), dtype=float)[:, None],
+        np.broadcast_to(visits, (copies, *visits.shape)),
+        np.broadcast_to(moves, (copies, *moves.shape)),
+    )
+
+
+def sample_risk(sample: Sample, q: Complex, zeta: Complex | None = None) -> Risk:
+    """The terms of f-hat_N at outputs q (R, X, A) or (X, A) and zeta (R, X) or (X,).
+
+    Without zeta it is the maximiser, and the terms are those of R_emp and of g-hat_N.
+    """
+    q = q.reshape(-1, *sample.visits.shape)
+    ordered = np.take_along_axis(q, anchor_first(sample)[None], axis=2)
+    if zeta is not None:
+        zeta = np.repeat(zeta.reshape(-1, q.shape[1], 1), q.shape[2], axis=2)
+    counts = sample_counts(sample, len(q))
+    return grouped_risk(ordered, counts, 0, sample.reward, sample.discount, zeta)
+
+
+def objective(sample: Sample, q: Array, zeta: Array | None = None) -> float:
+    """f-hat_N, or g-hat_N where zeta is left out."""
+    return float(sample_risk(sample, q, zeta).total()[0])
+
+
+ROUNDING = "500 eps times the squares of rewards, values and residuals that are added up"
+
+
+def objective_rounding(sample: Sample, q: Array, zeta: Array | None = None) -> float:
+    """What rounding may do to f-hat_N: a few hundred eps times its largest term."""
+    risk = sample_risk(sample, q, zeta)
+    reach = 1 + float(np.abs(sample.reward).max() + np.abs(value(q)).max() + np.abs(q).max())
+    return 500 * EPS * (reach**2 + float(risk.td[0]) + float(risk.deviation[0]))
+
+
+def descent_slope(sample: Sample, q: Array, zeta: Array | None = None) -> Array:
+    """(X, A) gradient of f-hat_N in q by the printed step, anchor first; g-hat_N's without zeta."""
+    counts = sample_counts(sample)
+    ordered = np.take_along_axis(q, anchor_first(sample), axis=1)[None]
+    if zeta is None:
+        table = conditional_mean(value(ordered), counts)
+    else:
+        table = np.repeat(zeta[None, :, None], q.shape[1], axis=2)
+    step = descent(ordered, table, counts, counts, 0, sample.reward, sample.discount)
+    return np.asarray(step.slope[0] / sample.size)
+
+
+def residual(sample: Sample, q: Complex) -> Complex:
+    """(R, B) Psi of the library: r + beta zeta-bar - Q at the anchors that the data hold."""
+    ordered = np.take_along_axis(q, anchor_first(sample)[None], axis=2)
+    zeta = conditional_mean(value(ordered), sample_counts(sample, len(q)))
+    psi = sample.reward + sample.discount * zeta[..., 0] - ordered[..., 0]
+    return np.asarray(psi[:, sample.be_states])
+
+
+def complex_slope(function: Callable[[Complex], Complex], theta: Array) -> Array:
+    """(P, ...) derivative at (P,) of a function of (R, P) that returns (R, ...)."""
+    moved = theta + 1j * STEP * np.eye(theta.size)
+    return np.asarray(function(moved).imag / STEP)

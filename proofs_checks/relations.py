@@ -1,0 +1,42 @@
+"""What a check returns, by its relation; fractions stay exact, other numbers become floats."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from proofs_checks.claims import CheckResult, worst
+
+
+def _exact(number: Any) -> float | Fraction:
+    return number if isinstance(number, Fraction) else float(number)
+
+
+def at_most(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed <= bound."""
+    return CheckResult(_exact(observed), "<=", _exact(bound), float(tolerance), reason)
+
+
+def at_least(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed >= bound."""
+    return CheckResult(_exact(observed), ">=", _exact(bound), float(tolerance), reason)
+
+
+def equal(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed == bound; of two arrays, the entries that are farthest apart."""
+    if np.ndim(observed):
+        farthest = np.unravel_index(np.argmax(np.abs(observed - bound)), np.shape(observed))
+        observed, bound = observed[farthest], bound[farthest]
+    return CheckResult(_exact(observed), "==", _exact(bound), float(tolerance), reason)
+
+
+def vanishes(gap: Any, tolerance: Any, reason: str) -> CheckResult:
+    """The largest absolute value of an array of differences == 0."""
+    return equal(np.max(np.abs(gap)), 0.0, tolerance, reason)
+
+
+def weakest(*results: CheckResult) -> CheckResult:
+    """Of several relations that must all hold: the one that fails by most, or has least slack."""
+    return worst(results)

@@ -1,0 +1,441 @@
+"""Appendix B, DDC and entropy-regularised IRL: Gumbel noise, entropy, value and policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.special import softmax
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, action_values
+from gladius.objective import value
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import EPS, WHY, rounding
+from proofs_checks.oracle import entropy, gumbel
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.relations import at_least, equal, vanishes, weakest
+from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
+
+# --- the T1EV distribution
+QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
+
+
+LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))
+
+
+PAIRS = tables(2, VALUES | REWARDS)
+
+
+def quadrature_error(nu: Array) -> float:
+    return 1e-12 * max(1.0, float(np.max(np.abs(nu))))
+
+
+def _against_gumbel(nu: Array, location: float) -> CheckResult:
+    """Largest gap between the distribution of the maximum and the Gumbel one with this location."""
+    points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
+    of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
+    printed = np.exp(-np.exp(-(points - location)))
+    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
+
+
+@claim(
+    "lem:GumbelMax",
+    verdict="holds",
+    instances=LOCATIONS,
+    broken="the mean of exp(nu_i) in place of their sum",
+    rejected=lambda nu: _against_gumbel(nu, float(value(nu) - np.log(len(nu)))),
+    rejected_at=lambda: np.array([0.0, 1.0]),
+)
+def maximum_is_gumbel(nu: Array) -> CheckResult:
+    """Z = max_i G_i is Gumbel(nu_Z, 1) with nu_Z = log sum_i exp(nu_i).
+
+    Where: Appendix B, Lemma GumbelMax.
+
+    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
+    Decided: by independence P(Z <= x) is the product of the P(G_i <= x), here integrals of the
+    densities; compared at 13 points across the bulk of Z with the Gumbel law at the library's
+    log sum exp.
+    """
+    return _against_gumbel(nu, float(value(nu)))
+
+
+def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:
+    """Claimed log probabilities that Q + epsilon is largest (A,), against the integral."""
+    return equal(claimed, gumbel.largest(q)[0], tolerance, QUADRATURE)
+
+
+def _others(nu: Array) -> Array:
+    """log sum exp of all but the k-th, for every k."""
+    return np.array([value(np.delete(nu, k)) for k in range(len(nu))])
+
+
+@claim(
+    "cor:GumbelOptProb",
+    verdict="holds",
+    instances=LOCATIONS,
+    broken="k left out of the sum in the denominator",
+    rejected=lambda nu: chosen(nu - _others(nu), nu, quadrature_error(nu)),
+    rejected_at=lambda: np.array([0.0, 1.0, -3.0]),
+)
+def choice_probability(nu: Array) -> CheckResult:
+    """P(G_k > max_{i != k} G_i) = exp(nu_k) / sum_i exp(nu_i).
+
+    Where: Appendix B, Corollary GumbelOptProb.
+
+    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
+    Decided: the integral of f_k times the product of the other F_i, by quadrature, on the log
+    scale for every k (probabilities down to exp(-200)), against the library's nu_k - log sum exp.
+    """
+    return chosen(nu - value(nu), nu, quadrature_error(nu))
+
+
+def _larger(nu: Array, claimed: float) -> CheckResult:
+    _, expectation = gumbel.largest(nu)
+    return equal(claimed, expectation[0], quadrature_error(nu), QUADRATURE)
+
+
+def _selection(nu: Array) -> float:
+    """gamma + log(1 + exp(-(nu_1 - nu_2)))."""
+    return float(np.euler_gamma + np.logaddexp(0.0, nu[1] - nu[0]))
+
+
+def larger_of_two_located(nu: Array) -> CheckResult:
+    """E[G_1 | G_1 >= G_2] = gamma + nu_1 + log(1 + exp(-(nu_1 - nu_2))).
+
+    Decided: given that it is the largest, G_k is Gumbel(log sum_i exp(nu_i), 1), whose mean is
+    gamma + nu_1 + log(1 + exp(nu_2 - nu_1)); against the quotient of integrals by quadrature. The
+    proof's own last line has the location, written nu_k.
+    """
+    return _larger(nu, float(nu[0]) + _selection(nu))
+
+
+def _equal() -> Array:
+    nu = np.array([1.0, 1.0])
+    means = np.array([gumbel.largest(nu[[i]])[1][0] for i in range(2)])
+    gap = np.max(np.abs(means - nu - np.euler_gamma))
+    assume_stated(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
+    return nu
+
+
+@claim(
+    "lem:ExpofLargerGumbel",
+    verdict="misprint",
+    instances=PAIRS,
+    counterexample=_equal,
+    text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
+    "{bound:.4f}.\nThe printed gamma + log 2 = {observed:.4f} is below even the unconditional "
+    "mean, 1.5772.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
+    corrected=larger_of_two_located,
+    broken="the difference of locations with the wrong sign",
+    rejected=lambda nu: _larger(nu, float(nu[0]) + _selection(nu[::-1])),
+    rejected_at=lambda: np.array([1.0, 0.5]),
+)
+def larger_of_two(nu: Array) -> CheckResult:
+    """E[G_1 | G_1 >= G_2] = gamma + log(1 + exp(-(nu_1 - nu_2))).
+
+    Where: Appendix B, Lemma ExpofLargerGumbel.
+
+    Assumes: G_i ~ Gumbel(nu_i, 1), independent (said before Lemma GumbelMax).
+
+    Decided: right only where nu_1 = 0: shifting both locations shifts the left side and not the
+    right. In the proof, the integrand after z = exp(-x) should be -log(z) exp(-(1 + a)z); the
+    lines after it are right.
+    """
+    return _larger(nu, _selection(nu))
+
+
+def _selected(nu: Array, claimed: Array) -> CheckResult:
+    return equal(claimed, gumbel.largest(nu)[1], quadrature_error(nu), QUADRATURE)
+
+
+def _third_line(nu: Array) -> Array:
+    return np.asarray(np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu))
+
+
+@claim(
+    "cor:GumbelMaxasProb",
+    verdict="holds",
+    instances=LOCATIONS,
+    broken="the proof's third line, which divides by exp(-nu_k) in place of exp(nu_k)",
+    rejected=lambda nu: _selected(nu, _third_line(nu)),
+    rejected_at=lambda: np.array([0.5, 0.0, 0.25]),
+)
+def mean_of_the_largest(nu: Array) -> CheckResult:
+    """E[G_k | G_k = max_i G_i] = gamma + nu_k - log(exp(nu_k) / sum_i exp(nu_i)).
+
+    Where: Appendix B, Corollary GumbelMaxasProb.
+
+    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
+    Decided: the quotient of integrals by quadrature for every k, against gamma + nu_k minus the
+    library's log probability. The statement stands although the proof's third line has
+    exp(-nu_k) where exp(nu_k) is meant, and although the lemma it cites is printed without nu_1.
+    """
+    return _selected(nu, np.euler_gamma + nu - (nu - value(nu)))
+
+
+# --- entropy regularisation
+SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
+
+
+@dataclass(frozen=True)
+class Programme:
+    """The programme max <q, x> + tau H(q), and some other q on the simplex."""
+
+    x: Array
+    tau: float
+    other: Array
+
+
+@st.composite
+def programmes(draw: st.DrawFn) -> Programme:
+    n = draw(st.integers(1, 5))
+    x = draw(tables(n, VALUES | REWARDS))
+    tau = draw(st.sampled_from([0.5, 1.0, 2.0, 10.0]) | st.floats(0.5, 20.0))
+    return Programme(x, tau, draw(distributions((n,))))
+
+
+def _scale(p: Programme) -> float:
+    return max(1.0, float(np.max(np.abs(p.x))) + p.tau * (1 + float(np.log(len(p.x)))))
+
+
+def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
+    """A claimed maximum and maximiser against the dual bound, and against another q.
+
+    No q beats the dual bound, so a maximum equal to it, attained at the maximiser, is one. The
+    maximiser is the only one if every other q falls short by tau/2 |q - q*|_1^2 or more.
+    """
+    tolerance = 1e-12 * _scale(p)
+    certificate = entropy.dual(entropy.multiplier(p.x, p.tau), p.x, p.tau)
+    attained = entropy.objective(maximiser, p.x, p.tau)
+    short = maximum - entropy.objective(p.other, p.x, p.tau)
+    away = p.tau / 2 * float(np.sum(np.abs(p.other - maximiser))) ** 2
+    return weakest(
+        equal(maximum, certificate, tolerance, SUMS),
+        equal(attained, certificate, tolerance, SUMS),
+        equal(maximiser.sum(), 1.0, 1e-12 * _scale(p), SUMS),
+        at_least(short, away, tolerance, SUMS),
+    )
+
+
+def _library(p: Programme) -> tuple[float, Array]:
+    """(log sum exp(x/tau), softmax(x/tau)) by the library."""
+    log_sum = float(value(p.x / p.tau))
+    return log_sum, np.exp(p.x / p.tau - log_sum)
+
+
+@claim(
+    "lem:logsumexp_Shannon",
+    verdict="holds",
+    instances=programmes(),
+    broken="the factor tau before the logarithm left out",
+    rejected=lambda p: _solves(p, *_library(p)),
+    rejected_at=lambda: Programme(np.array([0.0, 0.5]), 2.0, np.array([1.0, 0.0])),
+)
+def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
+    """With Omega = -tau H, the maximum over the simplex of <q, x> - Omega(q) is
+    tau log sum_i exp(x_i/tau), attained at q_i = exp(x_i/tau) / sum_j exp(x_j/tau).
+
+    Where: Appendix B, Lemma logsumexp_Shannon.
+
+    Assumes: tau > 0 (said at the start of the proof); x in R^n.
+
+    Decided: the library's log sum exp is compared with a Lagrange dual bound found by root
+    search, and is attained at its softmax: that certifies a maximum. It is the only one: other
+    drawn q fall short by at least tau/2 |q - q*|_1^2 (strong concavity). The statement stands
+    although one step of its proof does not: see the next claim.
+    """
+    log_sum, maximiser = _library(p)
+    return _solves(p, p.tau * log_sum, maximiser)
+
+
+def _slope(p: Programme, slope: float) -> CheckResult:
+    """The partial derivatives of G at the softmax, all to equal a number; the worst."""
+    _, q = _library(p)
+    return weakest(
+        *(
+            equal(g, slope, 1e-11 * _scale(p), "complex steps: 1e-15 of the terms")
+            for g in entropy.gradient(q, p.x, p.tau)
+        )
+    )
+
+
+def stationary_on_the_simplex(p: Programme) -> CheckResult:
+    """This q* is a stationary point of the Lagrangian G(q) - lambda (sum_i q_i - 1), with
+    lambda = tau log sum_j exp(x_j/tau) - tau; G being concave, q* maximises G on the simplex.
+
+    Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal
+    the multiplier that the dual's root search finds.
+    """
+    return _slope(p, entropy.multiplier(p.x, p.tau))
+
+
+def _two_equal() -> Programme:
+    p = Programme(np.zeros(2), 1.0, np.array([1.0, 0.0]))
+    assume_stated(p.tau > 0, "tau > 0")
+    return p
+
+
+@claim(
+    "lem:logsumexp_Shannon.proof-step",
+    verdict="fails",
+    instances=programmes(),
+    counterexample=_two_equal,
+    text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
+    "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
+    "point of G, 1/e in each coordinate, sums to 0.736.)",
+    corrected=stationary_on_the_simplex,
+    broken="the multiplier without -tau, the derivative of q log q taken as log q",
+    rejected=lambda p: _slope(p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))),
+)
+def stationary_after_normalising(p: Programme) -> CheckResult:
+    """After the normalisation, "this new q* is still a stationary point" of G, "so it must be
+    the maximum".
+
+    Where: Appendix B, proof of Lemma logsumexp_Shannon, after "we add a normalization".
+
+    Assumes: tau > 0.
+
+    Decided: the proof sets the whole gradient of G to zero and calls G's only such point the
+    maximum; at the normalised point every partial derivative is tau log sum exp(x/tau) - tau,
+    zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The lemma itself is
+    true: a constant gradient is what stationarity on the simplex asks for.
+    """
+    return _slope(p, 0.0)
+
+
+# --- the value function
+@dataclass(frozen=True)
+class Period:
+    """A world and a period h'."""
+
+    mdp: TabularMDP
+    now: int
+
+
+def _recursion(period: Period, weight: Callable[[int, int], int]) -> CheckResult:
+    """V(s_h') of the definition against the right side of the Bellman equation.
+
+    `weight(h, h')` is the exponent of beta in the definition; it grows with h by one.
+    """
+    mdp, policy = period.mdp, period.mdp.solution.policy
+    ahead = oracle.policy_value(policy, mdp.reward, mdp.transition, mdp.discount)
+
+    def defined(now: int) -> Array:
+        return np.asarray(mdp.discount ** weight(now, now) * ahead)
+
+    left = defined(period.now)
+    right = value(action_values(mdp.reward, mdp.transition, mdp.discount, defined(period.now + 1)))
+    return equal(left, right, rounding(mdp), WHY)
+
+
+def value_from_its_own_period(period: Period) -> CheckResult:
+    """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
+
+    Decided: counted from its own period the value does not depend on h', and splitting off the
+    first term gives the Bellman equation. Measured: the sum against one step of the equation.
+    """
+    return _recursion(period, lambda h, now: h - now)
+
+
+def _one_period() -> Period:
+    period = Period(absorbing([[1.0]]), 1)
+    assume_stated(0 < period.mdp.discount < 1, "beta in (0, 1)")
+    return period
+
+
+@claim(
+    "app.value-function-discount",
+    verdict="misprint",
+    instances=st.builds(Period, tabular_mdps(), st.integers(0, 5)),
+    counterexample=_one_period,
+    text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
+    "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
+    "{bound:g}.",
+    corrected=value_from_its_own_period,
+    broken="discounting from the period after h' on: beta^(h - h' + 1)",
+    rejected=lambda period: _recursion(period, lambda h, now: h - now + 1),
+)
+def value_discounted_from_zero(period: Period) -> CheckResult:
+    """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
+    V(s) = max_q {E_q[r + beta E V(s')] + H(q)}.
+
+    Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
+    Section 3 defines V* for h' = 0 only, where the two agree.
+
+    Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
+
+    Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
+    the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
+    """
+    return _recursion(period, lambda h, now: h)
+
+
+# --- the optimal policy
+def ratio(q: Array) -> Array:
+    """Q(s, a) / sum_a' Q(s, a'), over the last axis."""
+    return np.asarray(q / q.sum(axis=-1, keepdims=True))
+
+
+def _optimal(mdp: TabularMDP, policy: Array) -> CheckResult:
+    """A policy (S, A) against the probability that Q(s, a) + epsilon_a is largest."""
+    q = mdp.solution.q
+    chance = np.exp([gumbel.largest(row)[0] for row in q])
+    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
+    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
+    return equal(policy, chance, tolerance, why)
+
+
+def optimal_policy(mdp: TabularMDP) -> CheckResult:
+    """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
+
+    Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
+    the probability of that by quadrature in every state, against the library's policy. The
+    paper's Equation DDCopt, a few lines above, has this formula.
+    """
+    return _optimal(mdp, mdp.solution.policy)
+
+
+def _exact_q() -> TabularMDP:
+    """State 1 is absorbing with V(1) = 0, and both actions of state 0 lead there: Q(0, .) = r."""
+    log_half = float(np.log(0.5))
+    mdp = TabularMDP(
+        reward=np.array([[1.0, -2.0], [log_half, log_half]]),
+        transition=np.array([[[0.0, 1.0], [0.0, 1.0]]] * 2),
+        discount=0.5,
+        initial=np.array([1.0, 0.0]),
+    )
+    assume_stated(
+        mdp.solution.residual < 1e-12, "Q solves the Bellman equation with delta = -gamma"
+    )
+    return mdp
+
+
+@claim(
+    "app.pi-star-ratio",
+    verdict="misprint",
+    instances=tabular_mdps(max_states=3),
+    counterexample=_exact_q,
+    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
+    "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
+    "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)",
+    corrected=optimal_policy,
+    broken="normalised over the states in place of the actions",
+    rejected=lambda mdp: _optimal(mdp, softmax(mdp.solution.q, axis=0)),
+)
+def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
+    """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
+
+    Where: Appendix B, the line under Equation DDCBellman_new.
+
+    Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
+
+    Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
+    divide by zero, and it reverses the order of the actions where all Q are negative.
+    """
+    return _optimal(mdp, ratio(mdp.solution.q))

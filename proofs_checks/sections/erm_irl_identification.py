@@ -1,0 +1,299 @@
+"""Section 4.1, Identification via expected risk minimisation: Theorem mainopt, and cloning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, action_values
+from gladius.objective import sampled_risk, value
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import WHY, population_risk, rounding, zero
+from proofs_checks.oracle import ccp, gumbel
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.relations import at_least, at_most, equal, weakest
+from proofs_checks.sections.equivalence import (
+    LOCATIONS,
+    QUADRATURE,
+    chosen,
+    quadrature_error,
+    ratio,
+)
+from proofs_checks.sections.setup import covered
+from proofs_checks.worlds import absorbing, tables, tabular_mdps
+
+
+# --- the expected risk
+@dataclass(frozen=True)
+class Excess:
+    """How a table Q differs from Q*: in the likelihood and in the anchor's Bellman equation.
+
+    Attributes:
+        weight: (S,) the expert's occupancy, summed period by period.
+        floor: (S,) the chance of the likeliest path, discounted: weight is no less.
+        reached: (S,) S-bar.
+        choices: (S, A) pi*.
+        fitted: (S, A) p-hat_Q.
+        log_ratio: (S, A) log p-hat_Q - log pi*.
+        residual: (S,) TQ - Q at the anchor, action 0 in every state.
+    """
+
+    weight: Array
+    floor: Array
+    reached: NDArray[np.bool_]
+    choices: Array
+    fitted: Array
+    log_ratio: Array
+    residual: Array
+
+    @classmethod
+    def of(cls, mdp: TabularMDP, q: Array) -> Excess:
+        log_policy = log_softmax(mdp.solution.q, axis=1)
+        world = (mdp.transition, mdp.discount, mdp.initial)
+        target = oracle.backup(q, mdp.reward, mdp.transition, mdp.discount)
+        return cls(
+            weight=oracle.visits(mdp.solution.policy, *world),
+            floor=np.exp(oracle.log_likeliest(log_policy, *world)),
+            reached=oracle.reachable(mdp.initial, mdp.transition),
+            choices=mdp.solution.policy,
+            fitted=softmax(q, axis=1),
+            log_ratio=log_softmax(q, axis=1) - log_policy,
+            residual=(target - q)[:, 0],
+        )
+
+    @property
+    def divergence(self) -> Array:
+        """(S,) KL(pi* || p-hat_Q)."""
+        return np.asarray(-np.sum(self.choices * self.log_ratio, axis=1))
+
+    @property
+    def parts(self) -> Array:
+        """(S,) what each state adds to the risk above its value at Q*, per unit of weight."""
+        return self.divergence + self.choices[:, 0] * self.residual**2
+
+    @property
+    def distance(self) -> Array:
+        """(S,) sum_a |p-hat_Q - pi*|."""
+        return np.asarray(np.sum(np.abs(self.fitted - self.choices), axis=1))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A world, a change of Q* and a common change of all actions' values in a state.
+
+    Attributes:
+        mdp: the world.
+        change: (S, A) added to Q*.
+        level: (S,) added to Q*(s, .).
+        intervals: states that stand for an interval entered uniformly, over which reward, law and
+            Q are constant; the others are points.
+    """
+
+    mdp: TabularMDP
+    change: Array
+    level: Array
+    intervals: tuple[int, ...] = ()
+
+    @property
+    def charged(self) -> NDArray[np.bool_]:
+        """(S,) where d* has mass."""
+        return oracle.reachable(self.mdp.initial, self.mdp.transition)
+
+    @property
+    def points(self) -> NDArray[np.bool_]:
+        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
+        return self.charged & ~np.isin(np.arange(len(self.level)), self.intervals)
+
+    @property
+    def shifted(self) -> Array:
+        """Q* + level where d* has mass, and anything elsewhere."""
+        return self.shifted_on(self.charged)
+
+    def shifted_on(self, inside: NDArray[np.bool_]) -> Array:
+        """Q* + level on the states `inside`, and anything elsewhere."""
+        best = self.mdp.solution.q
+        return np.where(inside[:, None], best + self.level[:, None], best + self.change)
+
+
+@st.composite
+def solved_in_part(draw: st.DrawFn, mdp: TabularMDP, q: Array) -> Array:
+    """`q`, or what solves the CCP and anchor equations in some states and is `q` in the others."""
+    part = draw(st.sampled_from(["none", "first states", "any"]))
+    if part == "none":
+        return q
+    inside = mdp.initial > 0 if part == "first states" else draw(arrays(np.bool_, len(q)))
+    star, anchor = mdp.solution, np.zeros(len(q), dtype=np.int64)
+    log_policy = star.q - star.v[:, None]
+    seen = ccp.Observed(log_policy, mdp.transition, anchor, mdp.reward[:, 0], mdp.discount)
+    return ccp.extended(seen, q, inside)
+
+
+@st.composite
+def moved(draw: st.DrawFn) -> Moved:
+    """Changes that include constants, which are the hardest to see, and none at all.
+
+    Where the equations are solved in the first states alone, only later ones tell Q from Q*.
+    """
+    mdp = draw(tabular_mdps(4, 3))
+    change = draw(tables(mdp.reward.shape))
+    best = mdp.solution.q
+    change = draw(solved_in_part(mdp, best + change)) - best
+    return Moved(mdp, change, draw(tables(len(change))))
+
+
+def off_track() -> Moved:
+    """Two absorbing states of which the second is never reached, and a Q that is wrong there."""
+    mdp = replace(absorbing(np.zeros((2, 2))), initial=np.array([1.0, 0.0]))
+    return Moved(mdp, np.array([[0.0, 0.0], [0.0, 2.0]]), np.ones(2))
+
+
+def _as_far_as_can_be() -> Moved:
+    """One state: no anchor residual, log p-hat - log pi* = (-1, 1), and so Q - Q* = 2 + (-1, 1)."""
+    first = np.expm1(1) / (2 * np.sinh(1))  # pi*(0): exp(-1) pi*(0) + exp(1) pi*(1) = 1
+    mdp = absorbing([[float(np.log(first)), float(np.log1p(-first))]])  # V* = 0
+    return Moved(mdp, np.array([[1.0, 3.0]]), np.zeros(1))
+
+
+@claim(
+    "thm:mainopt",
+    verdict="holds",
+    instances=moved(),
+    adversary=_as_far_as_can_be,
+    broken="Q* claimed off S-bar as well",
+    rejected={"everywhere": True},
+    rejected_at=off_track,
+)
+def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> CheckResult:
+    """The minimiser of the expected risk E[-log p-hat_Q(a | s) + 1{a = a_s} (TQ - Q)(s, a)^2] is
+    Q* on S-bar x A, and r = Q - beta E[V_Q(s')] there.
+
+    Where: Section 4, Theorem mainopt.
+
+    Assumes: Assumptions IRLoptimaldecision and anchor, Q bounded; S any state space; here finite
+    and the anchor action 0 (relabel the actions state by state).
+
+    Decided: the risk exceeds its value at Q* by E[KL(pi* || p-hat_Q) + pi*(a_s | s) Psi^2], Psi the
+    anchor's residual, zero only if Psi and D = max|log p-hat_Q - log pi*| vanish d*-almost
+    everywhere; and |Q - Q*| <= (|Psi| + D)/(1 - beta) + D there, since V_Q - V* solves v = beta
+    P_a v - Psi - log(p-hat/pi*). The states of S-bar are the atoms of d*, so S need not be
+    countable, though the proof's steps (MagnacThesmar, minMLE) need it. Measured: both, the risk by
+    the library; S-bar is what d* charges, each s at least with its likeliest path. r follows.
+    """
+    mdp, best = candidate.mdp, candidate.mdp.solution.q
+    other = best + candidate.change
+    tolerance = rounding(mdp, other)
+    excess = Excess.of(mdp, other)
+    least, moved_risk = population_risk(mdp, best), population_risk(mdp, other)
+    gain = float((moved_risk.nll + moved_risk.bellman - least.nll - least.bellman)[0])
+    inside = excess.reached
+    ratio = float(np.max(np.abs(excess.log_ratio[inside])))
+    residual = float(np.max(np.abs(excess.residual[inside])))
+    claimed = np.ones_like(inside) if everywhere else inside
+    squared = float(np.max(np.abs(other)) + np.max(np.abs(mdp.reward)) + 1) ** 2
+    apart = tolerance + 1e-13 * squared
+    why = WHY + "; squares of residuals, which come as a difference of squares"
+    return weakest(
+        *covered(mdp),
+        equal(gain, excess.weight @ excess.parts, apart, why),
+        at_least(gain, np.max(excess.floor * excess.parts), apart, why),
+        at_most(
+            np.max(np.abs(candidate.change[claimed])),
+            (residual + ratio) / (1 - mdp.discount) + ratio,
+            tolerance / (1 - mdp.discount),
+            WHY,
+        ),
+    )
+
+
+# --- cloning
+def exponential_choice(q: Array) -> CheckResult:
+    """p-hat_Q(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
+
+    Decided: -log p-hat is what the library's empirical risk takes as the negative log-likelihood
+    of one row; compared, for every action, with -log of the probability that Q(s, a) plus Gumbel
+    noise is largest, by quadrature. The paper's own p-hat under its empirical risk in Section 6
+    has exp.
+    """
+    row, zeros = q[None], np.zeros(1)
+    given = 0, zeros, 0.5, zeros
+    nll = [sampled_risk(row, row, np.array([a]), zeros, *given).nll for a in range(len(q))]
+    return chosen(-np.array(nll, dtype=float), q, quadrature_error(q))
+
+
+def _bounded() -> Array:
+    q = np.array([1.0, -2.0])
+    assume_stated(np.all(np.isfinite(q)), "Q is a bounded function")
+    return q
+
+
+@claim(
+    "eq:BC.p-hat",
+    verdict="misprint",
+    instances=LOCATIONS,
+    counterexample=_bounded,
+    text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
+    "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: "
+    "{observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by zero.",
+    corrected=exponential_choice,
+    broken="the largest Q subtracted against overflow in the numerator only",
+    rejected=lambda q: _claimed(q, np.exp(q - np.max(q) - value(q))),
+    rejected_at=lambda: np.array([1.0, -2.0]),
+)
+def ratio_of_q(q: Array) -> CheckResult:
+    """p-hat_Q(a | s) = Q(s, a) / sum_a' Q(s, a').
+
+    Where: Section 4, the line under Equation BC.
+
+    Assumes: Q is a bounded function on S x A.
+
+    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises,
+    and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
+    the definition in Section 6, it is a misprint.
+    """
+    return _claimed(q, ratio(q))
+
+
+def _claimed(q: Array, probability: Array) -> CheckResult:
+    return equal(probability, np.exp(gumbel.largest(q)[0]), 1e-12, QUADRATURE)
+
+
+@claim(
+    "rem:BC-superset",
+    verdict="holds",
+    instances=moved(),
+    broken="the bound without discounting: |c| for (1 - beta)|c|",
+    rejected={"factor": 1.0},
+    rejected_at=off_track,
+)
+def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) -> CheckResult:
+    """The solution set of behavioural cloning contains that of the IRL/DDC problem, strictly.
+
+    Where: Section 4, remark "Comparison with imitation learning".
+
+    Assumes: as in Theorem mainopt; p-hat_Q the softmax (the display there prints a ratio of Q).
+
+    Decided: cloning is one of the two conditions. It also admits Q* + c(s) for any bounded c, whose
+    anchor Bellman error beta E[c(s')] - c(s) is at least (1 - beta) max|c| somewhere on S-bar.
+    Measured: likelihood and Bellman error by the library at Q* + c; equality where c is constant.
+    """
+    mdp, q = candidate.mdp, candidate.shifted
+    tolerance = rounding(mdp, q)
+    inside = oracle.reachable(mdp.initial, mdp.transition)
+    excess = population_risk(mdp, q).nll - population_risk(mdp, mdp.solution.q).nll
+    error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
+    strength = 1 - mdp.discount if factor is None else factor
+    return weakest(
+        zero(excess, tolerance),
+        at_least(
+            np.max(np.abs(error[inside, 0])),
+            strength * float(np.max(np.abs(candidate.level[inside]))),
+            tolerance,
+            WHY,
+        ),
+    )

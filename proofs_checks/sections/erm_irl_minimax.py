@@ -1,0 +1,434 @@
+"""Section 4.2, Estimation via minimax: double sampling, biconjugate, OurBiconj, algoEQ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, action_values
+from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
+from gladius.transitions import Counts
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import population_risk
+from proofs_checks.oracle.biconjugate import (
+    Population,
+    golden_maximum,
+    least_squares_zeta,
+    reachable,
+    td_minimiser,
+)
+from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
+from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
+from proofs_checks.sections.setup import covered
+from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*."""
+
+    mdp: TabularMDP
+    q: Array
+    dual: Array
+
+
+@st.composite
+def probes(draw: st.DrawFn) -> Probe:
+    world = draw(fitted())
+    return Probe(world.mdp, world.q, draw(tables(world.q.shape)))
+
+
+def population(guess: Fitted | Probe) -> Population:
+    return Population(
+        np.swapaxes(guess.mdp.transition, 0, 1), guess.mdp.reward, guess.q, guess.mdp.discount
+    )
+
+
+def by_pair(guess: Fitted | Probe, zeta: Array | None = None) -> Risk:
+    """The library's terms (S, A), each pair on its own: a data set that visits it alone.
+
+    The expectation over s' is a data set whose counts are the probabilities.
+    """
+    mdp = guess.mdp
+    states, actions = guess.q.shape
+    every = np.arange(states)
+    terms = []
+    for a in range(actions):
+        visits = np.zeros((states, states, actions))
+        moves = np.zeros((states, *mdp.transition.shape))
+        visits[every, every, a] = 1.0
+        moves[every, a, every] = mdp.transition[a]
+        counts = Counts(mdp.features, visits, moves)
+        q = np.broadcast_to(guess.q, visits.shape)
+        dual = None if zeta is None else np.broadcast_to(zeta, visits.shape)
+        terms.append(grouped_risk(q, counts, a, mdp.reward[:, a], mdp.discount, dual))
+    nll, td, deviation = (
+        np.stack([getattr(term, name) for term in terms], axis=1)
+        for name in ("nll", "td", "deviation")
+    )
+    return Risk(nll, td, deviation, mdp.discount)
+
+
+def backup(guess: Fitted | Probe) -> Array:
+    """T Q by the library."""
+    return action_values(guess.mdp.reward, guess.mdp.transition, guess.mdp.discount, value(guess.q))
+
+
+SQUARED = "rounding in a dozen operations on squares of r, Q, V and the dual"
+
+
+def agree(guess: Fitted | Probe, observed: Array, bound: Array, extra: float = 0.0) -> CheckResult:
+    """Whether two tables agree."""
+    sides = (guess.mdp.reward, guess.q, value(guess.q))
+    size = 1.0 + extra + sum(float(np.abs(x).max()) for x in sides)
+    return equal(observed, bound, 1e-13 * size**2, SQUARED)
+
+
+# --- double sampling
+@cache
+def _td_misleads() -> CheckResult:
+    """A world in which the minimiser of the TD loss has a Bellman error of 1/32.
+
+    In `coin` with one action (V = Q) and rewards 0, 0, 1, with discounted weights (1/2, 1/4, 1/4)
+    the TD loss is least at Q = (1/2, 1/2, 3/2); the Bellman error is zero at (1/2, 0, 2) alone.
+    """
+    mdp = replace(coin(1), reward=np.array([[0.0], [0.0], [1.0]]))
+    weight = mdp.discounted_occupancy()
+    q = td_minimiser(mdp.transition[0], mdp.reward[:, 0], mdp.discount, np.array([0.5, 0.25, 0.25]))
+    return equal(
+        np.sum(weight * by_pair(Fitted(mdp, q[:, None])).bellman),
+        1 / 32,
+        1e-13,
+        "rounding in a least-squares problem of six rows",
+    )
+
+
+def _double_sampling(guess: Fitted, variance: float = 1.0) -> CheckResult:
+    known = population(guess)
+    bound = known.bellman() + variance * known.backup_variance()
+    return weakest(agree(guess, by_pair(guess).td, bound), _td_misleads())
+
+
+@claim(
+    "eq:double-sampling",
+    verdict="holds",
+    instances=fitted(),
+    broken="the variance term is that of V(s'), not of T-hat Q: beta^2 is missing",
+    rejected=lambda guess: _double_sampling(guess, variance=1 / guess.mdp.discount**2),
+    rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
+)
+def double_sampling(guess: Fitted) -> CheckResult:
+    """E[L_TD(Q)(s, a, s')] = L_BE(Q)(s, a) + E[(TQ(s, a) - T-hat Q(s, a, s'))^2]; minimising the
+    TD loss does not minimise the Bellman error in general.
+
+    Where: Section 4, unnumbered display before "double sampling problem".
+
+    Assumes: Q bounded; the expectation is over s' given (s, a).
+
+    Decided: T-hat Q has mean TQ, so this is the decomposition of a mean square about Q; both sides
+    are summed at every pair. The second half needs one world: in that of three states in
+    `_td_misleads` the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
+    """
+    return _double_sampling(guess)
+
+
+# --- the biconjugate, in h, zeta and rho
+@claim(
+    "eq:biconjugate",
+    verdict="holds",
+    instances=fitted(),
+    broken="E[delta] h - h^2: the factor 2 of the conjugate is missing",
+    rejected={"factor": 1.0},
+    rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
+)
+def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
+    """L_BE(Q)(s, a) = E[delta_Q | s, a]^2 = max over h of 2 E[delta_Q | s, a] h - h^2.
+
+    Where: Section 4, display of the "Bi-Conjugate Trick"; the square is that of the expectation.
+
+    Assumes: Q bounded.
+
+    Decided: 2 x h - h^2 = x^2 - (x - h)^2. The maximum is searched for by golden section and
+    compared with the squared Bellman error summed over the successors.
+    """
+    delta = factor / 2 * (backup(guess) - guess.q)
+    reach = 2 * np.abs(delta) + 1.0
+    best = golden_maximum(lambda h: bi_conjugate(delta, h), -reach, reach)
+    return agree(guess, best, population(guess).bellman())
+
+
+def _reparametrised(probe: Probe, scale: float) -> CheckResult:
+    """Lemma OurBiconj's objective at zeta; the biconjugate at h = r + scale zeta - Q."""
+    dual = population(probe).linear(probe.mdp.reward + scale * probe.dual - probe.q)
+    return agree(
+        probe, by_pair(probe, probe.dual).bellman, dual, extra=float(np.abs(probe.dual).max())
+    )
+
+
+def zeta_with_beta(probe: Probe) -> CheckResult:
+    """With zeta = (h - r(s, a) + Q(s, a))/beta, that is rho = h + Q = r + beta zeta, the
+    biconjugate 2 E[delta] h - h^2 is E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2], for every zeta.
+
+    Decided: by substitution, E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2] with T-hat Q - rho
+    = beta (V_Q(s') - zeta); compared at arbitrary zeta, not at the maximum alone.
+    """
+    return _reparametrised(probe, probe.mdp.discount)
+
+
+def _zeta_is_one() -> Probe:
+    mdp = absorbing([[0.0]])
+    assume_stated(0 < mdp.discount < 1, "0 < beta < 1")
+    return Probe(mdp, np.zeros((1, 1)), np.ones((1, 1)))
+
+
+@claim(
+    "eq:zeta-reparametrisation",
+    verdict="misprint",
+    instances=probes(),
+    counterexample=_zeta_is_one,
+    text="One state, one action, r = 0, beta = 1/2, Q = 0, hence V = 0, and zeta = 1.\n"
+    "Lemma OurBiconj's objective is -beta^2 zeta^2 = {observed:.2f};\n"
+    "the printed h = zeta + r - Q = 1 gives 2 E[delta] h - h^2 = {bound:.2f}.",
+    corrected=zeta_with_beta,
+    broken="rho = r + beta^2 zeta",
+    rejected=lambda probe: _reparametrised(probe, probe.mdp.discount**2),
+)
+def zeta_reparametrisation(probe: Probe) -> CheckResult:
+    """Re-parametrising h by zeta = h - r(s, a) + Q(s, a) turns 2 E[delta] h - h^2 into the
+    objective of Lemma OurBiconj, E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2].
+
+    Where: Section 4, "By further re-parametrizing h using zeta = h - r(s,a) + Q(s,a), after some
+    algebra, we arrive at Lemma OurBiconj".
+
+    Assumes: Q bounded, 0 < beta < 1.
+
+    Decided: a factor beta is lost: the printed zeta is the appendix's rho - r = beta zeta, and its
+    optimum beta E[V] would give r = Q* - zeta*, against Lemma OurBiconj (b). The appendix has it
+    right (rho = r + beta zeta).
+    """
+    return _reparametrised(probe, 1.0)
+
+
+def rho_form(probe: Probe, target: Array) -> CheckResult:
+    """The rho form at target + t against L_BE - t^2, for a drawn t at each pair."""
+    zeta = (target + probe.dual - probe.mdp.reward) / probe.mdp.discount
+    bound = population(probe).bellman() - probe.dual**2
+    return agree(probe, by_pair(probe, zeta).bellman, bound, extra=float(np.abs(probe.dual).max()))
+
+
+# --- Lemma OurBiconj
+@claim(
+    "lem:OurBiconj.a",
+    verdict="holds",
+    instances=fitted(),
+    broken="beta D(Q) in place of beta^2 D(Q)",
+    rejected={"power": 1},
+    rejected_at=lambda: Fitted(coin(1), np.array([[0.0], [0.0], [2.0]])),
+)
+def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
+    """L_BE(Q)(s, a) = E[L_TD(Q)(s, a, s')] - beta^2 D(Q)(s, a), where D(Q)(s, a) is the least
+    E[(V_Q(s') - zeta)^2 | s, a] over zeta.
+
+    Where: Section 4, Lemma OurBiconj (a).
+
+    Assumes: Q bounded.
+
+    Decided: T-hat Q - TQ = beta (V_Q(s') - E[V_Q(s')]). Twice: with the library's risk, whose zeta
+    is the conditional mean, and with a minimum over zeta searched for by golden section.
+    """
+    known, risk = population(guess), by_pair(guess)
+    beta = guess.mdp.discount
+    return weakest(
+        agree(guess, replace(risk, discount=beta ** (power / 2)).bellman, known.bellman()),
+        agree(guess, (backup(guess) - guess.q) ** 2, known.td() - beta**power * known.deviation()),
+    )
+
+
+def _reward_back(mdp: TabularMDP, scale: float) -> CheckResult:
+    """Q* - scale zeta* against r; zeta* as the minimiser of (b), from values of its parabola."""
+    guess = Fitted(mdp, mdp.solution.q)
+    known = population(guess)
+    centre = np.full(guess.q.shape, float(np.mean(known.v)))
+    step = max(1.0, float(np.ptp(known.v)))
+    low, high = known.spread(centre - step), known.spread(centre + step)
+    vertex = centre + (low - high) / (4 * step)  # the second derivative is 2
+    counts = Counts(mdp.features, np.ones((1, *guess.q.shape)), mdp.transition[None])
+    mean = conditional_mean(value(guess.q)[None], counts)[0]
+    size = 1.0 + float(np.abs(guess.q).max())
+
+    def compare(zeta: Array) -> CheckResult:
+        why = "Q* is solved to a relative Bellman residual of 1e-12"
+        return equal(guess.q - scale * zeta, mdp.reward, 1e-11 * size, why)
+
+    return weakest(compare(mean), compare(vertex))
+
+
+@claim(
+    "lem:OurBiconj.b",
+    verdict="holds",
+    instances=tabular_mdps(),
+    broken="r = Q* - zeta*, which the zeta of the text (without 1/beta) would give",
+    rejected=lambda mdp: _reward_back(mdp, 1.0),
+    rejected_at=lambda: absorbing([[1.0]]),
+)
+def our_biconj_b(mdp: TabularMDP) -> CheckResult:
+    """r(s, a) = Q*(s, a) - beta zeta*(s, a), where zeta*(s, a) is the minimiser over zeta of
+    E[(V*(s') - zeta)^2 | s, a].
+
+    Where: Section 4, Lemma OurBiconj (b).
+
+    Assumes: Q* solves Equation QBellman at every pair.
+
+    Decided: zeta* = E[V*(s') | s, a] and Q* = r + beta E[V*(s') | s, a]. Q* is solved for, zeta*
+    found from values of the objective alone and by the library's conditional mean; r is given.
+    """
+    return _reward_back(mdp, mdp.discount)
+
+
+# --- Theorem algoEQ; the anchor is action 0
+def _scale(probe: Probe) -> float:
+    star = probe.mdp.solution
+    sides = (probe.mdp.reward, probe.q, value(probe.q), star.q, star.v, probe.dual)
+    return 1.0 + sum(float(np.abs(x).max()) for x in sides)
+
+
+@st.composite
+def _candidates(draw: st.DrawFn) -> Probe:
+    """Any Q, or one that only states after the first can tell from Q*."""
+    probe = draw(probes())
+    return replace(probe, q=draw(solved_in_part(probe.mdp, probe.q)))
+
+
+_TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
+
+
+@claim(
+    "thm:algoEQ",
+    verdict="holds",
+    instances=_candidates(),
+    broken="term 3 without the indicator of the anchor: D(Q) subtracted at every pair",
+    rejected={"anchored": False},
+    rejected_at=lambda: Probe(coin(2), _TABLE, np.zeros((3, 2))),
+    cost=2,
+)
+def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
+    """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s)
+    + 1{a = a_s} {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]; it identifies Q* on S-bar
+    x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
+
+    Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
+    uniquely identified", and Theorem mainopt, on which it rests, says where.
+
+    Assumes: the data follow pi* from nu_0 (here with discounted weights); the anchor's reward is
+    known; Q bounded.
+
+    Decided: at every Q, not at the minimum alone, the maximum over zeta is R_exp(Q), and other zeta
+    give less. Q - Q* on S-bar is rebuilt from the two terms that the risk measures, log p_Q - log
+    pi* and the anchor residual: where both vanish, Q = Q*; and the risk exceeds its value at Q* by
+    either term at any s of S-bar, weighed by the likeliest path to s. Measured with visits summed
+    period by period as weights, the library's risk with the library's. The min-max leaves zeta free
+    at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
+    """
+    mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
+    known, excess = population(probe), Excess.of(mdp, probe.q)
+    weight = excess.weight[:, None] * star.policy
+    log_p = probe.q - np.array(known.v)[:, None]
+    residual = (known.backup() - probe.q)[:, 0]
+    expected = float(-np.sum(weight * log_p) + weight[:, 0] @ residual**2)  # R_exp as defined
+    best = float(population_risk(mdp, probe.q).total()[0])
+    if not anchored:
+        best -= mdp.discount**2 * float(np.sum((weight * known.deviation())[:, 1:]))
+    some = float(population_risk(mdp, probe.q, probe.dual).total()[0])
+    least = float(population_risk(mdp, star.q).total()[0])
+    # uniqueness: log p - log pi* and the anchor residual on S-bar give back Q - Q* there
+    there = reachable(known.law, mdp.initial)
+    ratio = (log_p - (star.q - star.v[:, None]))[there]
+    system = np.eye(len(there)) - mdp.discount * known.law[there, 0][:, there]
+    shift = np.linalg.solve(system, -residual[there] - ratio[:, 0])
+    gap = (probe.q - star.q)[there] - (ratio + shift[:, None])
+    solved = 1e-11 * scale / (1 - mdp.discount)
+    square = 1e-13 * scale**2
+    rounding = "rounding in squares of r, Q, V and zeta"
+    why = rounding + "; Q* to 1e-12, condition 1/(1 - beta)"
+    return weakest(
+        equal(best, expected, square, rounding),
+        at_least(expected - some, 0.0, square, rounding),
+        at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
+        *covered(mdp),
+        vanishes(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
+        _reward_back(mdp, mdp.discount),
+    )
+
+
+# --- which regression zeta-tilde solves
+def _below(probe: Probe, observed: float, least: float) -> CheckResult:
+    tolerance, reason = 1e-13 * _scale(probe) ** 2, "rounding in squares of V and zeta"
+    return at_most(observed - least, 0.0, tolerance, reason)
+
+
+def all_pairs_minimiser(probe: Probe, shared: bool = False) -> CheckResult:
+    """Every minimiser of E[(V_Q(s') - zeta(s, a))^2] also minimises E[1{a = a_s} (V_Q(s')
+    - zeta(s, a))^2], so the former may stand in Equation modifiedExpRM; the converse is false.
+
+    Decided: both sums split over pairs, and the pairs of the second are among those of the first.
+    The all-pairs minimiser is found by least squares on dummies and put into the anchor-only sum.
+    """
+    # A minimiser over all pairs in the anchor-only regression; shared: one zeta a state.
+    known, weight = population(probe), probe.mdp.discounted_occupancy()
+    if shared:
+        pooled = (weight[:, :, None] * known.law).sum(axis=1, keepdims=True)
+        seen = pooled.sum(axis=2)
+        chances = pooled / np.where(seen > 0, seen, 1.0)[:, :, None]
+        zeta = np.broadcast_to(least_squares_zeta(chances, seen, np.array(known.v)), probe.q.shape)
+    else:
+        zeta = least_squares_zeta(known.law, weight, np.array(known.v))
+    least = float(weight[:, 0] @ known.deviation()[:, 0])
+    return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
+
+
+def _two_actions() -> Probe:
+    probe = Probe(absorbing([[0.0, 0.0]]), np.zeros((1, 2)), np.ones((1, 2)))
+    zeta = population(probe).mean(lambda _, __, v: v)
+    anchor_only = population_risk(probe.mdp, probe.q, zeta).deviation[0]
+    assume_stated(anchor_only < 1e-25, "zeta-tilde minimises the anchor-only regression")
+    return probe
+
+
+@claim(
+    "eq:expzeta",
+    verdict="fails",
+    instances=probes(),
+    counterexample=_two_actions,
+    text="One state, two actions, Q = 0, so V = log 2 always and pi = (1/2, 1/2); anchor 0.\n"
+    "zeta = (log 2, log 2 + 1) has anchor-only loss 0, the least. Over all pairs its loss is\n"
+    "1/2 (0)^2 + 1/2 (1)^2, {observed:.2f} above the least; it must be {bound:.0f} above.",
+    corrected=all_pairs_minimiser,
+    broken="zeta a function of the state alone, shared by the actions",
+    rejected={"shared": True},
+    rejected_at=lambda: Probe(coin(2), _TABLE, np.zeros((3, 2))),
+    cost=2,
+)
+def expzeta(probe: Probe) -> CheckResult:
+    """Every zeta in argmin E[1{a = a_s} (V_Q(s') - zeta(s, a))^2] is also in argmin
+    E[(V_Q(s') - zeta(s, a))^2].
+
+    Where: Section 4, Equation expzeta: "But such zeta-tilde also satisfies ... because".
+
+    Assumes: zeta ranges over all of R^(S x A); every pair of S-bar has positive probability.
+
+    Decided: the first objective does not read zeta at other pairs than the anchor's, where zeta is
+    then arbitrary. The substitution that the paper makes needs only the converse, which is true.
+    """
+    # An anchor-only minimiser, off by `dual` elsewhere, in the regression over all pairs.
+    known, actions = population(probe), probe.q.shape[1]
+    zeta = known.mean(lambda _, __, v: v)
+    zeta[:, 1:] += probe.dual[:, 1:]
+    everywhere = sum(
+        float(population_risk(probe.mdp, probe.q, zeta, a).deviation[0]) for a in range(actions)
+    )
+    least = float(np.sum(probe.mdp.discounted_occupancy() * known.deviation()))
+    return _below(probe, everywhere, least)

@@ -1,0 +1,401 @@
+"""Appendix A, Extended experiment discussions: what Tables A1 to A4 print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gladius import BusEngine
+from gladius.checks import Array
+from proofs_checks.claims import CheckResult, claim
+from proofs_checks.oracle import tables as oracle
+from proofs_checks.printed_tables import (
+    ACTIONS,
+    MILEAGES,
+    ORACLES,
+    TABLES,
+    Printed,
+    cell,
+    column,
+    frequencies,
+)
+from proofs_checks.relations import at_least, at_most, equal, weakest
+
+HALF = Fraction(1, 2000)  # half a unit of the third decimal
+
+
+# A value iteration in single precision: near 55 the numbers are 3.8e-6 apart, 1/(1 - beta) = 20.
+SINGLE = 1e-4
+LEFT = "what value iteration in single precision leaves"
+EXACT = "exact fractions; the half unit of the last printed digit is part of the numbers"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One (mileage, action) of the tables for 50 or 1,000 trajectories."""
+
+    trajectories: int
+    mileage: int
+    action: int
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method's column in the tables for 50 or 1,000 trajectories."""
+
+    trajectories: int
+    name: str
+
+
+PAIRS = [Pair(*p) for p in product(TABLES, MILEAGES, ACTIONS)]
+
+
+# --- the truth and the oracles
+@cache
+def _truth() -> Array:
+    return oracle.solve(oracle.linear_reward((1.0, 5.0)))
+
+
+@claim(
+    "tab.truth",
+    verdict="holds",
+    instances=st.sampled_from(PAIRS),
+    broken="a printed Q* off by a unit of its last digit (-62.073 for -62.074)",
+    rejected={"moved": 1},
+    rejected_at=lambda: Pair(1000, 10, 0),
+)
+def truth(pair: Pair, moved: int = 0) -> CheckResult:
+    """The columns "Ground Truth" print r = -x, -5 and the Q* of the bus engine of Section 7.
+
+    Where: Tables A1 to A4 (and 3), columns "Ground Truth r", "Ground Truth Q", "True reward".
+
+    Assumes: theta = (1, 5), beta = 0.95, moves of 1 to 4 with probability 1/4, the cap at 20.
+
+    Decided: by value iteration written anew and by the library, each within half a unit of the
+    third decimal at all 40 cells (furthest 0.0004). The cap matters little at these mileages.
+    """
+    printed = column(pair.trajectories, "Ground Truth")
+    i, a = pair.mileage - 1, pair.action
+    q = printed.q[i][a].moved(moved)
+    r, stated = printed.reward[i][a].value, Fraction(-5 if a else -pair.mileage)
+    if pair.trajectories == 1000 and a == 0:
+        r = cell("table_3", pair.mileage, "True reward", "r a0").value if r == stated else r
+    if r != stated:
+        return equal(r, stated, 0, "both are whole numbers")
+    reason, half = "half a unit of the last digit", float(q.unit / 2)
+    solutions = (_truth()[i, a], BusEngine().mdp.solution.q[i, a])
+    return weakest(*(equal(q.value, v, half, reason) for v in solutions))
+
+
+@cache
+def _distance(method: Method, moved: tuple[int, int, int] | None = None) -> float:
+    """How far r and Q together are from the nearest (theta_0, theta_1), in sup norm."""
+    printed = column(method.trajectories, method.name)
+    q = printed.values("q")
+    if moved:
+        x, a, units = moved
+        q[x - 1, a] = float(printed.q[x - 1][a].moved(units).value)
+    return oracle.fit(q, printed.values("reward"))[1]
+
+
+@claim(
+    "tab.rust-r-versus-Q",
+    verdict="holds",
+    instances=st.sampled_from([Method(n, "Rust") for n in TABLES]),
+    broken="one printed Q off by a unit of its last digit (-53.020 for -53.019)",
+    rejected={"moved": (1, 0, -1)},
+    rejected_at=lambda: Method(1000, "Rust"),
+)
+def rust_r_versus_q(method: Method, moved: tuple[int, int, int] | None = None) -> CheckResult:
+    """Rust's printed r and Q satisfy the Bellman equation of the bus engine.
+
+    Where: Tables A1 and A2, A3 and A4, columns "Rust".
+
+    Assumes: r(x, a0) = -theta_0 x, r(x, a1) = -theta_1 and the true law, which Rust is told.
+
+    Decided: some (theta_0, theta_1) must give all 40 printed numbers to their last digit. They
+    exist: (0.96531, 4.81249) is within 0.000495 everywhere, (1.01166, 5.03260) within 0.000402.
+    """
+    return at_most(
+        _distance(method, moved),
+        float(HALF) + SINGLE,
+        1e-8,
+        "the linear programme's accuracy; the bound is half a unit of the third decimal and "
+        "1e-4, what value iteration in single precision leaves",
+    )
+
+
+# With 50 trajectories the parameters of both columns, with 1,000 those of the Q column alone.
+ML_IRL_THETA = {50: (0.958922, 4.777533), 1000: (1.012541, 5.041611)}
+
+
+@cache
+def _ml_irl_q(theta: tuple[float, float]) -> Array:
+    return oracle.solve(oracle.linear_reward(theta))
+
+
+def _ml_irl_parameters(method: Method, theta: tuple[float, float], reward: bool) -> CheckResult:
+    printed = column(method.trajectories, method.name)
+    gaps = [np.abs(_ml_irl_q(theta)[:10] - printed.values("q")).max()]
+    if reward:
+        gaps.append(np.abs(oracle.linear_reward(theta)[:10] - printed.values("reward")).max())
+    return at_most(
+        max(gaps),
+        float(HALF) + SINGLE,
+        1e-9,
+        "double precision; the bound is half a unit of the third decimal and 1e-4, what "
+        "value iteration in single precision leaves",
+    )
+
+
+def ml_irl_parameters(method: Method) -> CheckResult:
+    """ML-IRL's Q solves the Bellman equation for (theta_0, theta_1) = (0.95892, 4.77753), whose
+    rewards are printed, with 50 trajectories; and for (1.01254, 5.04161) with 1,000, where the
+    printed rewards are those of (1.0130, 5.043).
+
+    Decided: by solving the bus engine at these parameters.
+    """
+    few = method.trajectories == 50
+    return _ml_irl_parameters(method, ML_IRL_THETA[method.trajectories], reward=few)
+
+
+def _settled() -> list[tuple[int, int]]:
+    """Pairs whose next states are printed: with a0 one moves on by up to four."""
+    return [(x, a) for x in MILEAGES for a in ACTIONS if a == 1 or x <= 6]
+
+
+def _residuals(method: Method) -> CheckResult:
+    printed = column(method.trajectories, method.name)
+    r, q = printed.values("reward"), printed.values("q")
+    residuals = [abs(oracle.residual(r[x - 1, a], q, x, a)) for x, a in _settled()]
+    return at_most(
+        max(residuals),
+        float(oracle.rounding(HALF)) + SINGLE,
+        1e-12,
+        "double precision; the bound is (2 + beta) half units of the third decimal and "
+        "1e-4, what value iteration in single precision leaves",
+    )
+
+
+@claim(
+    "tab.mlirl-r-versus-Q",
+    verdict="fails",
+    instances=st.sampled_from([Method(n, "ML-IRL") for n in TABLES]),
+    counterexample=lambda: Method(1000, "ML-IRL"),
+    text="Tables A3, A4, (mileage 6, a0): mean V(7..10) = -55.3999, -6.078 + 0.95 (-55.3999) = "
+    "-58.7079; printed Q = -58.705.\n"
+    "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    corrected=ml_irl_parameters,
+    broken="theta_0 as the r column of Table A3 prints it (1.0130)",
+    rejected=lambda method: _ml_irl_parameters(method, (1.0130, 5.041611), reward=False),
+    inferred="expected of Tables A1 to A4, as ML-IRL's Q solves the Bellman equation of its r",
+)
+def ml_irl_r_versus_q(method: Method) -> CheckResult:
+    """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.
+
+    Where: Tables A1 and A2 (50 trajectories), A3 and A4 (1,000), columns "ML-IRL".
+
+    Assumes: the true law, which ML-IRL is told.
+
+    Decided: largest of the 16 residuals whose next states are printed. With 1,000 trajectories it
+    is twice what rounding explains, and no constant error of Q (a value iteration stopped early)
+    explains it: r and Q come from slightly different parameters. With 50 they agree.
+    """
+    return _residuals(method)
+
+
+# --- GLADIUS
+def _relative_residuals(method: Method, share: Fraction) -> CheckResult:
+    printed = column(method.trajectories, method.name)
+    r, q = printed.values("reward"), printed.values("q")
+    shares = [
+        (abs(oracle.residual(r[x - 1, a], q, x, a)) + float(oracle.rounding(HALF)))
+        / abs(r[x - 1, a])
+        for x, a in _settled()
+    ]
+    return at_most(
+        max(shares),
+        share,
+        1e-12,
+        "double precision; the printed digits' rounding is added to the residual",
+    )
+
+
+def consistent_to_seven_thousandths(method: Method) -> CheckResult:
+    """GLADIUS's r = Q - beta zeta with a fitted zeta: the printed r and Q satisfy the Bellman
+    equation to 0.70 % of |r| with 50 trajectories and to 0.37 % with 1,000, and no closer.
+
+    Decided: at the 16 pairs of each whose next states are printed, rounding included.
+    """
+    return _relative_residuals(method, Fraction(70 if method.trajectories == 50 else 37, 10_000))
+
+
+@claim(
+    "tab.gladius-r-versus-Q",
+    verdict="fails",
+    instances=st.sampled_from([Method(n, "GLADIUS") for n in TABLES]),
+    counterexample=lambda: Method(50, "GLADIUS"),
+    text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
+    "-54.2824; printed Q = -54.270.\n"
+    "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
+    corrected=consistent_to_seven_thousandths,
+    broken="0.6 % with 50 trajectories",
+    rejected=lambda method: _relative_residuals(method, Fraction(60, 10_000)),
+    inferred="the standard to which the other columns are held; an estimate of zeta cannot meet it",
+)
+def gladius_r_versus_q(method: Method) -> CheckResult:
+    """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, to the digit.
+
+    Where: Tables A1 and A2, A3 and A4, columns "GLADIUS"; r = Q - beta zeta (Algorithm 1).
+
+    Assumes: nothing of the law, which GLADIUS is not told.
+
+    Decided: at the 32 pairs whose next states are printed: r(x, a1) needs V(1), r(x, a0) needs
+    V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: the residual is beta times the
+    error of the fitted zeta. The largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard
+    error of the 40 training trajectories' moves there; 0.003 at mileages 5 and 6 (1,000) and
+    0.005 at (10, a1), where the move is certain, are network error.
+    """
+    return _residuals(method)
+
+
+# --- the frequencies, and the errors that they weight
+RESOLVED = 1e-10  # what is left of a smaller probability is rounding: it is put at this
+
+
+@dataclass(frozen=True)
+class Count:
+    """How often a pair, or (without one) any mileage up to 10, is counted in a table."""
+
+    trajectories: int
+    pair: tuple[int, int] | None
+
+
+def _chance(tally: Count, share: Fraction, horizon: int = 100) -> CheckResult:
+    table, inside = frequencies(tally.trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
+    if tally.pair is None:
+        inside[:10] = True
+        count = sum(map(sum, table))
+    else:
+        x, a = tally.pair
+        inside[x - 1, a], count = True, table[x - 1][a]
+    chance = oracle.count_probability(inside, count, int(share * tally.trajectories), horizon)
+    return at_least(
+        max(chance, RESOLVED),
+        1e-4,
+        RESOLVED,
+        "rounding of a discrete Fourier transform of up to 100,001 terms",
+    )
+
+
+def counts_of_test_split(tally: Count) -> CheckResult:
+    """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
+
+    Decided: against the exact law of each of the 40 counts and of the two totals (a pair's count
+    in one trajectory by forward recursion, then a convolution); the least probable has a
+    probability of 0.011. Beyond mileage 10, 2.3 of 20,000 pairs are expected and 3 are missing.
+    """
+    return _chance(tally, Fraction(1, 5))
+
+
+@claim(
+    "tab.frequency",
+    verdict="holds-if",
+    condition="the counts are those of the test split (20 % of the trajectories)",
+    instances=st.sampled_from(
+        [Count(p.trajectories, (p.mileage, p.action)) for p in PAIRS]
+        + [Count(n, None) for n in TABLES]
+    ),
+    cost=2,
+    counterexample=lambda: Count(1000, None),
+    text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
+    "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them 20,000 "
+    "(1,000).\nProbability of so small a total: below {observed:.0e}.",
+    corrected=counts_of_test_split,
+    broken="the state after the last period counted too (101 periods)",
+    rejected=lambda tally: _chance(tally, Fraction(1, 5), horizon=101),
+    inferred='Table 3 has "frequency values for 1,000 trajectories"; the captions name no split',
+)
+def frequency(tally: Count) -> CheckResult:
+    """The frequencies count the pairs of the 50 (1,000) trajectories.
+
+    Where: Table 3, "frequency values for 1,000 trajectories"; Tables A1 to A4, "appearance
+    frequencies", which the text reads as "rarely observed or entirely missing from the dataset".
+
+    Assumes: the design of Section 7: 100 periods from mileage 1, choices by pi*.
+
+    Decided: by the exact law of the count. The captions name no split; "missing from the dataset"
+    is said of a fifth of it, so the training data have four times as many of each pair.
+    """
+    return _chance(tally, Fraction(1))
+
+
+def implied_mape(
+    method: Method, last: int = 10, actions: range = ACTIONS, weighted: bool = True
+) -> tuple[Fraction, Fraction]:
+    """MAPE of the printed r at mileages 1 to `last`, weighted with the frequencies."""
+    printed = column(method.trajectories, method.name).reward
+    truths = column(method.trajectories, "Ground Truth").reward
+    cells = [(x - 1, a) for x in range(1, last + 1) for a in actions]
+    counts = frequencies(method.trajectories)
+    return oracle.mape(
+        [printed[i][a].interval for i, a in cells],
+        [truths[i][a].value for i, a in cells],
+        [counts[i][a] if weighted else 1 for i, a in cells],
+    )
+
+
+def _reported(method: Method) -> tuple[Printed, Printed]:
+    """MAPE and (SE) of Table 2."""
+    where = ("table_2", method.trajectories, method.name, "MAPE")
+    return cell(*where), cell(*where, part="se")
+
+
+def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
+    """Each r column of Tables A1 and A3 is one repetition's: its MAPE is within 1.96 standard
+    deviations over repetitions, Table 2's "(SE)", of Table 2's mean.
+
+    Decided: in interval arithmetic; the furthest (ML-IRL, 1,000) is at 0.98 of them. If "(SE)" is
+    a standard error, a repetition varies by more, and the statement is true the more.
+    """
+    (low, high), (mean, spread) = implied_mape(method), _reported(method)
+    least, most = mean.interval
+    gap = max(high - least, most - low)
+    bound = 1.96 * float(spread.interval[0]) / repetitions**0.5
+    return at_most(gap, bound, 0, EXACT)
+
+
+@claim(
+    "tab.mape-from-tables",
+    verdict="holds-if",
+    condition="the r columns are one repetition's estimates, not averages over the repetitions",
+    instances=st.sampled_from([Method(n, m) for n in TABLES for m in (*ORACLES, "GLADIUS")]),
+    counterexample=lambda: Method(1000, "ML-IRL"),
+    text="Table A3, ML-IRL: r is 1.3 % too low for a0 (11,324 pairs) and 0.86 % for a1 (8,673)."
+    "\nTheir mean is at least {observed:.3f} % up to rounding, by any weights over 0.8 %; "
+    "Table 2 reports 0.64 %.",
+    corrected=one_repetition,
+    broken="the spread of a repetition divided by the root of 20 repetitions",
+    rejected={"repetitions": 20},
+    inferred="Appendix A explains Table 2's MAPE by these columns",
+)
+def mape_from_tables(method: Method) -> CheckResult:
+    """Tables A1 and A3 show the estimates, averaged over the repetitions, whose MAPE Table 2
+    reports for 50 and 1,000 trajectories.
+
+    Where: Appendix A, "present the estimated results ... as we saw in the main text's Table 2,
+    GLADIUS achieves par or lower MAPE ... This is because it overall outperforms ...".
+
+    Assumes: the MAPE is a mean over the test split, whose frequencies the tables print.
+
+    Decided: by Jensen's inequality the MAPE of averaged estimates is at most the average MAPE.
+    Both oracles with 1,000 trajectories (0.96, 1.11 against 0.71, 0.64) and ML-IRL with 50 (4.26
+    against 3.62) are above it, so the columns are no averages; the text says neither.
+    """
+    (low, _), (mean, _) = implied_mape(method), _reported(method)
+    return at_most(low, mean.interval[1], 0, EXACT)

@@ -1,0 +1,413 @@
+"""Section 5, GLADIUS: the steps of Algorithms 1 and 2, and the bookkeeping of their listing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from gladius import algorithm
+from gladius.anchor import Anchor
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.transitions import Counts
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import ascent_slope, descent
+from proofs_checks.oracle.empirical import Rows, complex_gradient
+from proofs_checks.relations import equal, vanishes, weakest
+from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
+
+
+# --- gradient ascent-descent
+@dataclass(frozen=True)
+class Step:
+    """A data set and linear classes: Q = phi theta and zeta = chi eta on S x A, flattened."""
+
+    rows: Rows
+    phi: Array
+    chi: Array
+    theta: Array
+    eta: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        states = len(self.rows.reward)
+        return states, len(self.phi) // states
+
+
+@st.composite
+def data_sets(draw: st.DrawFn, states: int, actions: int) -> Rows:
+    number = draw(st.integers(1, 6))
+    s, after = (draw(arrays(np.int64, number, elements=st.integers(0, states - 1))) for _ in "ab")
+    a = draw(arrays(np.int64, number, elements=st.integers(0, actions - 1)))
+    reward = draw(tables(states, REWARDS))
+    return Rows(s, a, after, draw(st.integers(0, actions - 1)), reward, draw(DISCOUNTS))
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> Step:
+    states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    small = st.integers(-2, 2).map(float)
+    phi, chi = (draw(tables((states * actions, draw(st.integers(1, 3))), small)) for _ in "Qz")
+    theta, eta = (draw(tables(x.shape[1])) for x in (phi, chi))
+    return Step(draw(data_sets(states, actions)), phi, chi, theta, eta)
+
+
+def counts_of(rows: Rows, shape: tuple[int, int]) -> Counts:
+    states, actions = shape
+    moves = np.zeros((1, actions, states, states))
+    np.add.at(moves[0], (rows.a, rows.s, rows.after), 1.0)
+    features = np.arange(states, dtype=float)[:, None]
+    return Counts(features, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
+
+
+def _ascent(iterate: Step, anchor_rows_only: bool) -> tuple[Array, Array]:
+    """(printed direction of eta, -grad of D; gradient of f-hat_N in eta), Q fixed."""
+    rows, shape = iterate.rows, iterate.shape
+    q, zeta = (
+        (iterate.phi @ iterate.theta).reshape(shape),
+        (iterate.chi @ iterate.eta).reshape(shape),
+    )
+    batch = counts_of(rows, shape)
+    if anchor_rows_only:
+        kept = (np.arange(shape[1]) == rows.anchor).astype(float)
+        batch = Counts(batch.states, batch.visits * kept, batch.moves * kept[:, None, None])
+    direction = -iterate.chi.T @ ascent_slope(zeta[None], value(q)[None], batch).ravel()
+    slope = complex_gradient(
+        lambda eta: rows.f_hat(q, (iterate.chi @ eta).reshape(shape)), iterate.eta
+    )
+    return direction, slope
+
+
+def _descent(iterate: Step) -> tuple[Array, Array]:
+    """(printed direction of theta; gradient of f-hat_N in theta), zeta fixed."""
+    rows, shape = iterate.rows, iterate.shape
+    q, zeta = (
+        (iterate.phi @ iterate.theta).reshape(shape),
+        (iterate.chi @ iterate.eta).reshape(shape),
+    )
+    batch = counts_of(rows, shape)
+    given = batch, batch, rows.anchor, rows.reward, rows.discount
+    direction = -iterate.phi.T @ descent(q[None], zeta[None], *given).slope.ravel()
+    slope = complex_gradient(
+        lambda theta: rows.f_hat((iterate.phi @ theta).reshape(shape), zeta), iterate.theta
+    )
+    return direction, slope
+
+
+def _off_the_ray(iterate: Step, direction: Array, ray: Array, factor: float | None) -> CheckResult:
+    """How far the direction is from factor ray; without a factor, from the whole ray."""
+    if factor is None:
+        square = float(ray @ ray)
+        factor = max(0.0, float(direction @ ray) / square) if square > 0 else 0.0
+    size = 1.0 + sum(
+        float(np.abs(x).sum()) for x in (iterate.theta, iterate.eta, iterate.rows.reward)
+    )
+    entries = float(np.abs(iterate.phi).sum() + np.abs(iterate.chi).sum() + 1.0) ** 2
+    return vanishes(
+        direction - factor * ray,
+        1e-13 * iterate.rows.size * size * entries,
+        "rounding in sums over rows of features times r, Q, V and zeta",
+    )
+
+
+def _gda(iterate: Step, beta: float) -> CheckResult:
+    """Both steps with their factors; for tabular zeta the ascent as printed, at anchor pairs."""
+    size, results = iterate.rows.size, []
+    tabular = replace(iterate, chi=np.eye(len(iterate.phi)), eta=iterate.chi @ iterate.eta)
+    direction, slope = _ascent(tabular, anchor_rows_only=False)
+    there = np.arange(len(iterate.phi)) % iterate.shape[1] == iterate.rows.anchor
+    results.append(_off_the_ray(iterate, direction[there], slope[there], size / beta**2))
+    direction, slope = _ascent(iterate, anchor_rows_only=True)
+    results.append(_off_the_ray(iterate, direction, slope, size / beta**2))
+    direction, slope = _descent(iterate)
+    results.append(_off_the_ray(iterate, direction, -slope, size))
+    return weakest(*results)
+
+
+def gda_with_indicator(iterate: Step) -> CheckResult:
+    """On B_1 = B_2 = D the descent step is -tau N grad_theta f-hat_N. The ascent step is
+    +tau (N/beta^2) grad_phi f-hat_N if D carries the indicator 1{a = a_s}; without it, if the
+    parameters of zeta at anchor pairs act at no other pair, and then for those parameters.
+
+    Decided: the library's printed slopes on all of D against complex-step gradients of f-hat_N
+    written row by row, for linear classes with shared parameters (indicator) and tabular zeta.
+    """
+    return _gda(iterate, iterate.rows.discount)
+
+
+def _opposed() -> Step:
+    """One state, actions 0 (anchor) and 1, V = 0; zeta = (eta_1, eta_1 + eta_2)."""
+    rows = Rows(np.zeros(2, int), np.array([0, 1]), np.zeros(2, int), 0, np.zeros(1), 0.5)
+    iterate = Step(
+        rows,
+        phi=np.eye(2),
+        chi=np.array([[1.0, 0.0], [1.0, 1.0]]),
+        theta=np.full(2, -np.log(2.0)),
+        eta=np.array([-1.0, 4.0]),
+    )
+    assume_stated(
+        float(np.linalg.eigvalsh(iterate.chi @ iterate.chi.T)[0]) > 0.3, "J J' >= mu I for zeta"
+    )
+    assume_stated(
+        float(np.linalg.eigvalsh(iterate.phi @ iterate.phi.T)[0]) > 0.3, "J J' >= mu I for Q"
+    )
+    return iterate
+
+
+@claim(
+    "alg:estimation1.is-GDA",
+    verdict="holds-if",
+    condition="the parameters of zeta at anchor pairs act at no other pair",
+    instances=steps(),
+    counterexample=_opposed,
+    text="V = 0; rows (s, 0), the anchor, and (s, 1); zeta's parameters e = (-1, 4): zeta = "
+    "(e_1, e_1 + e_2) = (-1, 3).\n"
+    "f-hat_N rises with e_1 and ignores e_2; line 5 moves e by -2 tau (-1 + 3, 3): e_1 falls.\n"
+    "Largest entry off the ray of the gradient: {observed:.0f}; it must be {bound:.0f}.",
+    corrected=gda_with_indicator,
+    broken="the factor of the ascent taken as N, without 1/beta^2",
+    rejected=lambda iterate: _gda(iterate, 1.0),
+    cost=2,
+)
+def is_gda(iterate: Step) -> CheckResult:
+    """On B_1 = B_2 = D the updates of Algorithm 1 are steps along -grad_theta f-hat_N and
+    +grad_phi f-hat_N, up to a positive factor for each block.
+
+    Where: Section 5, Algorithm 1; Section 6.2, Equation empirical_minimax_gladius, "the empirical
+    minimax objective optimized by GLADIUS".
+
+    Assumes: D in place of batches, as the text allows; zeta's class has J J' >= mu I on all pairs.
+
+    Decided: sums for means and the missing beta^2 are positive factors of a block and are forgiven.
+    D runs over all pairs, f-hat_N's zeta term over anchor pairs: where parameters are shared, the
+    printed step can lower f-hat_N. For fixed Q it still converges to the regression over all pairs
+    (Definition ERM's zeta-bar), but it is no gradient of f-hat_N, for which the rate is claimed.
+    """
+    results = [_off_the_ray(iterate, *_ascent(iterate, anchor_rows_only=False), None)]
+    direction, slope = _descent(iterate)
+    results.append(_off_the_ray(iterate, direction, -slope, None))
+    return weakest(*results)
+
+
+# --- Algorithm 2
+@dataclass(frozen=True)
+class Certain:
+    """A world of certain moves, and rows on it; Q is arbitrary."""
+
+    mdp: TabularMDP
+    rows: Rows
+    q: Array
+
+
+@st.composite
+def certain_worlds(draw: st.DrawFn) -> Certain:
+    states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    rows = draw(data_sets(states, actions))
+    target = draw(arrays(np.int64, (actions, states), elements=st.integers(0, states - 1)))
+    reward = draw(tables((states, actions), REWARDS))
+    return _certain(target, reward, rows, draw(tables(reward.shape)))
+
+
+def _certain(target: NDArray[np.int64], reward: Array, rows: Rows, q: Array) -> Certain:
+    states = len(reward)
+    mdp = TabularMDP(reward, np.eye(states)[target], rows.discount, np.full(states, 1 / states))
+    known = replace(rows, after=target[rows.a, rows.s], reward=reward[:, rows.anchor])
+    return Certain(mdp, known, q)
+
+
+def _swap() -> Certain:
+    """Two states; action 0, the anchor, stays, action 1 changes; one row of each action."""
+    rows = Rows(np.zeros(2, int), np.array([0, 1]), np.zeros(2, int), 0, np.zeros(2), 0.5)
+    target = np.array([[0, 1], [1, 0]])
+    reward = np.array([[0.0, 1.0], [0.0, 1.0]])
+    return _certain(target, reward, rows, np.array([[0.0, 1.0], [2.0, 0.0]]))
+
+
+@claim(
+    "alg:estimation_deterministic",
+    verdict="holds",
+    instances=certain_worlds(),
+    broken="the TD error summed over all actions, not over the anchor's rows",
+    rejected={"anchored": False},
+    rejected_at=_swap,
+    cost=2,
+)
+def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
+    """Under deterministic transitions R_emp(Q) is the mean of -log p_Q(a | s)
+    + 1{a = a_s} (T-hat Q - Q)^2 for every Q, Algorithm 2 descends it, and r = Q* - beta V*(s').
+
+    Where: Section 5, "Special Case: Deterministic Transitions", Algorithm 2.
+
+    Assumes: s' is a function of (s, a); zeta ranges over R^(S x A), as in Definition ERM; r-hat is
+    asked for at pairs whose s' is known, those of the data.
+
+    Decided: all rows of a pair have the same V_Q(s'), which is then zeta-bar. Value (the library's
+    R_emp against the rows), slope (Algorithm 2's against a complex-step gradient of R_emp, zeta-bar
+    included), and r at the observed pairs of a solved world. A restricted class of zeta that does
+    not contain V_Q(s'(s, a)) would leave the orange term non-zero. Algorithm 2 shares the loop of
+    Algorithm 1, which tests t and counts `iteration`.
+    """
+    rows, mdp = world.rows, world.mdp
+    data = counts_of(rows, world.q.shape)
+    given = rows.anchor, rows.reward, rows.discount
+    total = grouped_risk(world.q[None], data, *given).total()
+    bound = rows.algorithm_2(world.q)
+    step = descent(world.q[None], None, data, data, *given)
+    slope = rows.size * complex_gradient(
+        lambda q: rows.risk(q.reshape(world.q.shape)), world.q.ravel()
+    )
+    if not anchored:
+        others = [replace(rows, anchor=a, reward=mdp.reward[:, a]) for a in range(world.q.shape[1])]
+        bound = (rows.nll(world.q) + sum(other.td(world.q) for other in others)) / rows.size
+    star = mdp.solution
+    seen = data.visits[0] > 0
+    reward = star.q - rows.discount * conditional_mean(star.v[None], data)[0]
+    size = 1.0 + float(np.abs(rows.reward).max()) + 3 * float(np.abs(world.q).max())
+    gap = np.abs(step.slope.ravel() - slope).max()
+    rounding = "rounding in sums over rows of squares of r, Q and V"
+    solved = 1e-11 * (1.0 + float(np.abs(star.q).max()))
+    return weakest(
+        equal(total[0], bound, 1e-13 * size**2, rounding),
+        equal(gap, 0.0, 1e-12 * rows.size * size, rounding),
+        vanishes((reward - mdp.reward)[seen], solved, "Q* to 1e-12"),
+    )
+
+
+# --- the bookkeeping of Algorithm 1, read line by line
+@dataclass(frozen=True)
+class Listing:
+    r"""What Algorithm 1 and the text around it print; LaTeX without \boldsymbol and colours.
+
+    Attributes:
+        start, test, step: lines 1, 2 and the last of the loop.
+        losses: the box's D (ascent) and the two losses of the descent.
+        text: the enumerated steps, ascent first.
+        closing: the sentence that follows the loop.
+    """
+
+    start: str = r"Initialize $Q_{\theta_2}$, $\zeta_{\theta_1}$, $\text{iteration} \gets 1$"
+    test: str = r"\While{$t \leq T$}"
+    step: str = r"$\text{iteration} \gets \text{iteration} + 1$"
+    losses: tuple[str, ...] = (
+        r"$D_{\theta_1} \gets \sum_{(s, a, s^\prime)\in B_2}",
+        r"$\overline{\mathcal{L}_{NLL}} \gets \sum_{(s, a, s^\prime)\in B_2}",
+        r"$\overline{\mathcal{L}_{\mathrm{BE}}} \gets \sum_{(s, a, s^\prime)\in B_1}",
+    )
+    text: tuple[str, ...] = (
+        r"Gradient Ascent: For sampled batch data $B_1\subseteq \mathcal{D}$",
+        r"Gradient Descent: For sampled batch data $B_2\subseteq \mathcal{D}$",
+    )
+    closing: str = (
+        r"After a fixed number of gradient steps of $Q_{\theta_1}$ and $\zeta_{\theta_2}$"
+    )
+
+    def names(self) -> set[str]:
+        """Names that are given a value by whole-number assignments."""
+        return set(re.findall(r"text\{(\w+)\} \\gets", self.start + self.step))
+
+    def slips(self) -> list[str]:
+        """What the listing and its text say differently."""
+        differences = []
+        (tested,) = re.findall(r"\$\\?(?:text\{)?(\w+)\}? \\leq T", self.test)
+        if tested not in self.names():
+            differences.append(
+                f"the loop tests {tested}, which is never set; {self.names()} counts"
+            )
+        said = [re.findall(r"B_\d", line)[0] for line in self.text]
+        used = [re.findall(r"B_\d", line)[0] for line in self.losses]
+        if used[0] != said[0]:
+            differences.append(f"the ascent is on {used[0]} in the box, on {said[0]} in the text")
+        if set(used[1:]) != {said[1]}:
+            differences.append(f"the descent is on {used[1:]} in the box, on {said[1]} in the text")
+        pairs = [
+            set(re.findall(r"(Q|zeta)_\{\\theta_(\d)\}", x)) for x in (self.start, self.closing)
+        ]
+        if pairs[0] != pairs[1]:
+            differences.append("theta_1 and theta_2 change places after the loop")
+        return differences
+
+    def iterations(self, limit: int, budget: int) -> int:
+        """Passes through the loop for T = limit, stopped after `budget`; unset names stay at 1."""
+        (tested,) = re.findall(r"\$\\?(?:text\{)?(\w+)\}? \\leq T", self.test)
+        known = dict.fromkeys({tested, *self.names()}, 1)
+        (counted,) = re.findall(r"text\{(\w+)\} \+ 1", self.step)
+        passes = 0
+        while known[tested] <= limit and passes < budget:
+            known[counted] += 1
+            passes += 1
+        return passes
+
+
+PRINTED = Listing()
+
+
+CORRECTED = replace(
+    PRINTED,
+    test=r"\While{$\text{iteration} \leq T$}",
+    losses=tuple(
+        line[:-2] + batch for line, batch in zip(PRINTED.losses, ("1}", "2}", "2}"), strict=True)
+    ),
+    closing=r"After a fixed number of gradient steps of $Q_{\theta_2}$ and $\zeta_{\theta_1}$",
+)
+
+
+def _books(limit: int, listing: Listing) -> CheckResult:
+    """Iterations of the listing for T = limit, with a budget of 1,000 T; then its slips."""
+    passes = listing.iterations(limit, 1000 * limit)
+    reason = "whole numbers"
+    return weakest(equal(passes, limit, 0.0, reason), equal(len(listing.slips()), 0, 0.0, reason))
+
+
+def _library_passes(limit: int) -> CheckResult:
+    """Iterations of the library's Algorithm 1 for T = limit on one transition."""
+    counts = Counts(np.zeros((1, 1)), np.array([[[1.0, 0.0]]]), np.array([[[[1.0]], [[0.0]]]]))
+    options = algorithm.Options("tabular", iterations=limit, tolerance=0.0)
+    rngs = [np.random.default_rng(0)]
+    result = algorithm.algorithm_1(counts, Anchor(0, 1.0), 0.5, options, rngs)
+    return equal(int(result.iteration[0]), limit, 0.0, "whole numbers")
+
+
+def consistent_listing(limit: int) -> CheckResult:
+    """Test `iteration <= T`; sum D over B_1 and both losses of the descent over B_2, as the text
+    says; after the loop write Q_theta_2 and zeta_theta_1.
+
+    Decided: the corrected lines are run and compared as the printed ones are; the library's
+    Algorithm 1, which counts one variable, makes T iterations too.
+    """
+    return weakest(_books(limit, CORRECTED), _library_passes(limit))
+
+
+@claim(
+    "alg:estimation1.bookkeeping",
+    verdict="misprint",
+    instances=st.integers(1, 60),
+    counterexample=lambda: 10,
+    text='T = 10. Line 1 sets "iteration <- 1", line 2 loops "while t <= T", the last line of '
+    'the\nloop is "iteration <- iteration + 1": t is never set and never changes.\n'
+    "Stopped by us after {observed:.0f} iterations; it must be {bound:.0f}.",
+    corrected=consistent_listing,
+    broken="D still summed over B_2",
+    rejected=lambda limit: _books(
+        limit, replace(CORRECTED, losses=(PRINTED.losses[0], *CORRECTED.losses[1:]))
+    ),
+    cost=2,
+)
+def bookkeeping(limit: int) -> CheckResult:
+    """Algorithm 1 stops after T iterations and uses the batches and names that its text says.
+
+    Where: Section 5, Algorithm 1 and the paragraphs after it; the loop of Algorithm 2 likewise.
+
+    Assumes: the lines are executed as printed; t starts at 1.
+
+    Decided: four slips, found by comparing the printed lines: t is tested, `iteration` counted; the
+    box has D on B_2 where the text has the ascent on B_1; the box has the descent on B_2 and B_1,
+    the text on B_2; after the loop it is Q_theta_1 and zeta_theta_2. Not counted: tau_1 in both
+    steps (Theorem linConvergence has one stepsize too), sums for means, a*_s for a_s.
+    """
+    return _books(limit, PRINTED)

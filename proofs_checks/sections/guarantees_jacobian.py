@@ -1,0 +1,321 @@
+"""Section 6.1, Empirical PL conditions: nonSingularJac, linear classes, wide networks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gladius.checks import Array
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import EPS, Linear
+from proofs_checks.oracle.jacobian import least_response, rank, smallest_eigenvalue
+from proofs_checks.oracle.networks import ACTIVATIONS, Wide, least_in_ball, limit_kernel
+from proofs_checks.relations import at_least, at_most, equal, weakest
+from proofs_checks.worlds import tables
+
+# --- full column rank against full row rank
+SMALL = st.integers(-2, 2).map(float)
+
+
+@dataclass(frozen=True)
+class LinearClass:
+    """Q_theta(s, a) = theta_a' x(s): features x (n, w) of the states S, and which are in X_Q."""
+
+    features: Array
+    visited: tuple[bool, ...]
+    actions: int
+
+    @property
+    def gradients(self) -> Array:
+        """(n A, d_theta) over S x A, by the library."""
+        family = Linear(self.features.shape[1], self.actions)
+        rows = family.jacobian(np.zeros((1, family.size)), self.features)[1]
+        return np.asarray(rows.reshape(-1, family.size))
+
+    @property
+    def empirical(self) -> Array:
+        """J_Q(theta; Z_Q), (M, d_theta)."""
+        return np.asarray(self.gradients[np.repeat(self.visited, self.actions)])
+
+
+@st.composite
+def linear_classes(draw: st.DrawFn) -> LinearClass:
+    states, width = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    visited = draw(st.lists(st.booleans(), min_size=states, max_size=states))
+    visited[0] = True  # a data set visits some state
+    features = draw(tables((states, width), SMALL))
+    return LinearClass(features, tuple(visited), draw(st.integers(1, 2)))
+
+
+def _least_kernel_eigenvalue(rows: Array) -> float:
+    return float(np.linalg.eigvalsh(rows @ rows.T)[0])
+
+
+FLOOR = 1e-9  # least eigenvalues of the drawn whole-number matrices are 0 or above 1e-4
+
+
+def _agree(quantity: float, exact: bool) -> CheckResult:
+    """Whether a quantity is positive exactly where elimination says so."""
+    reason = "yes or no: the quantities of whole-number matrices are 0 to rounding or above 1e-4"
+    return equal(quantity > FLOOR, exact, 0.0, reason)
+
+
+def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
+    """The two conditions are not comparable: the first says that the gradients over S x A span
+    R^d, the second that those at the M points of Z_Q are linearly independent.
+
+    Decided: the infimum (from all vertices of the dual polytope) and lambda_min are positive
+    exactly where exact elimination finds these ranks. On every instance a parameter that Q does
+    not use ends the first condition and leaves the second, and one more point with a gradient
+    already there ends the second and leaves the first. Both together need M <= d <= |S x A|.
+    """
+    every, seen = family.gradients, family.empirical
+    points, width = len(seen), every.shape[1]
+    column, row = least_response(every), _least_kernel_eigenvalue(seen)
+    spans = rank(every) == width
+    free = rank(seen) == (points if row_rank_is == "M" else width)
+    idle = [np.pad(rows, ((0, 0), (0, 1))) for rows in (every, seen)]  # a parameter without use
+    twin = np.vstack([every, seen[:1]]), np.vstack([seen, seen[:1]])  # (s, a) with z_1's gradient
+    return weakest(
+        _agree(column, spans),
+        _agree(row, free),
+        _agree(least_response(idle[0]), False),
+        _agree(_least_kernel_eigenvalue(idle[1]), free),
+        _agree(least_response(twin[0]), spans),
+        _agree(_least_kernel_eigenvalue(twin[1]), False),
+    )
+
+
+def _square_features() -> LinearClass:
+    world = LinearClass(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (True, False, True), 2)
+    assume_stated(least_response(world.gradients) > 0, "full column rank over S x A")
+    assume_stated(
+        len(world.empirical) <= world.gradients.shape[1], "no more points than parameters"
+    )
+    return world
+
+
+@claim(
+    "remark.full-column-rank",
+    verdict="fails",
+    instances=linear_classes(),
+    counterexample=_square_features,
+    text="S = [-1, 1], A = {{0, 1}}, Q(s, a) = theta_a0 + theta_a1 s^2, data at s = -1 and"
+    " s = 1: d = M = 4.\nThe gradients at s = 0 and s = 1 span R^4, at -1 and 1 they are equal,"
+    " so J J' is singular.\nRank of J {observed:.0f}; (ii) needs {bound:.0f}.",
+    corrected=not_comparable,
+    broken="(ii) read as full column rank of the empirical Jacobian, d in place of M",
+    rejected={"row_rank_is": "d"},
+    rejected_at=lambda: LinearClass(np.array([[1.0, 2.0]]), (True,), 2),
+)
+def full_column_rank(family: LinearClass) -> CheckResult:
+    """inf over |h| = 1 of sup over S x A of |h' grad Q_theta(s, a)| > 0 is stronger than condition
+    (ii), J_Q J_Q' >= mu_Q I_M on the M points of the data.
+
+    Where: Section 6, "The proof also avoids the stronger full-column-rank condition [...]
+    Instead, the analysis uses empirical-output Jacobian conditioning".
+
+    Assumes: stronger means that it implies (ii).
+
+    Decided: the condition bounds d from above by |S x A|, (ii) bounds d from below by M, so
+    neither implies the other. In particular (ii) is the one that a class with few parameters
+    cannot satisfy (Q = theta, one state, two actions: J J' is the matrix of ones). The
+    counterexample has d = M, so that it is not a matter of counting.
+    """
+    needed = len(family.empirical) if least_response(family.gradients) > FLOOR else 0
+    row_rank = int(np.linalg.matrix_rank(family.empirical))
+    return at_least(row_rank, needed, 0.0, "ranks are whole numbers")
+
+
+# --- linear classes
+@dataclass(frozen=True)
+class LinearPair:
+    """Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .)."""
+
+    phi: Array
+    chi: Array
+    theta: Array
+    theta_zeta: Array
+
+
+@st.composite
+def _independent_rows(draw: st.DrawFn) -> Array:
+    """Feature rows of full row rank: a triangle, more columns, in a drawn order of columns."""
+    points, more = draw(st.integers(1, 4)), draw(st.integers(0, 2))
+    rows = np.tril(draw(tables((points, points), SMALL)))
+    scale = st.sampled_from([0.25, 0.5, 1.0, 3.0, -1.0])
+    np.fill_diagonal(rows, draw(tables(points, scale)))
+    wide = np.hstack([rows, draw(tables((points, more), SMALL))])
+    return np.array(wide[:, draw(st.permutations(range(points + more)))])
+
+
+@st.composite
+def linear_pairs(draw: st.DrawFn) -> LinearPair:
+    phi, chi = draw(_independent_rows()), draw(_independent_rows())
+    theta = [draw(tables((2, rows.shape[1]), SMALL)) for rows in (phi, chi)]
+    return LinearPair(phi, chi, *theta)
+
+
+def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
+    """(i) and (ii) or (iii) for one class, from differences of the library's outputs."""
+    family = Linear(features.shape[1], 1)
+    step = np.eye(family.size)
+    results = []
+    size = max(1.0, float(np.abs(features).max())) ** 2 * features.size
+    eps, why = 64 * EPS * size, "rounding, 64 eps |phi|^2 M d"
+    for theta in points:
+        up, down = (family.outputs(theta + s * step, features)[..., 0] for s in (1.0, -1.0))
+        middle = family.outputs(theta[None], features)[..., 0]
+        jacobian = ((up - down) / 2).T
+        least = _least_kernel_eigenvalue(jacobian)
+        results.append(at_least(least, gram, eps, why))
+        bend = float(np.abs(up - 2 * middle + down).max())
+        results.append(at_most(bend, 0.0, eps, why))
+    return weakest(*results)
+
+
+@claim(
+    "lem:linPolyNonsingular",
+    verdict="holds",
+    instances=linear_pairs(),
+    broken="the Gram matrix taken over features, Phi' Phi (d x d), as in least squares",
+    rejected=lambda pair: _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi.T)),
+    rejected_at=lambda: LinearPair(
+        np.array([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), np.eye(1), np.zeros((2, 2)), np.eye(1)
+    ),
+)
+def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
+    """If the Gram matrices Phi Phi' on Z_Q and X X' on Z_zeta are positive definite, a linear class
+    satisfies Assumption nonSingularJac, with their smallest eigenvalues as mu_Q and mu_zeta.
+
+    Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
+
+    Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. Balls
+    "containing the initial point, optimization iterates, and the empirical minimizers" are closed
+    balls of any radius with the minimisers on the ball: those over R^d may not exist (an action
+    never taken) or fill a flat that no ball contains (d > M).
+
+    Decided: J_Q = Phi at every theta and the Hessian is 0. The Jacobian and the second
+    differences are taken from the library's outputs at two parameters of the ball, the
+    eigenvalue of Phi Phi' from the singular values of Phi. Phi Phi' can be positive definite
+    only if d >= M: a polynomial in the mileage needs a coefficient for every mileage in the data.
+    """
+    return weakest(
+        _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi)),
+        _linear_block(pair.chi, pair.theta_zeta, smallest_eigenvalue(pair.chi)),
+    )
+
+
+# --- wide networks
+WIDTH = 4096
+
+
+@dataclass(frozen=True)
+class Start:
+    """Points z = (s, a) (M, 2), an activation, a ball; the random start is known by its number."""
+
+    points: Array
+    activation: str
+    radius: float
+    number: int
+
+    @property
+    def inputs(self) -> Array:
+        """u = (z, 1)."""
+        return np.column_stack([self.points, np.ones(len(self.points))])
+
+    def network(self) -> Wide:
+        """The network at theta_0: independent standard normal weights and biases."""
+        rng = np.random.default_rng([14, self.number])
+        width = self.inputs.shape[1]
+        drawn = rng.normal(size=(WIDTH, width + 1))
+        return Wide(drawn[:, 0], drawn[:, 1:], self.inputs, ACTIVATIONS[self.activation])
+
+
+@st.composite
+def starts(draw: st.DrawFn) -> Start:
+    pairs = st.tuples(st.integers(-2, 2), st.integers(0, 1))
+    points = draw(st.lists(pairs, min_size=1, max_size=4, unique=True))
+    activation = draw(st.sampled_from(["tanh", "softplus", "sine"]))
+    radius = draw(st.sampled_from([0.25, 0.5, 1.0]))
+    return Start(np.array(points, dtype=float), activation, radius, draw(st.integers(0, 999)))
+
+
+def _ball(start: Start, share: float = 0.5) -> CheckResult:
+    limit = limit_kernel(start.inputs, ACTIVATIONS[start.activation])
+    least = float(np.linalg.eigvalsh(limit)[0])
+    floor = 1e-9 * float(np.trace(limit))
+    if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
+        observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
+        return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
+    observed = least_in_ball(start.network(), start.radius)
+    return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
+
+
+def not_a_polynomial(start: Start) -> CheckResult:
+    """If moreover no hidden activation is a polynomial, sigma' and sigma'' are bounded, and every
+    unit has a bias (or no two points of Z_Q are proportional), then for every fixed radius R, with
+    high probability once m is large, lambda_min(K(theta)) >= lambda_star / 2 > 0 on B(theta_0, R).
+
+    Decided: sum_i c_i sigma(w'u_i) = 0 for all w makes sigma a polynomial when no two u_i are
+    proportional (take differences in w along directions orthogonal to one u_j after the other), so
+    lambda_star > 0; the two bounds give the rate of Liu et al. Networks of width 4,096 at random
+    starts, against lambda_star from quadrature; theta is sought in the ball by descent on
+    lambda_min, which can refute the bound and not prove it.
+    """
+    return _ball(start)
+
+
+def _collinear_states() -> Start:
+    start = Start(
+        np.array([[s, a] for s in (0.0, 1.0, 2.0) for a in (0.0, 1.0)]), "identity", 1.0, 0
+    )
+    sigma, t = ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
+    numeric = (sigma.slope(t + 1e-4) - sigma.slope(t - 1e-4)) / 2e-4
+    assume_stated(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
+    assume_stated(len(np.unique(start.points, axis=0)) == len(start.points), "distinct points")
+    u = start.inputs / np.linalg.norm(start.inputs, axis=1, keepdims=True)
+    cosines = np.abs(u @ u.T) - np.eye(len(u))
+    assume_stated(cosines.max() < 0.999, "no two inputs proportional")
+    return start
+
+
+@claim(
+    "lem:NNenjoysPL",
+    verdict="holds-if",
+    condition="no hidden activation is a polynomial (C^2 does not exclude it), and sigma', sigma''"
+    " are bounded",
+    instances=starts(),
+    cost=5,
+    counterexample=_collinear_states,
+    text="sigma(z) = z is C^2. Q = sum_k v_k (w_k s + w'_k a + b_k) / sqrt(m) has a gradient"
+    " affine in (s, a),\nso at s = 0, 1, 2 with one a: row(0) - 2 row(1) + row(2) = 0 for all"
+    " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0e} (rounding); it would have"
+    " to exceed {bound:.0e} to be told from 0.",
+    corrected=not_a_polynomial,
+    broken="3/4 of lambda_star, the bound at the start, claimed on the whole ball",
+    rejected=lambda start: _ball(start, share=0.75),
+    rejected_at=lambda: Start(
+        np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), "tanh", 4.0, 0
+    ),
+)
+def wide_networks(start: Start) -> CheckResult:
+    """Sufficiently wide feedforward networks with C^2 hidden activations, standard scaling and
+    random initialization satisfy Assumption nonSingularJac with high probability.
+
+    Where: Section 6, Lemma NNenjoysPL, "under the standard sufficient conditions stated and
+    justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
+
+    Assumes: C^2 activations, distinct points none of which are proportional, weights scaled by
+    1 / sqrt(width) and drawn from a normal law, a ball of fixed radius about the start; "the
+    empirical minimizers" are the minimisers on that ball.
+
+    Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
+    soon as Z_Q has more points; the theorem of Jacot et al. that the proof cites says
+    "non-polynomial", the lemma and its proof do not. The ball cannot hold all minimisers: with
+    its images under permutations of the hidden units a minimiser puts their mean into the
+    (convex) ball, and there J has rank dim(z) + 3 at most, whatever the width.
+    """
+    return _ball(start)

@@ -1,0 +1,296 @@
+"""Section 6.2, Global convergence: the population excess risk and the error of Q."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.special import gammaln
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import population_risk
+from proofs_checks.relations import at_most
+from proofs_checks.worlds import absorbing, distributions, quarters, tables
+
+
+# --- finitely many states
+def population_excess(mdp: TabularMDP, q: Array) -> Array:
+    """(R,) R_exp(Q) - R_exp(Q*) of the tables (R, S, A), the anchor being action 0."""
+    risk = population_risk(mdp, np.concatenate([q, mdp.solution.q[None]])).total()
+    return np.asarray(risk[:-1] - risk[-1])
+
+
+@dataclass(frozen=True)
+class Draws:
+    """N independent transitions from d* in a world of two actions, and the class of tables.
+
+    Attributes:
+        mdp: two states or one.
+        number: N.
+        floor: p_-, the class being |Q(s, 1) - Q(s, 0)| <= log((1 - p_-)/p_-).
+    """
+
+    mdp: TabularMDP
+    number: int
+    floor: float
+
+
+@st.composite
+def draws(draw: st.DrawFn) -> Draws:
+    states = draw(st.integers(1, 2))
+    small = quarters(4)
+    mdp = TabularMDP(
+        draw(tables((states, 2), small)),
+        draw(distributions((2, states, states), self_loops=True)),
+        draw(st.sampled_from([0.3, 0.5, 0.9])),
+        draw(distributions((states,))),
+    )
+    return _with_floor(mdp, draw(st.integers(1, 5)))
+
+
+def _with_floor(mdp: TabularMDP, number: int) -> Draws:
+    return Draws(mdp, number, float(mdp.solution.policy.min()) / 2)
+
+
+@cache
+def _compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
+    """All ways to write `total` as `parts` whole numbers."""
+    if parts == 1:
+        return ((total,),)
+    return tuple(
+        (first, *rest)
+        for first in range(total + 1)
+        for rest in _compositions(total - first, parts - 1)
+    )
+
+
+def _minimisers(design: Draws, moves: Array, floor: float, free: float | None = None) -> Array:
+    """(R, S, 2) empirical minimisers in the class, from counts (R, S, 2, S).
+
+    Frequencies, brought within [floor, 1 - floor], 1/2 where a state was not seen; levels by the
+    anchor's Bellman equation. The risk does not tie down the level V of a state without anchor
+    rows: it is taken to stay where it is, or its level to be `free`.
+    """
+    visits = moves.sum(axis=3)
+    seen = visits.sum(axis=2)
+    share = np.where(seen > 0, visits[:, :, 0] / np.maximum(seen, 1), 0.5)
+    share = np.clip(share, floor, 1 - floor)
+    rows = moves[:, :, 0]
+    number = rows.sum(axis=2, keepdims=True)
+    moved = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
+    log_pi = np.log(np.stack([share, np.maximum(1 - share, floor)], axis=2))
+    system = np.eye(rows.shape[1]) - design.mdp.discount * moved
+    right = design.mdp.reward[:, 0] - log_pi[..., 0]
+    if free is not None:
+        right = np.where(number[..., 0] > 0, right, (1 - design.mdp.discount) * free)
+    v = np.linalg.solve(system, right[..., None])
+    return np.asarray(v + log_pi)
+
+
+def _scaled_excess(design: Draws, floor: float, free: float | None = None) -> CheckResult:
+    """N E[excess] over all samples of size N, against the explicit constant."""
+    mdp, states = design.mdp, len(design.mdp.initial)
+    joint = mdp.discounted_occupancy()[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
+    counts = np.array(_compositions(design.number, joint.size), dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p = np.where(counts > 0, counts * np.log(joint.ravel()), 0.0).sum(axis=1)
+    chance = np.exp(log_p + gammaln(design.number + 1) - gammaln(counts + 1).sum(axis=1))
+    moves = counts[chance > 0].reshape(-1, *joint.shape)
+    excess = population_excess(mdp, _minimisers(design, moves, floor, free))
+    reach = float(np.abs(mdp.reward[:, 0]).max()) - np.log(design.floor)
+    value = mdp.discount * reach / (1 - mdp.discount)
+    per_state = (
+        1 / (2 * design.floor * (1 - design.floor)) + np.log(2) + value**2 * (2 * states + 4)
+    )
+    return at_most(
+        design.number * float(chance[chance > 0] @ excess),
+        states * per_state,
+        1e-10 * (1 + value**2),
+        "rounding of squares of values, summed with weights that add up to one",
+    )
+
+
+def finite_state_rate(design: Draws) -> CheckResult:
+    """With finitely many states K, two actions, tables with p-hat >= p_- and N draws from d*, let
+    Q-hat be the empirical minimiser, a state without anchor rows being taken to stay where it is
+    (the data leave its level free). Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2 p_- (1 -
+    p_-)) + log 2 + beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| - log p_-)/(1 - beta). C grows like
+    K^2: nothing follows for continuous states.
+
+    Decided: p-hat has mean squared error of order 1/(N d(s)), and the residual at Q-hat is beta
+    (P - P-hat) V-hat, of order 1/(N d(s) pi(a_s|s)); the weights cancel. The expectation is exact,
+    over all samples of size N, with the library's risk. Both provisos are needed: a free level set
+    to 1,000 breaks the bound (the control), as do frequencies of zero (infinite risk).
+    """
+    return _scaled_excess(design, design.floor)
+
+
+# --- states that never repeat
+@dataclass(frozen=True)
+class Cells:
+    """States uniform on [0, 1] whatever was done, and tables over K equal cells.
+
+    N transitions touch at most N + 1 states; the world is the same in every cell, so that the K
+    cells are a `TabularMDP`.
+
+    Attributes:
+        mdp: of the cells.
+        number: N.
+        constant: the C to try.
+    """
+
+    mdp: TabularMDP
+    number: int
+    constant: float
+
+
+def distinct(draws: int, cells: int) -> float:
+    """Probability that so many uniform draws lie in different cells."""
+    return float(np.prod(1 - np.arange(draws) / cells))
+
+
+def _twenty_transitions() -> Cells:
+    number = 20
+    cells = 2 * (number + 1) ** 2
+    reward = np.repeat(np.log([[1.0, 3.0]]), cells, axis=0)
+    uniform = np.full((2, cells, cells), 1 / cells)
+    design = Cells(TabularMDP(reward, uniform, 0.5, np.full(cells, 1 / cells)), number, 2.0)
+    policy = design.mdp.solution.policy
+    assume_stated(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
+    assume_stated(
+        float(np.ptp(design.mdp.solution.q, axis=0).max()) < 1e-10,
+        "realisable: Q* is a step function, in a ball around theta_0 = 0",
+    )
+    # the states of a trajectory are then in different cells, and J_Q J_Q' = I
+    assume_stated(0.78 < distinct(number + 1, cells) < 0.8, "(ii) holds with probability .79")
+    return design
+
+
+@claim(
+    "prop:linConvergence.population-rate",
+    verdict="holds-if",
+    condition="finitely many states and a class that stays fixed while N grows (a C that may grow"
+    " with the class makes C/N no rate); where states never repeat, (ii) needs d_theta >= |A| x"
+    " (number of sampled states)",
+    instances=draws(),
+    cost=3,
+    counterexample=_twenty_transitions,
+    text="States uniform on [0, 1] whatever was done, pi* = (1/4, 3/4), beta = 1/2, steps on K"
+    " = 2 (N+1)^2 cells, theta_0 = 0. (ii) holds iff the N + 1 sampled states lie in different"
+    " cells: N = 20, K = 882: probability .79.\nGradients leave Q = 0 in the K - N - 1 other"
+    " cells; so for every N the excess is at least (1 - 1/(2N+2)) KL(pi* || 1/2) > .0981, as KL"
+    " = .1308.\nOthers exact: N x excess = {observed:.2f}, not <= C = {bound:.0f}; for any C"
+    " take N > C/.0981.",
+    corrected=finite_state_rate,
+    broken="the level of a state without anchor rows left free, and 1,000",
+    rejected=lambda design: _scaled_excess(design, design.floor, free=1000.0),
+    rejected_at=lambda: _with_floor(absorbing([[0.0, 0.0]]), 2),
+)
+def population_rate(design: Cells) -> CheckResult:
+    """As T -> infinity the population excess risk is at most C/N (times constants of the problem).
+
+    Where: Theorem linConvergence, last display (eps_{N,T} = O((c_2 + T)^-alpha) + C/N), used in
+    Theorem distributional_q_bound as O(1/N); "formulated for continuous state spaces".
+
+    Assumes: Assumptions realizability and nonSingularJac.
+
+    Decided: where no state repeats, (ii) holds for the given sample only if the class has |A|
+    parameters a sampled state, so it grows with N and interpolates; nothing ties it down between
+    samples. If C may grow with the class, C/N is no rate. (rho <= 2 beta^2 mu_zeta / N there too,
+    so that the bound's own factor (1 + L/rho) C/N does not fall.) The theorem cited for the
+    display is not examined. The library's risk of a lucky outcome: exact in N + 1 cells, theta_0
+    in the others; of it the NLL, .1277 N, cannot be had for less, whatever the sample.
+    """
+    q = np.zeros_like(design.mdp.solution.q)
+    q[: design.number + 1] = design.mdp.solution.q[: design.number + 1]
+    return at_most(
+        design.number * float(population_excess(design.mdp, q[None])[0]),
+        design.constant,
+        1e-9,
+        "rounding of sums of 882 terms below one",
+    )
+
+
+# --- from the excess risk to the L2 error
+@dataclass(frozen=True)
+class Rates:
+    """Constants and sample sizes of Theorem distributional_q_bound.
+
+    Attributes:
+        outer: C_id (1 + L/rho) G.
+        optimisation: C_id nu.
+        first: constant of (c_2 + T)^-alpha.
+        statistical: C.
+        gamma_0, c_2, alpha: as in Theorem linConvergence.
+        n, t: N and T.
+    """
+
+    outer: float
+    optimisation: float
+    first: float
+    statistical: float
+    gamma_0: float
+    c_2: float
+    alpha: float
+    n: int
+    t: int
+
+
+POSITIVE = st.floats(1e-3, 1e3)
+
+
+@st.composite
+def rates(draw: st.DrawFn) -> Rates:
+    outer, optimisation, first, statistical = (draw(POSITIVE | st.just(0.0)) for _ in range(4))
+    n, t = (draw(st.integers(1, 10**9)) for _ in range(2))
+    offsets = {name: draw(POSITIVE) for name in ("gamma_0", "c_2")}
+    alpha = draw(st.floats(0.01, 0.5))
+    return Rates(outer, optimisation, first, statistical, **offsets, alpha=alpha, n=n, t=t)
+
+
+def _error(terms: Rates, power: float) -> CheckResult:
+    """Root of the bound on the squared error against the three printed roots."""
+    excess = terms.outer * (
+        terms.first * (terms.c_2 + terms.t) ** -terms.alpha + terms.statistical / terms.n
+    )
+    squared = excess + terms.optimisation / (terms.gamma_0 + terms.t)
+    parts = (
+        np.sqrt(terms.outer * terms.first) * (terms.c_2 + terms.t) ** -(terms.alpha * power),
+        np.sqrt(terms.outer * terms.statistical) * terms.n**-0.5,
+        np.sqrt(terms.optimisation) * (terms.gamma_0 + terms.t) ** -0.5,
+    )
+    return at_most(
+        np.sqrt(squared),
+        sum(parts),
+        1e-13 * (1 + float(np.sqrt(squared))),
+        "rounding of three roots",
+    )
+
+
+@claim(
+    "thm:distributional_q_bound.algebra",
+    verdict="holds",
+    instances=rates(),
+    broken="the exponent of (c_2 + T) not halved",
+    rejected=lambda terms: _error(terms, power=1.0),
+    rejected_at=lambda: Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 100, 100),
+)
+def exponents(terms: Rates) -> CheckResult:
+    """If E |Q - Q*|^2 <= C_id [(1 + L/rho) G eps + nu / (gamma_0 + T)], eps = O((c_2 + T)^-alpha)
+    + C/N, then (E |Q - Q*|^2)^(1/2) = O((c_2 + T)^(-alpha/2)) + O(N^(-1/2)) + O(T^(-1/2)); with
+    alpha = 1/2 the first is O(T^(-1/4)).
+
+    Where: Theorem distributional_q_bound.
+
+    Assumes: the excess-risk bound of Theorem linConvergence and a finite C_id; constants free of
+    N and T.
+
+    Decided: (a + b + c)^(1/2) <= a^(1/2) + b^(1/2) + c^(1/2), tight where one term rules. Only the
+    algebra is decided here; rho and C_id are subjects of claims of their own (where states never
+    repeat rho is of order 1/N, and C_id may be infinite).
+    """
+    return _error(terms, power=0.5)

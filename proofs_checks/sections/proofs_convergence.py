@@ -1,0 +1,258 @@
+"""Technical proofs of Theorem linConvergence: two-sided PL, and PL to quadratic growth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gladius.checks import Array
+from gladius.objective import value
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import (
+    ROUNDING,
+    descent_slope,
+    objective,
+    objective_rounding,
+    sample_risk,
+)
+from proofs_checks.oracle import saddle as oracle
+from proofs_checks.oracle.grouped import Sample
+from proofs_checks.relations import at_least, equal, weakest
+from proofs_checks.sections.guarantees_convergence import full_samples
+from proofs_checks.worlds import empirical, one_state, tables
+
+
+# --- two-sided PL
+@dataclass(frozen=True)
+class Fixed:
+    """Outputs q (X, A) and zeta (X,) on a data set."""
+
+    sample: Sample
+    q: Array
+    zeta: Array
+
+
+@st.composite
+def fixed(draw: st.DrawFn) -> Fixed:
+    data = draw(empirical(3, 2))
+    return Fixed(data.sample, data.q, draw(tables(len(data.q))))
+
+
+def _curvature(point: Fixed, expected: float) -> CheckResult:
+    up, down, here = (objective(point.sample, point.q + c, point.zeta) for c in (1.0, -1.0, 0.0))
+    return equal(
+        up + down - 2 * here,
+        expected,
+        4 * objective_rounding(point.sample, np.abs(point.q) + 1, point.zeta),
+        ROUNDING + ", in each of four terms",
+    )
+
+
+def primal_pl(point: Fixed) -> CheckResult:
+    """f-hat_N is PL in phi for each theta, and its profile g-hat_N is PL in theta; this primal-PL
+    is what the proof of Yang et al.'s Theorem 3.3 uses. For fixed phi, f-hat_N need not be PL in
+    theta: along a common shift of Q it is a parabola of curvature 2 (1 - 2 beta) N_BE / N,
+    unbounded below for beta > 1/2; other data defeat it at any beta.
+
+    Decided: second differences of the library's f-hat_N along Q + c on every instance, and the
+    PL inequality of g-hat_N with the constant of Theorem bothPL, omega_j^BE = m_j / N.
+    """
+    sample = point.sample
+    seen = sample.nll_states
+    p = np.exp(point.q - value(point.q)[:, None])[seen]
+    modulus = oracle.pl_constant(sample, float(p.min()), oracle.share(sample))
+    gap = oracle.profile(sample, point.q) - sample.entropy()
+    gradient = descent_slope(sample, point.q)
+    pl = at_least(
+        0.5 * float(np.sum(gradient**2)),
+        modulus * gap,
+        objective_rounding(sample, point.q) * (modulus + float(np.abs(gradient).max())),
+        ROUNDING + ", times the constant and times the gradient",
+    )
+    return weakest(_curvature(point, oracle.level_curvature(sample)), pl)
+
+
+def _at_the_solution() -> Fixed:
+    beta = 0.95
+    # r such that Q* = 0: V = log 2 and 0 = r + beta log 2
+    sample = one_state([1, 1], -beta * np.log(2), beta)
+    q = oracle.solution(sample)
+    zeta = oracle.zeta_at(sample, q)
+    assume_stated(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
+    assume_stated(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
+    assume_stated(
+        float(np.abs(descent_slope(sample, q, zeta)).max()) < 1e-15, "theta is realisable: Q*"
+    )
+    small = objective(sample, q + 1e-3, zeta) - objective(sample, q, zeta)
+    assume_stated(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
+    return Fixed(sample, q, zeta)
+
+
+@claim(
+    "prop:linConvergence.two-sided-PL",
+    verdict="fails",
+    instances=fixed(),
+    counterexample=_at_the_solution,
+    text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
+    "= log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nAt Q* + c, zeta* "
+    "fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 = -.45 c^2: Q* is "
+    "not least, however small the ball (any c will do; here c = 1).\nHalf the squared gradient is "
+    "{observed:.1e}, not >= mu times .45 for any mu > 0 (here mu = 1e-9: {bound:.1e}).",
+    corrected=primal_pl,
+    broken="zeta moving with Q: curvature 2 (1 - beta)^2 N_BE / N, that of the profile",
+    rejected=lambda point: _curvature(
+        point, 2 * (1 - point.sample.discount) ** 2 * oracle.share(point.sample)
+    ),
+)
+def two_sided_pl(point: Fixed) -> CheckResult:
+    """The empirical min-max objective f-hat_N(theta, phi) has the two-sided PL structure of Yang
+    et al. (2020): for some mu > 0, (1/2) |grad_theta f|^2 >= mu (f - min_theta f) for every phi,
+    and likewise in phi.
+
+    Where: Technical proofs, proof of Theorem linConvergence, part 1 ("Consequently, the empirical
+    minimax objective has the two-sided PL structure required by Theorem 3.3"); Section 1.
+
+    Assumes: Assumptions realizability and nonSingularJac.
+
+    Decided: the proof shows PL of the profile (Theorem bothPL), not of f for each phi. At a
+    solution the gradient in theta is zero, yet a common shift by c changes f by
+    (1 - 2 beta) c^2 N_BE / N < 0 for beta > 1/2, in any ball around it. Small beta is no general
+    cure (one state with one action is PL at beta = .3): rows (x,0,y), (x,1,y) with y only reached
+    give -beta^2 N_BE / N for the shifts beta at x and 1 at y, at any beta.
+    """
+    gradient = descent_slope(point.sample, point.q, point.zeta)
+    lower = objective(point.sample, point.q + 1, point.zeta)
+    return at_least(
+        0.5 * float(np.sum(gradient**2)),
+        1e-9 * (objective(point.sample, point.q, point.zeta) - lower),
+        1e-20,
+        "the gradient, a difference of numbers below one, is zero to 1e-15; squared",
+    )
+
+
+# --- quadratic growth
+@dataclass(frozen=True)
+class Growth:
+    """A linear class on a data set.
+
+    Attributes:
+        sample: every action taken in every state.
+        features: (X A, d), Q = features theta, of full row rank: (ii).
+        theta: (d,).
+        radius_squared: of the ball B_Q around zero.
+        constant: the c_qg that the printed statement is tried with.
+    """
+
+    sample: Sample
+    features: Array
+    theta: Array
+    radius_squared: float = np.inf
+    constant: float = 1.0
+
+
+@st.composite
+def growths(draw: st.DrawFn) -> Growth:
+    sample = draw(full_samples(2, 2))
+    size = sample.visits.size
+    more = draw(tables((size, draw(st.integers(0, 2))), st.integers(-2, 2)))
+    features = np.hstack([np.eye(size), more])
+    near = draw(tables(features.shape[1], st.integers(-8, 8))) / 8
+    centre = np.linalg.pinv(features) @ oracle.solution(sample).ravel()
+    return Growth(sample, features, centre + near)
+
+
+def _risk(point: Growth, theta: Array) -> float:
+    """R-hat_Q, whose Bellman term has the weights m_j / N_BE."""
+    q = (point.features @ theta).reshape(point.sample.visits.shape)
+    return float(sample_risk(point.sample, q).total(1 / oracle.share(point.sample))[0])
+
+
+def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
+    """R-hat_Q above its minimum against constant x squared distance from the minimisers."""
+    inverse = np.linalg.pinv(point.features)
+    centre = inverse @ oracle.solution(point.sample).ravel()  # the minimiser of least norm
+    off = point.theta - centre
+    along = off - inverse @ (point.features @ off)
+    apart = float(np.sum((off - along) ** 2))
+    if in_the_ball:  # the minimisers in it are centre + n, n in the kernel, |n| <= room
+        room = np.sqrt(max(point.radius_squared - float(centre @ centre), 0.0))
+        apart += max(float(np.linalg.norm(along)) - room, 0.0) ** 2
+    q = (point.features @ point.theta).reshape(point.sample.visits.shape)
+    return at_least(
+        _risk(point, point.theta) - point.sample.entropy(),
+        constant * apart,
+        objective_rounding(point.sample, q) / oracle.share(point.sample),
+        ROUNDING,
+    )
+
+
+def _pl_constant(point: Growth) -> float:
+    """On the sublevel set of theta, where n(x, a)/N times -log p is at most the risk."""
+    least = np.exp(
+        -_risk(point, point.theta) * point.sample.size / float(point.sample.visits.min())
+    )
+    gram = float(np.linalg.eigvalsh(point.features @ point.features.T)[0])
+    return gram * oracle.pl_constant(point.sample, float(least), 1.0)
+
+
+def growth_on_sublevel_sets(point: Growth) -> CheckResult:
+    """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)} (or on the ball
+    enlarged by (2 max (R-hat_Q - R*) / c)^(1/2)), and let S be all minimisers there, inside B_Q or
+    not. Then R-hat_Q(theta) - R* >= (c / 2) dist(theta, S)^2.
+
+    Decided: the gradient flow from theta stays in its sublevel set and ends in S after a path of
+    length at most (2 (R-hat_Q - R*) / c)^(1/2). Checked with Theorem bothPL's constant on the
+    sublevel set, for linear classes of full row rank.
+    """
+    return _grows(point, _pl_constant(point) / 2, in_the_ball=False)
+
+
+def _tangent() -> Growth:
+    # Q* = -1 for both actions: -1 = r + beta (log 2 - 1)
+    sample = one_state([1, 1], -0.5 - 0.5 * np.log(2))
+    k = 1 - 1e-3
+    theta = np.array([-k, -k, np.sqrt(2 - 2 * k**2)])
+    point = Growth(sample, np.eye(2, 3), theta, 2.0, 1e-4)
+    q = oracle.solution(sample)
+    assume_stated(
+        float(np.abs(q + 1).max()) < 1e-14,
+        "an empirical minimiser, (-1, -1, 0), and Q*, the same, are in B_Q = {|theta|^2 <= 2}",
+    )
+    assume_stated(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
+    assume_stated(np.all(point.features @ point.features.T == np.eye(2)), "(ii) with mu_Q = 1")
+    return point
+
+
+@claim(
+    "prop:linConvergence.quadratic-growth",
+    verdict="holds-if",
+    condition="PL where the gradient flow goes (a sublevel set, or an enlarged ball), and the"
+    " distance taken to all minimisers there",
+    instances=growths(),
+    counterexample=_tangent,
+    text="One state, rows (s,0,s), (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) = theta_a,"
+    " theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any), of which the ball holds only"
+    " (-1, -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 ="
+    " 4 (1 - k), ratio (1 - k)/16 -> 0 as k -> 1.\nk = .999: {observed:.2e}, but"
+    " c_qg dist^2 = {bound:.2e} for c_qg = 1e-4; so for any c_qg > 0.",
+    corrected=growth_on_sublevel_sets,
+    broken="c for c / 2",
+    rejected=lambda point: _grows(point, _pl_constant(point), in_the_ball=False),
+    rejected_at=lambda: Growth(one_state([1], 1.0), np.ones((1, 2)), np.array([3.0, 2.0])),
+)
+def quadratic_growth(point: Growth) -> CheckResult:
+    """If R-hat_Q is C^2 and PL on B_Q, there is c_qg > 0 with R-hat_Q(theta) - R* >=
+    c_qg dist(theta, S)^2 on B_Q, S the minimisers over B_Q.
+
+    Where: Technical proofs, proof of Theorem linConvergence, part 1 ("the local
+    PL--quadratic-growth equivalence for C^2 functions gives a constant c_qg > 0").
+
+    Assumes: Assumption nonSingularJac on the closed ball B_Q, which has an empirical minimiser.
+
+    Decided: the equivalence is local, and its proof follows the gradient flow, which may leave the
+    ball. Where the set of minimisers touches the sphere, growth measured to S is of order four.
+    A ball that cuts the set transversally has some c_qg, which tends to zero with the cut.
+    """
+    return _grows(point, point.constant, in_the_ball=True)

@@ -1,0 +1,380 @@
+"""Technical proofs of the biconjugate trick, of Lemma MagnacThesmar and of Theorem mainopt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from scipy.special import log_softmax
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, action_values
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import WHY, population_risk, rounding, zero
+from proofs_checks.oracle import ccp
+from proofs_checks.relations import at_least, at_most, equal, weakest
+from proofs_checks.sections.erm_irl_identification import Excess, Moved, moved, off_track
+from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
+from proofs_checks.sections.setup import covered
+from proofs_checks.sections.setup_identification import Anchored, anchored
+from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
+
+
+# --- the biconjugate in rho
+@claim(
+    "eq:SBEED",
+    verdict="holds",
+    instances=probes(),
+    broken="the maximiser is taken to be h* = TQ - Q",
+    rejected=lambda probe: rho_form(probe, backup(probe) - probe.q),
+    rejected_at=lambda: Probe(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
+)
+def sbeed(probe: Probe) -> CheckResult:
+    """L_BE(Q)(s, a) = max over rho of E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2 | s, a], and the unique
+    maximiser is rho* = TQ(s, a).
+
+    Where: Technical proofs, Equation SBEED.
+
+    Assumes: Q bounded.
+
+    Decided: the form equals L_BE - (rho - TQ)^2; this identity, which says both that the maximum is
+    L_BE and that no other rho attains it, is compared at rho = TQ + t for arbitrary t.
+    """
+    return rho_form(probe, backup(probe))
+
+
+# --- Lemma MagnacThesmar: the contraction, its space, its last step
+@dataclass(frozen=True)
+class Pair:
+    """A world with anchors, and two functions f (S,)."""
+
+    problem: Anchored
+    first: Array
+    second: Array
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> Pair:
+    problem = draw(anchored())
+    functions = tables(len(problem.anchor))
+    return Pair(problem, draw(functions), draw(functions))
+
+
+def _both_to_the_first() -> Pair:
+    move = np.array([[[1.0, 0.0], [1.0, 0.0]]])
+    mdp = TabularMDP(np.zeros((2, 1)), move, 0.9, np.array([1.0, 0.0]))
+    problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.zeros((2, 1)))
+    return Pair(problem, np.array([1.0, 0.0]), np.zeros(2))
+
+
+@claim(
+    "thm:MagnacThesmar.contraction",
+    verdict="holds",
+    instances=pairs(),
+    broken="the Euclidean norm over states in place of the sup norm",
+    rejected={"order": 2},
+    rejected_at=_both_to_the_first,
+)
+def anchor_operator_contracts(pair: Pair, order: float = np.inf) -> CheckResult:
+    """|T_f f_1 - T_f f_2| <= beta |f_1 - f_2| in sup norm, where
+    (T_f f)(s) = r(s, a_s) + beta E[f(s') - log pi*(a_{s'} | s') | s, a_s].
+
+    Where: Technical proofs, proof of Lemma MagnacThesmar.
+
+    Assumes: beta in (0, 1).
+
+    Decided: log pi* cancels in the difference and an average is at most the largest entry; attained
+    where f_1 - f_2 is constant. Measured: T_f by the library's Bellman backup on drawn functions.
+    """
+    problem, log_anchor = pair.problem, pair.problem.observed.log_anchor
+    mdp, functions = problem.mdp, (pair.first, pair.second)
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    images = [action_values(*world, f - log_anchor)[problem.here] for f in functions]
+    scale = max(float(np.max(np.abs(x))) for x in (log_anchor, mdp.reward, *images))
+    return at_most(
+        np.linalg.norm(images[0] - images[1], order),
+        mdp.discount * np.linalg.norm(pair.first - pair.second, order),
+        1e-14 * max(1.0, scale),
+        "rounding of sums of numbers as large as log pi*, which cancel",
+    )
+
+
+Step = tuple[Fraction, ...]  # a step function on S x A: finitely many values, S x A infinite
+
+
+@dataclass(frozen=True)
+class Series:
+    """Q_n = sum_{k < n} ratio^k terms[k mod p]: a Cauchy sequence of step functions.
+
+    Attributes:
+        terms: p functions, each by its values on common pieces of S x A.
+        ratio: in (0, 1).
+        first: n, the member to compare with the limit.
+    """
+
+    terms: tuple[Step, ...]
+    ratio: Fraction
+    first: int
+
+    def between(self, low: int, high: int) -> Step:
+        """Q_high - Q_low."""
+        p, pieces = len(self.terms), range(len(self.terms[0]))
+        powers = [(self.ratio**k, self.terms[k % p]) for k in range(low, high)]
+        return tuple(sum((w * term[x] for w, term in powers), Fraction(0)) for x in pieces)
+
+    def limit(self) -> Step:
+        """The pointwise limit of Q_n, by the sum of a geometric series."""
+        whole = self.between(0, len(self.terms))
+        return tuple(x / (1 - self.ratio ** len(self.terms)) for x in whole)
+
+
+@st.composite
+def series(draw: st.DrawFn) -> Series:
+    terms, pieces = draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    number = st.integers(-6, 6).map(Fraction)
+    step = st.tuples(*[number] * pieces)
+    ratio = draw(st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=20))
+    return Series(draw(st.tuples(*[step] * terms)), ratio, draw(st.integers(0, 6)))
+
+
+def _norm(f: Step) -> Fraction:
+    return max(abs(x) for x in f)
+
+
+@claim(
+    "lem:completeMetric",
+    verdict="holds",
+    instances=series(),
+    broken="Cauchy at one pair (s, a) taken for Cauchy in the norm",
+    rejected={"norm": lambda f: abs(f[0])},
+    rejected_at=lambda: Series(((Fraction(0), Fraction(1)),), Fraction(1, 2), 1),
+)
+def bounded_functions_are_complete(
+    sequence: Series, norm: Callable[[Step], Fraction] = _norm
+) -> CheckResult:
+    """The bounded functions on S x A with the sup norm form a Banach space.
+
+    Where: Technical proofs, Lemma completeMetric.
+
+    Assumes: S x A any set, and the set Q of Section 3 consists of all bounded functions on it: a
+    parametrised class of them, networks of one size say, need not be complete.
+
+    Decided: by proof, which the numbers illustrate. The pointwise limit Q of a Cauchy sequence has
+    |Q(x) - Q_n(x)| <= eps_n := sup_{m > n} |Q_m - Q_n| for every x, hence is bounded and the limit
+    in norm. The printed proof stops at pointwise convergence and takes sup|Q| = lim sup|Q_n| for
+    granted. Measured, exactly: both inequalities on geometric series of step functions on an
+    infinite S x A, eps_n from twelve members and a bound on the rest.
+    """
+    # |Q - Q_n| <= eps_n := sup_{m > n} |Q_m - Q_n| and |Q| <= |Q_n| + eps_n, eps_n in `norm`.
+    n, ahead = sequence.first, 12
+    apart = max(norm(sequence.between(n, m)) for m in range(n, n + ahead + 1))
+    tail = (
+        sequence.ratio ** (n + ahead)
+        * max(norm(term) for term in sequence.terms)
+        / (1 - sequence.ratio)
+    )
+    limit, member = sequence.limit(), sequence.between(0, n)
+    left = _norm(tuple(x - y for x, y in zip(limit, member, strict=True)))
+    reason = "exact arithmetic"
+    return weakest(
+        at_most(left, apart + tail, 0.0, reason),
+        at_most(_norm(limit), _norm(member) + apart + tail, 0.0, reason),
+    )
+
+
+def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()) -> CheckResult:
+    """There is a unique f with T_f f = f, and a unique Q that has Q(s, a_s) = f(s) and the CCPs
+    pi*: Q(s, a) = f(s) + log pi*(a | s) - log pi*(a_s | s).
+
+    Decided: f fixes the anchor's column and the CCPs the other columns relative to it. Measured:
+    the solution set of both sets of equations, linear in Q, projected on from a drawn table.
+    """
+    # How far from Q* the solution nearest to a drawn table is; 0 for all tables iff unique.
+    matrix, right = ccp.system(problem.observed, leave_out)
+    near = ccp.nearest(problem.table, matrix, right)
+    return zero(
+        near - problem.mdp.solution.q,
+        10 * rounding(problem.mdp, problem.table),
+        WHY + "; least squares by singular values, ten times that",
+    )
+
+
+def _same_f_other_q() -> Anchored:
+    problem = Anchored(absorbing([[0.0, 0.0]]), np.array([0]), np.zeros((1, 2)))
+    assume_stated(0 < problem.mdp.discount < 1, "beta in (0, 1)")
+    assume_stated(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
+    return problem
+
+
+@claim(
+    "thm:MagnacThesmar.proof-step",
+    verdict="holds-if",
+    condition="among Q with the CCPs pi*",
+    instances=anchored(discount=0.99),
+    counterexample=_same_f_other_q,
+    text="One state, two actions, r = 0, beta = 1/2: f = log 2 solves f = (f + log 2)/2; "
+    "Q* = (log 2, log 2).\nQ = (log 2, 0) has the same f_Q(s) = Q(s, a_s), so it satisfies "
+    "T_f(f_Q) = f_Q too:\ntwo such Q differ by {observed:.6f}, not {bound:g}.",
+    corrected=fixed_point_with_the_ccps,
+    broken="the CCP equations of the last action left out",
+    rejected=lambda problem: fixed_point_with_the_ccps(
+        problem, leave_out=(problem.mdp.reward.shape[1] - 1,)
+    ),
+)
+def fixed_point_alone(problem: Anchored) -> CheckResult:
+    """There is a unique f_Q with T_f(f_Q) = f_Q, "and by definition of f_Q there exists a unique Q
+    that satisfies T_f(f_Q) = f_Q".
+
+    Where: Technical proofs, proof of Lemma MagnacThesmar, last step.
+
+    Assumes: Q in the space of Q functions, f_Q(s) := Q(s, a_s), beta in (0, 1).
+
+    Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The space is
+    "of all Q functions", and the step names no other property of Q; but the proof opens with
+    "Suppose that the system [...] is satisfied", whose first line is the CCPs. Among Q with these
+    the step is right, and the lemma stands: so a condition left out, not an error. Measured: the
+    solution set of T_f(f_Q) = f_Q, linear in Q, projected on from a drawn table.
+    """
+    return fixed_point_with_the_ccps(problem, leave_out=tuple(range(problem.mdp.reward.shape[1])))
+
+
+# --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
+def _likelihood(
+    candidate: Moved,
+    inside: NDArray[np.bool_],
+    weigh: Callable[[Excess], Array] = lambda e: e.weight,
+) -> CheckResult:
+    mdp, best = candidate.mdp, candidate.mdp.solution.q
+    least = float(population_risk(mdp, best).nll[0])
+    other = best + candidate.change
+    tolerance = rounding(mdp, other)
+    members = float(population_risk(mdp, candidate.shifted_on(inside)).nll[0]) - least
+    gain = float(population_risk(mdp, other).nll[0]) - least
+    excess = Excess.of(mdp, other)
+    pinsker = excess.distance**2 / 2
+    alone = float(np.max(excess.floor * pinsker))
+    return weakest(
+        zero(np.array([members]), tolerance),
+        at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
+        at_least(gain, alone, tolerance, WHY),
+        *covered(mdp),
+    )
+
+
+def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
+    """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for d*-almost every s} = {Q: Q(s, a_1)
+    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted law of
+    s. Where S is countable, this is the same as: for all s in S-bar.
+
+    Decided: the excess is E KL(pi* || p-hat_Q), at least E |p-hat_Q - pi*|_1^2 / 2 (Pinsker); on a
+    countable S every s in S-bar has weight, at least that of one path there. Measured: the
+    library's likelihood under the library's occupancy is unchanged by levels c(s) and by anything
+    where d* has no mass, and exceeds the minimum by Pinsker's bound, with visits summed period by
+    period as weights, and by each state's part of it at the weight of its likeliest path.
+    """
+    return _likelihood(candidate, candidate.charged)
+
+
+def _fits_at_zero() -> Moved:
+    """s_0 = 0, then s' uniform on (0, 1]; r = 0, and Q = Q* at 0, (log 3, 0) above Q* beyond."""
+    mdp = leaving_zero(actions=2)
+    candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
+    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
+    assume_stated(np.all(candidate.points == [True, False]), "S-bar = {0}")
+    assume_stated(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
+    fitted = log_softmax(candidate.shifted_on(candidate.points)[0])
+    assume_stated(np.allclose(fitted, np.log(0.5)), "p-hat_Q = pi* on S-bar")
+    return candidate
+
+
+@claim(
+    "lem:minMLE",
+    verdict="holds-if",
+    condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
+    instances=moved(),
+    counterexample=_fits_at_zero,
+    text="S = [0, 1], r = 0, two actions, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
+    "S-bar = {{0}}, pi* = 1/2.\nQ(0, .) = (0, 0) and Q(s, .) = (log 3, 0) for s > 0 is in both "
+    "right-hand sets, and in half\nthe (discounted) data has p-hat = (3/4, 1/4): it loses "
+    "log(4/3)/4 = {observed:.6f}, not {bound:g}.",
+    corrected=minimisers_almost_everywhere,
+    broken="all states weighed alike, those never reached included",
+    rejected=lambda candidate: _likelihood(
+        candidate, candidate.charged, lambda e: np.full_like(e.weight, 1 / len(e.weight))
+    ),
+    rejected_at=off_track,
+)
+def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
+    """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for all s in S-bar a.e.} = {Q: Q(s, a_1)
+    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for all s in S-bar}.
+
+    Where: Technical proofs, Lemma minMLE; used in Section 4.
+
+    Assumes: (s, a) from the expert's law, Q bounded; S any state space (Section 3), S-bar the
+    states s with Pr(s_h = s) > 0 for some h.
+
+    Decided: where the law of s_h has a part without atoms, S-bar does not carry the data, and the
+    right-hand sets leave Q free where there are data; the printed "a.e." quantifies over S-bar and
+    does not help. On a countable S the lemma holds as printed.
+    """
+    return _likelihood(candidate, candidate.points)
+
+
+@dataclass(frozen=True)
+class TwoFunctions:
+    """f_1 and f_2 on the same finite set, whole numbers."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+
+
+@st.composite
+def sharing(draw: st.DrawFn) -> TwoFunctions:
+    """Functions with a minimiser in common, ties and constants among them."""
+    size = draw(st.integers(1, 6))
+    first, second = (draw(arrays(np.int64, size, elements=st.integers(-3, 3))) for _ in range(2))
+    common = draw(st.integers(0, size - 1))
+    first[common], second[common] = first.min(), second.min()
+    return TwoFunctions(first, second)
+
+
+def _minimisers(f: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return np.asarray(f == min(f.tolist()))
+
+
+def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> CheckResult:
+    """No point has the premise without the conclusion."""
+    return equal(np.sum(premise & ~conclusion), 0.0, 0.0, "a count of points")
+
+
+def _converse(pair: TwoFunctions) -> CheckResult:
+    return _implies(_minimisers(pair.first), _minimisers(pair.first + pair.second))
+
+
+@claim(
+    "lem:sharingsol",
+    verdict="holds",
+    instances=sharing(),
+    broken="the converse: a minimiser of f_1 minimises the sum",
+    rejected=_converse,
+    rejected_at=lambda: TwoFunctions(np.array([0, 0, 1]), np.array([0, 1, 2])),
+)
+def shared_minimisers(pair: TwoFunctions) -> CheckResult:
+    """If argmin f_1 and argmin f_2 meet, then argmin(f_1 + f_2) lies in both.
+
+    Where: Technical proofs, Lemma sharingsol.
+
+    Assumes: f_1, f_2 real functions on a common domain whose minimisers meet; finite here.
+
+    Decided: at a common minimiser the sum is m_1 + m_2, so a minimiser of the sum exceeds neither
+    minimum. Measured, exactly: by listing the minimisers.
+    """
+    both = _minimisers(pair.first) & _minimisers(pair.second)
+    if not np.any(both):
+        return _implies(both, both)  # the lemma says nothing
+    return _implies(_minimisers(pair.first + pair.second), both)

@@ -1,0 +1,310 @@
+"""Technical proofs, quantitative identification: the anchor's overlap, and C_id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.oracle import overlap as oracle
+from proofs_checks.relations import at_least, at_most
+from proofs_checks.worlds import (
+    DISCOUNTS,
+    VALUES,
+    absorbing,
+    anchors,
+    distributions,
+    expert,
+    tables,
+    tabular_mdps,
+)
+
+
+# --- Lemma anchor_overlap_logit
+@dataclass(frozen=True)
+class Overlap:
+    """A world, the anchor (S,) of each state, and H periods of data."""
+
+    mdp: TabularMDP
+    anchor: NDArray[np.int64]
+    horizon: int = 1
+
+
+@st.composite
+def mild_worlds(draw: st.DrawFn) -> TabularMDP:
+    """Worlds with a small drawn Q*, r = Q* - beta P V: p_A is then no vanishing number."""
+    states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    q = draw(tables((states, actions), st.integers(-3, 3).map(float))) / 2
+    moves = draw(distributions((actions, states, states), self_loops=True))
+    return _world_of(q, moves, draw(DISCOUNTS), draw(distributions((states,))))
+
+
+def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> TabularMDP:
+    v = np.log(np.exp(q).sum(axis=1))
+    return TabularMDP(q - discount * np.einsum("ast,t->sa", moves, v), moves, discount, initial)
+
+
+@st.composite
+def overlaps(draw: st.DrawFn) -> Overlap:
+    mdp = draw(mild_worlds() | tabular_mdps(4, 3))
+    states, actions = mdp.reward.shape
+    anchor = draw(anchors(states, actions))
+    return Overlap(mdp, anchor, draw(st.integers(1, 6)))
+
+
+def _least_density(covering: Array, anchor_next: Array, bound: float) -> CheckResult:
+    """The least of covering(y) / nu_A(y), over the states to which the anchor leads."""
+    there = anchor_next > 1e-6  # below it the ratio is rounding
+    shares = covering[there] / anchor_next[there] if np.any(there) else np.array([bound])
+    why = "occupancies are solved to 1e-15 and divided by at least 1e-6; the policy to 1e-12"
+    return at_least(shares.min(), bound, 1e-10 * bound + 1e-9, why)
+
+
+def _chain(logits: Array) -> Overlap:
+    """x -> y by action 0, the anchor, x -> z by action 1, y -> z; Q*(x, .) = logits, else 0."""
+    moves = np.zeros((2, 3, 3))
+    moves[0, 0, 1] = moves[1, 0, 2] = 1.0
+    moves[:, 1:, 2] = 1.0
+    q = np.vstack([logits, np.zeros((2, 2))])
+    return Overlap(_world_of(q, moves, 0.9, np.eye(3)[0]), np.zeros(3, dtype=np.int64))
+
+
+def _least_covered() -> Overlap:
+    """The least slack over Q*(x, .)."""
+    start = np.array([-0.5, 0.7])
+    least = minimize(lambda x: discounted_overlap(_chain(x)).slack, start, method="Nelder-Mead")
+    return _chain(least.x)
+
+
+@claim(
+    "lem:anchor_overlap_logit",
+    verdict="holds",
+    instances=overlaps(),
+    adversary=_least_covered,
+    broken="exp(-B*) for exp(-2 B*) in p_A",
+    rejected={"power": 0.5},
+    rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
+)
+def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
+    """d*_S(y) >= beta p_A nu_A(y) for every y, with p_A = exp(-2 B*) / |A|, |Q*| <= B*; so
+    nu_A << d*_S.
+
+    Where: Technical proofs, Lemma anchor_overlap_logit; nu_A is the law of s' after the anchor, s
+    drawn from the discounted occupancy d*_S.
+
+    Assumes: a finite action set, the logit expert, bounded Q*.
+
+    Decided: the flow identity of the discounted occupancy, as printed. The smallest d*_S(y)/nu_A(y)
+    of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
+    x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
+    """
+    mdp, solved = problem.mdp, expert(problem.mdp)
+    states = mdp.discounted_occupancy().sum(axis=1)
+    nu = oracle.anchor_next(solved.states, mdp.transition, problem.anchor)
+    actions = mdp.reward.shape[1]
+    least = (oracle.least_choice(solved.q) * actions) ** power / actions
+    return _least_density(states, nu, mdp.discount * least)
+
+
+def _finite(problem: Overlap, after: float, factor: float = 1.0) -> CheckResult:
+    """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
+    mdp, solved = problem.mdp, expert(problem.mdp)
+    flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
+    states, last = oracle.finite_occupancy(flow, mdp.initial, problem.horizon)
+    nu = oracle.anchor_next(states, mdp.transition, problem.anchor)
+    visited = mdp.occupancy(problem.horizon).sum(axis=1)
+    covering = visited + after * (last - mdp.initial) / problem.horizon
+    return _least_density(covering, nu, factor * oracle.least_choice(solved.q))
+
+
+def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
+    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
+    nu_A is covered once the state after the last period is counted, not by d_H alone.
+
+    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
+    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
+    """
+    return _finite(problem, after=1.0)
+
+
+def _one_period() -> Overlap:
+    """From x the anchor leads to y, the other action stays; r = -beta log 2 makes Q* zero."""
+    move = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
+    mdp = TabularMDP(np.full((2, 2), -0.9 * np.log(2)), move, 0.9, np.array([1.0, 0.0]))
+    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
+    assume_stated(np.all(mdp.solution.policy > 0.49), "the expert is logit")
+    return Overlap(mdp, np.zeros(2, dtype=np.int64), 1)
+
+
+@claim(
+    "lem:anchor_overlap_logit.finite-horizon",
+    verdict="fails",
+    inferred="the lemma speaks of the discounted occupancy; the data are undiscounted periods",
+    instances=overlaps(),
+    counterexample=_one_period,
+    text="Two states, start at x, the anchor leads x -> y, the other action stays; r = -beta log "
+    "2, so that Q* = 0, pi* = 1/2 = p_A.\nOne period: d_1 = (1, 0) on (x, y), nu_A(y) = 1: d_1(y) "
+    "/ nu_A(y) = {observed:.0f}, not >= p_A = {bound:.1f}.\nLikewise the bus engine with "
+    "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
+    corrected=overlap_with_the_last_state,
+    broken="the number of actions left out of p_A",
+    rejected=lambda problem: _finite(problem, after=1.0, factor=problem.mdp.reward.shape[1]),
+)
+def finite_overlap(problem: Overlap) -> CheckResult:
+    """The overlap nu_A << d_S holds for the state law of the data, H undiscounted periods, with
+    density at most 1 / p_A.
+
+    Where: Lemma anchor_overlap_logit is proved for "the discounted expert state occupancy measure
+    used by the population risk"; the data of Section 7 are 100 undiscounted periods a trajectory,
+    and E_(pi*, nu_0) in Equation mainopt carries no discount.
+
+    Assumes: a finite action set, the logit expert, bounded Q*.
+
+    Decided: a state first reached as the s' of the last period has no share of d_H. The discounted
+    law has all periods, whence the flow identity; H periods lack the last step. The paper's own
+    design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
+    """
+    return _finite(problem, after=0.0)
+
+
+# --- quantitative identification
+@dataclass(frozen=True)
+class Identified:
+    """A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try."""
+
+    mdp: TabularMDP
+    anchor: NDArray[np.int64]
+    q: Array
+    constant: float = 1.0
+
+
+@st.composite
+def identified(draw: st.DrawFn) -> Identified:
+    mdp = draw(tabular_mdps(4, 2, rewards=VALUES))
+    shape = mdp.reward.shape
+    anchor = draw(anchors(shape[0], shape[1]))
+    near = st.sampled_from([0.0, 1e-3, 0.1, -0.1, 1.0]) | VALUES
+    return Identified(mdp, anchor, mdp.solution.q + draw(tables(shape, near)))
+
+
+def _log_ratio(q: Array, solved: oracle.Expert) -> Array:
+    top = q.max(axis=1, keepdims=True)
+    log_policy = q - top - np.log(np.exp(q - top).sum(axis=1, keepdims=True))
+    return np.asarray(log_policy - solved.log_policy)
+
+
+def excess_risk(problem: Identified, solved: oracle.Expert) -> float:
+    """R_exp(Q) - R_exp(Q*): mean KL plus the mean squared residual of anchor rows, under d*."""
+    ratio, rows = _log_ratio(problem.q, solved), np.arange(len(problem.q))
+    anchors = rows, problem.anchor
+    # pi_Q - pi adds up to zero; as pi expm1 it is exact where the ratio is near one
+    change = solved.policy * np.expm1(np.minimum(ratio, 1.0))
+    plain = np.exp(ratio + solved.log_policy) - solved.policy
+    kl = np.where(ratio < 1.0, change, plain) - solved.policy * ratio
+    v = problem.q[anchors] - (ratio + solved.log_policy)[anchors]
+    ahead = problem.mdp.transition[problem.anchor, rows] @ v
+    residual = problem.mdp.reward[anchors] + problem.mdp.discount * ahead - problem.q[anchors]
+    error = solved.policy[anchors] * residual**2
+    return float(solved.states @ (kl.sum(axis=1) + error))
+
+
+def _identification(problem: Identified, solved: oracle.Expert, constant: float) -> CheckResult:
+    """|Q - Q*|^2 by the library against C_id times the excess risk by the oracle."""
+    distance = problem.q - problem.mdp.solution.q
+    norm = float(np.sum(problem.mdp.discounted_occupancy() * distance**2))
+    excess = excess_risk(problem, solved)
+    reach = 1 + float(np.abs(problem.q).max() + np.abs(solved.q).max())
+    noise = 1e-11 * reach * (np.sqrt(max(norm, 0.0)) + 1e-11 * reach)
+    return at_most(
+        norm,
+        constant * excess if np.isfinite(constant) else np.inf,
+        noise + min(constant, 1e15) * 1e-11 * reach * (np.sqrt(excess) + 1e-11 * reach),
+        "Q* is solved to 1e-12 of |V| on either route, and enters squares",
+    )
+
+
+def _constant(problem: Identified, solved: oracle.Expert, squared: bool) -> float:
+    support = solved.states > 1e-12
+    rows = np.arange(len(problem.q))
+    moves = problem.mdp.transition[problem.anchor, rows]
+    kappa = oracle.inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    p_anchor = float(solved.policy[rows, problem.anchor][support].min())
+    reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
+    return oracle.identification_constant(kappa if squared else np.sqrt(kappa), p_anchor, reach)
+
+
+def identification_with_a_bounded_inverse(problem: Identified, squared: bool = True) -> CheckResult:
+    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
+    S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
+    |Q - Q*|^2 <= [kappa^2/p_A + (kappa/p_A^(1/2) + 1)^2 / m] (R_exp(Q) - R_exp(Q*)), with
+    m = (exp(-l) - 1 + l)/l^2 and p_A = inf pi*(a_s|s).
+
+    Decided: Q - Q* = w + (log pi_Q - log pi*), w = V_Q - V*, and exactly (I - beta P_a) w = -b_Q -
+    (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
+    derivative is needed. Every drawn finite world, any Q.
+    """
+    solved = expert(problem.mdp)
+    return _identification(problem, solved, _constant(problem, solved, squared))
+
+
+def _growing_direction() -> Identified:
+    """The chain cut at 100 states, of total mass .45^100 beyond; beta = .9, t = 1/20."""
+    beta, t, states = 0.9, 0.05, 100
+    move = np.zeros((2, states, states))
+    move[0, np.arange(states), np.minimum(np.arange(states) + 1, states - 1)] = 1.0
+    move[1, :, 0] = 1.0
+    mdp = TabularMDP(np.full((states, 2), -beta * np.log(2)), move, beta, np.eye(states)[0])
+    c = beta ** -np.arange(states, dtype=float)
+    level = np.tanh(t * c)
+    mass = mdp.discounted_occupancy().sum(axis=1)
+    expected = (1 - beta / 2) * (beta / 2) ** np.arange(states)
+    assume_stated(np.abs(mass[:50] - expected[:50]).max() < 1e-12, "d*(n) ~ (beta/2)^n")
+    assume_stated(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
+    assume_stated(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
+    # |d^2 Q_t / dt^2| <= c^2, and E c^4 = sum (beta/2)^n beta^-4n is finite:
+    assume_stated(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
+    q = np.broadcast_to(level[:, None], (states, 2)).copy()
+    return Identified(mdp, np.zeros(states, dtype=np.int64), q, 1e6)
+
+
+@claim(
+    "lem:erm_ddc_quant_identification",
+    verdict="holds-if",
+    condition="I - beta P_a has a bounded inverse on L2(d*_S): finite S-bar, say; the lemma denies"
+    " that a finite state space is needed",
+    instances=identified(),
+    counterexample=_growing_direction,
+    text="States 0, 1, 2, ..., start 0; the anchor moves n -> n + 1, the other action to 0; r ="
+    " -beta log 2, beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Q_t(n, a) = tanh(t"
+    " .9^-n), |t| <= 1: bounded, C^2 in L2(d*).\nNLL excess 0; c(n) = .9^-n is in L2(d*) and"
+    " c - beta P_a c = 0, so the residual beta tanh(t c/beta) - tanh(t c) is O(t^3).\n"
+    "Hence |Q_t|^2 ~ 1.24 t^2 against an excess O(t^6). t = 1/20: {observed:.2e} > 10^6 x"
+    " excess = {bound:.2e}; t -> 0 refutes any C_id.",
+    corrected=identification_with_a_bounded_inverse,
+    broken="kappa for kappa^2",
+    rejected={"squared": False},
+    rejected_at=lambda: Identified(
+        absorbing([[0.0]], 0.99), np.zeros(1, dtype=np.int64), np.ones((1, 1))
+    ),
+)
+def identification(problem: Identified) -> CheckResult:
+    """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)
+    for all theta in B_Q; "it does not require a finite state-space or finite-support assumption".
+
+    Where: Technical proofs, Lemma erm_ddc_quant_identification.
+
+    Assumes: B_Q compact and finite-dimensional, Q* = Q_theta at some theta in B_Q, finitely many
+    actions, theta -> Q_theta C^2 into L2(d*) with uniformly bounded outputs.
+
+    Decided: the proof excludes null directions c = beta E[c(s') | s, a_s] by taking suprema of a
+    "bounded state function c"; derivatives of bounded outputs need only be in L2(d*), where P_a may
+    have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
+    computed on 100 states; the mass beyond them is 1e-35.
+    """
+    return _identification(problem, expert(problem.mdp), problem.constant)

@@ -1,0 +1,520 @@
+"""Technical proofs, Lemmas EmpLipschitz and lipsSmooth: bounds on derivatives of the risk.
+
+The printed bounds take the choice probabilities' part of Hess V for |A| B^2 / 4. It is a covariance
+of gradients of length at most B, hence at most B^2, which opposed gradients attain: the printed
+bound is too small for two and three actions (the paper's bus engine has two).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.special import logsumexp, softmax
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from gladius.objective import Risk, value
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import Complex, complex_slope, sample_risk
+from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.smooth import Sizes
+from proofs_checks.relations import at_most, equal
+from proofs_checks.worlds import (
+    REWARDS,
+    Empirical,
+    empirical,
+    one_state,
+    quarters,
+    tables,
+    tightest,
+)
+
+CURVATURE = "central differences of exact slopes, step 1e-4 / B: error of order 1e-8 of the bound"
+
+
+@dataclass(frozen=True)
+class Curved:
+    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
+
+    Attributes:
+        sample: the data.
+        q: (X, A).
+        slopes: (X, A, P).
+        bends: (X, A, P, P), symmetric.
+        residual: M, at least what the point itself gives.
+    """
+
+    sample: Sample
+    q: Array
+    slopes: Array
+    bends: Array
+    residual: float
+
+    def outputs(self, d: Complex) -> Complex:
+        """(R, X, A) at (R, P)."""
+        straight = np.einsum("xap,rp->rxa", self.slopes, d)
+        outputs: Complex = straight + np.einsum("xapk,rp,rk->rxa", self.bends, d, d) / 2
+        return self.q + outputs
+
+    @property
+    def sizes(self) -> Sizes:
+        """B and B_2 at theta_0, M as given."""
+        evaluated = self.sample.evaluated
+        return Sizes(
+            actions=self.q.shape[1],
+            discount=self.sample.discount,
+            slope=float(np.linalg.norm(self.slopes[evaluated], axis=2).max()),
+            bend=float(np.linalg.norm(self.bends[evaluated], 2, axis=(2, 3)).max()),
+            residual=self.residual,
+        )
+
+
+def local_residual(sample: Sample, q: Array) -> float:
+    """M with the suprema of |r|, |V| and |Q| taken at this q alone."""
+    seen = q[sample.evaluated]
+    highest = float(np.abs(value(seen)).max())
+    known = float(np.abs(sample.reward[sample.be_states]).max())
+    return known + sample.discount * highest + float(np.abs(seen).max())
+
+
+@st.composite
+def curved(draw: st.DrawFn) -> Curved:
+    """Points with M of their own, which is the least it can be."""
+    data = draw(empirical(max_states=3, max_actions=4))
+    width = draw(st.integers(1, 2))
+    slopes = draw(tables((*data.q.shape, width), quarters(8)))
+    bends = draw(tables((*data.q.shape, width, width), quarters(8)))
+    bends = (bends + np.swapaxes(bends, 2, 3)) / 2
+    return Curved(data.sample, data.q, slopes, bends, local_residual(data.sample, data.q))
+
+
+def one_row(q: Array, slopes: Array, reward: float, discount: float, residual: float) -> Curved:
+    """One row (s, anchor 0, s') where s and s' are the states 0 and 1; Q is affine."""
+    moves = np.zeros((2, q.shape[1], 2))
+    moves[0, 0, 1] = 1.0
+    sample = Sample(moves, np.zeros(2, dtype=np.int64), np.array([reward, 0.0]), discount)
+    width = slopes.shape[2]
+    return Curved(sample, q, slopes, np.zeros((*q.shape, width, width)), residual)
+
+
+def assume_realisable(point: Curved, theta_star: Array, corners: Array) -> None:
+    """Every pair leads to s', and the rewards make Q at theta_star the Q* of that world.
+
+    M must be R_max + beta V_max + Q_max over the box of parameters with these corners: Q is affine
+    and V convex, so that both are largest at a corner, and V >= max Q >= -Q_max.
+    """
+    states, actions = point.q.shape
+    transition = np.zeros((actions, states, states))
+    transition[:, :, 1] = 1.0
+    best = point.outputs(theta_star[None])[0]
+    reward = best - point.sample.discount * value(best)[1]
+    world = TabularMDP(reward, transition, point.sample.discount, np.eye(states)[0])
+    gap = np.abs(world.solution.q - best).max()
+    assume_stated(gap < 1e-9, "Q* = Q_theta* for some theta* (realisability)")
+    known = abs(point.sample.reward[0] - reward[0, 0]) < 1e-12
+    assume_stated(known, "the known reward of the anchor is that of the world")
+    reached = point.outputs(corners)
+    largest = np.abs(reached).max()
+    highest = max(value(reached).max(), largest)
+    size = np.abs(reward).max() + point.sample.discount * highest + largest
+    assume_stated(abs(point.residual - size) < 1e-12, "M = R_max + beta V_max + Q_max")
+    assume_stated(point.sizes.slope <= 1 + 1e-15, "|grad Q| <= B = 1")
+
+
+def _risk(point: Curved, d: Complex) -> Risk:
+    """The terms of R_emp at (R, P), zeta exact."""
+    return sample_risk(point.sample, point.outputs(d))
+
+
+def curvature(point: Curved, which: Literal["risk", "nll"]) -> float:
+    """Spectral norm of the Hessian at d = 0 of R_emp or of its likelihood term."""
+    step = 1e-4 / max(1.0, point.sizes.slope)
+
+    def function(d: Complex) -> Complex:
+        return _risk(point, d).nll if which == "nll" else _risk(point, d).total()
+
+    columns = []
+    for move in step * np.eye(point.slopes.shape[2]):
+        ahead, behind = (complex_slope(function, side) for side in (move, -move))
+        columns.append((ahead - behind) / (2 * step))
+    return float(np.linalg.norm(np.stack(columns), 2))
+
+
+def bounded(point: Curved, which: Literal["risk", "nll"], bound: float) -> CheckResult:
+    """The curvature against a bound of it."""
+    tolerance = 1e-6 * (1 + point.sizes.theta())
+    return at_most(curvature(point, which), bound, tolerance, CURVATURE)
+
+
+# --- Lemma EmpLipschitz
+def _steepness(point: Curved, bound: float) -> CheckResult:
+    width = point.slopes.shape[2]
+    gradient = complex_slope(lambda d: _risk(point, d).total(), np.zeros(width))
+    largest = 1 + np.abs(point.sample.reward).max() + 2 * np.abs(point.q).max()
+    size = float(largest * np.linalg.norm(point.slopes.reshape(-1, width), 2))
+    why = "rounding of a gradient by complex steps"
+    return at_most(np.linalg.norm(gradient), bound, 1e-5 * math.sqrt(1e-13) * size, why)
+
+
+def _aligned(high: float, reward: float, residual: float, discount: float = 0.95) -> Curved:
+    """Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta) at theta = high; one row (s, 0, s')."""
+    slopes = np.array([[[-1.0], [1.0]], [[1.0], [1.0]]])
+    return one_row(high * slopes[..., 0], slopes, reward, discount, residual)
+
+
+def _realised_slope() -> Curved:
+    """|theta| <= 1, and rewards whose Q* is at theta = -1."""
+    beta = 0.95
+    point = _aligned(1.0, 1 + beta - beta * math.log(2), 2 * (1 + beta))
+    assume_realisable(point, np.array([-2.0]), np.array([[-2.0], [0.0]]))
+    return point
+
+
+def _steepest(high: float) -> Curved:
+    """A theta at which M is what the point gives; the likelihood's part tends to 2 B with it."""
+    free = _aligned(high, 0.0, 0.0, discount=0.1)
+    return replace(free, residual=local_residual(free.sample, free.q))
+
+
+def _without_value(point: Curved) -> CheckResult:
+    """M without beta V_max."""
+    highest = abs(point.residual - np.abs(point.sample.reward).max() - np.abs(point.q).max())
+    less = replace(point.sizes, residual=point.residual - highest)
+    return _steepness(point, less.lipschitz())
+
+
+def empirical_lipschitz_both(point: Curved) -> CheckResult:
+    """R_emp is Lipschitz in theta with constant (2 + 2 M (1 + beta)) B.
+
+    Decided: the proof's own bounds: 2 B for the likelihood's gradient, 2 M (1 + beta) B for the
+    Bellman term's. Sharp: all three inequalities are approached at once.
+    """
+    return _steepness(point, point.sizes.lipschitz())
+
+
+@claim(
+    "lem:EmpLipschitz",
+    verdict="fails",
+    instances=curved(),
+    counterexample=_realised_slope,
+    text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
+    "B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; R_max = "
+    "1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = 3.9.\nAt theta = 1 "
+    "Psi = M, p(1 | s) = .8808: grad = 2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M "
+    "(1 + beta) + 1 = {bound:.4f}.",
+    corrected=empirical_lipschitz_both,
+    broken="M = R_max + Q_max, beta V_max left out",
+    rejected=_without_value,
+    adversary=tightest(_steepest, empirical_lipschitz_both, 0, 20),
+    cost=2,
+)
+def empirical_lipschitz(point: Curved) -> CheckResult:
+    """R_emp is Lipschitz in theta with constant (1 + 2 M (1 + beta)) B.
+
+    Where: Technical proofs, Lemma EmpLipschitz.
+
+    Assumes: |grad Q| <= B, M = R_max + beta V_max + Q_max; zeta exact, as R_emp is defined.
+
+    Decided: the proof bounds the likelihood's gradient by 2 B, and then adds B. The instance, whose
+    Q* is in the class, has a gradient above the printed constant; a larger range of theta comes as
+    close to (2 + 2 M (1 + beta)) B as one likes. The lemma does not assume nonSingularJac (ii);
+    adding delta times a parameter of its own to each output gives (ii) with mu = delta^2 and
+    changes the numbers by O(delta).
+    """
+    return _steepness(point, point.sizes.lipschitz(choice=1.0))
+
+
+# --- Lemma lipsSmooth: the second derivative of V
+@dataclass(frozen=True)
+class Slope:
+    """Outputs q (A,) at one state and their gradients G (A, d); Q is linear in theta."""
+
+    q: Array
+    gradients: Array
+
+
+@st.composite
+def slopes(draw: st.DrawFn) -> Slope:
+    actions, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    return Slope(draw(tables(actions)), draw(tables((actions, width))))
+
+
+def _hessian_of_v(outputs: Slope) -> Array:
+    """Second derivative of log sum exp of q + G theta, by central differences of the gradient."""
+    step = 1e-5
+    columns = []
+    for move in step * outputs.gradients.T:
+        up, down = softmax(outputs.q + move), softmax(outputs.q - move)
+        columns.append((up - down) @ outputs.gradients / (2 * step))
+    return np.stack(columns, axis=1)
+
+
+def _compare(outputs: Slope, formula: Array) -> CheckResult:
+    size = float(np.max(np.sum(outputs.gradients**2, axis=1)))
+    return equal(
+        np.linalg.norm(_hessian_of_v(outputs) - formula, 2),
+        0.0,
+        1e-8 * max(1.0, size**2),
+        "central differences with step 1e-5: error of order step^2 |G|^4 and 1e-16/step |G|",
+    )
+
+
+def _without_cross_terms(outputs: Slope) -> Array:
+    p = softmax(outputs.q)
+    return np.asarray(np.einsum("b,bi,bj->ij", p * (1 - p), outputs.gradients, outputs.gradients))
+
+
+def _covariance(outputs: Slope, sign: float = -1.0) -> Array:
+    p = softmax(outputs.q)
+    mean = p @ outputs.gradients
+    covariance: Array = np.einsum("b,bi,bj->ij", p, outputs.gradients, outputs.gradients)
+    return covariance + sign * np.outer(mean, mean)
+
+
+def _parallel() -> Slope:
+    """Q(s, 0) = Q(s, 1) = theta at theta = 0."""
+    outputs, step = Slope(np.zeros(2), np.array([[1.0], [1.0]])), 1e-5
+    assume_stated(np.max(np.abs(outputs.gradients)) <= 1, "|grad Q| <= B = 1")
+    up, down = (logsumexp(outputs.q + move * outputs.gradients[:, 0]) for move in (step, -step))
+    mean = softmax(outputs.q) @ outputs.gradients[:, 0]
+    assume_stated(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
+    return outputs
+
+
+def hessian_of_v_as_covariance(outputs: Slope) -> CheckResult:
+    """Hess V = sum_b p_b Hess Q_b + Cov_p(grad Q), with Cov_p = E_p[g g'] - E_p[g] E_p[g]'.
+
+    Decided: by differentiating once more, and by differences of the gradient on every instance.
+    """
+    return _compare(outputs, _covariance(outputs))
+
+
+@claim(
+    "lem:lipsSmooth.hessian-of-V",
+    verdict="fails",
+    instances=slopes(),
+    counterexample=_parallel,
+    text="A = 2, Q(s, 0) = Q(s, 1) = theta: V = theta + log 2, whose second derivative is 0.\n"
+    "The printed sum is p(1 - p) + p(1 - p) = 1/4 + 1/4 = 1/2.\n"
+    "Difference {observed:.6f}; it must be {bound:.0f}.",
+    corrected=hessian_of_v_as_covariance,
+    broken="the mean gradient subtracted once with the wrong sign",
+    rejected=lambda outputs: _compare(outputs, _covariance(outputs, sign=1.0)),
+    rejected_at=lambda: Slope(np.zeros(2), np.array([[1.0], [2.0]])),
+)
+def hessian_of_v(outputs: Slope) -> CheckResult:
+    """Hess V = sum_b p_b Hess Q_b + sum_b p_b (1 - p_b) grad Q_b grad Q_b'.
+
+    Where: Technical proofs, Lemma lipsSmooth, the display after "Distributing, we have".
+
+    Assumes: Q twice differentiable in theta; here linear, so that Hess Q = 0.
+
+    Decided: differentiating p_b = exp(Q_b - V) gives p_b (grad Q_b - grad V), so the cross terms
+    -p_b p_c grad Q_b grad Q_c' (b, c different) are lost in the printed line.
+    """
+    return _compare(outputs, _without_cross_terms(outputs))
+
+
+# --- the likelihood
+def _opposed(actions: int = 2) -> Curved:
+    """Q(s, .) = (theta, -theta) at theta = 0, more actions far below; one row."""
+    q = np.zeros((2, actions))
+    q[0, 2:] = -30.0
+    g = np.zeros((2, actions, 1))
+    g[0, :2, 0] = 1.0, -1.0
+    point = one_row(q, g, 0.0, 0.95, 100.0)
+    assume_stated(point.sizes.slope == 1, "|grad Q| <= B = 1")
+    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    return point
+
+
+def choice_curvature_by_variance(point: Curved) -> CheckResult:
+    """||Hess L_NLL|| <= 2 B_2 + B^2.
+
+    Decided: Hess L_NLL(s, a) = -Hess Q_a + sum_b p_b Hess Q_b + Cov_p(grad Q), and the variance of
+    h' grad Q_b, which lies in [-B, B], is at most B^2. Sharp: opposed gradients, equal
+    probabilities.
+    """
+    return bounded(point, "nll", point.sizes.choice())
+
+
+@claim(
+    "lem:lipsSmooth.NLL-bound",
+    verdict="fails",
+    instances=curved(),
+    counterexample=_opposed,
+    text="A = 2, Q(s, .) = (theta, -theta), one row (s, 0): L_NLL = log(2 cosh theta) - theta;"
+    "\nB = 1, B_2 = 0. At theta = 0 its second derivative is 1 / cosh^2(0) = {observed:.6g};\n"
+    "the printed bound is |A| / 4 = {bound:.3g}.",
+    corrected=choice_curvature_by_variance,
+    broken="(1 - 1 / |A|) B^2, the largest of the printed sum of p (1 - p)",
+    rejected=lambda point: bounded(point, "nll", point.sizes.choice(1 - 1 / point.sizes.actions)),
+    rejected_at=lambda: _opposed(4),
+    adversary=lambda: _opposed(4),
+    cost=2,
+)
+def choice_curvature(point: Curved) -> CheckResult:
+    """||Hess L_NLL|| <= 2 B_2 + |A| B^2 / 4.
+
+    Where: Technical proofs, Lemma lipsSmooth, the display after the bound of T_3.
+
+    Assumes: |grad Q| <= B, |Hess Q| <= B_2.
+
+    Decided: from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). True for one action,
+    and for four and more, where |A| / 4 >= 1; for two and three the covariance of opposed gradients
+    exceeds it: up to B^2 against B^2 / 2 and 3 B^2 / 4. The lemma does not assume nonSingularJac
+    (ii); adding delta times a parameter of its own to each output gives (ii) with mu = delta^2 and
+    changes the numbers by O(delta).
+    """
+    return bounded(point, "nll", point.sizes.choice_printed)
+
+
+# --- the risk in theta
+def _tall(reward: float, high: float, residual: float) -> Curved:
+    """theta = (u, w): Q(s, .) = (-w, w), Q(s', .) = (u, -u), at (0, high)."""
+    q = np.array([[-high, high], [0.0, 0.0]])
+    g = np.zeros((2, 2, 2))
+    g[0, :, 1] = -1.0, 1.0
+    g[1, :, 0] = 1.0, -1.0
+    return one_row(q, g, reward, 0.95, residual)
+
+
+def _realised_curvature() -> Curved:
+    """|u| <= 1, |w| <= 20, and rewards whose Q* is at (0, -20)."""
+    high, beta = 20.0, 0.95
+    reward = high - beta * np.log(2)
+    largest = high + beta * np.log(2)  # of the reward of the other action at s
+    highest = high + np.log1p(np.exp(-2 * high))
+    point = _tall(reward, high, largest + beta * highest + high)
+    corners = np.array([[u, w] for u in (-1.0, 0.0, 1.0) for w in (-high, high)])
+    assume_realisable(point, np.array([0.0, -2 * high]), corners - [0.0, high])
+    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    return point
+
+
+def _most_curved(reward: float) -> Curved:
+    """M is the residual up to a constant, by the known reward."""
+    tall = _tall(reward, 1.0, 0.0)
+    return replace(tall, residual=local_residual(tall.sample, tall.q))
+
+
+def risk_curvature_by_variance(point: Curved) -> CheckResult:
+    """||Hess R_emp|| <= L_theta = 2 B_2 + B^2 + 2 (1 + beta)^2 B^2 + 2 M ((1 + beta) B_2 +
+    beta B^2).
+
+    Decided: as printed, with ||Hess V|| <= B_2 + B^2 in place of 2 B_2 + |A| B^2 / 4. Sharp as the
+    reward, and with it M, grows.
+    """
+    return bounded(point, "risk", point.sizes.theta())
+
+
+@claim(
+    "lem:lipsSmooth.L-theta",
+    verdict="fails",
+    instances=curved(),
+    counterexample=_realised_curvature,
+    text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
+    "B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20); "
+    "R_max = 20 + beta log 2, V_max = Q_max = 20: M = 59.66.\nAt (0, 20) Psi = 40: d2R/du2 = 2 "
+    "Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + beta M = {bound:.4f}.",
+    corrected=risk_curvature_by_variance,
+    broken="M in place of 2 M, the factor of the square lost",
+    rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
+    adversary=tightest(_most_curved, risk_curvature_by_variance, 0, 1000),
+    cost=2,
+)
+def risk_curvature(point: Curved) -> CheckResult:
+    """||Hess R_emp|| <= L_theta = 2 B_2 + |A| B^2 / 4 + 2 (1 + 2 beta) M B_2 + (2 (1 + beta)^2 +
+    beta |A| M / 2) B^2.
+
+    Where: Technical proofs, Lemma lipsSmooth, last display.
+
+    Assumes: |grad Q| <= B, |Hess Q| <= B_2, M = R_max + beta V_max + Q_max; zeta exact.
+
+    Decided: fails for two and three actions where M is large, as the likelihood's part does; holds
+    for one action, and for four and more, where |A| / 4 >= 1. The instance has Q* in the class too.
+    The lemma does not assume nonSingularJac (ii); adding delta times a parameter of its own to each
+    output gives (ii) with mu = delta^2 and changes the numbers by O(delta).
+    """
+    return bounded(point, "risk", point.sizes.theta_printed)
+
+
+# --- the risk in zeta
+@dataclass(frozen=True)
+class Duals:
+    """A data set, Q on its states, and two zeta (B,) at its anchor states."""
+
+    data: Empirical
+    first: Array
+    second: Array
+
+
+@st.composite
+def duals(draw: st.DrawFn) -> Duals:
+    data = draw(empirical())
+    first, second = (draw(tables(len(data.sample.be_states), REWARDS)) for _ in range(2))
+    return Duals(data, first, second)
+
+
+def _dual_slope(pair: Duals, constant: float) -> CheckResult:
+    """|difference of the library's gradients in zeta| against a constant times |difference|."""
+    sample, q = pair.data.sample, pair.data.q
+
+    def loss(zeta: Complex) -> Complex:
+        full = np.zeros((len(zeta), len(q)), dtype=complex)
+        full[:, sample.be_states] = zeta
+        return sample_risk(sample, np.broadcast_to(q, (len(zeta), *q.shape)), full).bellman
+
+    apart = complex_slope(loss, pair.first) - complex_slope(loss, pair.second)
+    bound = constant * float(np.linalg.norm(pair.first - pair.second))
+    largest = 1 + np.abs(q).max() + np.abs(pair.first).max() + np.abs(pair.second).max()
+    why = "rounding of two gradients of size |V| + |zeta|"
+    return at_most(np.linalg.norm(apart), bound, 1e-14 * largest, why)
+
+
+def _one_dual(discount: float = 0.95) -> Duals:
+    sample = one_state([1], discount=discount)
+    assume_stated(0 < discount < 1, "beta in (0, 1)")
+    assume_stated(sample.be_size == sample.size == 1, "one row, an anchor's")
+    pair = Duals(Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
+    assume_stated(len(pair.first) == len(sample.be_states), "zeta is the vector of its values")
+    return pair
+
+
+def dual_smoothness_by_square(pair: Duals) -> CheckResult:
+    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= 2 beta^2 ||zeta_1 - zeta_2||.
+
+    Decided: the term -beta^2 (V - zeta)^2 has second derivative -2 beta^2, weighted by the share of
+    the pair in the data, at most 1. Attained by one pair. In the parameters phi of a class there
+    are further factors, |J_zeta|^2 and the curvature of zeta.
+    """
+    return _dual_slope(pair, 2 * pair.data.sample.discount**2)
+
+
+@claim(
+    "lem:lipsSmooth.L-zeta",
+    verdict="fails",
+    instances=duals(),
+    counterexample=_one_dual,
+    text="One anchor row, beta = .95: R = ... - beta^2 (V - zeta)^2.\nThe gradients at zeta = 0"
+    " and 1 differ by 2 beta^2 = {observed:.4f}; the printed bound is beta = {bound:.4f}.",
+    corrected=dual_smoothness_by_square,
+    broken="beta^2, the factor of the square lost",
+    rejected=lambda pair: _dual_slope(pair, pair.data.sample.discount**2),
+)
+def dual_smoothness(pair: Duals) -> CheckResult:
+    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= L_zeta ||zeta_1 - zeta_2|| with
+    L_zeta = beta.
+
+    Where: Technical proofs, Lemma lipsSmooth, the last two displays ("the Lipschitz smoothness in
+    beta is trivial").
+
+    Assumes: zeta as the vector of its values at the pairs, as printed.
+
+    Decided: 2 beta^2 exceeds beta once beta > 1/2.
+    """
+    return _dual_slope(pair, pair.data.sample.discount)

@@ -1,0 +1,341 @@
+"""Section 3.4, Identification: what CCPs, transitions and an anchor say of Q* and r."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, soft_bellman
+from gladius.objective import value
+from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.library import WHY, rounding, zero
+from proofs_checks.oracle import ccp
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.relations import equal, weakest
+from proofs_checks.sections.setup import covered
+from proofs_checks.worlds import (
+    MILD,
+    REWARDS,
+    VALUES,
+    absorbing,
+    anchors,
+    leaving_zero,
+    tables,
+    tabular_mdps,
+)
+
+Actions = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says.
+
+    States among `intervals` stand for an interval entered uniformly, over which everything is
+    constant; the others are points.
+    """
+
+    mdp: TabularMDP
+    anchor: Actions
+    table: Array
+    intervals: tuple[int, ...] = ()
+
+    @property
+    def here(self) -> tuple[Actions, Actions]:
+        """Index of the anchor's entries of a table."""
+        return np.arange(len(self.anchor)), self.anchor
+
+    @property
+    def observed(self) -> ccp.Observed:
+        """What identification may use: CCPs from the library, and the anchors' own rewards."""
+        star = self.mdp.solution
+        log_policy = star.q - star.v[:, None]
+        given = self.mdp.reward[self.here]
+        return ccp.Observed(log_policy, self.mdp.transition, self.anchor, given, self.mdp.discount)
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
+        return oracle.reachable(self.mdp.initial, self.mdp.transition)
+
+    @property
+    def points(self) -> NDArray[np.bool_]:
+        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
+        return self.reached & ~np.isin(np.arange(len(self.anchor)), self.intervals)
+
+
+@st.composite
+def anchored(
+    draw: st.DrawFn, values: st.SearchStrategy[float] = VALUES, discount: float = 0.999
+) -> Anchored:
+    """Anchors that differ between states, unreached states, choices certain to the last digit."""
+    betas = st.sampled_from([0.5, 0.9, discount]) | st.floats(0.01, discount)
+    mdp = draw(tabular_mdps(4, 3, discounts=betas))
+    states, actions = mdp.reward.shape
+    anchor = draw(anchors(states, actions))
+    return Anchored(mdp, anchor, draw(tables((states, actions), values)))
+
+
+def _two_anchors() -> Anchored:
+    """Two states that follow each other, with different anchors and unequal choices."""
+    swap = np.array([[[0.0, 1.0], [1.0, 0.0]], [[1.0, 0.0], [0.5, 0.5]]])
+    mdp = TabularMDP(np.array([[1.0, 0.0], [0.0, 2.0]]), swap, 0.5, np.array([1.0, 0.0]))
+    return Anchored(mdp, np.array([0, 1]), np.array([[3.0, -1.0], [0.0, 1.0]]))
+
+
+# --- any anchor will do
+def _rationalised(problem: Anchored, reward: Array) -> CheckResult:
+    """`reward` has the drawn values at the anchors, and the library the old choices, in logs."""
+    new, old = (
+        soft_bellman(reward, problem.mdp.transition, problem.mdp.discount),
+        problem.mdp.solution,
+    )
+    choices = (new.q - new.v[:, None]) - (old.q - old.v[:, None])
+    gaps = (choices, reward[problem.here] - problem.table[problem.here])
+    return weakest(*(zero(gap, rounding(problem.mdp, new.q)) for gap in gaps))
+
+
+def _with_anchor(problem: Anchored) -> Array:
+    """(S, A) the reward that has the drawn values at the anchors and explains the choices."""
+    seen = problem.observed
+    given = problem.table[problem.here]
+    invented = ccp.Observed(seen.log_policy, seen.transition, problem.anchor, given, seen.discount)
+    return ccp.solve(invented)[1]
+
+
+def _only_the_anchor(problem: Anchored) -> Array:
+    reward = problem.mdp.reward.copy()
+    reward[problem.here] = problem.table[problem.here]
+    return reward
+
+
+@claim(
+    "asmp:anchor.invariance",
+    verdict="holds",
+    instances=anchored(REWARDS, discount=0.99),
+    broken="the anchor's reward replaced and the other rewards kept",
+    rejected=lambda problem: _rationalised(problem, _only_the_anchor(problem)),
+    rejected_at=_two_anchors,
+)
+def any_anchor_rationalises(problem: Anchored) -> CheckResult:
+    """Whatever the anchor actions a_s and whatever (bounded) rewards they are given, some r with
+    those values has pi* as its optimal policy.
+
+    Where: Section 3, after Assumption anchor: "the optimal policy remains the same irrespective of
+    the choice of the anchor action a_s and the reward value".
+
+    Assumes: pi* is optimal for some bounded reward, P and beta known.
+
+    Decided: V = (I - beta P_a)^-1 (r(., a_s) - log pi*(a_s | .)), Q = V + log pi*, r = Q - beta P V
+    has log sum exp Q = V, hence Q solves its Bellman equation. Measured: the library's policy at
+    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the sentence is
+    wrong: see the control.
+    """
+    return _rationalised(problem, _with_anchor(problem))
+
+
+# --- Lemma MagnacThesmar
+def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) -> CheckResult:
+    """Q and r on `inside` from the equations there, at the solution nearest to a drawn table."""
+    mdp = problem.mdp
+    q = ccp.nearest(problem.table, *ccp.system(seen, inside=inside))
+    r = q - mdp.discount * np.einsum("aij,j->ia", mdp.transition, np.logaddexp.reduce(q, axis=1))
+    tolerance, reason = 10 * rounding(mdp, problem.table), WHY + "; least squares, ten times that"
+    gaps = (q - mdp.solution.q, r - mdp.reward)
+    return weakest(*(zero(inside[:, None] * gap, tolerance, reason) for gap in gaps))
+
+
+def _recovered(problem: Anchored, seen: ccp.Observed) -> CheckResult:
+    """Q and r where d* has mass, from what is observed there alone, in two ways."""
+    inside = problem.reached
+    q, r = ccp.solve(seen.restricted(inside))
+    gaps = (q - problem.mdp.solution.q[inside], r - problem.mdp.reward[inside])
+    sums = [zero(gap, rounding(problem.mdp)) for gap in gaps]
+    return weakest(*sums, _unique(problem, seen, inside), *covered(problem.mdp))
+
+
+def _wrong_rows(problem: Anchored) -> ccp.Observed:
+    seen = problem.observed
+    first = np.broadcast_to(seen.transition[0], seen.transition.shape)
+    return replace(seen, transition=first)
+
+
+def identified_almost_everywhere(problem: Anchored) -> CheckResult:
+    """If p-hat_Q(. | s) = pi*(. | s) and Q solves the anchor's Bellman equation for d*-almost every
+    s, d* the expert's discounted law of s, then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta
+    E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in S-bar.
+
+    Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
+    system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a
+    contraction. Without "bounded" it fails on infinite S: on s -> s + 1, Q* + beta^-s is a second
+    solution. Measured: the library leads from r to Q* and pi*; back to Q and r lead sums over
+    periods of what is observed where d* has mass, and the solution there, of all that the linear
+    system has, nearest to a drawn table: the same for every table only if there is one.
+    """
+    return _recovered(problem, problem.observed)
+
+
+def _uniform_after_zero() -> Anchored:
+    """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
+    mdp = leaving_zero(actions=1)
+    problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
+    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
+    assume_stated(np.all(problem.points == [True, False]), "S-bar = {0}")
+    assume_stated(np.all(np.isfinite(problem.table)), "Q bounded")
+    matrix, right = ccp.system(problem.observed, inside=problem.points)
+    solves = np.array_equal(matrix @ problem.table.ravel(), right)
+    assume_stated(solves, "Q solves the printed system for all s in S-bar")
+    return problem
+
+
+@claim(
+    "thm:MagnacThesmar",
+    verdict="holds-if",
+    condition="S is countable, or the equations hold d*-almost everywhere, not on S-bar alone",
+    instances=anchored(),
+    counterexample=_uniform_after_zero,
+    text="S = [0, 1], one action, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
+    "S-bar = {{0}}, Q* = 0.\nOn S-bar the system is Q(0) = E[Q(s')]/2 (the CCP is 1). "
+    "Q(0) = 1 and Q = 2 off 0 solve it:\nQ(0) = {observed:g} is not Q*(0) = {bound:g}.",
+    corrected=identified_almost_everywhere,
+    broken="the moves of action 0 in every state, not those of the anchor action",
+    rejected=lambda problem: _recovered(problem, _wrong_rows(problem)),
+    rejected_at=_two_anchors,
+)
+def magnac_thesmar(problem: Anchored) -> CheckResult:
+    """The CCPs and the anchors' Bellman equations on S-bar determine Q* on S-bar x A, and
+    r = Q* - beta E[V_{Q*}(s')] there.
+
+    Where: Section 3, Lemma MagnacThesmar.
+
+    Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3); S
+    any state space, S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
+
+    Decided: where the law of s' has a part without atoms, that part lies off S-bar, where the
+    printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
+    S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
+    Measured: the solution, of those with the CCPs everywhere, nearest to the instance's table.
+    """
+    return _unique(problem, problem.observed, problem.points)
+
+
+# --- counterfactuals from relabelled data
+@dataclass(frozen=True)
+class Relabelled:
+    """The expert's world, an intervention on the reward, and an offline method's settings.
+
+    Attributes:
+        mdp: the world that generated the data.
+        intervention: (S, A) Delta.
+        start: (S, A) first guess of the method, which stays where there are no data.
+        conservatism: alpha of conservative Q-learning; 0 without its penalty.
+    """
+
+    mdp: TabularMDP
+    intervention: Array
+    start: Array
+    conservatism: float
+
+
+@st.composite
+def relabelled(draw: st.DrawFn) -> Relabelled:
+    """Without a penalty; with states the expert never reaches."""
+    mdp = draw(tabular_mdps(4, 3, st.sampled_from([0.5, 0.8, 0.9]), MILD))
+    intervention = draw(tables(mdp.reward.shape, MILD))
+    start = draw(tables(mdp.reward.shape))
+    return Relabelled(mdp, intervention, start, conservatism=0.0)
+
+
+Logged = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]
+
+
+def _logged(mdp: TabularMDP) -> tuple[NDArray[np.bool_], Logged]:
+    """S-bar, and infinitely many rows as shares: s in S-bar, a from pi*, s' from P(. | s, a)."""
+    inside = oracle.reachable(mdp.initial, mdp.transition)
+    joint = mdp.solution.policy[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
+    s, a, after = np.nonzero((joint > 0) & inside[:, None, None])
+    return inside, (s, a, after, joint[s, a, after])
+
+
+def _counterfactual(experiment: Relabelled, conservatism: float) -> tuple[Array, Array, float]:
+    """The policy an offline method learns and the true one, both (S-bar, A), and a tolerance."""
+    mdp = experiment.mdp
+    inside, rows = _logged(mdp)
+    seen = Anchored(mdp, np.zeros(len(inside), dtype=np.int64), mdp.reward).observed
+    recovered = np.zeros_like(mdp.reward)
+    recovered[inside] = ccp.solve(seen.restricted(inside))[1]
+    label = (recovered + experiment.intervention)[rows[0], rows[1]]
+    q = oracle.offline(experiment.start, rows, label, mdp.discount, conservatism)
+    truth = soft_bellman(mdp.reward + experiment.intervention, mdp.transition, mdp.discount)
+    learned = np.exp(q - value(q)[:, None])
+    tolerance = rounding(mdp, truth.q) + 2 * mdp.discount**400 * float(
+        np.max(np.abs(experiment.start))
+    )
+    return learned[inside], truth.policy[inside], tolerance
+
+
+WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
+
+
+def consistent_offline_learning(experiment: Relabelled) -> CheckResult:
+    """Entropy-regularised Q-learning without a conservatism penalty, on the relabelled data, yields
+    the counterfactual optimal policy on S-bar, without an estimate of P, as the rows of each (s, a)
+    in S-bar x A become many: pi* > 0 gives all of them mass.
+
+    Decided: no action leaves S-bar, so the fixed point of the logged backups is that of the soft
+    Bellman equation there. Measured: fitted iteration on rows (s, a, r-hat + Delta, s') of S-bar,
+    r-hat recovered from the same rows, against the library's solution of the changed world.
+    """
+    learned, truth, tolerance = _counterfactual(experiment, 0.0)
+    return zero(learned - truth, tolerance, WHY_LEARNED)
+
+
+def _coupon() -> Relabelled:
+    mdp = absorbing([[0.0, 0.0]])
+    assume_stated(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
+    change = np.array([[1 + np.log(3.0), 0.0]])
+    return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)
+
+
+def _slightly_conservative(experiment: Relabelled) -> CheckResult:
+    learned, truth, tolerance = _counterfactual(experiment, 0.01)
+    return zero(learned - truth, tolerance, WHY_LEARNED)
+
+
+@claim(
+    "rem:counterfactual-without-P",
+    verdict="holds-if",
+    condition="the method's fixed point is the soft Bellman equation (no fixed conservatism "
+    "penalty, entropy-regularised backups) and every (s, a) of S-bar x A has many rows",
+    instances=relabelled(),
+    cost=4,
+    counterexample=_coupon,
+    text="One state, r = 0, pi* = (1/2, 1/2), beta = 1/2, Delta = (1 + log 3, 0): the new "
+    "policy takes action 0 with odds 3e : 1, share {bound:.4f}.\nCQL, alpha = 1, infinite "
+    "data: its log-odds x solve x = 1 + log 3 - 2 (2 p(x) - 1) with p(x) = 1/(1 + e^-x),\n"
+    "so x = log 3, p(x) = 3/4: share {observed:.4f}.",
+    corrected=consistent_offline_learning,
+    broken="CQL's penalty kept at alpha = 0.01",
+    rejected=_slightly_conservative,
+)
+def any_offline_method(experiment: Relabelled) -> CheckResult:
+    """On data relabelled with r-hat + Delta, "any standard modern offline-RL algorithm (e.g.,
+    Conservative Q-Learning) can be applied [...] to obtain the counterfactual optimal policy
+    without requiring an explicit estimate of the transition function P".
+
+    Where: Section 3, remark "Counterfactual policy optimization without estimating P".
+
+    Assumes: r-hat = r, infinitely many rows, every action with mass on S-bar, P unchanged; CQL in
+    its entropy-regularised form, the closest to the model (the greedy one is further off).
+
+    Decided: CQL's stationary point is Q = TQ - alpha (pi_Q/pi_data - 1); averaged over pi_data it
+    shows that for no alpha > 0 is pi_Q the counterfactual policy, unless that is pi_data itself.
+    That P need not be estimated is right. With finite data the answer is that of the empirical
+    kernel, and pairs without a row are left to chance.
+    """
+    learned, truth, tolerance = _counterfactual(experiment, experiment.conservatism)
+    return equal(learned, truth, tolerance, WHY_LEARNED)
