@@ -116,26 +116,6 @@ def test_there_is_one_fixed_point_whatever_the_start(start: Array, eta: float) -
     np.testing.assert_allclose(found.reward[seen], plain.reward[seen], atol=1e-6)
 
 
-def test_plain_iteration_need_not_converge_and_damping_finds_the_same() -> None:
-    def plain(eta: float, share: float, steps: int) -> tuple[Array, float]:
-        r = np.zeros((20, 2))
-        v = None
-        for _ in range(steps):
-            s = soft_bellman(r, MDP.transition, 0.95, v)
-            v = s.v
-            rho = MDP.discounted_occupancy(s.policy)
-            t = (EXPERT - rho) / (eta * (EXPERT + rho))
-            gap = float(np.max(np.abs(t - r)))
-            r = r + share * (t - r)
-        return r, gap
-
-    r, gap = plain(1.0, 0.4, 150)
-    assert gap < 1e-9
-    np.testing.assert_allclose(r, population(1.0).reward, atol=1e-7)
-    _, gap = plain(0.01, 1.0, 150)
-    assert gap > 1.0
-
-
 @st.composite
 def games(draw: st.DrawFn) -> tuple[Game, Array]:
     """Small games: any moves and masses, of which some are zero; and rewards."""
@@ -319,16 +299,6 @@ def test_disagreement_is_ignorance_and_not_noise() -> None:
     assert fitted(data).diagnostics.extra["weighted_share"] < 0.02
 
 
-def test_without_weights_conservatism_is_void() -> None:
-    data = BUS.simulate(50, np.random.default_rng(4))
-    plain, other, shy = (
-        fitted(data, **options).reward_function(data.states)
-        for options in ({"u": 1.0}, {"u": 1.0, "rng": 7}, {})
-    )
-    np.testing.assert_array_equal(plain, other)
-    assert np.max(np.abs(plain - shy)) > 1e-3
-
-
 def test_the_order_of_a_given_grid_does_not_matter() -> None:
     data, order = (
         BUS.simulate(20, np.random.default_rng(4)),
@@ -351,19 +321,6 @@ def test_too_few_steps_are_not_convergence() -> None:
     assert short.diagnostics.extra["inner_iterations"] >= short.diagnostics.iterations == 1
 
 
-def test_a_start_changes_the_way_and_not_the_end() -> None:
-    data = BUS.simulate(20, np.random.default_rng(0))
-    plain, other = (
-        fitted(data, start=start) for start in (None, lambda s: np.stack([-s[:, 0]] * 2, axis=1))
-    )
-    assert other.diagnostics.converged
-    np.testing.assert_allclose(
-        plain.reward_function(data.states), other.reward_function(data.states), atol=1e-6
-    )
-    steps = [one.diagnostics.extra["inner_iterations"] for one in (plain, other)]
-    assert steps[0] != steps[1]
-
-
 @pytest.mark.parametrize(
     ("options", "field"),
     [
@@ -379,12 +336,3 @@ def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None
     with pytest.raises(InputError) as caught:
         fitted(BUS.simulate(4, np.random.default_rng(5)), **options)
     assert caught.value.field == field
-
-
-def test_with_known_transitions_q_is_known_on_their_grid_only() -> None:
-    estimate = fitted(BUS.simulate(4, np.random.default_rng(5)), **ORACLE)
-    with pytest.raises(InputError) as caught:
-        estimate.q(np.array([[2.5]]))
-    assert caught.value.field == "grid"
-    near, there = (estimate.reward_function(np.array([[x]])) for x in (2.4, 2.0))
-    np.testing.assert_array_equal(near, there)

@@ -16,7 +16,7 @@ from scipy.special import logsumexp, softmax
 from strategies import transitions
 
 from gladius.anchor import Anchor
-from gladius.baselines import bc, iq_learn
+from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import Training, make_table, minimum
 from gladius.checks import InputError
 from gladius.mdp import TabularMDP, soft_bellman
@@ -144,24 +144,6 @@ def test_the_objective_is_not_convex_where_rewards_pass_two_alpha() -> None:
     assert table.objective(left) + table.objective(right) < 2 * table.objective(middle) - 1.0
     assert not table.certificate(middle)
     assert low.certificate(middle)
-
-
-@settings(max_examples=60)
-@given(FEW, ALPHAS, st.data())
-def test_a_certified_minimum_is_global_whatever_the_start(
-    data: Transitions, alpha: float, draw: st.DataObject
-) -> None:
-    elsewhere = draw.draw(tables(data))
-    table = make_table(group(data), alpha, 0.9)
-    q, converged, _ = minimum(table, elsewhere)
-    assume(converged and table.certificate(q))
-    lowest = table.objective(q)
-    for weight in (1.0, 0.3, 4.0):
-        trial = q + weight * (elsewhere - q)
-        assert table.objective(trial) >= lowest - 1e-12 * max(1.0, abs(lowest))
-    other, converged, _ = minimum(table, np.zeros_like(q))
-    if converged:
-        assert table.objective(other) == pytest.approx(lowest, rel=1e-9, abs=1e-9)
 
 
 def crowded() -> Counts:
@@ -292,28 +274,6 @@ def test_the_start_does_not_matter() -> None:
         np.testing.assert_allclose(q, plain.q(counts.states), atol=1e-7)
 
 
-def test_large_alpha_agrees_with_the_cloned_choices_but_not_with_their_reward() -> None:
-    data = BUS.simulate(200, np.random.default_rng(2))
-    large, small = (fitted(data, alpha=alpha) for alpha in (1e4, 0.5))
-    counts = group(data)
-    cloned = (counts.visits[0] + 0.5) / (counts.visits[0] + 0.5).sum(axis=1, keepdims=True)
-    often = counts.seen[0] > 500
-    np.testing.assert_allclose(large.policy(counts.states)[often], cloned[often], atol=1e-4)
-    network = bc.fit([data], ANCHOR, 0.95, training=bc.Training(steps=2000))[0]
-    np.testing.assert_allclose(network.policy(GRID[:5]), large.policy(GRID[:5]), atol=0.02)
-    assert np.max(np.abs(small.policy(GRID[:5]) - large.policy(GRID[:5]))) > 0.05
-    gap = network.reward_function(GRID[:5]) - large.reward_function(GRID[:5])
-    assert np.max(np.abs(gap)) > 0.5
-
-
-def test_a_sample_is_near_the_population() -> None:
-    ours = fitted(BUS.simulate(2000, np.random.default_rng(3)))
-    _, reward = solve(0.5)
-    # about 200,000 choices; the rarest of these ten pairs is seen about 14,000 times
-    np.testing.assert_allclose(ours.reward_function(GRID[:5]), reward[:5], atol=0.03)
-    assert np.max(np.abs(reward - MDP.reward)[:5]) > 3.0
-
-
 @settings(max_examples=60)
 @given(FEW)
 def test_the_names_of_the_actions_do_not_matter(data: Transitions) -> None:
@@ -346,19 +306,6 @@ def test_networks_together_are_as_alone(training: Training) -> None:
         alone = fitted(one, rng=[rng], training=training, **NETWORK)
         np.testing.assert_allclose(batch.q(GRID), alone.q(GRID), atol=1e-7)
         assert batch.diagnostics.iterations == alone.diagnostics.iterations
-
-
-@pytest.mark.parametrize("options", [{}, {**NETWORK, "training": Training(steps=60)}])
-def test_the_anchor_is_not_used(options: dict[str, Any]) -> None:
-    data = BUS.simulate(10, np.random.default_rng(4))
-    first = fitted(data, **options)
-    second = iq_learn.fit([data], Anchor(0, 7.0), 0.95, **options)[0]
-    np.testing.assert_array_equal(first.reward_function(GRID), second.reward_function(GRID))
-    for one, action, level in [(first, 1, -5.0), (second, 0, 7.0)]:
-        rows = data.states[data.actions == action]
-        error = np.sum((one.reward(rows, action) - level) ** 2) / len(data)
-        assert one.diagnostics.bellman_error == pytest.approx(error)
-    assert first.diagnostics.bellman_error > 5.0
 
 
 def test_the_reward_is_the_average_over_observed_successors() -> None:
@@ -509,6 +456,7 @@ def test_a_network_that_runs_off_says_so() -> None:
         ({"rng": -1}, "rng"),
         ({"training": Training()}, "training"),
         ({**NETWORK, "training": 3}, "training"),
+        ({**NETWORK, "training": {"steps": 3}}, "training"),
     ],
 )
 def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
@@ -518,16 +466,10 @@ def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"hidden": (0,)}, "hidden"),
-        ({"learning_rate": 0.0}, "learning_rate"),
-        ({"tolerance": np.inf}, "tolerance"),
-        ({"steps": 0}, "steps"),
-        ({"batch": 0}, "batch"),
-    ],
+    "wrong",
+    [{"hidden": (0,)}, {"learning_rate": 0.0}, {"tolerance": np.inf}, {"steps": 0}, {"batch": 0}],
 )
-def test_bad_training_names_the_field(options: dict[str, Any], field: str) -> None:
+def test_bad_training_names_the_field(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError) as caught:
-        Training(**options)
-    assert caught.value.field == field
+        Training(**wrong)
+    assert caught.value.field in wrong

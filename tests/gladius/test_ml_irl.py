@@ -67,14 +67,6 @@ def log_policy(reward: Array, transition: Array, beta: float) -> Array:
     return np.asarray(q - v[:, None])
 
 
-@pytest.mark.parametrize("horizon", [10, 100])
-@pytest.mark.parametrize("maximise", [exact, one_step])
-def test_population_returns_theta_at_any_horizon(maximise: Any, horizon: int) -> None:
-    maximum = maximise(population(MDP.solution.policy, horizon), ZERO, 500)
-    assert maximum.status == "ok"
-    np.testing.assert_allclose(maximum.theta, [1.0, 5.0], atol=1e-7)
-
-
 def surrogate(visits: Array, first: Array, transition: Array, form: Any, beta: float) -> Array:
     """theta that matches occupancies, E_E[sum beta^t r] - E[V(s_0)] at its maximum, by SciPy."""
     design, offset = form
@@ -91,8 +83,13 @@ def surrogate(visits: Array, first: Array, transition: Array, form: Any, beta: f
     return np.asarray(found.x)
 
 
-def test_the_surrogate_that_stops_with_the_paths_is_biased() -> None:
-    """The size of the bias that the module's docstring states."""
+@pytest.mark.parametrize("maximise", [exact, one_step])
+def test_population_returns_theta_and_the_surrogate_does_not(maximise: Any) -> None:
+    """The surrogate that stops with the paths has the bias that the module's docstring states."""
+    for horizon in (10, 100):
+        maximum = maximise(population(MDP.solution.policy, horizon), ZERO, 500)
+        assert maximum.status == "ok"
+        np.testing.assert_allclose(maximum.theta, [1.0, 5.0], atol=1e-7)
     visits, form = discounted_visits(MDP.solution.policy, 100), (DESIGN, np.zeros((20, 2)))
     theta = surrogate(visits, MDP.initial, MDP.transition, form, 0.95)
     np.testing.assert_allclose(theta, [1.068, 5.341], atol=5e-4)
@@ -196,18 +193,6 @@ def test_it_is_not_nfxp_on_a_sample_though_both_are_near_the_truth() -> None:
     assert np.max(np.abs(extra(ours, "theta") - extra(rust, "theta"))) > 1e-4
     assert np.all(np.abs(extra(ours, "theta") - [1.0, 5.0]) <= 4 * extra(ours, "se"))
     assert np.all(extra(ours, "se") > 1.2 * extra(rust, "se"))  # a path counts as 20 periods
-
-
-def test_standard_errors_are_the_spread_over_samples() -> None:
-    data = BUS.simulate(50, [np.random.default_rng([4, i]) for i in range(300)])
-    every = ml_irl.fit(data, ANCHOR, 0.95, reward=BUS_REWARD, **ORACLE)
-    assert all(one.diagnostics.converged for one in every)
-    theta = np.stack([extra(one, "theta") for one in every])
-    se = np.stack([extra(one, "se") for one in every])
-    # 300 draws: 4 % on the sd, and a sandwich of 50 paths is a little small
-    np.testing.assert_allclose(theta.std(axis=0) / se.mean(axis=0), 1.0, atol=0.2)
-    inside = np.mean(np.abs(theta - [1.0, 5.0]) <= 1.96 * se, axis=0)
-    assert np.all(np.abs(inside - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / 300) + 0.02)
 
 
 @pytest.mark.parametrize("options", [{}, ORACLE])
@@ -348,7 +333,8 @@ def test_the_covariance_is_that_of_the_paths_own_finite_differences() -> None:
     state, action = data.states[:, 0].astype(int).reshape(15, -1) - 1, data.actions.reshape(15, -1)
 
     def objective(theta: Array) -> Array:
-        return log_policy(DESIGN @ theta, moves, 0.95)[state, action] @ 0.95 ** np.arange(40)
+        chosen = log_policy(DESIGN @ theta, moves, 0.95)[state, action]
+        return np.asarray(chosen @ 0.95 ** np.arange(40))
 
     theta, h = extra(ours, "theta"), 1e-3
     steps = h * np.eye(2)
