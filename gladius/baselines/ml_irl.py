@@ -60,6 +60,7 @@ from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
+from gladius.baselines.choice_logit import UNIDENTIFIED
 from gladius.baselines.discounted import Paths, discounted_paths
 from gladius.checks import Array, InputError, check_finite, check_whole
 from gladius.estimate import Estimate
@@ -148,7 +149,7 @@ def fit(
             {
                 "se": np.sqrt(np.diagonal(covariance)),
                 "covariance": covariance,
-                "objective": -maximum.objective / problem.visits.sum(),
+                "objective": float(-maximum.objective / problem.visits.sum()),
                 "inner_iterations": maximum.inner_iterations,
             }
         )
@@ -252,17 +253,16 @@ def one_step(problem: Problem, start: Array, max_iterations: int) -> Maximum:
         residual = np.max(np.abs(v - old))
         policy = np.maximum(softmax(q, axis=1), np.finfo(float).tiny)
         gradient, hessian, _ = problem.derivatives(q, v)
-        steps, _, _, is_definite = newton_step(-gradient[None], -hessian[None])
+        steps, _, is_regular, is_definite = newton_step(-gradient[None], -hessian[None])
         step = steps[0]
         is_short = np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
-        if (
-            is_definite[0]
-            and is_short
-            and gradient @ step <= TOLERANCE**2
-            and residual <= POLICY_TOLERANCE * max(1.0, np.max(np.abs(v)))
-        ):
-            status = "ok"
-        if status == "ok" or iterations == max_iterations:
+        is_solved = residual <= POLICY_TOLERANCE * max(1.0, np.max(np.abs(v)))
+        if is_solved and gradient @ step <= TOLERANCE**2:
+            if is_definite[0] and is_short:
+                status = "ok"
+            elif not is_regular[0]:
+                status = UNIDENTIFIED
+        if status != "not_converged" or iterations == max_iterations:
             break
         move = np.max(np.abs(problem.design @ step))
         theta = theta + step * LARGEST_MOVE / max(move, LARGEST_MOVE)

@@ -11,7 +11,17 @@ FROZEN = dict(np.load(cases.FROZEN, allow_pickle=False))
 DATA = cases.data_sets()
 
 # 'data set/variant' or 'variant' -> (largest move, reason)
-MOVED: dict[str, tuple[float, str]] = {}
+LIKELIHOOD = "the likelihood itself in place of the surrogate that matches the states' visits too"
+NEAR_NFXP = f"{LIKELIHOOD}: theta, two standard errors off, is now within a tenth of one of NFXP's"
+MOVED: dict[str, tuple[float, str]] = {
+    "ml_irl": (0.01, LIKELIHOOD),
+    "ml_irl one_step": (0.01, LIKELIHOOD),
+    "ml_irl known": (0.03, LIKELIHOOD),
+    "three/ml_irl": (1.0, NEAR_NFXP),
+    "three/ml_irl one_step": (1.0, NEAR_NFXP),
+    "three/ml_irl known": (1.0, NEAR_NFXP),
+    "dummy/clare": (5e-9, "the last Newton step is taken, where a residual of 1e-8 was enough"),
+}
 
 # variant -> (status that it has now, reason)
 STATUS: dict[str, tuple[str, str]] = {
