@@ -21,7 +21,9 @@ What had to be decided, besides the list in td_ccp.py:
 - The regression is of h_j(a', x') alone, with z added back (their note on 3.10). One network has an
   output for each action and each column of h and g, where theirs is a regression for each column.
   It starts from the weights of the step before: Adam moves all layers, over all pairs or over
-  batches of them, and then the output layer, in which the fit is linear, is solved for exactly.
+  batches of them, and then the output layer, in which the fit is linear, is solved for, with the
+  weight of one observation on what Adam left: an action never taken in a state, whose value the
+  second step needs, would otherwise be extrapolated wildly.
 - Both rules for J together: at most `iterations` (J - 1 regressions), fewer where eps_j is below
   `tolerance` for every column. Only that counts as converged. eps_j compares neighbouring steps; it
   does not bound the distance to the fixed point, which a slow common level may hide. Conversely
@@ -78,7 +80,7 @@ CLASSES = ("network", *BASES)
 HIDDEN, ACTIVATION = (20, 20), "tanh"
 LEARNING_RATE = 0.01  # of Adam, falling linearly to zero over the steps of each regression
 FULL_BATCH, BATCH = 2048, 512  # up to so many pairs a step sees all of them, else a batch
-RIDGE = 1e-9  # of the output layer, against the mean square of the last hidden signals
+RIDGE = 1.0  # observations that say that the output layer is what Adam left
 
 
 def fit(
@@ -198,7 +200,7 @@ class ValueIteration:
             regressor: of the R data sets.
         """
         current = list(starts)
-        active, converged = np.ones((2, len(problems)), dtype=bool)
+        active = np.ones(len(problems), dtype=bool)
         converged = ~active
         taken = np.zeros(len(problems), dtype=np.int64)
         for _ in range(self.iterations - 1):
@@ -327,6 +329,8 @@ class Networks:
         self.number = data[0].number_of_actions
         self.theta = start(rngs, (width, *HIDDEN, self.number * self.scale.shape[1]))
         self.ladder = torch.cumsum(self.share, dim=1)
+        observation = torch.tensor([1 / tuples.size for tuples in data], dtype=torch.float64)
+        self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
         """See Regressor."""
@@ -356,19 +360,17 @@ class Networks:
         return [Scaled(*parts) for parts in zip(nets, self.centre, self.scale, strict=True)]
 
     def _solve_output_layer(self, wanted: Tensor, active: Tensor) -> None:
-        """Least squares of each action's pairs in the last hidden signals, with a trace of a ridge."""
+        """Least squares of each action's pairs in the last hidden signals, but for the ridge."""
         hidden = signals(self.theta, self.x, ACTIVATION)[-2]
         width, columns = hidden.shape[2], wanted.shape[2]
         hidden = torch.cat([hidden, torch.ones_like(hidden[..., :1])], dim=2)
         for a in range(self.number):
             share = (self.share * (self.actions == a))[..., None]
             gram = hidden.mT @ (share * hidden)
-            ridge = RIDGE * gram.diagonal(dim1=1, dim2=2).mean(dim=1).clamp_min(1e-300)
             mine = slice(a * columns, (a + 1) * columns)
             before = torch.cat([self.theta[-2][..., mine], self.theta[-1][..., mine]], dim=1)
             right = hidden.mT @ (share * wanted) - gram @ before
-            eye = torch.eye(width + 1, dtype=torch.float64)
-            move = torch.linalg.solve(gram + ridge[:, None, None] * eye, right)
+            move = torch.linalg.solve(gram + self.ridge, right)
             move *= active[:, None, None]
             self.theta[-2][..., mine] += move[:, :width]
             self.theta[-1][..., mine] += move[:, width:]

@@ -102,7 +102,7 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
     from gladius.baselines import iq_learn_network
     from gladius.baselines.bc import Training
 
-    brief = Training(standardise=True, steps=20)
+    brief = Training(activation="relu", standardise=True, steps=20)
     author = {"protocol": "author", "epochs": 2, "batch_trajectories": 4}
     printed = {"protocol": "printed", "iterations": 20}
     known = {"known": True}  # the true transition law, added for each data set
