@@ -24,23 +24,18 @@ Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
 
 
-def initial(rng: np.random.Generator, widths: Sequence[int], level: float = 0.0) -> Parameters:
+def initial(rng: np.random.Generator, widths: Sequence[int]) -> Parameters:
     """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
     parts = []
     for fan_in, fan_out in pairwise(widths):
         for rows in (fan_in, 1):
             parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
-    parts[-1] += level
     return parts
 
 
-def start(
-    rngs: Sequence[np.random.Generator], widths: Sequence[int], level: float = 0.0
-) -> Parameters:
+def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:
     """Initial parameters, each replication's from its own generator."""
-    return [
-        torch.stack(parts) for parts in zip(*(initial(g, widths, level) for g in rngs), strict=True)
-    ]
+    return [torch.stack(parts) for parts in zip(*(initial(g, widths) for g in rngs), strict=True)]
 
 
 def signals(theta: Parameters, x: Tensor, activation: str) -> list[Tensor]:

@@ -41,24 +41,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
-from gladius.baselines.semi_gradient import BASES, check_basis
-from gladius.baselines.td_ccp import (
-    FOLDS,
-    Combination,
-    Learnt,
-    Problem,
-    at_pairs,
-    make_basis,
-    rung_name,
-    two_step,
-)
+from gladius.baselines.semi_gradient import BASES, Combination, at_pairs, check_basis, make_basis
+from gladius.baselines.td_ccp import FOLDS, Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
@@ -73,7 +63,7 @@ from gladius.networks import (
     signals,
     start,
 )
-from gladius.transitions import Integers, Transitions
+from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
 CLASSES = ("network", *BASES)
@@ -159,10 +149,11 @@ class ValueIteration:
         regressor = self._regressor(problems, [problem.gain for problem in problems])
         known = [problem.present for problem in problems]
         learnt = []
-        for r, run in enumerate(self._iterate(problems, forward, starts, known, regressor)):
-            name = "network" if self.is_network else rung_name(problems[r].rung)
-            inner = run.steps * self.steps * self.is_network
-            learnt.append(Learnt(run.function, run.converged, run.steps, inner, name))
+        runs = self._iterate(problems, forward, starts, known, regressor)
+        for problem, (function, converged, taken) in zip(problems, runs, strict=True):
+            name = "network" if self.is_network else rung_name(problem.rung)
+            inner = taken * self.steps * self.is_network
+            learnt.append(Learnt(function, converged, taken, inner, name))
         return learnt
 
     def adjoints(
@@ -180,7 +171,7 @@ class ValueIteration:
         regressor = self._regressor(problems, sources)
         known = [np.zeros_like(source) for source in sources]
         runs = self._iterate(problems, backward, starts, known, regressor)
-        return [run.function for run in runs]
+        return [function for function, _, _ in runs]
 
     def _iterate(
         self,
@@ -188,9 +179,11 @@ class ValueIteration:
         step: Callable[[int, Array], Array],
         starts: Sequence[Array],
         known: Sequence[Array],
-        regressor: Regressor,
-    ) -> list[Run]:
+        regressor: LeastSquares | Networks,
+    ) -> list[tuple[StateFunction, bool, int]]:
         """Fitted iteration f_{j+1} = known + regression of step(f_j - known), each set on its own.
+
+        The function of the state, whether it ended by the rule, and after how many regressions.
 
         Args:
             problems: R data sets.
@@ -214,11 +207,12 @@ class ValueIteration:
                 current[r] = fitted[r]
                 converged[r] = change < self.tolerance
                 active[r] = not converged[r] and bool(np.all(np.isfinite(fitted[r])))
-        functions = regressor.functions()
-        ends = zip(functions, converged.tolist(), taken.tolist(), strict=True)
-        return [Run(*end) for end in ends]
+        ends = regressor.functions(), converged.tolist(), taken.tolist()
+        return list(zip(*ends, strict=True))
 
-    def _regressor(self, problems: Sequence[Problem], columns: Sequence[Array]) -> Regressor:
+    def _regressor(
+        self, problems: Sequence[Problem], columns: Sequence[Array]
+    ) -> LeastSquares | Networks:
         """A fresh regressor for columns of about these sizes."""
         if not self.is_network:
             return LeastSquares(problems)
@@ -230,15 +224,6 @@ class ValueIteration:
         return Networks(problems, columns, self.steps, rngs)
 
 
-@dataclass(frozen=True)
-class Run:
-    """How an iteration ended: a function of the state, whether by the rule, after how many steps."""
-
-    function: StateFunction
-    converged: bool
-    steps: int
-
-
 def relative_change(problem: Problem, before: Array, change: Array) -> float:
     """The largest eps_j over the columns; infinite where f_j is constant and moves."""
     moved = problem.mean(change**2)
@@ -247,20 +232,8 @@ def relative_change(problem: Problem, before: Array, change: Array) -> float:
     return float(np.sqrt(np.max(np.where(np.isnan(ratios), np.inf, ratios))))
 
 
-class Regressor(Protocol):
-    """Conditional means given (a, x) of R data sets; every pair counts as often as it is left."""
-
-    def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
-        """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
-        ...
-
-    def functions(self) -> Sequence[StateFunction]:
-        """What was fitted last, as maps from features to (n, A, c)."""
-        ...
-
-
 class LeastSquares:
-    """Weighted least squares in each data set's basis."""
+    """Weighted least squares in each data set's basis; pairs count as often as they are left."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.bases = [make_basis(problem.data, problem.rung) for problem in problems]
@@ -273,13 +246,13 @@ class LeastSquares:
         self.coefficients = [np.empty(0)] * len(problems)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
-        """See Regressor."""
+        """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
         for r in np.flatnonzero(active).tolist():
             self.coefficients[r] = self.solvers[r] @ targets[r]
         return [v @ w for v, w in zip(self.values, self.coefficients, strict=True)]
 
     def functions(self) -> list[Combination]:
-        """See Regressor."""
+        """What was fitted last, as maps from features to (n, A, c)."""
         return [Combination(b, w) for b, w in zip(self.bases, self.coefficients, strict=True)]
 
 
@@ -333,7 +306,7 @@ class Networks:
         self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
-        """See Regressor."""
+        """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
         padded = np.zeros((*self.share.shape, self.scale.shape[1]))
         for r, target in enumerate(targets):
             padded[r, : self.sizes[r]] = target
@@ -355,7 +328,7 @@ class Networks:
         return [values[r, :size] for r, size in enumerate(self.sizes)]
 
     def functions(self) -> list[Scaled]:
-        """See Regressor."""
+        """What was fitted last, as maps from features to (n, A, c)."""
         nets = networks(self.theta, ACTIVATION, self.scalings)
         return [Scaled(*parts) for parts in zip(nets, self.centre, self.scale, strict=True)]
 

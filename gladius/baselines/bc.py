@@ -22,7 +22,7 @@ By default the network is tanh with standardised inputs: ReLU units on inputs as
 lie outside the data in every second draw of the weights, and the policy is then a constant. Where
 states repeat, every step sees all rows, as counts; where they hardly do, a step sees a batch, and a
 tenth of the trajectories tells when to stop (`default_training`). Whatever was asked for, a policy
-that does not depend on the state is a failure where the frequencies of the choices do.
+that frequencies by state beat by far, such as a constant one, is reported as a failure.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp, xlogy
+from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_discount, check_finite, check_widths, generators
+from gladius.checks import Array, InputError, check_discount, check_widths, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.networks import (
     Network,
@@ -59,8 +59,7 @@ NORMALISATIONS = ("network", "zero_value", "mean_zero")
 ACTIVATIONS = ("relu", "tanh")
 CHECK_EVERY = 50  # steps between two evaluations of the full gradient and of the losses
 FEW_STATES = 2_000  # distinct states up to which every step sees all rows
-CONSTANT = "failed: the policy is the same in every state, the frequencies of the choices are not"
-CONSTANT_SHARE = 0.01  # of the gain of the frequencies over a constant: a network below it is one
+BEATEN = "failed: frequencies by state fit the choices better than the network by far"
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,6 @@ class Training:
     Attributes:
         hidden: widths of the hidden layers, the paper's (10, 10).
         activation: tanh, or relu as in the first author's code.
-        output_bias: added to the initial biases of the outputs. The first author's GLADIUS code
-            has -55 there, a level taken from the true Q: for explaining the paper, not for use.
         standardise: scale inputs to mean 0 and variance 1 of the data, or take them as they come.
         learning_rate: of Adam, falling linearly to zero over `steps`.
         steps: at most this many.
@@ -87,7 +84,6 @@ class Training:
 
     hidden: tuple[int, ...] = (10, 10)
     activation: str = "tanh"
-    output_bias: float = 0.0
     standardise: bool = True
     learning_rate: float = 0.01
     steps: int = 3000
@@ -104,7 +100,6 @@ class Training:
         for name in ("learning_rate", "tolerance", "plateau"):
             if not 0 < getattr(self, name) < np.inf:
                 raise InputError(name, getattr(self, name), "give a positive number")
-        check_finite("output_bias", self.output_bias)
         for name in ("steps", "patience", "batch"):
             value = getattr(self, name)
             if (name != "batch" or value is not None) and (int(value) != value or value < 1):
@@ -171,8 +166,8 @@ def fit(
         status = "ok" if outcome.converged else "not_converged"
         if not np.all(np.isfinite(values)):
             status = "diverged"
-        elif is_constant(values, choices):
-            status = CONSTANT
+        elif outcome.converged and is_beaten(values, choices):
+            status = BEATEN
         anchored = rows.states[rows.actions == anchor.action]
         error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
         diagnostics = Diagnostics(
@@ -200,24 +195,21 @@ def negative_log_likelihood(q: Array, choices: Array) -> float:
     return float(np.sum(choices * (logsumexp(q, axis=1, keepdims=True) - q)) / choices.sum())
 
 
-def is_constant(q: Array, choices: Array) -> bool:
-    """Whether softmax(q) varies with the state next to not at all, and frequencies really do.
+def is_beaten(q: Array, choices: Array) -> bool:
+    """Whether the frequencies of the choices by state fit better by more nats than they cost.
 
-    They do where their gain over a constant, in nats, exceeds what as many more parameters cost by
-    the criterion of Schwarz; those of states that hardly repeat never do.
+    What as many more parameters cost is the criterion of Schwarz; frequencies of states that hardly
+    repeat never pay for themselves.
 
     Args:
         q: (n, A) at distinct states.
         choices: (n, A) how often each action was taken there.
     """
-    seen, taken, size = choices.sum(axis=1), choices.sum(axis=0), choices.sum()
-    of_state = xlogy(choices, choices).sum() - xlogy(seen, seen).sum()
-    gain = of_state - xlogy(taken, taken).sum() + xlogy(size, size)
-    log_policy = log_softmax(q, axis=1)
-    policy = np.exp(log_policy)
-    spread = seen @ (policy * (log_policy - np.log(seen @ policy / size))).sum(axis=1)
-    cost = (np.sum(seen > 0) - 1) * (np.sum(taken > 0) - 1) * np.log(size) / 2
-    return bool(gain > cost and spread < CONSTANT_SHARE * gain)
+    seen, size = choices.sum(axis=1), choices.sum()
+    frequencies = xlogy(choices, choices).sum() - xlogy(seen, seen).sum()
+    parameters = (np.sum(seen > 0) - 1) * (np.sum(choices.sum(axis=0) > 0) - 1)
+    gain = frequencies + size * negative_log_likelihood(q, choices)
+    return bool(gain > parameters * np.log(size) / 2)
 
 
 @dataclass(frozen=True)
@@ -309,7 +301,7 @@ def train(
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
     ladder = torch.cumsum(share.sum(dim=2), dim=1)
-    theta = start(rngs, widths, how.output_bias)
+    theta = start(rngs, widths)
     best = [p.clone() for p in theta]
     moments = no_moments(theta)
     reps, sizes = len(data), np.array([len(rows) for rows in data])

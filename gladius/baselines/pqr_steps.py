@@ -186,8 +186,9 @@ def default_training(data: Transitions) -> Training:
         return Training(activation="relu", tolerance=1e-4)
     trajectories = len(np.unique(data.trajectory))
     held_out = 0.1 if trajectories > 4 else 0.0
-    rule = {"tolerance": 2e-3, "validation": held_out}
-    return Training(activation="relu", steps=3_000, batch=1_000, **rule)
+    return Training(
+        activation="relu", steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out
+    )
 
 
 def _batches(

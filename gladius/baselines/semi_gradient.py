@@ -12,10 +12,10 @@ Needs the form z of the reward, and next periods; no transition probabilities an
 
 What had to be decided, besides the list in td_ccp.py:
 
-- phi and rr are one basis, in which every action has coefficients of its own: td_ccp.py, with the
-  rule for its size. The authors' first-order polynomial is `basis="polynomial", degree=1`. Their
-  choice of the size by the temporal-difference error on held-out paths is left out: the noise of
-  h' is in that error, which favours flat functions.
+- phi and rr are one basis, in which every action has coefficients of its own and no feature is
+  known to matter; the rule for its size stands in td_ccp.py. The authors' first-order polynomial is
+  `basis="polynomial", degree=1`. Their choice of the size by the temporal-difference error on
+  held-out paths is left out: the noise of h' is in that error, which favours flat functions.
 - w is that of h - z. Where the basis spans z (it does for the bus engine's form) h is the paper's,
   E_n[phi (phi - beta phi')']^-1 E_n[phi z]; elsewhere z is kept exact instead of projected.
 - lambda has a closed form, phi'c with E_n[(phi - beta phi') phi'] c = E_n[phi psi], which needs no
@@ -26,29 +26,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, nearest
 from gladius.baselines.td_ccp import (
     ONE_HOT,
-    Basis,
-    Combination,
     Learnt,
     Problem,
     Rung,
-    at_pairs,
-    make_basis,
+    monomials,
+    orthonormal,
     rung_name,
+    terms_of,
     two_step,
 )
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
-from gladius.transitions import Transitions
+from gladius.transitions import SarsaTuples, Transitions
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")
 BASES = ("auto", "one_hot", "polynomial")
+LARGEST_ONE_HOT = 5_000  # pairs; the table of indicators is dense
 
 
 def fit(
@@ -141,3 +142,108 @@ def solve(
     except np.linalg.LinAlgError:
         coefficients = np.linalg.lstsq(system, right, rcond=None)[0]
     return Combination(basis, np.asarray(coefficients, dtype=np.float64))
+
+
+# --- bases
+
+
+class Basis(Protocol):
+    """Functions of the state, one block for each action; `widths` are the blocks' sizes."""
+
+    @property
+    def widths(self) -> list[int]: ...
+    def block(self, action: int, states: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Indicators of the (n_a, d) states in which each action was taken."""
+
+    cells: tuple[Array, ...]
+
+    @property
+    def widths(self) -> list[int]:
+        return [len(cells) for cells in self.cells]
+
+    def block(self, action: int, states: Array) -> Array:
+        """(n, n_a), a single one in each row."""
+        cells = self.cells[action]
+        indicators = np.zeros((len(states), len(cells)))
+        indicators[np.arange(len(states)), nearest(cells, states)] = 1.0
+        return indicators
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
+
+    Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
+
+    Attributes:
+        terms: the features that each monomial multiplies.
+        low, high: (d,) range of the data.
+        transforms: (terms, k_a) of each action.
+    """
+
+    terms: tuple[tuple[int, ...], ...]
+    low: Array
+    high: Array
+    transforms: tuple[Array, ...]
+
+    @property
+    def widths(self) -> list[int]:
+        return [transform.shape[1] for transform in self.transforms]
+
+    def block(self, action: int, states: Array) -> Array:
+        """(n, k_a)."""
+        raw = monomials(states, self.low, self.high, self.terms)
+        return np.asarray(raw @ self.transforms[action])
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Functions of the state, (n, A, c), from (K, c) coefficients, the actions' blocks in turn."""
+
+    basis: Basis
+    coefficients: Array
+
+    def __call__(self, states: Array) -> Array:
+        parts = np.split(self.coefficients, np.cumsum(self.basis.widths)[:-1])
+        return np.stack([self.basis.block(a, states) @ w for a, w in enumerate(parts)], axis=1)
+
+
+def make_basis(data: SarsaTuples, rung: Rung) -> Basis:
+    """The basis of a rung on the earlier pairs of the tuples.
+
+    Raises:
+        InputError: where an action is in no tuple, for nothing tells what follows it.
+    """
+    rows = [(data.left > 0) & (data.actions == a) for a in range(data.number_of_actions)]
+    for action, taken in enumerate(rows):
+        if not np.any(taken):
+            hint = "it is never seen with what follows it, but its value is needed: add data"
+            raise InputError("actions", action, hint)
+    name, degree = rung
+    if rung == ONE_HOT:
+        cells = sum(int(taken.sum()) for taken in rows)
+        if cells > LARGEST_ONE_HOT:
+            hint = f"there are {cells} distinct pairs, too many for indicators: take a polynomial"
+            raise InputError("basis", name, hint)
+        return OneHot(tuple(data.states[taken] for taken in rows))
+    terms = terms_of(name, degree, data.states.shape[1])
+    low, high = data.states.min(axis=0), data.states.max(axis=0)
+    transforms = tuple(
+        orthonormal(monomials(data.states[taken], low, high, terms), data.left[taken])
+        for taken in rows
+    )
+    return Polynomial(terms, low, high, transforms)
+
+
+def at_pairs(basis: Basis, data: SarsaTuples) -> Array:
+    """(P, K) all functions of a basis at all pairs, zero in the blocks of other actions."""
+    ends = np.concatenate([[0], np.cumsum(basis.widths)])
+    values = np.zeros((len(data.actions), ends[-1]))
+    for a in range(data.number_of_actions):
+        rows = np.flatnonzero(data.actions == a)
+        values[rows, ends[a] : ends[a + 1]] = basis.block(a, data.states[rows])
+    return values

@@ -32,17 +32,11 @@ What had to be decided:
   from all means, as in the paper, but counts in eta.
 - The read-off r = z'theta + offset holds at any state. Q is h'theta + g, the value of the observed
   policy: it is Q* only at the truth, and does not solve the Bellman equation of the estimated r.
-- Basis functions: every action has coefficients of its own, and no feature is known to matter.
-
-      one_hot      indicators of the pairs that occur; a pair that does not belongs to the nearest
-                   state in which its action was taken (features scaled by their range)
-      polynomial   all monomials of the features up to a total degree
-      additive     powers of single features, no interactions
-
-  Of one_hot, polynomial 3, polynomial 2, additive 3, additive 2 and polynomial 1 the first is taken
-  whose number k of functions, all actions together, has k^2 <= n for n observations, after
-  Assumption 1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state, for the cost of
-  it; the last one if none has.
+- The size of a basis (semi_gradient.py): of one_hot, polynomial 3, polynomial 2, additive 3,
+  additive 2 (powers of single features, no interactions) and polynomial 1 the first is taken whose
+  number k of functions, all actions together, has k^2 <= n for n observations, after Assumption
+  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state, for the cost of it; the
+  last one if none has.
 - eta: frequencies where the basis is one_hot, for a logit of a fixed order is biased at every
   sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule (they
   recommend 2 or 3), with a prior of a thousandth of an observation a coefficient, which keeps the
@@ -95,7 +89,6 @@ LADDER: tuple[Rung, ...] = (
 )
 ONE_HOT: Rung = ("one_hot", 0)
 MOST_TERMS = 250
-LARGEST_ONE_HOT = 5_000  # pairs; the table of indicators is dense
 COLLINEAR = 1e-10  # share of the largest eigenvalue of the Gram matrix: below it, no new function
 RIDGE = 1e-3  # weight of the choice logit's prior on orthonormal functions, in observations
 PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias from their logs
@@ -162,109 +155,7 @@ def make_problem(
     return Problem(data, rung, design, offset, log_choice, present, gain, discount)
 
 
-# --- bases
-
-
-class Basis(Protocol):
-    """Functions of the state, one block for each action; `widths` are the blocks' sizes."""
-
-    @property
-    def widths(self) -> list[int]: ...
-    def block(self, action: int, states: Array) -> Array: ...
-
-
-@dataclass(frozen=True)
-class OneHot:
-    """Indicators of the (n_a, d) states in which each action was taken."""
-
-    cells: tuple[Array, ...]
-
-    @property
-    def widths(self) -> list[int]:
-        return [len(cells) for cells in self.cells]
-
-    def block(self, action: int, states: Array) -> Array:
-        """(n, n_a), a single one in each row."""
-        cells = self.cells[action]
-        indicators = np.zeros((len(states), len(cells)))
-        indicators[np.arange(len(states)), nearest(cells, states)] = 1.0
-        return indicators
-
-
-@dataclass(frozen=True)
-class Polynomial:
-    """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
-
-    Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
-
-    Attributes:
-        terms: the features that each monomial multiplies.
-        low, high: (d,) range of the data.
-        transforms: (terms, k_a) of each action.
-    """
-
-    terms: tuple[tuple[int, ...], ...]
-    low: Array
-    high: Array
-    transforms: tuple[Array, ...]
-
-    @property
-    def widths(self) -> list[int]:
-        return [transform.shape[1] for transform in self.transforms]
-
-    def block(self, action: int, states: Array) -> Array:
-        """(n, k_a)."""
-        raw = monomials(states, self.low, self.high, self.terms)
-        return np.asarray(raw @ self.transforms[action])
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Functions of the state, (n, A, c), from (K, c) coefficients, the actions' blocks in turn."""
-
-    basis: Basis
-    coefficients: Array
-
-    def __call__(self, states: Array) -> Array:
-        parts = np.split(self.coefficients, np.cumsum(self.basis.widths)[:-1])
-        return np.stack([self.basis.block(a, states) @ w for a, w in enumerate(parts)], axis=1)
-
-
-def make_basis(data: SarsaTuples, rung: Rung) -> Basis:
-    """The basis of a rung on the earlier pairs of the tuples.
-
-    Raises:
-        InputError: where an action is in no tuple, for nothing tells what follows it.
-    """
-    rows = [(data.left > 0) & (data.actions == a) for a in range(data.number_of_actions)]
-    for action, taken in enumerate(rows):
-        if not np.any(taken):
-            hint = "it is never seen with what follows it, but its value is needed: add data"
-            raise InputError("actions", action, hint)
-    name, degree = rung
-    if rung == ONE_HOT:
-        cells = sum(int(taken.sum()) for taken in rows)
-        if cells > LARGEST_ONE_HOT:
-            hint = f"there are {cells} distinct pairs, too many for indicators: take a polynomial"
-            raise InputError("basis", name, hint)
-        return OneHot(tuple(data.states[taken] for taken in rows))
-    terms = terms_of(name, degree, data.states.shape[1])
-    low, high = data.states.min(axis=0), data.states.max(axis=0)
-    transforms = tuple(
-        orthonormal(monomials(data.states[taken], low, high, terms), data.left[taken])
-        for taken in rows
-    )
-    return Polynomial(terms, low, high, transforms)
-
-
-def at_pairs(basis: Basis, data: SarsaTuples) -> Array:
-    """(P, K) all functions of a basis at all pairs, zero in the blocks of other actions."""
-    ends = np.concatenate([[0], np.cumsum(basis.widths)])
-    values = np.zeros((len(data.actions), ends[-1]))
-    for a in range(data.number_of_actions):
-        rows = np.flatnonzero(data.actions == a)
-        values[rows, ends[a] : ends[a + 1]] = basis.block(a, data.states[rows])
-    return values
+# --- polynomials, and how large a basis may be
 
 
 def monomials(states: Array, low: Array, high: Array, terms: tuple[tuple[int, ...], ...]) -> Array:
@@ -609,9 +500,7 @@ def two_step(
             steps = [*plain[first:][mine], *steps]
         function = RewardFunction(form, theta, rows.number_of_actions)
         q = PolicyValue(function, learnt[r].ahead)
-        diagnostics = _diagnostics(
-            q, rows, whole[r], learnt[r], steps, covariance, anchor, seconds
-        )
+        diagnostics = _diagnostics(q, rows, whole[r], learnt[r], steps, covariance, anchor, seconds)
         estimates.append(Estimate(name, q, function, rows.states.shape[1], diagnostics))
     return estimates
 
