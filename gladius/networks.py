@@ -1,6 +1,7 @@
-"""Batched torch networks: R of them train as one tensor program, each as it would alone.
+"""The one network of the library, in torch: R of them as one tensor program, each as alone.
 
 `Parameters` are a weight (R, in, out) and a bias (R, 1, out) of each layer in turn, float64.
+Adam is batched, with a rate of each replication's own, which torch.optim does not offer.
 """
 
 from __future__ import annotations
@@ -12,67 +13,44 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from gladius.checks import Array
+from gladius.checks import Array, check_widths
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
-BENDS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
+ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
+BENDS = ACTIVATIONS  # the name that iq_learn still imports
 
 Tensor = torch.Tensor
 Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
 
 
-@dataclass(frozen=True)
-class Network:
-    """A trained network as a function of (n, d) features, (n, A) outputs."""
-
-    layers: tuple[Array, ...]
-    activation: str
-    centre: Array
-    scale: Array
-
-    def __call__(self, states: Array) -> Array:
-        signal = (states - self.centre) / self.scale
-        for i in range(0, len(self.layers), 2):
-            if i:
-                signal = BENDS[self.activation](torch.from_numpy(signal)).numpy()
-            signal = signal @ self.layers[i] + self.layers[i + 1]
-        return np.asarray(signal)
+def initial(rng: np.random.Generator, widths: Sequence[int]) -> Parameters:
+    """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
+    parts = []
+    for fan_in, fan_out in pairwise(widths):
+        for rows in (fan_in, 1):
+            parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
+    return parts
 
 
-def networks(
-    theta: Parameters, activation: str, scalings: Sequence[tuple[Array, Array]]
-) -> list[Network]:
-    """The R networks as functions, their inputs scaled as in training."""
-    return [
-        Network(tuple(p[r].detach().numpy() for p in theta), activation, *scaling)
-        for r, scaling in enumerate(scalings)
-    ]
-
-
-def start(
-    rngs: Sequence[np.random.Generator], widths: Sequence[int], level: float = 0.0
-) -> Parameters:
+def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:
     """Initial parameters, each replication's from its own generator."""
-    return [
-        torch.stack(parts) for parts in zip(*(initial(g, widths, level) for g in rngs), strict=True)
-    ]
+    return [torch.stack(parts) for parts in zip(*(initial(g, widths) for g in rngs), strict=True)]
+
+
+def signals(theta: Parameters, x: Tensor, activation: str) -> list[Tensor]:
+    """Inputs of every layer, then the outputs (R, n, A), from (R, n, d)."""
+    every = [x]
+    for i in range(0, len(theta), 2):
+        if i:
+            every[-1] = ACTIVATIONS[activation](every[-1])
+        every.append(torch.baddbmm(theta[i + 1], every[-1], theta[i]))
+    return every
 
 
 def outputs(theta: Parameters, x: Tensor, activation: str) -> Tensor:
     """(R, n, A) from (R, n, d); tanh, relu or elu between the layers."""
-    signal = x
-    for i in range(0, len(theta), 2):
-        if i:
-            signal = BENDS[activation](signal)
-        signal = torch.baddbmm(theta[i + 1], signal, theta[i])
-    return signal
-
-
-def norms(gradient: Parameters) -> Array:
-    """(R,) largest entry of each replication's gradient."""
-    norms = torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
-    return np.asarray(norms.numpy(), dtype=np.float64)
+    return signals(theta, x, activation)[-1]
 
 
 def no_moments(theta: Parameters) -> Moments:
@@ -96,14 +74,10 @@ def adam(
         p -= rate * (mean / (1 - first**step)) / size
 
 
-def initial(rng: np.random.Generator, widths: Sequence[int], level: float = 0.0) -> Parameters:
-    """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
-    parts = []
-    for fan_in, fan_out in pairwise(widths):
-        for rows in (fan_in, 1):
-            parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
-    parts[-1] += level
-    return parts
+def norms(gradient: Parameters) -> Array:
+    """(R,) largest entry of each replication's gradient."""
+    norms = torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
+    return np.asarray(norms.numpy(), dtype=np.float64)
 
 
 def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
@@ -112,3 +86,95 @@ def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
         return np.zeros(states.shape[1]), np.ones(states.shape[1])
     spread = states.std(axis=0)
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A trained network as a function of (n, d) features, (n, A) outputs."""
+
+    layers: tuple[Array, ...]
+    activation: str
+    centre: Array
+    scale: Array
+
+    def __call__(self, states: Array) -> Array:
+        theta = [torch.from_numpy(part[None]) for part in self.layers]
+        x = torch.from_numpy((states - self.centre) / self.scale)
+        return np.asarray(outputs(theta, x[None], self.activation)[0].numpy())
+
+
+def networks(
+    theta: Parameters, activation: str, scalings: Sequence[tuple[Array, Array]]
+) -> list[Network]:
+    """The R networks as functions, their inputs scaled as in training."""
+    return [
+        Network(tuple(p[r].detach().numpy().copy() for p in theta), activation, *scaling)
+        for r, scaling in enumerate(scalings)
+    ]
+
+
+@dataclass(frozen=True)
+class MLP:
+    """The tanh network as a function of flat parameters (R, P), with its exact Jacobian.
+
+    `hidden=(10, 10)` is the paper's. Weights start with variance 1 / fan-in (Glorot's rule for tanh
+    up to a constant), biases uniform on (-1, 1), so that the bends are spread over standardised
+    inputs.
+    """
+
+    inputs: int
+    actions: int
+    hidden: tuple[int, ...] = (10, 10)
+
+    def __post_init__(self) -> None:
+        check_widths("hidden", self.hidden)
+
+    @property
+    def layers(self) -> list[tuple[int, int]]:
+        """(fan-in, fan-out) of each layer."""
+        return list(pairwise((self.inputs, *self.hidden, self.actions)))
+
+    @property
+    def size(self) -> int:
+        """Parameters of one replication."""
+        return sum((fan_in + 1) * fan_out for fan_in, fan_out in self.layers)
+
+    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
+        """(R, P), each replication from its own generator."""
+        rows = []
+        for rng in rngs:
+            parts = []
+            for i, (fan_in, fan_out) in enumerate(self.layers):
+                last = i == len(self.layers) - 1
+                parts.append(rng.normal(size=fan_in * fan_out) / np.sqrt(fan_in))
+                parts.append(np.zeros(fan_out) if last else rng.uniform(-1, 1, fan_out))
+            rows.append(np.concatenate(parts))
+        return np.stack(rows)
+
+    def outputs(self, theta: Array, x: Array) -> Array:
+        """(R, n, A) from (R, P) parameters and (n, d) or (R, n, d) inputs."""
+        return np.asarray(self._signals(theta, x)[1][-1].numpy())
+
+    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
+        """Outputs and d outputs / d parameters (R, n, A, P), by one backward sweep for all."""
+        parts, every = self._signals(theta, x)
+        back = torch.eye(self.actions, dtype=torch.float64).expand(
+            *every[-1].shape, self.actions
+        )  # d outputs / d outputs of the layer
+        blocks: list[Tensor] = []
+        for i in range(len(parts) - 2, -2, -2):
+            signal = every[i // 2]
+            weight = signal[:, :, None, :, None] * back[:, :, :, None]
+            blocks = [weight.flatten(3), back, *blocks]
+            slope = (1 - signal**2)[:, :, None]
+            back = (back @ parts[i].mT[:, None]) * slope
+        return np.asarray(every[-1].numpy()), np.asarray(torch.cat(blocks, dim=-1).numpy())
+
+    def _signals(self, theta: Array, x: Array) -> tuple[Parameters, list[Tensor]]:
+        """The layers' parameters and signals."""
+        sizes = [size for fan_in, fan_out in self.layers for size in (fan_in * fan_out, fan_out)]
+        split = torch.split(torch.from_numpy(theta), sizes, dim=1)
+        widths = [fan_out for _, fan_out in self.layers for _ in range(2)]
+        parts = [part.reshape(len(theta), -1, w) for part, w in zip(split, widths, strict=True)]
+        inputs = np.broadcast_to(x, (len(theta), *x.shape[-2:])).copy()
+        return parts, signals(parts, torch.from_numpy(inputs), "tanh")

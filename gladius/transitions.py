@@ -395,17 +395,17 @@ ENDED = -1  # in the place of the next pair where the path ends
 
 
 @dataclass(frozen=True)
-class Quadruples:
+class SarsaTuples:
     """Distinct pairs (s, a) of one data set and how they follow each other.
 
-    A mean "over quadruples" is over the rows whose next pair is known or that end the path; the
+    A mean "over SARSA tuples" is over the rows whose next pair is known or that end the path; the
     last period of a trajectory that goes on has neither and serves as a next pair alone.
 
     Attributes:
         states: (P, d) features of the distinct pairs, in lexicographic order of (s, a).
         actions: (P,) their actions.
         visits: (P,) in how many rows of the data each occurs, last periods included.
-        now: (M,) pair in the earlier period of each distinct quadruple.
+        now: (M,) pair in the earlier period of each distinct SARSA tuple.
         after: (M,) the pair that follows it; ENDED where the path ends instead.
         weights: (M,) how often it occurs.
         number_of_actions: A.
@@ -421,12 +421,12 @@ class Quadruples:
 
     @property
     def size(self) -> float:
-        """Number of quadruples."""
+        """Number of SARSA tuples."""
         return float(self.weights.sum())
 
     @cached_property
     def left(self) -> Array:
-        """(P,) in how many quadruples a pair is the earlier one."""
+        """(P,) in how many SARSA tuples a pair is the earlier one."""
         counts = np.bincount(self.now, weights=self.weights, minlength=len(self.actions))
         return counts.astype(np.float64, copy=False)
 
@@ -467,8 +467,8 @@ def consecutive(data: Transitions) -> tuple[Integers, Integers]:
     return i[follows].astype(np.int64), j[follows].astype(np.int64)
 
 
-def quadruples(data: Transitions) -> Quadruples:
-    """The quadruples of a data set.
+def sarsa_tuples(data: Transitions) -> SarsaTuples:
+    """The SARSA tuples (s, a, s', a') of a data set.
 
     Raises:
         InputError: where no period is followed by another of the same trajectory.
@@ -484,7 +484,7 @@ def quadruples(data: Transitions) -> Quadruples:
     after = np.concatenate([at[j], np.full(len(over), ENDED)])
     span = len(pairs) + 1
     codes, weights = np.unique(now * span + after + 1, return_counts=True)
-    return Quadruples(
+    return SarsaTuples(
         states=pairs[:, :-1],
         actions=pairs[:, -1].astype(np.int64),
         visits=np.bincount(at, minlength=len(pairs)).astype(np.float64),

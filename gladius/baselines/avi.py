@@ -12,15 +12,18 @@ pseudo-likelihood of softmax_a(h'theta + g). r = z'theta is read off.
 This evaluates the observed policy, a beta-contraction: with least squares in one-hot functions the
 iterates converge to the semi-gradient's solution at rate beta^(J-1).
 
-Needs the form z of the reward, and next periods; no transition law and no anchor.
+Needs the form z of the reward, and next periods; no transition probabilities and no anchor.
 
-What had to be decided, besides the list in _td_ccp.py:
+What had to be decided, besides the list in td_ccp.py:
 
 - F. The authors' simulations take random forests; here it is a network by default (their theory
-  covers networks), or least squares in a basis of _bases.py.
+  covers networks), or least squares in a basis of td_ccp.py.
 - The regression is of h_j(a', x') alone, with z added back (their note on 3.10). One network has an
   output for each action and each column of h and g, where theirs is a regression for each column.
-  It starts from the weights of the step before. See _regressors.Training for its settings.
+  It starts from the weights of the step before: Adam moves all layers, over all pairs or over
+  batches of them, and then the output layer, in which the fit is linear, is solved for, with the
+  weight of one observation on what Adam left: an action never taken in a state, whose value the
+  second step needs, would otherwise be extrapolated wildly.
 - Both rules for J together: at most `iterations` (J - 1 regressions), fewer where eps_j is below
   `tolerance` for every column. Only that counts as converged. eps_j compares neighbouring steps; it
   does not bound the distance to the fixed point, which a slow common level may hide. Conversely
@@ -40,21 +43,34 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
-from gladius.baselines._bases import candidates, make_basis
-from gladius.baselines._pseudo_likelihood import Problem
-from gladius.baselines._regressors import LeastSquares, Networks, Regressor, Training
-from gladius.baselines._td_ccp import FOLDS, Learnt, Options, two_step
+from gladius.baselines.semi_gradient import BASES, Combination, at_pairs, check_basis, make_basis
+from gladius.baselines.td_ccp import FOLDS, Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction
-from gladius.transitions import Integers, Transitions
+from gladius.linear_reward import LinearReward
+from gladius.networks import (
+    Network,
+    Tensor,
+    adam,
+    networks,
+    no_moments,
+    outputs,
+    scaling,
+    signals,
+    start,
+)
+from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
-CLASSES = ("network", "auto", "one_hot", "polynomial", "additive")
-Step = Callable[[int, Array], Array]
+CLASSES = ("network", *BASES)
+HIDDEN, ACTIVATION = (20, 20), "tanh"
+LEARNING_RATE = 0.01  # of Adam, falling linearly to zero over the steps of each regression
+FULL_BATCH, BATCH = 2048, 512  # up to so many pairs a step sees all of them, else a batch
+RIDGE = 1.0  # observations that say that the output layer is what Adam left
 
 
 def fit(
@@ -62,41 +78,29 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    design: TableFunction | None = None,
-    offset: TableFunction | None = None,
-    theta_1_given: bool = False,
+    reward: LinearReward | None = None,
     regression: str = "network",
     degree: int = 2,
     iterations: int = 20,
     tolerance: float = 0.01,
-    training: Training | None = None,
+    steps: int = 50,
     rng: int | Sequence[np.random.Generator] = 0,
-    choices: str = "logit",
-    pseudo_count: float = 0.5,
-    standard_errors: str = "locally_robust",
     cross_fit: bool = False,
-    start: Array | None = None,
 ) -> list[Estimate]:
     """The estimator by approximate value iteration of each data set.
 
     Args:
         data: replications; rows of a trajectory in order of time.
-        anchor: used only with `theta_1_given`, and in the diagnostics.
+        anchor: its reward must not contradict the form; used in the diagnostics besides.
         discount: beta.
-        design: maps (n, d) features to (n, A, k), z; by default `bus_design`.
-        offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
-        theta_1_given: fix r(x, 1) at the anchor's reward and estimate theta_0 alone.
-        regression: network; or least squares in a basis: auto, one_hot, polynomial, additive.
-        degree: of a polynomial or additive basis.
+        reward: the form, z and the known part of the reward.
+        regression: network; or least squares in a basis: auto, one_hot, polynomial.
+        degree: of a polynomial basis.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
-        training: of the networks, by default `Training()`.
+        steps: of Adam in each regression.
         rng: a seed, or one generator for each data set, for the networks.
-        choices: logit or frequencies; see _choice_probabilities.py.
-        pseudo_count: added to the counts of `frequencies`.
-        standard_errors: locally_robust, or plug_in, which takes h and g as known (too small).
-        cross_fit: the authors' Algorithm 2, see _td_ccp.py.
-        start: (k,) theta from which the (concave) second step begins; by default zero.
+        cross_fit: the authors' Algorithm 2, see td_ccp.py.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance.
@@ -107,163 +111,117 @@ def fit(
     """
     if regression not in CLASSES:
         raise InputError("regression", regression, f"choose one of {CLASSES}")
-    check_whole("degree", degree, 1)
+    is_network = regression == "network"
+    rung = check_basis("regression", "auto" if is_network else regression, degree)
     check_whole("iterations", iterations, 2)
+    check_whole("steps", steps, 1)
     if not 0 < tolerance < np.inf:
         raise InputError("tolerance", tolerance, "give a positive number")
-    if training is not None and not isinstance(training, Training):
-        raise InputError("training", training, "give a Training")
-    rngs = generators(rng, len(data))
-    how = Options(
-        design,
-        offset,
-        theta_1_given,
-        choices,
-        pseudo_count,
-        standard_errors,
-        cross_fit,
-        start,
-    )
-    learner = ValueIteration(
-        regression, degree, iterations, tolerance, training or Training(), tuple(rngs)
-    )
-    return two_step("avi", data, anchor, discount, learner, how)
+    rngs = tuple(generators(rng, len(data)))
+    learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
+    return two_step("avi", data, anchor, discount, reward, learner, rung, cross_fit)
 
 
 @dataclass(frozen=True)
 class ValueIteration:
-    """The iteration, as the driver's learner; see `fit` for the attributes."""
+    """The iteration, as the learner of the first step; see `fit` for the attributes."""
 
-    regression: str
-    degree: int
+    is_network: bool
     iterations: int
     tolerance: float
-    training: Training
+    steps: int
     rngs: tuple[np.random.Generator, ...]
 
     def learn(self, problems: Sequence[Problem]) -> list[Learnt]:
         """h - z and g - offset of each data set."""
         starts = []
         for problem in problems:
-            level = problem.mean(problem.present) / (1 - problem.discount)
-            ahead = problem.discount * problem.data.ahead(problem.gain)
-            level[-1] = problem.mean(ahead)[-1] / (1 - problem.discount)
-            start = level - problem.present
-            start[:, -1] = level[-1]  # g is constant at the start, the offset not in it
-            starts.append(start)
-        regressor, notes = self._regressor(problems, [p.gain for p in problems])
+            level = problem.mean(problem.present)
+            level[-1] = problem.mean(problem.discount * problem.data.ahead(problem.gain))[-1]
+            level /= 1 - problem.discount
+            begin = level - problem.present
+            begin[:, -1] = level[-1]  # g is constant at the start, the offset not in it
+            starts.append(begin)
 
         def forward(r: int, ahead: Array) -> Array:
-            problem = problems[r]
-            return problem.discount * problem.data.ahead(problem.gain + ahead)
+            return problems[r].discount * problems[r].data.ahead(problems[r].gain + ahead)
 
-        ran = iterate(
-            problems,
-            forward,
-            starts,
-            [p.present for p in problems],
-            regressor,
-            self.iterations,
-            self.tolerance,
-        )
-        steps = regressor.steps
-        return [
-            Learnt(f, bool(c), int(n), int(i), note)
-            for f, c, n, i, note in zip(
-                ran.functions, ran.converged, ran.steps, steps, notes, strict=True
-            )
-        ]
+        regressor = self._regressor(problems, [problem.gain for problem in problems])
+        known = [problem.present for problem in problems]
+        learnt = []
+        runs = self._iterate(problems, forward, starts, known, regressor)
+        for problem, (function, converged, taken) in zip(problems, runs, strict=True):
+            name = "network" if self.is_network else rung_name(problem.rung)
+            inner = taken * self.steps * self.is_network
+            learnt.append(Learnt(function, converged, taken, inner, name))
+        return learnt
 
     def adjoints(
         self, problems: Sequence[Problem], sources: Sequence[Array]
     ) -> list[StateFunction]:
         """lambda of each data set from psi = (P, k) sources."""
-        if not problems:
-            return []
 
         def backward(r: int, values: Array) -> Array:
             return sources[r] + problems[r].discount * problems[r].data.behind(values)
 
         starts = [
-            np.broadcast_to(p.mean(s) / (1 - p.discount), s.shape)
-            for p, s in zip(problems, sources, strict=True)
+            np.broadcast_to(problem.mean(source) / (1 - problem.discount), source.shape)
+            for problem, source in zip(problems, sources, strict=True)
         ]
-        regressor, _ = self._regressor(problems, sources)
-        nothing = [np.zeros_like(s) for s in sources]
-        return iterate(
-            problems, backward, starts, nothing, regressor, self.iterations, self.tolerance
-        ).functions
+        regressor = self._regressor(problems, sources)
+        known = [np.zeros_like(source) for source in sources]
+        runs = self._iterate(problems, backward, starts, known, regressor)
+        return [function for function, _, _ in runs]
+
+    def _iterate(
+        self,
+        problems: Sequence[Problem],
+        step: Callable[[int, Array], Array],
+        starts: Sequence[Array],
+        known: Sequence[Array],
+        regressor: LeastSquares | Networks,
+    ) -> list[tuple[StateFunction, bool, int]]:
+        """Fitted iteration f_{j+1} = known + regression of step(f_j - known), each set on its own.
+
+        The function of the state, whether it ended by the rule, and after how many regressions.
+
+        Args:
+            problems: R data sets.
+            step: maps r and (P, c) f_j - known at the pairs to the targets of the next regression.
+            starts: (P, c) f_1 - known of each.
+            known: (P, c) what is added to the regression.
+            regressor: of the R data sets.
+        """
+        current = list(starts)
+        active = np.ones(len(problems), dtype=bool)
+        converged = ~active
+        taken = np.zeros(len(problems), dtype=np.int64)
+        for _ in range(self.iterations - 1):
+            if not np.any(active):
+                break
+            targets = [step(r, values) for r, values in enumerate(current)]
+            fitted = regressor.fit(targets, active)
+            taken += active
+            for r in np.flatnonzero(active).tolist():
+                change = relative_change(problems[r], known[r] + current[r], fitted[r] - current[r])
+                current[r] = fitted[r]
+                converged[r] = change < self.tolerance
+                active[r] = not converged[r] and bool(np.all(np.isfinite(fitted[r])))
+        ends = regressor.functions(), converged.tolist(), taken.tolist()
+        return list(zip(*ends, strict=True))
 
     def _regressor(
         self, problems: Sequence[Problem], columns: Sequence[Array]
-    ) -> tuple[Regressor, list[str]]:
-        """A fresh regressor for columns of about these sizes, and what it is."""
-        data = [problem.data for problem in problems]
-        if self.regression != "network":
-            rungs = [
-                candidates(one)[0] if self.regression == "auto" else (self.regression, self.degree)
-                for one in data
-            ]
-            bases = [make_basis(one, *rung) for one, rung in zip(data, rungs, strict=True)]
-            return LeastSquares(data, bases), [basis.name for basis in bases]
-        scales = []
-        for problem, values in zip(problems, columns, strict=True):
-            centred = values - problem.mean(values)
-            scales.append(np.sqrt(problem.mean(centred**2)))
+    ) -> LeastSquares | Networks:
+        """A fresh regressor for columns of about these sizes."""
+        if not self.is_network:
+            return LeastSquares(problems)
         # the data sets themselves come first, then the folds of each
         sets = len(self.rngs)
-        owners = list(range(sets)) + [r for r in range(sets) for _ in range(FOLDS)]
-        if len(problems) != len(owners):
-            owners = owners[:sets] if len(problems) == sets else owners[sets:]
+        owners = [*range(sets), *(r for r in range(sets) for _ in range(FOLDS))]
+        owners = owners[:sets] if len(problems) == sets else owners[-len(problems) :]
         rngs = [self.rngs[r].spawn(1)[0] for r in owners]
-        return Networks(data, scales, self.training, rngs), ["network"] * len(data)
-
-
-@dataclass(frozen=True)
-class Ran:
-    """R iterations that ended: functions of the state, whether by the rule, and after how many."""
-
-    functions: list[StateFunction]
-    converged: NDArray[np.bool_]
-    steps: Integers
-
-
-def iterate(
-    problems: Sequence[Problem],
-    step: Step,
-    starts: Sequence[Array],
-    known: Sequence[Array],
-    regressor: Regressor,
-    iterations: int,
-    tolerance: float,
-) -> Ran:
-    """Fitted iteration f_{j+1} = known + regression of step(f_j - known), each set on its own.
-
-    Args:
-        problems: R data sets.
-        step: maps r and (P, c) f_j - known at the pairs to the targets of the next regression.
-        starts: (P, c) f_1 - known of each.
-        known: (P, c) what is added to the regression.
-        regressor: of the R data sets.
-        iterations: J.
-        tolerance: of the relative change.
-    """
-    current = list(starts)
-    active = np.ones(len(problems), dtype=bool)
-    converged, steps = ~active, np.zeros(len(problems), dtype=np.int64)
-    for _ in range(iterations - 1):
-        if not np.any(active):
-            break
-        targets = [step(r, values) for r, values in enumerate(current)]
-        fitted = regressor.fit(targets, active)
-        steps += active
-        for r in np.flatnonzero(active).tolist():
-            change = relative_change(problems[r], known[r] + current[r], fitted[r] - current[r])
-            current[r] = fitted[r]
-            converged[r] = change < tolerance
-            if converged[r] or not np.all(np.isfinite(fitted[r])):
-                active[r] = False
-    return Ran(regressor.functions(), converged, steps)
+        return Networks(problems, columns, self.steps, rngs)
 
 
 def relative_change(problem: Problem, before: Array, change: Array) -> float:
@@ -272,3 +230,139 @@ def relative_change(problem: Problem, before: Array, change: Array) -> float:
     spread = problem.mean((before - problem.mean(before)) ** 2)
     ratios = np.where(moved > 0, moved / np.where(spread > 0, spread, np.nan), 0.0)
     return float(np.sqrt(np.max(np.where(np.isnan(ratios), np.inf, ratios))))
+
+
+class LeastSquares:
+    """Weighted least squares in each data set's basis; pairs count as often as they are left."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.bases = [make_basis(problem.data, problem.rung) for problem in problems]
+        self.values, self.solvers = [], []
+        for problem, basis in zip(problems, self.bases, strict=True):
+            values = at_pairs(basis, problem.data)
+            weighted = problem.data.left[:, None] * values
+            self.values.append(values)
+            self.solvers.append(np.linalg.pinv(values.T @ weighted) @ weighted.T)
+        self.coefficients = [np.empty(0)] * len(problems)
+
+    def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
+        """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
+        for r in np.flatnonzero(active).tolist():
+            self.coefficients[r] = self.solvers[r] @ targets[r]
+        return [v @ w for v, w in zip(self.values, self.coefficients, strict=True)]
+
+    def functions(self) -> list[Combination]:
+        """What was fitted last, as maps from features to (n, A, c)."""
+        return [Combination(b, w) for b, w in zip(self.bases, self.coefficients, strict=True)]
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A network whose (n, A c) outputs are standardised values, as (n, A, c) values."""
+
+    network: Network
+    centre: Array
+    scale: Array
+
+    def __call__(self, states: Array) -> Array:
+        raw = self.network(states).reshape(len(states), -1, len(self.centre))
+        return np.asarray(self.centre + self.scale * raw)
+
+
+class Networks:
+    """One network a data set, all trained as one batch; an output for each action and column.
+
+    Targets are taken about their mean, anew in each fit: the level of a value function moves most
+    from one iteration to the next, and the network need not learn it.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        columns: Sequence[Array],
+        steps: int,
+        rngs: Sequence[np.random.Generator],
+    ) -> None:
+        self.steps, self.rngs = steps, rngs
+        data = [problem.data for problem in problems]
+        self.sizes = [len(tuples.actions) for tuples in data]
+        shape, width = (len(data), max(self.sizes)), data[0].states.shape[1]
+        self.scalings = [scaling(tuples.states, True) for tuples in data]
+        self.x = torch.zeros(*shape, width, dtype=torch.float64)
+        self.share = torch.zeros(*shape, dtype=torch.float64)
+        self.actions = torch.zeros(*shape, dtype=torch.int64)
+        for r, (tuples, (centre, scale)) in enumerate(zip(data, self.scalings, strict=True)):
+            self.x[r, : self.sizes[r]] = torch.from_numpy((tuples.states - centre) / scale)
+            self.share[r, : self.sizes[r]] = torch.from_numpy(tuples.left / tuples.size)
+            self.actions[r, : self.sizes[r]] = torch.from_numpy(tuples.actions)
+        centred = [v - p.mean(v) for p, v in zip(problems, columns, strict=True)]
+        spread = [np.sqrt(p.mean(v**2)) for p, v in zip(problems, centred, strict=True)]
+        self.scale = np.where(np.stack(spread) > 0, np.stack(spread), 1.0)
+        self.centre = np.zeros_like(self.scale)
+        self.number = data[0].number_of_actions
+        self.theta = start(rngs, (width, *HIDDEN, self.number * self.scale.shape[1]))
+        self.ladder = torch.cumsum(self.share, dim=1)
+        observation = torch.tensor([1 / tuples.size for tuples in data], dtype=torch.float64)
+        self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
+
+    def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
+        """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
+        padded = np.zeros((*self.share.shape, self.scale.shape[1]))
+        for r, target in enumerate(targets):
+            padded[r, : self.sizes[r]] = target
+        mean = np.einsum("rn,rnc->rc", self.share.numpy(), padded)
+        self.centre[active] = mean[active]
+        wanted = torch.from_numpy((padded - self.centre[:, None]) / self.scale[:, None])
+        moments = no_moments(self.theta)
+        for t in range(self.steps):
+            x, share, actions, y = self._sample(wanted)
+            leaves = [p.detach().requires_grad_() for p in self.theta]
+            errors = self._chosen(outputs(leaves, x, ACTIVATION), actions) - y
+            loss = (share[..., None] * errors**2).sum()
+            gradient = list(torch.autograd.grad(loss, leaves))
+            rate = torch.from_numpy(active * LEARNING_RATE * (1 - t / self.steps))
+            adam(self.theta, moments, gradient, rate[:, None, None], t + 1)
+        self._solve_output_layer(wanted, torch.from_numpy(active))
+        raw = self._chosen(outputs(self.theta, self.x, ACTIVATION), self.actions)
+        values = self.centre[:, None] + self.scale[:, None] * raw.numpy()
+        return [values[r, :size] for r, size in enumerate(self.sizes)]
+
+    def functions(self) -> list[Scaled]:
+        """What was fitted last, as maps from features to (n, A, c)."""
+        nets = networks(self.theta, ACTIVATION, self.scalings)
+        return [Scaled(*parts) for parts in zip(nets, self.centre, self.scale, strict=True)]
+
+    def _solve_output_layer(self, wanted: Tensor, active: Tensor) -> None:
+        """Least squares of each action's pairs in the last hidden signals, but for the ridge."""
+        hidden = signals(self.theta, self.x, ACTIVATION)[-2]
+        width, columns = hidden.shape[2], wanted.shape[2]
+        hidden = torch.cat([hidden, torch.ones_like(hidden[..., :1])], dim=2)
+        for a in range(self.number):
+            share = (self.share * (self.actions == a))[..., None]
+            gram = hidden.mT @ (share * hidden)
+            mine = slice(a * columns, (a + 1) * columns)
+            before = torch.cat([self.theta[-2][..., mine], self.theta[-1][..., mine]], dim=1)
+            right = hidden.mT @ (share * wanted) - gram @ before
+            move = torch.linalg.solve(gram + self.ridge, right)
+            move *= active[:, None, None]
+            self.theta[-2][..., mine] += move[:, :width]
+            self.theta[-1][..., mine] += move[:, width:]
+
+    def _chosen(self, values: Tensor, actions: Tensor) -> Tensor:
+        """(R, n, c) outputs of each pair's action from (R, n, A c)."""
+        table = values.reshape(*values.shape[:2], self.number, -1)
+        index = actions[..., None, None].expand(-1, -1, 1, table.shape[-1])
+        return torch.gather(table, 2, index)[:, :, 0]
+
+    def _sample(self, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """All pairs with their shares, or as many as a batch drawn by their shares."""
+        if self.x.shape[1] <= FULL_BATCH:
+            return self.x, self.share, self.actions, wanted
+        draws = torch.from_numpy(np.stack([rng.random(BATCH) for rng in self.rngs]))
+        rows = torch.searchsorted(self.ladder, draws * self.ladder[:, -1:], right=True)
+        return (
+            torch.take_along_dim(self.x, rows[..., None], dim=1),
+            torch.full_like(draws, 1 / BATCH),
+            torch.gather(self.actions, 1, rows),
+            torch.take_along_dim(wanted, rows[..., None], dim=1),
+        )

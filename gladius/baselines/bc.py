@@ -2,7 +2,7 @@
 
 BC minimises the mean of -log softmax(Q(s, .))_a, which does not change when a function c(s) is
 added to Q. The reward r = Q - beta E[V(s') | s, a], V = log sum exp Q, does, so the loss identifies
-none: every number in a BC column depends on the level that somebody chose, the gauge:
+none: every number in a BC column depends on the level that somebody chose, the normalisation:
 
     network      the level that the network happens to have, Q as it is
     zero_value   V = 0 in every state, that is r = log pi
@@ -17,23 +17,29 @@ every reward by (1 - beta) c: at the true choice probabilities MAPE is 99.8 for 
 81.8 for -55, the output bias in the first author's GLADIUS code (computed in
 `test_bc.py::test_the_level_sets_the_size_of_the_column`). The column tells of initialisation and
 step counts; a larger sample by itself does not bring it nearer to the truth.
+
+By default the network is tanh with standardised inputs: ReLU units on inputs as they come die or
+lie outside the data in every second draw of the weights, and the policy is then a constant. Where
+states repeat, every step sees all rows, as counts; where they hardly do, a step sees a batch, and a
+tenth of the trajectories tells when to stop (`default_training`). Whatever was asked for, a policy
+that frequencies by state beat by far, such as a constant one, is reported as a failure.
 """
 
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import InputError, check_widths, generators
+from gladius.checks import Array, InputError, check_discount, check_widths, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.mdp import Array, check_discount, check_finite
 from gladius.networks import (
     Network,
     Parameters,
@@ -49,9 +55,11 @@ from gladius.networks import (
 from gladius.transitions import Transitions, index_rows
 
 TITLE, NEEDS = "BC", ("next",)
-GAUGES = ("network", "zero_value", "mean_zero")
+NORMALISATIONS = ("network", "zero_value", "mean_zero")
 ACTIVATIONS = ("relu", "tanh")
-CHECK_EVERY = 50  # steps between looks at the full gradient and the validation loss
+CHECK_EVERY = 50  # steps between two evaluations of the full gradient and of the losses
+FEW_STATES = 2_000  # distinct states up to which every step sees all rows
+BEATEN = "failed: frequencies by state fit the choices better than the network by far"
 
 
 @dataclass(frozen=True)
@@ -60,27 +68,28 @@ class Training:
 
     Attributes:
         hidden: widths of the hidden layers, the paper's (10, 10).
-        activation: relu (the first author's code) or tanh.
-        output_bias: added to the initial biases of the outputs. The first author's GLADIUS code
-            has -55 there, a level taken from the true Q: for explaining the paper, not for use.
-        standardise: scale inputs to mean 0 and variance 1 of the data (off: as they come).
+        activation: tanh, or relu as in the first author's code.
+        standardise: scale inputs to mean 0 and variance 1 of the data, or take them as they come.
         learning_rate: of Adam, falling linearly to zero over `steps`.
         steps: at most this many.
         batch: observations a step, drawn with replacement; None: all of them, as counts.
         tolerance: stop once no entry of the full gradient per observation exceeds it.
-        validation: share of the training trajectories held out for early stopping; 0: none.
-        patience: looks at the validation loss (one in CHECK_EVERY steps) without a new minimum
-            before training stops; the parameters of the minimum are kept.
+        plateau: stop once the log-likelihood of the whole sample has not risen by so many nats in
+            `patience` evaluations; half a nat is one standard error of one parameter.
+        validation: share of the training trajectories held out; 0: none. Training then stops after
+            `patience` evaluations of their loss (one in CHECK_EVERY steps) without a new minimum,
+            and the parameters of the minimum are kept.
+        patience: see there.
     """
 
     hidden: tuple[int, ...] = (10, 10)
-    activation: str = "relu"
-    output_bias: float = 0.0
-    standardise: bool = False
+    activation: str = "tanh"
+    standardise: bool = True
     learning_rate: float = 0.01
-    steps: int = 5000
+    steps: int = 3000
     batch: int | None = None
     tolerance: float = 1e-5
+    plateau: float = 0.5
     validation: float = 0.0
     patience: int = 10
 
@@ -88,10 +97,9 @@ class Training:
         check_widths("hidden", self.hidden)
         if self.activation not in ACTIVATIONS:
             raise InputError("activation", self.activation, f"choose one of {ACTIVATIONS}")
-        for name in ("learning_rate", "tolerance"):
+        for name in ("learning_rate", "tolerance", "plateau"):
             if not 0 < getattr(self, name) < np.inf:
                 raise InputError(name, getattr(self, name), "give a positive number")
-        check_finite("output_bias", self.output_bias)
         for name in ("steps", "patience", "batch"):
             value = getattr(self, name)
             if (name != "batch" or value is not None) and (int(value) != value or value < 1):
@@ -100,25 +108,33 @@ class Training:
             raise InputError("validation", self.validation, "give a share from 0 to below 1")
 
 
+def default_training(data: Transitions) -> Training:
+    """Of a data set: all rows a step where states repeat, batches and early stopping elsewhere."""
+    if len(index_rows([data.states])[0]) <= FEW_STATES:
+        return Training()
+    held_out = 0.1 if len(np.unique(data.trajectory)) > 4 else 0.0
+    return Training(batch=1000, validation=held_out)
+
+
 def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
     *,
-    gauge: str = "network",
+    normalisation: str = "network",
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """Clone the choices of each data set, all networks trained together.
+    """Clone the choices of each data set, all networks of one training together.
 
     Args:
         data: replications.
         anchor: not used by the method; the Bellman error of its rows is reported.
         discount: beta, for the read-off.
-        gauge: level of Q from which the reward is read off, one of GAUGES.
+        normalisation: level of Q from which the reward is read off, one of NORMALISATIONS.
         rng: a seed, or one generator for each data set: a replication's weights, held-out
             trajectories and batches depend on its own alone.
-        training: by default `Training()`.
+        training: by default `default_training` of each data set.
 
     One loop of training, nothing nested: `inner_iterations` is 0.
 
@@ -126,39 +142,51 @@ def fit(
         InputError: for a bad option, or as many generators as there are not data sets.
     """
     started = time.process_time()
-    discount = check_discount(discount)
-    if gauge not in GAUGES:
-        raise InputError("gauge", gauge, f"choose one of {GAUGES}")
+    beta = check_discount(discount)
+    if normalisation not in NORMALISATIONS:
+        raise InputError("normalisation", normalisation, f"choose one of {NORMALISATIONS}")
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
-    how = training or Training()
     rngs = generators(rng, len(data))
-    fitted, outcomes = train(data, how, rngs)
-    functions = [
-        read_off(network, one, discount, gauge) for network, one in zip(fitted, data, strict=True)
-    ]
+    groups: dict[Training, list[int]] = defaultdict(list)
+    for r, rows in enumerate(data):
+        groups[training or default_training(rows)].append(r)
+    fits: dict[int, tuple[Network, Outcome, Training]] = {}
+    for how, members in groups.items():
+        trained = train([data[r] for r in members], how, [rngs[r] for r in members])
+        for r, network, outcome in zip(members, *trained, strict=True):
+            fits[r] = network, outcome, how
     seconds = (time.process_time() - started) / len(data)
     estimates = []
-    for one, (q, reward), outcome in zip(data, functions, outcomes, strict=True):
-        states, choices = _choices(one)
-        anchored = one.states[one.actions == anchor.action]
+    for r, rows in enumerate(data):
+        network, outcome, how = fits[r]
+        q, reward = read_off(network, rows, beta, normalisation)
+        states, choices = _choices(rows)
+        values = q(states)
+        status = "ok" if outcome.converged else "not_converged"
+        if not np.all(np.isfinite(values)):
+            status = "diverged"
+        elif outcome.converged and is_beaten(values, choices):
+            status = BEATEN
+        anchored = rows.states[rows.actions == anchor.action]
         error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
         diagnostics = Diagnostics(
-            converged=outcome.converged,
+            converged=status == "ok",
             iterations=outcome.steps,
             gradient_norm=outcome.gradient_norm,
-            nll=negative_log_likelihood(q(states), choices),
-            bellman_error=float(error @ error / len(one)),
+            nll=negative_log_likelihood(values, choices),
+            bellman_error=float(error @ error / len(rows)),
             cpu_seconds=seconds,
-            status="ok" if outcome.converged else "not_converged",
+            status=status,
             extra={
                 "inner_iterations": 0,
-                "gauge": gauge,
+                "normalisation": normalisation,
                 "validation_nll": outcome.validation_nll,
                 "training": how,
             },
         )
-        estimates.append(Estimate(f"bc[{gauge}]", q, reward, one.states.shape[1], diagnostics))
+        name = f"bc[{normalisation}]"
+        estimates.append(Estimate(name, q, reward, rows.states.shape[1], diagnostics))
     return estimates
 
 
@@ -167,21 +195,70 @@ def negative_log_likelihood(q: Array, choices: Array) -> float:
     return float(np.sum(choices * (logsumexp(q, axis=1, keepdims=True) - q)) / choices.sum())
 
 
+def is_beaten(q: Array, choices: Array) -> bool:
+    """Whether the frequencies of the choices by state fit better by more nats than they cost.
+
+    What as many more parameters cost is the criterion of Schwarz; frequencies of states that hardly
+    repeat never pay for themselves.
+
+    Args:
+        q: (n, A) at distinct states.
+        choices: (n, A) how often each action was taken there.
+    """
+    seen, size = choices.sum(axis=1), choices.sum()
+    frequencies = xlogy(choices, choices).sum() - xlogy(seen, seen).sum()
+    parameters = (np.sum(seen > 0) - 1) * (np.sum(choices.sum(axis=0) > 0) - 1)
+    gain = frequencies + size * negative_log_likelihood(q, choices)
+    return bool(gain > parameters * np.log(size) / 2)
+
+
+@dataclass(frozen=True)
+class Level:
+    """(n, A) outputs of a function of the state, moved to a normalisation of their level."""
+
+    function: StateFunction
+    normalisation: str
+
+    def __call__(self, states: Array) -> Array:
+        raw = self.function(states)
+        if self.normalisation == "zero_value":
+            return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
+        if self.normalisation == "mean_zero":
+            return np.asarray(raw - raw.mean(axis=1, keepdims=True))
+        return raw
+
+
+@dataclass(frozen=True)
+class ReadOff:
+    """r = Q - beta mean V(s') as a function of (n, d) features, (n, A).
+
+    Attributes:
+        q: (n, d) -> (n, A).
+        known: of each action, states in which it was taken and the mean of V(s') after each.
+        discount: beta.
+    """
+
+    q: StateFunction
+    known: tuple[tuple[Array, Array], ...]
+    discount: float
+
+    def __call__(self, states: Array) -> Array:
+        following = np.full((len(states), len(self.known)), np.nan)
+        for a, (seen, mean) in enumerate(self.known):
+            if len(seen):
+                following[:, a] = mean[nearest(seen, states)]
+        return np.asarray(self.q(states) - self.discount * following)
+
+
 def read_off(
-    network: StateFunction, data: Transitions, discount: float, gauge: str
+    network: StateFunction, data: Transitions, discount: float, normalisation: str
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) in a gauge, r = Q - beta mean V(s') over the observed s' of (s, a), 0 after the end.
+    """(Q, r) in a normalisation, r = Q - beta mean V(s') over the observed s' of (s, a), 0 at ends.
 
     Pairs never observed take the mean of the nearest state where the action was. An action that
     occurs nowhere has reward NaN: nothing is known of what follows it.
     """
-
-    def q(states: Array) -> Array:
-        raw = network(states)
-        if gauge == "zero_value":
-            return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
-        return raw - raw.mean(axis=1, keepdims=True) if gauge == "mean_zero" else raw
-
+    q = Level(network, normalisation)
     grid, (now, after) = index_rows([data.states, data.next_states])
     value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[after])
     known = []
@@ -190,15 +267,7 @@ def read_off(
         taken = np.bincount(now[rows], minlength=len(grid))
         total = np.bincount(now[rows], weights=value[rows], minlength=len(grid))
         known.append((grid[taken > 0], total[taken > 0] / taken[taken > 0]))
-
-    def reward(states: Array) -> Array:
-        following = np.full((len(states), len(known)), np.nan)
-        for a, (seen, mean) in enumerate(known):
-            if len(seen):
-                following[:, a] = mean[nearest(seen, states)]
-        return np.asarray(q(states) - discount * following)
-
-    return q, reward
+    return q, ReadOff(q, tuple(known), discount)
 
 
 @dataclass(frozen=True)
@@ -206,7 +275,8 @@ class Outcome:
     """How the training of one network ended.
 
     Attributes:
-        converged: by the gradient (`tolerance`) or, with a validation share, by `patience`.
+        converged: by the gradient (`tolerance`) or by `patience`, with the loss of the validation
+            share or the `plateau` of the likelihood.
         steps: taken until then.
         gradient_norm: largest entry of the gradient of the training loss per observation.
         validation_nll: per held-out observation, NaN without a validation share.
@@ -224,34 +294,35 @@ def train(
     """One network for each data set, all in one batched Adam; each stops on its own."""
     held_out = []
     if how.validation:
-        splits = [one.split(1 - how.validation, rng) for one, rng in zip(data, rngs, strict=True)]
+        splits = [rows.split(1 - how.validation, rng) for rows, rng in zip(data, rngs, strict=True)]
         data, held_out = [kept for kept, _ in splits], [held for _, held in splits]
-    scalings = [scaling(one.states, how.standardise) for one in data]
+    scalings = [scaling(rows.states, how.standardise) for rows in data]
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    theta = start(rngs, widths, how.output_bias)
+    ladder = torch.cumsum(share.sum(dim=2), dim=1)
+    theta = start(rngs, widths)
     best = [p.clone() for p in theta]
     moments = no_moments(theta)
-    reps = len(data)
+    reps, sizes = len(data), np.array([len(rows) for rows in data])
     active, converged = np.ones(reps, dtype=bool), np.zeros(reps, dtype=bool)
     lowest, since = np.full(reps, np.inf), np.zeros(reps, dtype=np.int64)
     taken = np.zeros(reps, dtype=np.int64)
     for t in range(how.steps + 1):
         if t % CHECK_EVERY == 0 or t == how.steps:
             converged |= active & (norms(_gradient(theta, x, share, how)) <= how.tolerance)
-            if validation is not None:
-                with torch.no_grad():
-                    held = _losses(theta, *validation, how).numpy()
-                better = active & (held < lowest)
-                since = np.where(better, 0, since + 1)
-                lowest[better] = held[better]
-                _copy(theta, best, better)
-                converged |= active & (since >= how.patience)
+            with torch.no_grad():
+                losses = _losses(theta, *(validation or (x, share)), how).numpy()
+            margin = 0.0 if held_out else how.plateau / sizes
+            better = active & (losses < lowest - margin)
+            since = np.where(better, 0, since + 1)
+            lowest[better] = losses[better]
+            _copy(theta, best, better)
+            converged |= active & (since >= how.patience) & np.isfinite(losses)
             active &= ~converged
         if t == how.steps or not np.any(active):
             break
-        rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
+        rows = (x, share) if how.batch is None else _sample(x, share, ladder, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
         adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
@@ -282,23 +353,21 @@ def _copy(source: Parameters, target: Parameters, rows: NDArray[np.bool_]) -> No
 
 
 def _sample(
-    x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
+    x: Tensor, share: Tensor, ladder: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    weight = share.sum(dim=2)
-    ladder = torch.cumsum(weight, dim=1)
     draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-    at = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True).unsqueeze(2)
-    chosen = torch.take_along_dim(share, at, dim=1)
+    drawn = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True).unsqueeze(2)
+    chosen = torch.take_along_dim(share, drawn, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
-    return torch.take_along_dim(x, at, dim=1), chosen
+    return torch.take_along_dim(x, drawn, dim=1), chosen
 
 
 def _choices(data: Transitions) -> tuple[Array, Array]:
     """Distinct states (n, d) and n(s, a), (n, A)."""
-    states, (at,) = index_rows([data.states])
+    states, (state,) = index_rows([data.states])
     shape = (len(states), data.number_of_actions)
-    cell = at * shape[1] + data.actions
+    cell = state * shape[1] + data.actions
     return states, np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
 
 
@@ -306,10 +375,10 @@ def _stack(
     data: Sequence[Transitions], scalings: Sequence[tuple[Array, Array]]
 ) -> tuple[Tensor, Tensor]:
     """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
-    tables = [_choices(one) for one in data]
-    rows = max(len(states) for states, _ in tables)
-    x = torch.zeros(len(data), rows, data[0].states.shape[1], dtype=torch.float64)
-    share = torch.zeros(len(data), rows, data[0].number_of_actions, dtype=torch.float64)
+    tables = [_choices(rows) for rows in data]
+    most = max(len(states) for states, _ in tables)
+    x = torch.zeros(len(data), most, data[0].states.shape[1], dtype=torch.float64)
+    share = torch.zeros(len(data), most, data[0].number_of_actions, dtype=torch.float64)
     for r, ((states, choices), (centre, scale)) in enumerate(zip(tables, scalings, strict=True)):
         x[r, : len(states)] = torch.from_numpy((states - centre) / scale)
         share[r, : len(states)] = torch.from_numpy(choices / choices.sum())

@@ -1,47 +1,55 @@
 """Linear semi-gradient temporal differences (Adusumilli and Eckardt 2019, version of 2025).
 
 The limit of semi-gradient steps with basis functions phi(a, x) is the fixed point of the projected
-recursion, found by one matrix solve: with phi' = phi(a', x') and means over quadruples,
+recursion, found by one matrix solve: with phi' = phi(a', x') and means over SARSA tuples,
 
     h = z + phi'w,   w = E_n[phi (phi - beta phi')']^-1 E_n[phi beta z'],
     g = rr'xi,       xi = E_n[rr (rr - beta rr')']^-1 E_n[rr beta e'],
 
 and theta maximises the pseudo-likelihood of softmax_a(h'theta + g). r = z'theta is read off.
 
-Needs the form z of the reward, and next periods; no transition law and no anchor.
+Needs the form z of the reward, and next periods; no transition probabilities and no anchor.
 
-What had to be decided, besides the list in _td_ccp.py:
+What had to be decided, besides the list in td_ccp.py:
 
-- phi and rr are one basis, in which every action has coefficients of its own: _bases.py, with the
-  rule for its size. The authors' first-order polynomial is `basis="polynomial", degree=1`.
-- w is that of h - z. Where the basis spans z (it does for the default form) h is the paper's,
+- phi and rr are one basis, in which every action has coefficients of its own and no feature is
+  known to matter; the rule for its size stands in td_ccp.py. The authors' first-order polynomial is
+  `basis="polynomial", degree=1`. Their choice of the size by the temporal-difference error on
+  held-out paths is left out: the noise of h' is in that error, which favours flat functions.
+- w is that of h - z. Where the basis spans z (it does for the bus engine's form) h is the paper's,
   E_n[phi (phi - beta phi')']^-1 E_n[phi z]; elsewhere z is kept exact instead of projected.
-- `basis="hold_out"` chooses the size by the mean squared temporal-difference error on the last
-  fifth of the trajectories, the sum over h and g of each error over that of the smallest basis.
-  The noise of h' is in that error, which favours flat functions; the paper proposes it so.
 - lambda has a closed form, phi'c with E_n[(phi - beta phi') phi'] c = E_n[phi psi], which needs no
   stationarity. With it E_n[lambda delta] = 0: without folds the corrected theta is the plain one.
-- eta is estimated from the same data, without the folds that Assumption 2(vi) asks for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from gladius.anchor import Anchor
-from gladius.baselines._bases import Basis, Combination, candidates, check_basis, make_basis
-from gladius.baselines._pseudo_likelihood import Problem, make_problem
-from gladius.baselines._td_ccp import Learnt, Options, two_step
-from gladius.checks import Array
+from gladius.anchor import Anchor, nearest
+from gladius.baselines.td_ccp import (
+    ONE_HOT,
+    Learnt,
+    Problem,
+    Rung,
+    monomials,
+    orthonormal,
+    rung_name,
+    terms_of,
+    two_step,
+)
+from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate, StateFunction
-from gladius.parametric import TableFunction
-from gladius.transitions import ENDED, Quadruples, Transitions
+from gladius.linear_reward import LinearReward
+from gladius.transitions import SarsaTuples, Transitions
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")
-HELD_OUT = 0.2  # share of the trajectories for `hold_out`
+BASES = ("auto", "one_hot", "polynomial")
+LARGEST_ONE_HOT = 5_000  # pairs; the table of indicators is dense
 
 
 def fit(
@@ -49,33 +57,21 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    design: TableFunction | None = None,
-    offset: TableFunction | None = None,
-    theta_1_given: bool = False,
+    reward: LinearReward | None = None,
     basis: str = "auto",
     degree: int = 2,
-    choices: str = "logit",
-    pseudo_count: float = 0.5,
-    standard_errors: str = "locally_robust",
     cross_fit: bool = False,
-    start: Array | None = None,
 ) -> list[Estimate]:
     """The linear semi-gradient estimator of each data set.
 
     Args:
         data: replications; rows of a trajectory in order of time.
-        anchor: used only with `theta_1_given`, and in the diagnostics.
+        anchor: its reward must not contradict the form; used in the diagnostics besides.
         discount: beta.
-        design: maps (n, d) features to (n, A, k), z; by default `bus_design`.
-        offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
-        theta_1_given: fix r(x, 1) at the anchor's reward and estimate theta_0 alone.
-        basis: auto, hold_out, one_hot, polynomial or additive; see _bases.py.
-        degree: of a polynomial or additive basis.
-        choices: logit or frequencies; see _choice_probabilities.py.
-        pseudo_count: added to the counts of `frequencies`.
-        standard_errors: locally_robust, or plug_in, which takes h and g as known (too small).
-        cross_fit: the authors' Algorithm 2, see _td_ccp.py.
-        start: (k,) theta from which the (concave) second step begins; by default zero.
+        reward: the form, z and the known part of the reward.
+        basis: auto, one_hot or polynomial; see td_ccp.py.
+        degree: of a polynomial basis.
+        cross_fit: the authors' Algorithm 2, see td_ccp.py.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance and the
@@ -84,122 +80,170 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    check_basis(basis, degree)
-    how = Options(
-        design,
-        offset,
-        theta_1_given,
-        choices,
-        pseudo_count,
-        standard_errors,
-        cross_fit,
-        start,
+    rung = check_basis("basis", basis, degree)
+    return two_step(
+        "semi_gradient", data, anchor, discount, reward, SemiGradient(), rung, cross_fit
     )
-    return two_step("semi_gradient", data, anchor, discount, SemiGradient(basis, degree), how)
+
+
+def check_basis(option: str, name: str, degree: int) -> Rung | None:
+    """The rung that options ask for, None for the rule's own, or an error."""
+    if name not in BASES:
+        raise InputError(option, name, f"choose one of {BASES}")
+    check_whole("degree", degree, 1)
+    return {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[name]
 
 
 @dataclass(frozen=True)
 class SemiGradient:
-    """The closed form, as the driver's learner."""
-
-    basis: str = "auto"
-    degree: int = 2
+    """The closed form, as the learner of the first step."""
 
     def learn(self, problems: Sequence[Problem]) -> list[Learnt]:
         """One matrix solve for each data set."""
         learnt = []
         for problem in problems:
-            functions = self._functions(problem)
-            ahead = combine(functions, solve(functions, problem))
-            learnt.append(Learnt(ahead, True, 0, 0, functions.name))
+            basis, functions, system = projected(problem)
+            target = problem.discount * problem.data.ahead(problem.gain)
+            ahead = solve(basis, system, functions, problem, target)
+            learnt.append(Learnt(ahead, True, 0, 0, rung_name(problem.rung)))
         return learnt
 
     def adjoints(
         self, problems: Sequence[Problem], sources: Sequence[Array]
     ) -> list[StateFunction]:
         """lambda of each data set from psi = (P, k) sources."""
-        found: list[StateFunction] = []
+        adjoints: list[StateFunction] = []
         for problem, source in zip(problems, sources, strict=True):
-            functions = self._functions(problem)
-            gram, cross = second_moments(functions, problem.data)
-            system = (gram - problem.discount * cross).T
-            right = moments(functions, problem.data, source)
-            found.append(combine(functions, _regular(system, right)))
-        return found
-
-    def _functions(self, problem: Problem) -> Basis:
-        if self.basis == "auto":
-            return make_basis(problem.data, *candidates(problem.data)[0])
-        if self.basis == "hold_out":
-            return make_basis(problem.data, *self._chosen(problem))
-        return make_basis(problem.data, self.basis, self.degree)
-
-    def _chosen(self, problem: Problem) -> tuple[str, int]:
-        """The candidate of the least squared temporal-difference error on held-out trajectories."""
-        parts = problem.source.split(1 - HELD_OUT)
-        kept, held = (
-            make_problem(part, problem.tables, problem.log_choice, problem.discount)
-            for part in parts
-        )
-        rungs = candidates(kept.data)
-        bases = [make_basis(kept.data, *rung) for rung in rungs]
-        errors = np.stack([td_errors(combine(one, solve(one, kept)), held) for one in bases])
-        least = np.where(errors[-1] > 0, errors[-1], 1.0)
-        return rungs[int(np.argmin((errors / least).sum(axis=1)))]
+            basis, functions, system = projected(problem)
+            adjoints.append(solve(basis, system.T, functions, problem, source))
+        return adjoints
 
 
-def combine(basis: Basis, coefficients: Array) -> Combination:
-    """The functions with (K, c) coefficients, the actions' blocks one after another."""
-    ends = np.cumsum(basis.widths)[:-1]
-    return Combination(basis, tuple(np.split(coefficients, ends)))
+def projected(problem: Problem) -> tuple[Basis, Array, Array]:
+    """The basis, its functions at the pairs (P, K), and E_n[phi (phi - beta phi')'], (K, K)."""
+    basis = make_basis(problem.data, problem.rung)
+    functions = at_pairs(basis, problem.data)
+    following = problem.data.follows @ functions  # (P, K) sums over the next pairs
+    weighted = problem.data.left[:, None] * functions
+    system = functions.T @ (weighted - problem.discount * following) / problem.data.size
+    return basis, functions, system
 
 
-def solve(basis: Basis, problem: Problem) -> Array:
-    """(K, k + 1) coefficients of the projected fixed point, the actions' blocks one by one."""
-    gram, cross = second_moments(basis, problem.data)
-    beta = problem.discount
-    right = moments(basis, problem.data, beta * problem.data.ahead(problem.gain))
-    return _regular(gram - beta * cross, right)
+def solve(
+    basis: Basis, system: Array, functions: Array, problem: Problem, values: Array
+) -> Combination:
+    """The combination with coefficients system^-1 E_n[phi values], for (P, c) values at the pairs.
 
-
-def td_errors(ahead: StateFunction, problem: Problem) -> Array:
-    """(k + 1,) mean squared temporal-difference errors of h and g over the quadruples."""
-    data = problem.data
-    own = problem.own(ahead(data.states))
-    target = problem.discount * (problem.gain + own)
-    following = np.where((data.after == ENDED)[:, None], 0.0, target[data.after])
-    errors = following - own[data.now]
-    return np.asarray(data.weights @ errors**2 / data.size)
-
-
-def second_moments(basis: Basis, data: Quadruples) -> tuple[Array, Array]:
-    """E_n[phi phi'] and E_n[phi(a, x) phi(a', x')'], (K, K) each."""
-    rows = [np.flatnonzero(data.actions == a) for a in range(data.number_of_actions)]
-    blocks = [basis.block(a, data.states[at]) for a, at in enumerate(rows)]
-    ends = np.concatenate([[0], np.cumsum(basis.widths)])
-    gram, cross = np.zeros((ends[-1], ends[-1])), np.zeros((ends[-1], ends[-1]))
-    for a, one in enumerate(blocks):
-        here = slice(ends[a], ends[a + 1])
-        gram[here, here] = (one * data.left[rows[a], None]).T @ one
-        for b, other in enumerate(blocks):
-            there = slice(ends[b], ends[b + 1])
-            cross[here, there] = one.T @ (data.follows[rows[a]][:, rows[b]] @ other)
-    return gram / data.size, cross / data.size
-
-
-def moments(basis: Basis, data: Quadruples, values: Array) -> Array:
-    """(K, c) E_n[phi values] for (P, c) values at the pairs."""
-    weighted = data.left[:, None] * values / data.size
-    parts = []
-    for a in range(data.number_of_actions):
-        rows = data.actions == a
-        parts.append(basis.block(a, data.states[rows]).T @ weighted[rows])
-    return np.concatenate(parts)
-
-
-def _regular(system: Array, right: Array) -> Array:
-    """The solution of a linear system; least squares where rounding makes it singular."""
+    Least squares where rounding makes the system singular.
+    """
+    right = functions.T @ (problem.data.left[:, None] * values) / problem.data.size
     try:
-        return np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+        coefficients = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.lstsq(system, right, rcond=None)[0], dtype=np.float64)
+        coefficients = np.linalg.lstsq(system, right, rcond=None)[0]
+    return Combination(basis, np.asarray(coefficients, dtype=np.float64))
+
+
+# --- bases
+
+
+class Basis(Protocol):
+    """Functions of the state, one block for each action; `widths` are the blocks' sizes."""
+
+    @property
+    def widths(self) -> list[int]: ...
+    def block(self, action: int, states: Array) -> Array: ...
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Indicators of the (n_a, d) states in which each action was taken."""
+
+    cells: tuple[Array, ...]
+
+    @property
+    def widths(self) -> list[int]:
+        return [len(cells) for cells in self.cells]
+
+    def block(self, action: int, states: Array) -> Array:
+        """(n, n_a), a single one in each row."""
+        cells = self.cells[action]
+        indicators = np.zeros((len(states), len(cells)))
+        indicators[np.arange(len(states)), nearest(cells, states)] = 1.0
+        return indicators
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
+
+    Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
+
+    Attributes:
+        terms: the features that each monomial multiplies.
+        low, high: (d,) range of the data.
+        transforms: (terms, k_a) of each action.
+    """
+
+    terms: tuple[tuple[int, ...], ...]
+    low: Array
+    high: Array
+    transforms: tuple[Array, ...]
+
+    @property
+    def widths(self) -> list[int]:
+        return [transform.shape[1] for transform in self.transforms]
+
+    def block(self, action: int, states: Array) -> Array:
+        """(n, k_a)."""
+        raw = monomials(states, self.low, self.high, self.terms)
+        return np.asarray(raw @ self.transforms[action])
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Functions of the state, (n, A, c), from (K, c) coefficients, the actions' blocks in turn."""
+
+    basis: Basis
+    coefficients: Array
+
+    def __call__(self, states: Array) -> Array:
+        parts = np.split(self.coefficients, np.cumsum(self.basis.widths)[:-1])
+        return np.stack([self.basis.block(a, states) @ w for a, w in enumerate(parts)], axis=1)
+
+
+def make_basis(data: SarsaTuples, rung: Rung) -> Basis:
+    """The basis of a rung on the earlier pairs of the tuples.
+
+    Raises:
+        InputError: where an action is in no tuple, for nothing tells what follows it.
+    """
+    rows = [(data.left > 0) & (data.actions == a) for a in range(data.number_of_actions)]
+    for action, taken in enumerate(rows):
+        if not np.any(taken):
+            hint = "it is never seen with what follows it, but its value is needed: add data"
+            raise InputError("actions", action, hint)
+    name, degree = rung
+    if rung == ONE_HOT:
+        cells = sum(int(taken.sum()) for taken in rows)
+        if cells > LARGEST_ONE_HOT:
+            hint = f"there are {cells} distinct pairs, too many for indicators: take a polynomial"
+            raise InputError("basis", name, hint)
+        return OneHot(tuple(data.states[taken] for taken in rows))
+    terms = terms_of(name, degree, data.states.shape[1])
+    low, high = data.states.min(axis=0), data.states.max(axis=0)
+    transforms = tuple(
+        orthonormal(monomials(data.states[taken], low, high, terms), data.left[taken])
+        for taken in rows
+    )
+    return Polynomial(terms, low, high, transforms)
+
+
+def at_pairs(basis: Basis, data: SarsaTuples) -> Array:
+    """(P, K) all functions of a basis at all pairs, zero in the blocks of other actions."""
+    ends = np.concatenate([[0], np.cumsum(basis.widths)])
+    values = np.zeros((len(data.actions), ends[-1]))
+    for a in range(data.number_of_actions):
+        rows = np.flatnonzero(data.actions == a)
+        values[rows, ends[a] : ends[a + 1]] = basis.block(a, data.states[rows])
+    return values

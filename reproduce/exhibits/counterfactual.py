@@ -52,7 +52,7 @@ SOURCES: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("Rust", "fresh", {"method": "nfxp", "oracle": True}),
     ("Plug-in", "leak_free tabular", {"method": "plug_in"}),
     ("GLADIUS", "leak_free smooth", {"method": "gladius"}),
-    ("BC", "leak_free zero_value", {"method": "bc", "options": {"gauge": "zero_value"}}),
+    ("BC", "leak_free zero_value", {"method": "bc", "options": {"normalisation": "zero_value"}}),
     ("CCP", "leak_free", {"method": "ccp"}),
     ("MPEC", "leak_free", {"method": "mpec"}),
     ("AVI", "leak_free", {"method": "avi"}),

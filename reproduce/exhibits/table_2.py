@@ -75,9 +75,9 @@ COLUMNS: tuple[tuple[str, str, dict[str, object]], ...] = (
     ),
     ("IQ-learn", "leak_free", {"method": "iq_learn", "options": {"function_class": "network"}}),
     ("IQ-learn", "leak_free table", {"method": "iq_learn"}),
-    ("BC", "leak_free network", {"method": "bc", "options": {"gauge": "network"}}),
-    ("BC", "leak_free zero_value", {"method": "bc", "options": {"gauge": "zero_value"}}),
-    ("BC", "leak_free mean_zero", {"method": "bc", "options": {"gauge": "mean_zero"}}),
+    ("BC", "leak_free network", {"method": "bc", "options": {"normalisation": "network"}}),
+    ("BC", "leak_free zero_value", {"method": "bc", "options": {"normalisation": "zero_value"}}),
+    ("BC", "leak_free mean_zero", {"method": "bc", "options": {"normalisation": "mean_zero"}}),
 )
 
 

@@ -116,10 +116,10 @@ def data_sets() -> dict[str, tuple[Transitions, int, float]]:
 
 def variants() -> dict[str, tuple[str, dict[str, Any]]]:
     """name -> (method, options); networks are trained for a few steps only."""
-    from gladius.baselines import _regressors, iq_learn
+    from gladius.baselines import iq_learn
     from gladius.baselines.bc import Training
 
-    brief = Training(standardise=True, steps=20)
+    brief = Training(activation="relu", standardise=True, steps=20)
     author = {"protocol": "author", "epochs": 2, "batch_trajectories": 4}
     printed = {"protocol": "printed", "iterations": 20}
     known = {"known": True}  # the true transition law, added for each data set
@@ -148,7 +148,7 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "ccp logit": ("ccp", {"ccps": "logit"}),
         "mpec": ("mpec", {}),
         "mpec known": ("mpec", known),
-        "avi": ("avi", {"training": _regressors.Training(steps=20)}),
+        "avi": ("avi", {"steps": 20}),
         "avi one-hot": ("avi", {"regression": "one_hot"}),
         "avi polynomial": ("avi", {"regression": "polynomial"}),
         "semi_gradient": ("semi_gradient", {}),

@@ -1,4 +1,4 @@
-"""Quadruples against plain loops over the rows."""
+"""SARSA tuples against plain loops over the rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from strategies import transitions
 
 from gladius.checks import InputError
-from gladius.transitions import ENDED, Quadruples, Transitions, consecutive, quadruples
+from gladius.transitions import ENDED, SarsaTuples, Transitions, consecutive, sarsa_tuples
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -21,19 +21,19 @@ Array = NDArray[np.float64]
 
 def plain(data: Transitions) -> Counter[tuple[object, ...]]:
     """Counts of (s, a, s', a') row by row; (s, a, None, None) where a path ends."""
-    found: Counter[tuple[object, ...]] = Counter()
+    counts: Counter[tuple[object, ...]] = Counter()
     for i in range(len(data)):
         here = (*(data.states[i] + 0.0), data.actions[i])
         if data.done[i]:
-            found[(here, None)] += 1
+            counts[(here, None)] += 1
             continue
         later = [j for j in range(i + 1, len(data)) if data.trajectory[j] == data.trajectory[i]]
         if later and np.array_equal(data.states[later[0]], data.next_states[i]):
-            found[(here, (*(data.states[later[0]] + 0.0), data.actions[later[0]]))] += 1
-    return found
+            counts[(here, (*(data.states[later[0]] + 0.0), data.actions[later[0]]))] += 1
+    return counts
 
 
-def as_counter(data: Quadruples) -> Counter[tuple[object, ...]]:
+def as_counter(data: SarsaTuples) -> Counter[tuple[object, ...]]:
     names = [(*(s + 0.0), a) for s, a in zip(data.states, data.actions, strict=True)]
     return Counter(
         {
@@ -64,26 +64,26 @@ def paths(draw: st.DrawFn) -> Transitions:
 
 
 @given(paths() | transitions(max_trajectories=2))
-def test_quadruples_are_those_of_a_loop_over_the_rows(data: Transitions) -> None:
+def test_sarsa_tuples_are_those_of_a_loop_over_the_rows(data: Transitions) -> None:
     expected = plain(data)
     if all(after is None for _, after in expected):
         with pytest.raises(InputError) as caught:
-            quadruples(data)
+            sarsa_tuples(data)
         assert caught.value.field == "trajectory"
         return
-    found = quadruples(data)
-    assert as_counter(found) == expected
-    assert found.visits.sum() == len(data)
+    tuples = sarsa_tuples(data)
+    assert as_counter(tuples) == expected
+    assert tuples.visits.sum() == len(data)
 
 
 @given(paths(), st.data())
 def test_behind_is_the_adjoint_of_ahead(data: Transitions, draws: st.DataObject) -> None:
-    found = quadruples(data)
+    tuples = sarsa_tuples(data)
     values = st.integers(-5, 5).map(float)
-    u, f = (draws.draw(arrays(np.float64, (len(found.actions), 1), elements=values)) for _ in "ab")
-    f[found.left == 0] = 0.0  # a pair never left has no occurrence as the earlier one
-    ahead = found.left @ (u * found.ahead(f))
-    behind = found.left @ (found.behind(u) * f)
+    u, f = (draws.draw(arrays(np.float64, (len(tuples.actions), 1), elements=values)) for _ in "ab")
+    f[tuples.left == 0] = 0.0  # a pair never left has no occurrence as the earlier one
+    ahead = tuples.left @ (u * tuples.ahead(f))
+    behind = tuples.left @ (tuples.behind(u) * f)
     np.testing.assert_allclose(ahead, behind, atol=1e-9)
 
 
@@ -96,13 +96,15 @@ def test_means_ahead_by_hand() -> None:
         trajectory=np.array([0, 1, 0, 1]),  # interleaved
         done=np.array([False, False, True, False]),
     )
-    found = quadruples(data)
-    np.testing.assert_array_equal(found.states[:, 0], [0, 0, 1])
-    np.testing.assert_array_equal(found.actions, [0, 1, 1])
-    np.testing.assert_array_equal(found.visits, [2, 1, 1])
-    np.testing.assert_array_equal(found.left, [2, 0, 1])
-    assert found.size == 3
-    np.testing.assert_array_equal(found.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]])
+    tuples = sarsa_tuples(data)
+    np.testing.assert_array_equal(tuples.states[:, 0], [0, 0, 1])
+    np.testing.assert_array_equal(tuples.actions, [0, 1, 1])
+    np.testing.assert_array_equal(tuples.visits, [2, 1, 1])
+    np.testing.assert_array_equal(tuples.left, [2, 0, 1])
+    assert tuples.size == 3
+    np.testing.assert_array_equal(
+        tuples.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]]
+    )
 
 
 def test_trajectories_are_not_run_together() -> None:
@@ -126,5 +128,5 @@ def test_rows_without_a_sequel_name_the_field() -> None:
     data = BusEngine().simulate(2, np.random.default_rng(0))
     alone = data.take(np.array([0, 100]))
     with pytest.raises(InputError) as caught:
-        quadruples(alone)
+        sarsa_tuples(alone)
     assert caught.value.field == "trajectory"

@@ -1,0 +1,569 @@
+"""What the two estimators of Adusumilli and Eckardt (version of August 2025) share.
+
+First step: choice probabilities eta, then h and g of the recursions
+
+    h = z + beta E[h(a', x') | a, x],   g = beta E[e(a', x') + g(a', x') | a, x],   e = -log eta,
+
+by one of two learners (avi.py, semi_gradient.py), from SARSA tuples (x, a, x', a') alone: no
+transition probabilities are estimated or used. Second step: with v = h'theta + g, pi = softmax_a v
+and m = h - sum_b pi_b h_b (the score), theta maximises the pseudo-likelihood E_n[log pi(a | x)]
+(their 3.9). Its first-order dependence on the errors of h and g is E[psi dv] with psi = -m at the
+truth, and dv - beta E[dv' | a, x] is minus the mean of
+
+    delta = z'theta + beta (e' + v') - v,
+
+so with lambda the solution of E[lambda (f - beta f')] = E[psi f] for all f, the moment
+
+    zeta = m(a, x; theta, h, g) + lambda(a, x) delta
+
+does not depend on them (4.2 to 4.6). Its variance gives standard errors that hold although h and g
+are estimated: (G' Omega^-1 G)^-1 / n with G = E[dm / dtheta], Omega = E[zeta zeta'] (Theorem 5).
+Under the model zeta has mean zero given the past, so that periods of one trajectory may be
+treated as independent.
+
+What had to be decided:
+
+- z is known, so what is learnt is the part ahead, beta E[h' | a, x]; z is added back. The authors
+  recommend this for AVI; in the semi-gradient it is the same where the basis spans z.
+- Euler's constant is left out of e: it moves g by a constant, which drops out of the likelihood,
+  and without it h'theta + g is Q in this project's normalisation (shocks of mean zero).
+- A known part of the reward (`offset`) is carried in the recursion of g.
+- A path that ends has h' = e' = g' = 0 afterwards; the last period of one that goes on is dropped
+  from all means, as in the paper, but counts in eta.
+- The read-off r = z'theta + offset holds at any state. Q is h'theta + g, the value of the observed
+  policy: it is Q* only at the truth, and does not solve the Bellman equation of the estimated r.
+- The size of a basis (semi_gradient.py): of one_hot, polynomial 3, polynomial 2, additive 3,
+  additive 2 (powers of single features, no interactions) and polynomial 1 the first is taken whose
+  number k of functions, all actions together, has k^2 <= n for n observations, after Assumption
+  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state, for the cost of it; the
+  last one if none has.
+- eta: frequencies where the basis is one_hot, for a logit of a fixed order is biased at every
+  sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule (they
+  recommend 2 or 3), with a prior of a thousandth of an observation a coefficient, which keeps the
+  maximum finite where an action separates the states. It is estimated from the same data, without
+  the folds that Assumption 2(vi) asks for.
+- Cross-fitting, their Algorithm 2: two folds of trajectories, theta of each from the corrected
+  moment with everything else from the other fold, and the mean of the two, V the mean of the two
+  folds' over all n. (Their own simulations show no gain from it, and for the semi-gradient without
+  folds the correction is zero identically.) Folds are every second trajectory. A pair that is rare
+  in one fold makes its lambda, and so theta, erratic: the paper's assumption that choice
+  probabilities are bounded away from zero is needed here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Protocol
+
+import numpy as np
+from scipy.special import log_softmax, logsumexp
+
+from gladius.anchor import Anchor, nearest
+from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
+from gladius.checks import Array, InputError, check_discount
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.linear_reward import LinearReward, RewardFunction
+from gladius.newton import Expansion, minimise
+from gladius.parametric import check_form, check_level
+from gladius.transitions import (
+    ENDED,
+    Integers,
+    SarsaTuples,
+    Transitions,
+    index_rows,
+    sarsa_tuples,
+)
+
+Rung = tuple[str, int]  # name of a basis and its degree
+
+LADDER: tuple[Rung, ...] = (
+    ("polynomial", 3),
+    ("polynomial", 2),
+    ("additive", 3),
+    ("additive", 2),
+    ("polynomial", 1),
+)
+ONE_HOT: Rung = ("one_hot", 0)
+MOST_TERMS = 250
+COLLINEAR = 1e-10  # share of the largest eigenvalue of the Gram matrix: below it, no new function
+RIDGE = 1e-3  # weight of the choice logit's prior on orthonormal functions, in observations
+PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias from their logs
+FOLDS = 2  # of Algorithm 2
+UNIDENTIFIED = "failed: theta is not identified (singular information)"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One data set with what its recursions are about; k parameters, columns k + 1 for g.
+
+    Attributes:
+        data: the SARSA tuples.
+        rung: the basis that they are given.
+        design: (P, A, k) z at the pairs' states.
+        offset: (P, A) the known part of the reward there.
+        log_choice: log eta, as a function of features.
+        present: (P, k + 1) z and the offset at the pairs themselves.
+        gain: (P, k + 1) the same with e = -log eta added to the last column.
+        discount: beta.
+    """
+
+    data: SarsaTuples
+    rung: Rung
+    design: Array
+    offset: Array
+    log_choice: StateFunction
+    present: Array
+    gain: Array
+    discount: float
+
+    def chosen(self, table: Array) -> Array:
+        """(P, ...) entries of a (P, A, ...) table at each pair's action."""
+        return np.asarray(table[np.arange(len(self.data.actions)), self.data.actions])
+
+    def mean(self, values: Array) -> Array:
+        """(c,) mean of (P, c) values over the tuples' earlier pairs."""
+        return np.asarray(self.data.left @ values / self.data.size)
+
+
+def make_problem(
+    data: SarsaTuples,
+    form: LinearReward,
+    discount: float,
+    rung: Rung | None = None,
+    log_choice: StateFunction | None = None,
+) -> Problem:
+    """Evaluate the form of the reward and the choice probabilities at the pairs.
+
+    Args:
+        data: the SARSA tuples.
+        form: of the reward.
+        discount: beta.
+        rung: of the basis; by default the largest that the rule allows.
+        log_choice: log eta; by default of the same data.
+    """
+    rung = largest_rung(data) if rung is None else rung
+    log_choice = choice_probabilities(data, rung) if log_choice is None else log_choice
+    design, offset = form.tables(data.states, data.number_of_actions)
+    pairs = np.arange(len(data.actions)), data.actions
+    present = np.column_stack([design[pairs], offset[pairs]])
+    gain = present.copy()
+    gain[:, -1] -= log_choice(data.states)[pairs]
+    return Problem(data, rung, design, offset, log_choice, present, gain, discount)
+
+
+# --- polynomials, and how large a basis may be
+
+
+def monomials(states: Array, low: Array, high: Array, terms: tuple[tuple[int, ...], ...]) -> Array:
+    """(n, terms) products of scaled features; a term lists the features it multiplies."""
+    width = np.where(high > low, high - low, 1.0)
+    scaled = np.clip(2.0 * (states - low) / width - 1.0, -1.0, 1.0)
+    scaled[:, high == low] = 0.0  # a constant feature says nothing
+    return np.stack([np.prod(scaled[:, list(term)], axis=1) for term in terms], axis=1)
+
+
+def orthonormal(raw: Array, weights: Array) -> Array:
+    """(terms, k) T such that raw T has unit second moments; combinations that vanish are dropped.
+
+    Args:
+        raw: (n, terms) functions at the observations.
+        weights: (n,) how often each counts.
+    """
+    values, vectors = np.linalg.eigh((raw * (weights / weights.sum())[:, None]).T @ raw)
+    kept = values > COLLINEAR * values[-1]
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def terms_of(name: str, degree: int, width: int) -> tuple[tuple[int, ...], ...]:
+    """The monomials of a polynomial basis of `width` features, the constant first."""
+    if name == "additive":
+        return ((), *((i,) * power for power in range(1, degree + 1) for i in range(width)))
+    powers = (combinations_with_replacement(range(width), p) for p in range(degree + 1))
+    return tuple(term for group in powers for term in group)
+
+
+def number_of_terms(name: str, degree: int, width: int) -> int:
+    """len(terms_of(...)), without writing them down."""
+    return 1 + width * degree if name == "additive" else comb(width + degree, degree)
+
+
+def affordable(width: int, blocks: int, observations: float) -> Rung:
+    """The first rung of LADDER with (blocks x terms)^2 <= observations; the last if none has."""
+    most = min(MOST_TERMS, np.sqrt(observations) / blocks)
+    return next((rung for rung in LADDER if number_of_terms(*rung, width) <= most), LADDER[-1])
+
+
+def largest_rung(data: SarsaTuples) -> Rung:
+    """The largest basis that the rule allows."""
+    if int(np.sum(data.left > 0)) ** 2 <= data.size:
+        return ONE_HOT
+    return affordable(data.states.shape[1], data.number_of_actions, data.size)
+
+
+def rung_name(rung: Rung) -> str:
+    """Its name, with the degree where it has one."""
+    return rung[0] if rung == ONE_HOT else f"{rung[0]}_{rung[1]}"
+
+
+# --- first step: choice probabilities
+
+
+@dataclass(frozen=True)
+class ChoiceLogit:
+    """log eta(a | s), (n, A): log softmax of monomials of s times (terms, A) coefficients."""
+
+    terms: tuple[tuple[int, ...], ...]
+    low: Array
+    high: Array
+    coefficients: Array
+
+    def __call__(self, states: Array) -> Array:
+        raw = monomials(states, self.low, self.high, self.terms)
+        return np.asarray(log_softmax(raw @ self.coefficients, axis=1))
+
+
+@dataclass(frozen=True)
+class ChoiceFrequencies:
+    """log eta(a | s), (n, A): those (m, A) of the nearest of the (m, d) states seen."""
+
+    states: Array
+    log_frequencies: Array
+
+    def __call__(self, states: Array) -> Array:
+        return self.log_frequencies[nearest(self.states, states)]
+
+
+def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
+    """log eta as a function of (n, d) features, from all rows of the data."""
+    width, actions = data.states.shape[1], data.number_of_actions
+    if rung == ONE_HOT:
+        states, (state,) = index_rows([data.states])
+        counts = np.full((len(states), actions), PSEUDO_COUNT)
+        np.add.at(counts, (state, data.actions), data.visits)
+        return ChoiceFrequencies(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
+    terms = terms_of(*affordable(width, actions - 1, data.visits.sum()), width)
+    low, high = data.states.min(axis=0), data.states.max(axis=0)
+    raw = monomials(data.states, low, high, terms)
+    transform = orthonormal(raw, data.visits)
+    coefficients = logit_coefficients(raw @ transform, data.actions, data.visits, actions)
+    return ChoiceLogit(terms, low, high, transform @ coefficients)
+
+
+def logit_coefficients(functions: Array, actions: Integers, weights: Array, number: int) -> Array:
+    """(k, A) maximiser of the logit likelihood with its prior, the first action's column zero.
+
+    Args:
+        functions: (n, k) at the observations, orthonormal.
+        actions: (n,) what was chosen.
+        weights: (n,) how often.
+        number: A.
+
+    Raises:
+        InputError: where the steps do not end, which rounding alone could cause.
+    """
+    others, k = number - 1, functions.shape[1]
+    chosen = np.eye(number)[actions][:, 1:]
+
+    def objective(_: Integers, x: Array) -> Expansion:
+        coefficients = x.reshape(others, k)
+        logs = log_softmax(np.pad(functions @ coefficients.T, ((0, 0), (1, 0))), axis=1)
+        policy = np.exp(logs)[:, 1:]
+        fit = weights @ logs[np.arange(len(actions)), actions]
+        slope = (weights[:, None] * (policy - chosen)).T @ functions + RIDGE * coefficients
+        spread = policy[:, :, None] * (np.eye(others) - policy[:, None])
+        parts = (weights[:, None, None] * spread, functions, functions)
+        hessian = np.einsum("nab,nk,nl->akbl", *parts, optimize=True).reshape(2 * (others * k,))
+        hessian += RIDGE * np.eye(others * k)
+        value = RIDGE / 2 * np.sum(coefficients**2) - fit
+        return np.array([value]), slope.reshape(1, -1), hessian[None]
+
+    minimum = minimise(objective, np.zeros((1, others * k)))
+    if not minimum.converged[0]:
+        hint = "the logit of the choices found no maximum: rescale the features"
+        raise InputError("states", f"{len(functions)} distinct pairs", hint)
+    return np.pad(minimum.x.reshape(others, k).T, ((0, 0), (1, 0)))
+
+
+# --- second step: the pseudo-likelihood and its locally robust moment
+
+
+@dataclass(frozen=True)
+class Second:
+    """theta by the pseudo-likelihood, or by the corrected moment.
+
+    Attributes:
+        theta: (k,).
+        information: (k, k) -G, per observation.
+        scores: (P, k) m at the pairs.
+        gradient: (k,) of the objective per observation, the correction included.
+        objective: minus the pseudo-log-likelihood per observation (without the correction).
+        steps: Newton steps.
+        status: as in Diagnostics.
+    """
+
+    theta: Array
+    information: Array
+    scores: Array
+    gradient: Array
+    objective: float
+    steps: int
+    status: str
+
+    @property
+    def inverse_information(self) -> Array:
+        """(k, k) of theta times n, taking h and g as known; NaN where theta is no maximum."""
+        if self.status != "ok":
+            return np.full(self.information.shape, np.nan)
+        return np.asarray(np.linalg.inv(self.information))
+
+
+def second_step(problem: Problem, ahead: Array, correction: Array | None = None) -> Second:
+    """Solve E_n[m] + correction = 0 by Newton steps on a concave function.
+
+    Args:
+        problem: data and form.
+        ahead: (P, A, k + 1) beta E[h' | a, x] and beta E[e' + g' | a, x] of every action.
+        correction: (k,) E_n[lambda delta]; zero for the pseudo-likelihood.
+    """
+    rows = np.flatnonzero(problem.data.left > 0)
+    size = problem.data.size
+    weights, actions = problem.data.left[rows], problem.data.actions[rows]
+    h, g = (problem.design + ahead[..., :-1])[rows], (problem.offset + ahead[..., -1])[rows]
+    k = h.shape[2]
+    tilt = np.zeros(k) if correction is None else size * correction
+    if not (np.all(np.isfinite(ahead)) and np.all(np.isfinite(tilt))):
+        lost = np.full(k, np.nan)
+        scores = np.full((len(problem.data.actions), k), np.nan)
+        return Second(lost, np.full((k, k), np.nan), scores, lost, float("nan"), 0, "diverged")
+
+    def expand(theta: Array) -> tuple[float, Array, Array]:
+        """Log-likelihood, scores (rows, k) and information (k, k) of the sample."""
+        logs = log_softmax(h @ theta + g, axis=1)
+        policy = np.exp(logs)
+        centred = h - np.einsum("pa,pak->pk", policy, h)[:, None]
+        flat = centred.reshape(-1, k)
+        information = ((weights[:, None] * policy).reshape(-1, 1) * flat).T @ flat
+        chosen = np.arange(len(rows)), actions
+        return float(weights @ logs[chosen]), centred[chosen], information
+
+    def objective(_: Integers, x: Array) -> Expansion:
+        fit, scores, information = expand(x[0])
+        value = np.array([-fit - tilt @ x[0]])
+        return value, -(weights @ scores + tilt)[None], information[None]
+
+    minimum = minimise(objective, np.zeros((1, k)))
+    theta = minimum.x[0]
+    fit, chosen_scores, information = expand(theta)
+    status = "ok" if minimum.converged[0] else "not_converged"
+    least = np.einsum("p,pak->k", weights, smallest(h))
+    if not minimum.is_regular[0] or np.any(np.diagonal(information) <= least):
+        status = CERTAIN if has_effect(weights[None], h[None])[0] else UNIDENTIFIED
+    scores = np.zeros((len(problem.data.actions), k))
+    scores[rows] = chosen_scores
+    gradient = -minimum.gradient[0] / size
+    steps = int(minimum.iterations[0])
+    return Second(theta, information / size, scores, gradient, -fit / size, steps, status)
+
+
+def residual(problem: Problem, ahead: Array, theta: Array) -> Array:
+    """(M,) delta of the tuples at theta, v and e; v' = e' = 0 after the end of a path."""
+    coefficients = np.append(theta, 1.0)
+    value = problem.chosen(ahead) @ coefficients
+    following = problem.gain @ coefficients + value  # e + v
+    after, now = problem.data.after, problem.data.now
+    future = np.where(after == ENDED, 0.0, problem.discount * following[after])
+    return np.asarray(future - value[now])
+
+
+def correction(problem: Problem, delta: Array, adjoint: Array) -> Array:
+    """(k,) E_n[lambda delta] for (P, k) lambda at the pairs."""
+    weighted = problem.data.weights * delta
+    return np.asarray(weighted @ adjoint[problem.data.now] / problem.data.size)
+
+
+def robust_covariance(problem: Problem, second: Second, delta: Array, adjoint: Array) -> Array:
+    """(k, k) of theta times n: (G' Omega^-1 G)^-1 with zeta about its mean."""
+    now = problem.data.now
+    zeta = second.scores[now] + adjoint[now] * delta[:, None]
+    share = problem.data.weights / problem.data.size
+    zeta = zeta - share @ zeta
+    omega = (share[:, None] * zeta).T @ zeta
+    return np.asarray(second.inverse_information @ omega @ second.inverse_information)
+
+
+# --- both steps
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """beta E[h' | a, x] and beta E[e' + g' | a, x] of one data set.
+
+    Attributes:
+        ahead: maps (n, d) features to (n, A, k + 1).
+        converged: whether the learner's own stopping rule was met.
+        iterations: of its recursion; 0 for a closed form.
+        inner_iterations: steps of the regressions within them.
+        name: what was learnt with.
+    """
+
+    ahead: StateFunction
+    converged: bool
+    iterations: int
+    inner_iterations: int
+    name: str
+
+
+class Learner(Protocol):
+    """Solves the recursions, and their adjoint for lambda, for several data sets."""
+
+    def learn(self, problems: Sequence[Problem]) -> list[Learnt]: ...
+    def adjoints(
+        self, problems: Sequence[Problem], sources: Sequence[Array]
+    ) -> list[StateFunction]: ...
+
+
+@dataclass(frozen=True)
+class PolicyValue:
+    """Q = h'theta + g as a function of (n, d) features, (n, A)."""
+
+    reward: RewardFunction
+    ahead: StateFunction
+
+    def __call__(self, states: Array) -> Array:
+        coefficients = np.append(self.reward.theta, 1.0)
+        return np.asarray(self.reward(states) + self.ahead(states) @ coefficients)
+
+
+def two_step(
+    name: str,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    reward: LinearReward | None,
+    learner: Learner,
+    rung: Rung | None,
+    cross_fit: bool,
+) -> list[Estimate]:
+    """Both steps of either estimator, for every data set.
+
+    Args:
+        name: of the method.
+        data: replications.
+        anchor: checked against the form, and used in the diagnostics.
+        discount: beta.
+        reward: the form; neither estimator can do without.
+        learner: of h and g.
+        rung: of the basis; by default the largest that the rule allows.
+        cross_fit: whether theta is that of Algorithm 2.
+    """
+    started = time.process_time()
+    beta, form, sets = check_discount(discount), check_form(reward), len(data)
+    whole = [make_problem(sarsa_tuples(rows), form, beta, rung) for rows in data]
+    for problem in whole:
+        check_level(anchor, problem.data.states, problem.design, problem.offset)
+    held, fitted = whole, whole  # where theta is solved for; where h, g, lambda come from
+    if cross_fit:
+        folds = [_fold(rows, fold, form, beta, rung) for rows in data for fold in range(FOLDS)]
+        held, fitted = [fold for fold, _ in folds], [*whole, *(rest for _, rest in folds)]
+    learnt = learner.learn(fitted)
+    plain = [
+        second_step(problem, part.ahead(problem.data.states))
+        for problem, part in zip(fitted, learnt, strict=True)
+    ]
+    first = len(fitted) - len(held)
+    adjoints = learner.adjoints(fitted[first:], [-second.scores for second in plain[first:]])
+    corrected, covariances = [], []
+    for problem, part, before, adjoint in zip(
+        held, learnt[first:], plain[first:], adjoints, strict=True
+    ):
+        ahead = part.ahead(problem.data.states)
+        delta = residual(problem, ahead, before.theta)
+        weight = problem.chosen(adjoint(problem.data.states))
+        second = before
+        if cross_fit:
+            second = second_step(problem, ahead, correction(problem, delta, weight))
+        corrected.append(second)
+        covariances.append(robust_covariance(problem, second, delta, weight))
+    seconds = (time.process_time() - started) / sets
+    estimates = []
+    for r, rows in enumerate(data):
+        mine = slice(r * len(held) // sets, (r + 1) * len(held) // sets)
+        size = sum(problem.data.size for problem in held[mine])
+        theta = np.mean([second.theta for second in corrected[mine]], axis=0)
+        covariance = np.mean(covariances[mine], axis=0) / size
+        steps = corrected[mine]
+        if cross_fit:
+            steps = [*plain[first:][mine], *steps]
+        function = RewardFunction(form, theta, rows.number_of_actions)
+        q = PolicyValue(function, learnt[r].ahead)
+        diagnostics = _diagnostics(q, rows, whole[r], learnt[r], steps, covariance, anchor, seconds)
+        estimates.append(Estimate(name, q, function, rows.states.shape[1], diagnostics))
+    return estimates
+
+
+def _fold(
+    rows: Transitions, fold: int, form: LinearReward, discount: float, rung: Rung | None
+) -> tuple[Problem, Problem]:
+    """(the fold with the rest's eta, the rest with its own eta)."""
+    _, label = np.unique(rows.trajectory, return_inverse=True)
+    held = label % FOLDS == fold
+    if np.all(held) or not np.any(held):
+        raise InputError("cross_fit", True, f"it needs {FOLDS} trajectories in each data set")
+    rest = make_problem(sarsa_tuples(rows.take(~held)), form, discount, rung)
+    part = sarsa_tuples(rows.take(held))
+    return make_problem(part, form, discount, rest.rung, rest.log_choice), rest
+
+
+def _diagnostics(
+    q: PolicyValue,
+    rows: Transitions,
+    problem: Problem,
+    learnt: Learnt,
+    steps: Sequence[Second],
+    covariance: Array,
+    anchor: Anchor,
+    seconds: float,
+) -> Diagnostics:
+    theta, last = q.reward.theta, steps[-1]
+    status = next((second.status for second in steps if second.status != "ok"), "ok")
+    if status == "ok" and not (learnt.converged and np.all(np.isfinite(theta))):
+        status = "not_converged"
+    variances = np.diagonal(covariance)
+    visits, values = problem.data.visits, q(problem.data.states)
+    losses = logsumexp(values, axis=1) - problem.chosen(values)
+    return Diagnostics(
+        converged=status == "ok",
+        iterations=learnt.iterations or last.steps,
+        gradient_norm=float(max(np.max(np.abs(second.gradient)) for second in steps)),
+        nll=float(visits @ losses / visits.sum()),
+        bellman_error=_bellman_error(q, rows, anchor, problem.discount),
+        cpu_seconds=seconds,
+        status=status,
+        extra={
+            "theta": theta,
+            "se": np.sqrt(np.where(variances >= 0, variances, np.nan)),
+            "covariance": covariance,
+            "objective": last.objective,
+            "inner_iterations": learnt.inner_iterations,
+            "newton_steps": sum(second.steps for second in steps),
+            "learner": learnt.name,
+        },
+    )
+
+
+def _bellman_error(q: StateFunction, rows: Transitions, anchor: Anchor, discount: float) -> float:
+    """Squared error of the anchor's Bellman equation, V(s') averaged over the rows of a state."""
+    taken = rows.actions == anchor.action
+    if not np.any(taken):  # the method does without them
+        return 0.0
+    states, (now, after) = index_rows([rows.states[taken], rows.next_states[taken]])
+    values = q(states)
+    following = np.where(rows.done[taken], 0.0, logsumexp(values, axis=1)[after])
+    visits = np.bincount(now, minlength=len(states))
+    mean = np.bincount(now, weights=following, minlength=len(states)) / np.maximum(visits, 1)
+    gap = anchor.values(states) + discount * mean - values[:, anchor.action]
+    return float(visits @ gap**2 / len(rows))
