@@ -180,9 +180,9 @@ def test_a_learner_is_the_planner_of_the_frequencies() -> None:
     found = learn([Logged.of(data)], [labels], 0.95)[0]
     counts = group(data)
     grid = counts.states
-    law = empirical_transition_probabilities(counts).law[0]
+    law = empirical_transition_probabilities(counts).transition[0]
     law[:, 6:] = 0.0  # no one reads V there
-    model = iterated(CHEAPER.rewards(grid, mileage(BUS.mdp.reward)(grid)), law, 0.95)
+    model = iterated(CHEAPER.new_reward(grid, mileage(BUS.mdp.reward)(grid)), law, 0.95)
     np.testing.assert_allclose(found.table[:6], model[:6], rtol=0, atol=1e-7)
 
 
@@ -285,7 +285,7 @@ def test_a_potential_moves_q_and_no_policy(
     logged, beta = Logged.of(data), 0.6
     at = logged.states[:, 0].astype(int)
     # a state without rows has its lender's V, so it must have its lender's potential
-    phi = potential[at][logged.lenders("excluded").max(axis=1)]
+    phi = potential[at][logged.nearest_states("excluded").max(axis=1)]
     labels = table[at[logged.now], logged.actions]
     shaped = labels + phi[logged.now] - beta * np.where(logged.done, 0.0, phi[logged.after])
     options = {"conservatism": alpha, "unseen": "excluded"}
@@ -315,7 +315,7 @@ def test_log_pi_answers_what_is_added_and_not_what_is_scaled() -> None:
 @given(laws((2, 20, 20)))
 def test_log_pi_sees_no_change_of_the_law(law: Array) -> None:
     old = BUS.mdp.solution.policy
-    change = Change("another world", law=lambda _: law)
+    change = Change("another world", transition=lambda _: law)
     found = plan(BUS.mdp.features, np.log(old), BUS.mdp.transition, 0.95, change)
     np.testing.assert_allclose(found.policy, old, rtol=0, atol=1e-8)
 
@@ -328,7 +328,7 @@ def test_a_planner_with_truth_and_law_finds_the_new_world(
     mdp: TabularMDP, data: st.DataObject
 ) -> None:
     law = data.draw(laws(mdp.transition.shape))
-    change = Change("both", reward=lambda s, r: 2 * r, law=lambda _: law)
+    change = Change("both", reward=lambda s, r: 2 * r, transition=lambda _: law)
     found = plan(mdp.features, mdp.reward, mdp.transition, mdp.discount, change)
     exact = iterated(2 * mdp.reward, law, mdp.discount, 80)
     np.testing.assert_allclose(found.q, exact, rtol=0, atol=1e-8)
@@ -424,7 +424,7 @@ def test_bad_labels_and_changes_are_named() -> None:
     silent[2, 1], silent[2, 0] = 0.0, np.nan  # where there is no row nothing need be known
     assert relabel(logged, by_index(silent), NOTHING).tolist() == [0, 0]
     with pytest.raises(InputError, match="use `plan`"):
-        relabel(logged, by_index(silent), Change("law", law=lambda p: p))
+        relabel(logged, by_index(silent), Change("law", transition=lambda p: p))
     wide = Change("wide", reward=lambda s, r: r[:, :1])
     with pytest.raises(InputError, match=r"change\.reward"):
         relabel(logged, by_index(np.zeros((3, 3))), wide)
@@ -468,7 +468,7 @@ def test_data_are_a_list() -> None:
     ],
 )
 def test_a_law_that_is_none_is_refused_whatever_the_change(law: Array, field: str) -> None:
-    for change in (NOTHING, Change("another", law=lambda _: BUS.mdp.transition)):
+    for change in (NOTHING, Change("another", transition=lambda _: BUS.mdp.transition)):
         with pytest.raises(InputError) as caught:
             plan(BUS.mdp.features, BUS.mdp.reward, law, 0.95, change)
         assert caught.value.field == field
@@ -483,8 +483,8 @@ def test_the_planner_knows_ends(mdp: TabularMDP, data: st.DataObject) -> None:
     stays = data.draw(arrays(np.float64, mdp.transition.shape[:2], elements=ALIVE))
     law = mdp.transition * stays[..., None]
     exact = iterated(mdp.reward, law, mdp.discount, 80)
-    for before, change in [(law, NOTHING), (mdp.transition, Change("exits", law=lambda _: law))]:
+    for before, change in [(law, NOTHING), (mdp.transition, Change("exits", transition=lambda _: law))]:
         found = plan(mdp.features, mdp.reward, before, mdp.discount, change)
         np.testing.assert_allclose(found.q, exact, rtol=0, atol=1e-8)
     with pytest.raises(InputError, match=r"change\.law\[0, 0, 0\]"):
-        plan(mdp.features, mdp.reward, law, mdp.discount, Change("bad", law=lambda p: p - 2))
+        plan(mdp.features, mdp.reward, law, mdp.discount, Change("bad", transition=lambda p: p - 2))

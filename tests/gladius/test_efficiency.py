@@ -202,7 +202,7 @@ def agrees(bound: float, sample: Array) -> bool:
     return bool(abs(float(sample.mean()) - bound) <= 3 * error + FINITE_SAMPLE * bound)
 
 
-def own_affine(world: TabularMDP) -> Array:
+def affine_directions(world: TabularMDP) -> Array:
     """(S, 2, 2) intercept and slope of action 0's reward; action 1 is the anchor."""
     x = world.features[:, 0]
     zero = np.zeros_like(x)
@@ -228,7 +228,7 @@ def bus_sample() -> dict[str, Array]:
     world, horizon = BUS.mdp, BUS.horizon
     visits, moves = simulate(world, horizon, round(TRAINING * BUS_TRAJECTORIES), 400, seed=1)
     known, estimated = world.transition, frequencies(moves)
-    both, affine = both_parameters(world), own_affine(world)
+    both, affine = both_parameters(world), affine_directions(world)
     sample = {
         name: linear_mapes(world, horizon, basis, choice_fit(visits, law, world, basis))
         for name, basis, law in [
@@ -245,7 +245,7 @@ def bus_sample() -> dict[str, Array]:
 @cache
 def gambles_sample() -> dict[str, Array]:
     """The same on 2,000 data sets of the gambles, 400 trajectories of 20 periods."""
-    world, basis = gambles(), own_affine(gambles())
+    world, basis = gambles(), affine_directions(gambles())
     visits, moves = simulate(world, 20, 400, 2000, seed=2)
     theta = {
         "affine_known_p": choice_fit(visits, world.transition, world, basis),
@@ -358,7 +358,7 @@ def test_information_of_a_dependent_path_adds_up_over_periods() -> None:
     law = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [1.0, 0.0]]])
     reward = np.stack([-x, np.array([-2.0, -1.5])], axis=1)
     world = TabularMDP(reward, law, 0.8, np.array([0.7, 0.3]), x[:, None])
-    horizon, basis, h = 4, own_affine(world), 1e-5
+    horizon, basis, h = 4, affine_directions(world), 1e-5
     slope = np.stack(
         [
             (log_policy(reward + h * b, law, 0.8) - log_policy(reward - h * b, law, 0.8)) / (2 * h)
@@ -517,14 +517,16 @@ def one_action() -> TabularMDP:
         (lambda: bounds(BUS.mdp, 100, [0]), "trajectories"),
         (lambda: bounds(BUS.mdp, 100, [np.nan]), r"trajectories\[0\]"),
         (lambda: bounds(BUS.mdp, 100, [800], anchor_action=2), "anchor_action"),
-        (lambda: bounds(BUS.mdp, 100, [800], feature=1), "feature"),
         (lambda: bounds(BUS.mdp, 0, [800]), "horizon"),
         (lambda: bounds(BUS.mdp, 3, [800]), "horizon"),  # mileage 13 is reached, no choice seen
         (lambda: bounds(one_state(-1.0), 5, [800]), "basis"),  # slope and intercept are one
         (lambda: bounds(replace(gambles(), reward=gambles().reward * [1, 0]), 20, [800]), "reward"),
         (lambda: bounds(one_state(-1e4), 5, [800]), r"reward\[0, 0\]"),
         (lambda: bounds(one_action(), 5, [1]), "reward"),
-        (lambda: linear_deviation(linearise(gambles(), 20), own_affine(gambles()), "x"), "law"),  # type: ignore[arg-type]
+        (
+            lambda: linear_deviation(linearise(gambles(), 20), affine_directions(gambles()), "x"),
+            "transition",
+        ),  # type: ignore[arg-type]
     ],
 )
 def test_bad_input_is_named(call: Callable[[], object], field: str) -> None:
@@ -539,7 +541,9 @@ def test_bus_bounds_across_sample_sizes(trajectories: int) -> None:
     world, training = BUS.mdp, round(TRAINING * trajectories)
     visits, moves = simulate(world, BUS.horizon, training, 300, seed=4)
     bound = bounds(world, BUS.horizon, [training])
-    theta = choice_fit(visits, frequencies(moves), world, own_affine(world))
-    assert agrees(bound.affine[0], linear_mapes(world, BUS.horizon, own_affine(world), theta))
+    theta = choice_fit(visits, frequencies(moves), world, affine_directions(world))
+    assert agrees(
+        bound.affine[0], linear_mapes(world, BUS.horizon, affine_directions(world), theta)
+    )
     tabular = mapes(world, BUS.horizon, plug_in(visits, moves, world, 1) - world.reward)
     assert agrees(bound.tabular[0], tabular)
