@@ -34,6 +34,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, wrightomega
 
 from gladius.anchor import nearest
@@ -161,7 +162,7 @@ def learn(
     conservatism: float = 0.0,
     unseen: str | None = None,
 ) -> list[Learned]:
-    """Soft fitted Q iteration (or CQL) on each data set.
+    """Soft fitted Q iteration (or CQL) on each data set, all in one batch.
 
     Args:
         data: the moves of each data set.
@@ -191,34 +192,48 @@ def learn(
         if label.shape != logged.now.shape:
             hint = f"give one for each of {len(logged.now)} moves"
             raise InputError("rewards", label.shape, hint)
-    pairs = zip(data, labels, strict=True)
-    return [_learn(logged, label, beta, alpha, rule) for logged, label in pairs]
+    return _sweep(data, np.concatenate(labels), beta, alpha, rule)
 
 
-def _learn(logged: Logged, label: Array, beta: float, alpha: float, unseen: str) -> Learned:
-    """Sweeps over one data set; q is a vector over the pairs (s, a) with rows."""
-    visits = logged.visits
+def _sweep(
+    data: Sequence[Logged], label: Array, beta: float, alpha: float, unseen: str
+) -> list[Learned]:
+    """All data sets one after another: q is a vector over their pairs (s, a) with rows."""
+    sizes = np.array([len(logged.states) for logged in data])
+    begin = np.cumsum(sizes) - sizes
+    shifted = list(zip(data, begin, strict=True))
+    visits = np.concatenate([logged.visits for logged in data])
     number = np.full(visits.shape, -1)  # of each pair, in that vector
     number[visits > 0] = np.arange(np.count_nonzero(visits))
-    pair, count = number[logged.now, logged.actions], visits[visits > 0]
+    pair = np.concatenate([number[logged.now + i, logged.actions] for logged, i in shifted])
+    after = np.concatenate([logged.after + i for logged, i in shifted])
+    near = [logged.nearest_states(unseen) for logged in data]
+    columns = np.arange(visits.shape[1])
+    place = [np.where(n >= 0, number[n + i, columns], -1) for n, i in zip(near, begin, strict=True)]
+    reads = np.concatenate(place)
+    first = np.array([number[i:][visits[i:] > 0][0] for i in begin])  # pair of each data set
+    count = visits[visits > 0]
     state = np.unique(np.nonzero(visits)[0], return_inverse=True)[1].reshape(-1)
     share = count / np.bincount(state, count)[state]
-    near = logged.nearest_states(unseen)
-    place = np.where(near >= 0, number[near, np.arange(visits.shape[1])], -1)
+    weight = np.concatenate([logged.weights for logged in data]) / count[pair]
+    mean = np.bincount(pair, weight * label)
+    goes_on = weight * ~np.concatenate([logged.done for logged in data])
+    moves = csr_array((goes_on, (pair, after)), shape=(len(count), len(visits)))
 
     def full(q: Array) -> Array:
-        """(S, A) Q with the rule for pairs without a row."""
-        return np.where(place >= 0, q[place], -np.inf)
+        """(all states, A) Q with the rule for pairs without a row."""
+        return np.where(reads >= 0, q[reads], -np.inf)
 
-    q, gap, scale, sweeps = np.zeros(len(count)), np.inf, 1.0, 0
-    while sweeps < SWEEPS and gap > TOLERANCE * scale:
-        following = np.where(logged.done, 0.0, value(full(q))[logged.after])
-        target = np.bincount(pair, logged.weights * (label + beta * following)) / count
+    q, gap, scale, sweeps = np.zeros(len(count)), np.full(len(data), np.inf), np.ones(len(data)), 0
+    while sweeps < SWEEPS and np.any(gap > TOLERANCE * scale):
+        target = mean + beta * (moves @ value(full(q)))  # the regression of r + beta V(s')
         new = penalised(target, alpha, q, share, state) if alpha else target
-        gap = float(np.max(np.abs(new - q))) * beta / (1 - beta)
-        scale = max(1.0, float(np.max(np.abs(new))))
+        gap = np.maximum.reduceat(np.abs(new - q), first) * beta / (1 - beta)
+        scale = np.maximum(1.0, np.maximum.reduceat(np.abs(new), first))
         q, sweeps = new, sweeps + 1
-    return Learned(logged, unseen, full(q), sweeps, gap, gap <= TOLERANCE * scale)
+    tables, converged = np.split(full(q), begin[1:]), gap <= TOLERANCE * scale
+    ends = zip(data, tables, gap.tolist(), converged.tolist(), strict=True)
+    return [Learned(logged, unseen, table, sweeps, g, done) for logged, table, g, done in ends]
 
 
 def penalised(target: Array, alpha: float, q: Array, share: Array, state: Integers) -> Array:

@@ -334,6 +334,17 @@ def test_welfare_is_the_sum_over_periods_and_at_most_v(
     assert found.frequencies == pytest.approx(mdp.occupancy(3, policy).sum(axis=0))
 
 
+def test_data_sets_together_are_as_alone() -> None:
+    sets = BUS.simulate(8, [np.random.default_rng([8, i]) for i in range(3)])
+    logged = [Logged.of(data) for data in sets]
+    labels = [relabel(moves, mileage(BUS.mdp.reward), CHEAPER) for moves in logged]
+    for alpha in (0.0, 0.5):
+        together = learn(logged, labels, 0.95, conservatism=alpha)
+        for moves, label, batch in zip(logged, labels, together, strict=True):
+            alone = learn([moves], [label], 0.95, conservatism=alpha)[0]
+            np.testing.assert_allclose(batch.table, alone.table, atol=1e-7)
+
+
 def test_too_few_sweeps_are_not_convergence(monkeypatch: pytest.MonkeyPatch) -> None:
     logged = population(BUS.mdp)
     labels = relabel(logged, mileage(BUS.mdp.reward), NOTHING)
