@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -418,23 +419,25 @@ BUS_DATA = BUS.simulate(1, np.random.default_rng(0))
 MODEL = (BUS.mdp.features, BUS.mdp.reward, BUS.mdp.transition)
 
 
-@pytest.mark.parametrize(
-    ("call", "field"),
-    [
-        (lambda: learn(LOGGED, [np.zeros(2)], 0.5), "data"),
-        (lambda: learn([np.zeros(2)], [np.zeros(2)], 0.5), "data"),
-        (lambda: relabel(BUS_DATA, mileage(BUS.mdp.reward), NOTHING), "logged"),
-        (lambda: relabel(LOGGED, by_index(np.zeros((3, 3))), "coupon"), "change"),
-        (lambda: Change("coupon", reward=1.0), "change.reward"),
-        (lambda: Change("coupon", transition=BUS.mdp.transition), "change.transition"),
-        (lambda: changed(BUS.mdp, None), "change"),
-        (lambda: plan(*MODEL, 0.95, "x"), "change"),
-        (lambda: plan(MODEL[0][:5], *MODEL[1:], 0.95, NOTHING), "reward"),
-    ],
-)
-def test_what_is_none_of_its_kind_is_named(call: Callable[[], object], field: str) -> None:
+WRONG: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
+    (learn, (LOGGED, [np.zeros(2)], 0.5), "data"),
+    (learn, ([np.zeros(2)], [np.zeros(2)], 0.5), "data"),
+    (relabel, (BUS_DATA, mileage(BUS.mdp.reward), NOTHING), "logged"),
+    (relabel, (LOGGED, by_index(np.zeros((3, 3))), "coupon"), "change"),
+    (Change, ("coupon", 1.0), "change.reward"),
+    (Change, ("coupon", None, BUS.mdp.transition), "change.transition"),
+    (changed, (BUS.mdp, None), "change"),
+    (plan, (*MODEL, 0.95, "x"), "change"),
+    (plan, (MODEL[0][:5], *MODEL[1:], 0.95, NOTHING), "reward"),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments", "field"), WRONG)
+def test_what_is_none_of_its_kind_is_named(
+    function: Callable[..., object], arguments: tuple[Any, ...], field: str
+) -> None:
     with pytest.raises(InputError) as caught:
-        call()
+        function(*arguments)
     assert caught.value.field == field
 
 
