@@ -35,15 +35,20 @@ class Change:
     Attributes:
         name: what it is called.
         reward: maps features (n, d) and rewards (n, A) to the new rewards (n, A); None: the same.
-        law: maps a law (..., A, S, S) over the planner's states to the new one, whose rows may sum
-            to less than one where paths end; None: the same.
+        transition: maps transition probabilities (..., A, S, S) over the planner's states to the
+            new ones, whose rows may sum to less than one where paths end; None: the same.
     """
 
     name: str
     reward: Callable[[Array, Array], Array] | None = None
-    law: Callable[[Array], Array] | None = None
+    transition: Callable[[Array], Array] | None = None
 
-    def rewards(self, states: Array, table: Array) -> Array:
+    def __post_init__(self) -> None:
+        for name, function in [("reward", self.reward), ("transition", self.transition)]:
+            if function is not None and not callable(function):
+                raise InputError(f"change.{name}", function, "give a function, see Change")
+
+    def new_reward(self, states: Array, table: Array) -> Array:
         """(n, A) the table after the change."""
         if self.reward is None:
             return table
@@ -52,15 +57,22 @@ class Change:
             raise InputError("change.reward", new.shape, f"return shape {table.shape}")
         return new
 
-    def laws(self, law: Array) -> Array:
-        """(..., A, S, S) the law after the change."""
-        if self.law is None:
-            return law
-        new = check_finite("change.law", self.law(law))
-        if new.shape != law.shape:
-            raise InputError("change.law", new.shape, f"return shape {law.shape}")
-        check_rows("change.law", new)
+    def new_transition(self, transition: Array) -> Array:
+        """(..., A, S, S) the transition probabilities after the change."""
+        if self.transition is None:
+            return transition
+        new = check_finite("change.transition", self.transition(transition))
+        if new.shape != transition.shape:
+            raise InputError("change.transition", new.shape, f"return shape {transition.shape}")
+        check_rows("change.transition", new)
         return new
+
+
+def check_change(change: object) -> Change:
+    """The change, or an error where it is none."""
+    if not isinstance(change, Change):
+        raise InputError("change", change, "give a Change(name, reward=..., transition=...)")
+    return change
 
 
 def relabel(logged: Logged, reward: Estimate | StateFunction, change: Change) -> Array:
@@ -73,15 +85,17 @@ def relabel(logged: Logged, reward: Estimate | StateFunction, change: Change) ->
         change: of the reward.
 
     Raises:
-        InputError: for a change of the law, which the moves do not follow; for a reward that is no
+        InputError: for a change of P, which the moves do not follow; for a reward that is no
             such function, or has no number at a logged pair.
     """
-    if change.law is not None:
-        raise InputError("change", change.name, "the moves follow the old law: use `plan`")
-    found = np.asarray(_of_states(reward)(logged.states), dtype=np.float64)
-    if found.shape != logged.visits.shape:
-        raise InputError("reward", found.shape, f"return shape {logged.visits.shape}")
-    table = change.rewards(logged.states, found)
+    if not isinstance(logged, Logged):
+        raise InputError("logged", type(logged).__name__, "give Logged.of(transitions)")
+    if check_change(change).transition is not None:
+        raise InputError("change", change.name, "the moves follow the old P: use `plan`")
+    estimated = np.asarray(_of_states(reward)(logged.states), dtype=np.float64)
+    if estimated.shape != logged.visits.shape:
+        raise InputError("reward", estimated.shape, f"return shape {logged.visits.shape}")
+    table = change.new_reward(logged.states, estimated)
     labels: Array = table[logged.now, logged.actions]
     if not np.all(np.isfinite(labels)):
         first = int(np.flatnonzero(~np.isfinite(labels))[0])
@@ -104,42 +118,44 @@ def _of_states(reward: Estimate | StateFunction) -> StateFunction:
     return reward
 
 
-def plan(states: Array, reward: Array, law: Array, discount: float, change: Change) -> Solution:
+def plan(
+    states: Array, reward: Array, transition: Array, discount: float, change: Change
+) -> Solution:
     """The soft Bellman equation of a model of the new world.
 
     Args:
         states: (S, d) the planner's states.
         reward: (..., S, A) r-hat on them.
-        law: (..., A, S, S) P-hat or P over them, before the change; a row loses the probability of
-            an end.
+        transition: (..., A, S, S) P-hat or P over them, before the change; a row loses the
+            probability of an end.
         discount: beta.
-        change: of the reward, of the law, or of both.
+        change: of the reward, of P, or of both.
     """
-    tables, known = check_finite("reward", reward), check_finite("law", law)
+    check_change(change)
+    tables, known = check_finite("reward", reward), check_finite("transition", transition)
     if tables.ndim < 2 or tables.shape[-2] != len(states):
         raise InputError("reward", tables.shape, f"give shape (..., {len(states)}, actions)")
     square = (tables.shape[-1], len(states), len(states))
     if known.shape[-3:] != square:
-        raise InputError(
-            "law", known.shape, f"give shape (..., actions, states, states) = {square}"
-        )
-    check_rows("law", known)
+        hint = f"give shape (..., actions, states, states) = {square}"
+        raise InputError("transition", known.shape, hint)
+    check_rows("transition", known)
     flat = tables.reshape(-1, *tables.shape[-2:])
-    new = np.stack([change.rewards(states, one) for one in flat]).reshape(tables.shape)
-    return soft_bellman(new, change.laws(known), check_discount(discount))
+    new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
+    return soft_bellman(new, change.new_transition(known), check_discount(discount))
 
 
 def changed(world: TabularMDP, change: Change) -> TabularMDP:
     """The true world after the change."""
-    reward = change.rewards(world.features, world.reward)
-    law = change.laws(world.transition)
-    return TabularMDP(reward, law, world.discount, world.initial, world.features)
+    reward = check_change(change).new_reward(world.features, world.reward)
+    transition = change.new_transition(world.transition)
+    return TabularMDP(reward, transition, world.discount, world.initial, world.features)
 
 
 def welfare(world: TabularMDP, policy: Array) -> float:
-    """Expected discounted reward and entropy from the initial law, if (S, A) `policy` is followed.
+    """Expected discounted reward and entropy from the first state, if (S, A) `policy` is followed.
 
-    No policy has more than the initial law's mean of V*, that of `world.solution.policy`.
+    No policy has more than the mean of V* over first states, that of `world.solution.policy`.
     """
     flow = world.flow(policy)  # checks the policy
     logs = np.log(np.where(policy > 0, policy, 1.0))

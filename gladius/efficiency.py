@@ -9,7 +9,7 @@ d_H being the occupancy of H periods, which is what the share of (s, a) in a tes
 N counts the trajectories the estimator is fitted to: with the paper's 80/20 split, 0.8 times the
 N of its tables.
 
-How sd follows. The choices depend on the reward and on the law P only through the cell-wise
+How sd follows. The choices depend on the reward and on P only through the cell-wise
 shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
 d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
 (diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
@@ -34,10 +34,10 @@ from typing import Literal
 
 import numpy as np
 
-from gladius.checks import InputError
-from gladius.mdp import Array, TabularMDP, check_finite
+from gladius.checks import Array, InputError, check_finite
+from gladius.mdp import TabularMDP
 
-Law = Literal["known", "two_step", "joint"]
+Knowledge = Literal["known", "two_step", "joint"]  # of the transition probabilities
 
 LARGEST_CONDITION = 1e12  # of the scaled information; beyond it half of all digits are lost
 SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that counts as membership
@@ -45,18 +45,16 @@ SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that count
 
 @dataclass(frozen=True)
 class Linearisation:
-    """How the expert's choices respond to reward and law, to first order at the truth.
+    """How the expert's choices respond to reward and transitions, to first order at the truth.
 
     Attributes:
         world: the process, cut down to the states in which choices are observed.
-        seen: (S,) which states of the original world these are.
         occupancy: (S', A) d_H(s, a), positive.
         response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
         spread: (S', A) Var(V*(s') | s, a).
     """
 
     world: TabularMDP
-    seen: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
     occupancy: Array
     response: Array
     spread: Array
@@ -67,8 +65,8 @@ class Bounds:
     """Asymptotic expected MAPE in per cent, one entry for each number of training trajectories.
 
     An entry is nan where the world's reward is not in that class, since its parameters would then
-    stand for something else. "Slope", "affine": in the chosen feature x, for each action but the
-    anchor.
+    stand for something else. "Slope", "affine": in x, the first feature, for each action but
+    the anchor.
 
     Attributes:
         trajectories: N of the training split.
@@ -104,16 +102,12 @@ def linearise(world: TabularMDP, horizon: int) -> Linearisation:
     seen = full.sum(axis=1) > 0
     reached = np.any(world.transition[:, seen] > 0, axis=(0, 1))
     if np.any(reached & ~seen):
-        where = int(np.argmax(reached & ~seen))
-        raise InputError(
-            "horizon", horizon, f"state {where} is reached but never acted in: lengthen it"
-        )
+        hint = f"state {np.argmax(reached & ~seen)} is reached but never acted in: lengthen it"
+        raise InputError("horizon", horizon, hint)
     occupancy = full[seen]
     if np.any(occupancy == 0):
         s, a = (int(i) for i in np.argwhere((full == 0) & seen[:, None])[0])
-        raise InputError(
-            f"reward[{s}, {a}]", float(world.reward[s, a]), "the expert never does this"
-        )
+        raise InputError(f"reward[{s}, {a}]", world.reward[s, a], "the expert never does this")
     cut = TabularMDP(
         world.reward[seen],
         world.transition[:, seen][:, :, seen],
@@ -125,14 +119,14 @@ def linearise(world: TabularMDP, horizon: int) -> Linearisation:
     n, k = cut.reward.shape
     averaging = (np.eye(n)[:, :, None] * policy).reshape(n, n * k)
     of_v = np.linalg.solve(np.eye(n) - cut.discount * cut.flow(), averaging)
-    law = np.swapaxes(cut.transition, 0, 1).reshape(n * k, n)
-    of_q = np.eye(n * k) + cut.discount * law @ of_v
+    transition = np.swapaxes(cut.transition, 0, 1).reshape(n * k, n)
+    of_q = np.eye(n * k) + cut.discount * transition @ of_v
     mean = cut.transition @ v  # (A, S)
     spread = np.einsum("aij,aij->ia", cut.transition, (v - mean[..., None]) ** 2)
-    return Linearisation(cut, seen, occupancy, of_q - np.repeat(of_v, k, axis=0), spread)
+    return Linearisation(cut, occupancy, of_q - np.repeat(of_v, k, axis=0), spread)
 
 
-def linear_deviation(at: Linearisation, basis: Array, law: Law) -> Array:
+def linear_deviation(expert: Linearisation, basis: Array, transition: Knowledge) -> Array:
     """(S', A) sd of sqrt(n) (r-hat - r) where r = known part + basis @ theta.
 
     In the scale in which choices have unit noise, theta-hat is least squares: on the design
@@ -141,38 +135,39 @@ def linear_deviation(at: Linearisation, basis: Array, law: Law) -> Array:
     that noise (the sandwich), joint maximum likelihood generalised least squares.
 
     Args:
-        at: the linearisation.
+        expert: as `linearise` returns it.
         basis: (S', A, K) the directions in which the reward is unknown.
-        law: P "known"; "two_step": estimated from the moves and plugged into the likelihood of
-            the choices; "joint": estimated together with theta.
+        transition: P "known"; "two_step": estimated from the moves and plugged into the
+            likelihood of the choices; "joint": estimated together with theta.
 
     Raises:
         InputError: the choices do not identify theta.
     """
-    d = at.occupancy.reshape(-1, 1)
+    d = expert.occupancy.reshape(-1, 1)
     directions = basis.reshape(len(d), -1)
-    design = np.sqrt(d) * (at.response @ directions)
+    design = np.sqrt(d) * (expert.response @ directions)
     condition = float(np.linalg.cond(design / np.linalg.norm(design, axis=0).clip(1e-300)) ** 2)
     if not condition < LARGEST_CONDITION:
         raise InputError("basis", basis.shape, "the choices do not identify these rewards")
-    shock = np.sqrt(at.spread.reshape(1, -1) / d.T)
-    nuisance = at.world.discount * np.sqrt(d) * at.response * shock
+    shock = np.sqrt(expert.spread.reshape(1, -1) / d.T)
+    beta = expert.world.discount
+    nuisance = beta * np.sqrt(d) * expert.response * shock
     eye = np.eye(design.shape[1])
-    if law == "joint":
+    if transition == "joint":
         noise = np.eye(len(d)) + nuisance @ nuisance.T
         covariance = np.linalg.solve(design.T @ np.linalg.solve(noise, design), eye)
     else:
         covariance = np.linalg.solve(design.T @ design, eye)
-        if law == "two_step":
+        if transition == "two_step":
             leak = covariance @ design.T @ nuisance
             covariance = covariance + leak @ leak.T
-        elif law != "known":
-            raise InputError("law", law, "choose known, two_step or joint")
+        elif transition != "known":
+            raise InputError("transition", transition, "choose known, two_step or joint")
     variance: Array = np.einsum("ik,kl,il->i", directions, covariance, directions)
-    return np.sqrt(variance).reshape(at.occupancy.shape)
+    return np.sqrt(variance).reshape(expert.occupancy.shape)
 
 
-def tabular_deviation(at: Linearisation, anchor_action: int) -> Array:
+def tabular_deviation(expert: Linearisation, anchor_action: int) -> Array:
     """(S', A) sd of sqrt(n) (r-hat - r) of the plug-in with the anchor's reward given.
 
     V = (I - beta P_b)^-1 (r_b - log pi_b) for the anchor b, and r_a = V + log pi_a - beta P_a V, so
@@ -182,13 +177,13 @@ def tabular_deviation(at: Linearisation, anchor_action: int) -> Array:
 
     zero for a = b. The covariances of the module's docstring give its variance cell by cell.
     """
-    world, d, b = at.world, at.occupancy, anchor_action
+    world, d, b = expert.world, expert.occupancy, anchor_action
     n, k = d.shape
     beta, eye = world.discount, np.eye(n)
     state = d.sum(axis=1)
     level = np.linalg.inv(eye - beta * world.transition[b])
     choice = 1.0 / d - 1.0 / state[:, None]  # n Var(d log pi)
-    move = beta**2 * at.spread / d
+    move = beta**2 * expert.spread / d
     deviation = np.zeros_like(d)
     for a in range(k):
         if a == b:
@@ -200,11 +195,12 @@ def tabular_deviation(at: Linearisation, anchor_action: int) -> Array:
     return deviation
 
 
-def expected_mape(at: Linearisation, deviation: Array, transitions: Array) -> Array:
+def expected_mape(expert: Linearisation, deviation: Array, transitions: Array) -> Array:
     """E[MAPE] in per cent for each number n of training transitions; see the module's docstring."""
-    if np.any(at.world.reward == 0):
+    reward = expert.world.reward
+    if np.any(reward == 0):
         raise InputError("reward", 0.0, "MAPE is undefined where the true reward is zero")
-    coefficient = np.sum(at.occupancy * deviation / np.abs(at.world.reward))
+    coefficient = np.sum(expert.occupancy * deviation / np.abs(reward))
     return 100.0 * np.sqrt(2.0 / (np.pi * transitions)) * float(coefficient)
 
 
@@ -213,7 +209,6 @@ def bounds(
     horizon: int,
     trajectories: Sequence[float] | Array,
     anchor_action: int = 1,
-    feature: int = 0,
 ) -> Bounds:
     """The asymptotic expected MAPE of each class of `Bounds`.
 
@@ -222,30 +217,31 @@ def bounds(
         horizon: H, periods of a trajectory.
         trajectories: numbers of training trajectories, 0.8 N for the paper's N.
         anchor_action: the action whose reward is given (replacement in the bus engine).
-        feature: which column of the world's features is x.
     """
     number = np.atleast_1d(check_finite("trajectories", trajectories))
     if np.any(number <= 0):
         raise InputError("trajectories", float(number[number <= 0][0]), "give positive numbers")
-    if world.reward.shape[1] < 2:
+    actions = world.reward.shape[1]
+    if actions < 2:
         raise InputError("reward", world.reward.shape, "an expert with one action shows no choices")
-    for name, value, size in [
-        ("anchor_action", anchor_action, world.reward.shape[1]),
-        ("feature", feature, world.features.shape[1]),
-    ]:
-        if not isinstance(value, int | np.integer) or not 0 <= value < size:
-            raise InputError(name, value, f"give a whole number from 0 to {size - 1}")
-    at = linearise(world, horizon)
-    slopes, intercepts, level = _directions(at.world, anchor_action, feature)
+    if not isinstance(anchor_action, int | np.integer) or not 0 <= anchor_action < actions:
+        hint = f"give a whole number from 0 to {actions - 1}"
+        raise InputError("anchor_action", anchor_action, hint)
+    expert = linearise(world, horizon)
+    reward = expert.world.reward
+    each = np.broadcast_to(np.eye(actions), (*reward.shape, actions))  # [s, a, parameter]
+    level, intercepts = each[..., [anchor_action]], np.delete(each, anchor_action, axis=-1)
+    slopes = expert.world.features[:, 0, None, None] * intercepts
     transitions = horizon * number
 
-    def linear(basis: Array, law: Law, given: bool) -> Array:
-        known = np.zeros_like(at.world.reward)
+    def linear(basis: Array, transition: Knowledge, given: bool) -> Array:
+        known = np.zeros_like(reward)
         if given:
-            known[:, anchor_action] = at.world.reward[:, anchor_action]
-        if not _contains(basis, at.world.reward - known):
+            known[:, anchor_action] = reward[:, anchor_action]
+        if not _contains(basis, reward - known):
             return np.full(len(number), np.nan)
-        return expected_mape(at, linear_deviation(at, basis, law), transitions)
+        deviation = linear_deviation(expert, basis, transition)
+        return expected_mape(expert, deviation, transitions)
 
     affine = np.concatenate([slopes, intercepts], axis=-1)
     return Bounds(
@@ -255,16 +251,8 @@ def bounds(
         affine_known_p=linear(affine, "known", given=True),
         affine_joint=linear(affine, "joint", given=True),
         affine=linear(affine, "two_step", given=True),
-        tabular=expected_mape(at, tabular_deviation(at, anchor_action), transitions),
+        tabular=expected_mape(expert, tabular_deviation(expert, anchor_action), transitions),
     )
-
-
-def _directions(world: TabularMDP, anchor_action: int, feature: int) -> tuple[Array, Array, Array]:
-    """(S, A, A-1) slopes and intercepts of the other actions, (S, A, 1) the anchor's level."""
-    n, k = world.reward.shape
-    own = np.broadcast_to(np.eye(k), (n, k, k))  # [s, a, parameter]
-    others = np.delete(own, anchor_action, axis=-1)
-    return world.features[:, feature, None, None] * others, others, own[..., [anchor_action]]
 
 
 def _contains(basis: Array, reward: Array) -> bool:

@@ -12,7 +12,7 @@ For every alpha the sweep is monotone and moves with constants (the penalty is u
 constant is added to Q(s, .), and the Jacobian of its minimiser is the inverse of an M-matrix), so
 it is a beta-contraction in the largest norm: one fixed point, which the sweeps approach at rate
 beta. At alpha = 0 it is the soft Bellman equation of the moves as logged; as alpha grows the policy
-goes to pi_b, which is cloning. No transition law is formed: rows are regressed upon.
+goes to pi_b, which is cloning. No transition probabilities are formed: rows are regressed upon.
 
 Pairs without a row. Nothing in the data speaks of them, and each method has its own answer:
 `nearest` (the default without a penalty): Q(s, a) is that of the nearest state where a was taken,
@@ -34,13 +34,16 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, wrightomega
 
 from gladius.anchor import nearest
-from gladius.checks import Array, InputError, check_discount, check_finite, check_whole
-from gladius.transitions import Counts, Integers, Transitions, index_rows
+from gladius.checks import Array, InputError, check_discount, check_finite
+from gladius.objective import value
+from gladius.transitions import Counts, Integers, Transitions, distinct_rows, index_rows
 
 UNSEEN = ("nearest", "excluded")
+TOLERANCE, SWEEPS = 1e-10, 10_000  # of the gap relative to max(1, |Q|); at most so many
 NEWTON_STEPS = 100  # of the penalised regression; it takes three or four
 ROUNDING = 1e-14
 
@@ -70,10 +73,10 @@ class Logged:
         """The moves of a data set."""
         states, (now, after) = index_rows([data.states, data.next_states])
         moves = np.stack([now, data.actions, after, data.done.astype(np.int64)], axis=1)
-        found, (at,) = index_rows([moves.astype(np.float64)])
-        s, a, t, ended = found.astype(np.int64).T
-        weights = np.bincount(at, minlength=len(found)).astype(np.float64)
-        return cls(states, s, a, t, ended.astype(bool), weights, data.number_of_actions)
+        rows, weights = distinct_rows(moves.astype(np.float64))
+        s, a, t, ended = rows.astype(np.int64).T
+        number = data.number_of_actions
+        return cls(states, s, a, t, ended.astype(bool), weights.astype(np.float64), number)
 
     @classmethod
     def of_counts(cls, counts: Counts, replication: int = 0) -> Logged:
@@ -94,8 +97,8 @@ class Logged:
         total = np.bincount(cell, self.weights, minlength=shape[0] * shape[1])
         return total.astype(np.float64, copy=False).reshape(shape)
 
-    def lenders(self, unseen: str, states: Array | None = None) -> Integers:
-        """(n, A) the state whose Q(., a) a state has; -1 where the action is excluded.
+    def nearest_states(self, unseen: str, states: Array | None = None) -> Integers:
+        """(n, A) the state whose Q(., a) a state takes; -1 where the action is excluded.
 
         Args:
             unseen: one of UNSEEN.
@@ -104,14 +107,14 @@ class Logged:
         taken = self.visits > 0
         asked = self.states if states is None else states
         if unseen == "nearest":
-            found = np.full((len(asked), self.number_of_actions), -1)
+            places = np.full((len(asked), self.number_of_actions), -1)
             for a in np.flatnonzero(taken.any(axis=0)):
                 there = np.flatnonzero(taken[:, a])
-                found[:, a] = there[nearest(self.states[there], asked)]
-            return found
+                places[:, a] = there[nearest(self.states[there], asked)]
+            return places
         seen = np.flatnonzero(taken.any(axis=1))
-        lender = seen[nearest(self.states[seen], asked)]
-        return np.where(taken[lender], lender[:, None], -1)
+        place = seen[nearest(self.states[seen], asked)]
+        return np.where(taken[place], place[:, None], -1)
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ class Learned:
         table: (S, A) Q on the data's states; -inf where an action is excluded.
         sweeps: taken.
         gap: bound on the distance to the fixed point, beta / (1 - beta) x the last sweep's step.
-        converged: whether the gap met the tolerance.
+        converged: whether the gap met TOLERANCE.
     """
 
     logged: Logged
@@ -136,9 +139,9 @@ class Learned:
 
     def q(self, states: Array) -> Array:
         """(n, A) Q at any (n, d) features."""
-        lender = self.logged.lenders(self.unseen, check_finite("states", states))
+        place = self.logged.nearest_states(self.unseen, check_finite("states", states))
         columns = np.arange(self.table.shape[1])
-        return np.where(lender >= 0, self.table[lender, columns], -np.inf)
+        return np.where(place >= 0, self.table[place, columns], -np.inf)
 
     def value(self, states: Array) -> Array:
         """(n,) V = log sum_a exp Q."""
@@ -158,8 +161,6 @@ def learn(
     *,
     conservatism: float = 0.0,
     unseen: str | None = None,
-    tolerance: float = 1e-10,
-    max_sweeps: int = 10_000,
 ) -> list[Learned]:
     """Soft fitted Q iteration (or CQL) on each data set, all in one batch.
 
@@ -169,8 +170,6 @@ def learn(
         discount: beta.
         conservatism: CQL's alpha; 0 is soft fitted Q.
         unseen: one of UNSEEN; None is `nearest` without a penalty and `excluded` with one.
-        tolerance: on the gap, relative to max(1, |Q|).
-        max_sweeps: at most this many.
 
     Raises:
         InputError: for rewards that are not finite or not one a move, or bad options.
@@ -184,108 +183,82 @@ def learn(
         raise InputError("unseen", unseen, f"choose one of {UNSEEN}, or None")
     if alpha and rule != "excluded":
         raise InputError("unseen", unseen, "the penalty sends Q to -inf there: use 'excluded'")
-    if not 0 < tolerance < np.inf:
-        raise InputError("tolerance", tolerance, "give a positive number")
-    check_whole("max_sweeps", max_sweeps, 1)
-    if not isinstance(data, Sequence) or not all(isinstance(one, Logged) for one in data):
+    if not isinstance(data, Sequence) or not all(isinstance(logged, Logged) for logged in data):
         raise InputError("data", type(data).__name__, "give a list of Logged, one a data set")
     if not data or len(data) != len(rewards):
         raise InputError("rewards", len(rewards), f"give one array for each of {len(data)} sets")
     labels = [check_finite("rewards", r) for r in rewards]
-    for one, label in zip(data, labels, strict=True):
-        if label.shape != one.now.shape:
-            raise InputError("rewards", label.shape, f"give one for each of {len(one.now)} moves")
-    stack = _Stack(data, labels, rule)
-    q, steps, scale, sweeps = stack.start(), np.full(len(data), np.inf), np.ones(len(data)), 0
-    while sweeps < max_sweeps and np.any(steps * beta / (1 - beta) > tolerance * scale):
-        target = stack.targets(q, beta)
-        new = stack.penalised(target, alpha, q) if alpha else target
-        steps = stack.largest(np.abs(new - q))
-        scale = np.maximum(1.0, stack.largest(np.abs(new)))
-        q, sweeps = new, sweeps + 1
-    gap = steps * beta / (1 - beta)
-    return [
-        Learned(one, rule, table, sweeps, float(g), bool(g <= tolerance * s))
-        for one, table, g, s in zip(data, stack.tables(q), gap, scale, strict=True)
-    ]
+    for logged, label in zip(data, labels, strict=True):
+        if label.shape != logged.now.shape:
+            hint = f"give one for each of {len(logged.now)} moves"
+            raise InputError("rewards", label.shape, hint)
+    return _sweep(data, np.concatenate(labels), beta, alpha, rule)
 
 
-class _Stack:
-    """Data sets one after another: Q is one vector over all pairs with rows."""
+def _sweep(
+    data: Sequence[Logged], label: Array, beta: float, alpha: float, unseen: str
+) -> list[Learned]:
+    """All data sets one after another: q is a vector over their pairs (s, a) with rows."""
+    sizes = np.array([len(logged.states) for logged in data])
+    begin = np.cumsum(sizes) - sizes
+    shifted = list(zip(data, begin, strict=True))
+    visits = np.concatenate([logged.visits for logged in data])
+    number = np.full(visits.shape, -1)  # of each pair, in that vector
+    number[visits > 0] = np.arange(np.count_nonzero(visits))
+    pair = np.concatenate([number[logged.now + i, logged.actions] for logged, i in shifted])
+    after = np.concatenate([logged.after + i for logged, i in shifted])
+    near = [logged.nearest_states(unseen) for logged in data]
+    columns = np.arange(visits.shape[1])
+    place = [np.where(n >= 0, number[n + i, columns], -1) for n, i in zip(near, begin, strict=True)]
+    reads = np.concatenate(place)
+    first = np.array([number[i:][visits[i:] > 0][0] for i in begin])  # pair of each data set
+    count = visits[visits > 0]
+    state = np.unique(np.nonzero(visits)[0], return_inverse=True)[1].reshape(-1)
+    share = count / np.bincount(state, count)[state]
+    weight = np.concatenate([logged.weights for logged in data]) / count[pair]
+    mean = np.bincount(pair, weight * label)
+    goes_on = weight * ~np.concatenate([logged.done for logged in data])
+    moves = csr_array((goes_on, (pair, after)), shape=(len(count), len(visits)))
 
-    def __init__(self, data: Sequence[Logged], labels: Sequence[Array], rule: str) -> None:
-        actions = data[0].number_of_actions
-        sizes = np.array([len(one.states) for one in data])
-        first = np.cumsum(sizes) - sizes
-        visits = np.concatenate([one.visits for one in data])
-        number = np.full(visits.shape, -1)
-        number[visits > 0] = np.arange(np.count_nonzero(visits))
-        self.sizes, self.label = sizes, np.concatenate(labels)
-        self.weight = np.concatenate([one.weights for one in data])
-        now = np.concatenate([one.now + i for one, i in zip(data, first, strict=True)])
-        self.after = np.concatenate([one.after + i for one, i in zip(data, first, strict=True)])
-        self.goes_on = np.concatenate([~one.done for one in data])
-        self.pair = number[now, np.concatenate([one.actions for one in data])]
-        self.count = visits[visits > 0]
-        # the pair that each (s, a) reads its Q from, -1 where it is excluded
-        reads = []
-        for one, i in zip(data, first, strict=True):
-            lender = one.lenders(rule)
-            found = number[lender + i, np.arange(actions)]
-            reads.append(np.where(lender >= 0, found, -1))
-        self.reads = np.concatenate(reads)
-        state, _ = np.nonzero(visits)
-        self.state = np.unique(state, return_inverse=True)[1].reshape(-1)  # of each pair
-        self.share = self.count / np.bincount(self.state, self.count)[self.state]
-        self.block = np.repeat(np.arange(len(data)), sizes)[state]  # data set of each pair
-
-    def start(self) -> Array:
-        """Q = 0; where it starts does not matter."""
-        return np.zeros(len(self.count))
-
-    def full(self, q: Array) -> Array:
+    def full(q: Array) -> Array:
         """(all states, A) Q with the rule for pairs without a row."""
-        return np.where(self.reads >= 0, q[self.reads], -np.inf)
+        return np.where(reads >= 0, q[reads], -np.inf)
 
-    def tables(self, q: Array) -> list[Array]:
-        """Q of each data set."""
-        return np.split(self.full(q), np.cumsum(self.sizes)[:-1])
+    q, gap, scale, sweeps = np.zeros(len(count)), np.full(len(data), np.inf), np.ones(len(data)), 0
+    while sweeps < SWEEPS and np.any(gap > TOLERANCE * scale):
+        target = mean + beta * (moves @ value(full(q)))  # the regression of r + beta V(s')
+        new = penalised(target, alpha, q, share, state) if alpha else target
+        gap = np.maximum.reduceat(np.abs(new - q), first) * beta / (1 - beta)
+        scale = np.maximum(1.0, np.maximum.reduceat(np.abs(new), first))
+        q, sweeps = new, sweeps + 1
+    tables, converged = np.split(full(q), begin[1:]), gap <= TOLERANCE * scale
+    ends = zip(data, tables, gap.tolist(), converged.tolist(), strict=True)
+    return [Learned(logged, unseen, table, sweeps, g, done) for logged, table, g, done in ends]
 
-    def targets(self, q: Array, beta: float) -> Array:
-        """The regression: mean of r + beta V(s') over the rows of each pair."""
-        table = self.full(q)
-        top = table.max(axis=1)
-        v = top + np.log(np.exp(table - top[:, None]).sum(axis=1))
-        backed = self.label + beta * np.where(self.goes_on, v[self.after], 0.0)
-        mean: Array = np.bincount(self.pair, self.weight * backed) / self.count
-        return mean
 
-    def penalised(self, target: Array, alpha: float, q: Array) -> Array:
-        """The minimiser of half the squared error plus CQL's penalty, state by state.
+def penalised(target: Array, alpha: float, q: Array, share: Array, state: Integers) -> Array:
+    """(P,) the minimiser of half the squared error plus CQL's penalty, state by state.
 
-        With Z = log sum exp Q and u = alpha pi_Q / pi_b, Q = y + alpha - u and
-        u e^u = (alpha / pi_b) exp(y + alpha - Z), so u is Wright's omega and Z the root of
-        sum_a pi_b u = alpha, a convex falling function of Z: Newton's steps cannot pass it twice.
-        """
-        lift = np.log(alpha / self.share) + target + alpha
-        z = self._log_sum_exp(q)
-        for _ in range(NEWTON_STEPS):
-            u = wrightomega(lift - z[self.state])
-            excess = np.bincount(self.state, self.share * u) - alpha
-            slope = np.bincount(self.state, self.share * u / (1 + u))
-            step = excess / slope
-            z = z + step
-            if np.all(np.abs(step) <= ROUNDING * np.maximum(1.0, np.abs(z))):
-                break
-        return np.asarray(target + alpha - wrightomega(lift - z[self.state]))
+    With Z = log sum exp Q and u = alpha pi_Q / pi_b, Q = y + alpha - u and
+    u e^u = (alpha / pi_b) exp(y + alpha - Z), so u is Wright's omega and Z the root of
+    sum_a pi_b u = alpha, a convex falling function of Z: Newton's steps cannot pass it twice.
 
-    def _log_sum_exp(self, q: Array) -> Array:
-        top = np.full(self.state.max() + 1, -np.inf)
-        np.maximum.at(top, self.state, q)
-        return np.asarray(top + np.log(np.bincount(self.state, np.exp(q - top[self.state]))))
-
-    def largest(self, of_pairs: Array) -> Array:
-        """(R,) the largest entry of each data set."""
-        found = np.zeros(len(self.sizes))
-        np.maximum.at(found, self.block, of_pairs)
-        return found
+    Args:
+        target: (P,) y of each pair with rows.
+        alpha: positive.
+        q: (P,) the last Q, where Newton's steps start.
+        share: (P,) pi_b.
+        state: (P,) of each pair, numbered among the states with rows.
+    """
+    lift = np.log(alpha / share) + target + alpha
+    top = np.full(state.max() + 1, -np.inf)
+    np.maximum.at(top, state, q)
+    z = top + np.log(np.bincount(state, np.exp(q - top[state])))
+    for _ in range(NEWTON_STEPS):
+        u = wrightomega(lift - z[state])
+        excess = np.bincount(state, share * u) - alpha
+        step = excess / np.bincount(state, share * u / (1 + u))
+        z = z + step
+        if np.all(np.abs(step) <= ROUNDING * np.maximum(1.0, np.abs(z))):
+            break
+    return np.asarray(target + alpha - wrightomega(lift - z[state]))

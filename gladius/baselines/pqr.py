@@ -39,7 +39,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -181,11 +181,11 @@ def default_training(data: Transitions) -> Training:
     repeat: 3,000 batches of 1,000, a tenth of the trajectories held out to stop the P step early,
     and a tolerance for gradients that such batches can reach.
     """
+    network = Training(activation="relu", standardise=True)
     if len(data.pairs().weights) <= FEW_STATES * data.number_of_actions:
-        return Training(standardise=True, tolerance=1e-4)
-    trajectories = len(np.unique(data.trajectory))
-    held_out = 0.1 if trajectories > 4 else 0.0
-    return Training(standardise=True, steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out)
+        return replace(network, steps=5_000, tolerance=1e-4)
+    held_out = 0.1 if len(np.unique(data.trajectory)) > 4 else 0.0
+    return replace(network, steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out)
 
 
 def _batches(

@@ -42,20 +42,11 @@ def gambles() -> TabularMDP:
     r(x, 0) = -1.25 - x; the reward of the anchor, action 1, differs from state to state.
     """
     x = np.arange(1.0, 5.0)
-    law = np.zeros((2, 4, 4))
-    law[0] = np.array([[0.5, 0, 0, 0.5], [0, 0.2, 0.8, 0], [0, 0, 0, 1], [0, 0, 0, 1]])
-    law[1] = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0.2, 0, 0.8, 0], [0, 0, 1, 0]])
+    transition = np.zeros((2, 4, 4))
+    transition[0] = np.array([[0.5, 0, 0, 0.5], [0, 0.2, 0.8, 0], [0, 0, 0, 1], [0, 0, 0, 1]])
+    transition[1] = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0.2, 0, 0.8, 0], [0, 0, 1, 0]])
     reward = np.stack([-1.25 - x, np.array([-1.0, -7.0, -7.0, -5.0])], axis=1)
-    return TabularMDP(reward, law, 0.9, np.eye(4)[0], x[:, None])
-
-
-def three_actions() -> TabularMDP:
-    """Three states, three actions, each of which permutes the same lottery."""
-    x = np.array([1.0, 2.0, 4.0])
-    rows = np.array([[0.5, 0.2, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]])
-    law = np.stack([rows, rows[:, [1, 2, 0]], rows[:, [2, 0, 1]]])
-    reward = np.stack([-1.0 - 2 * x, -2 * x - 0.3, 0.5 - 2.2 * x], axis=1)
-    return TabularMDP(reward, law, 0.9, np.eye(3)[0], x[:, None])
+    return TabularMDP(reward, transition, 0.9, np.eye(4)[0], x[:, None])
 
 
 # --- estimators, replications as the leading axis ------------------------------------------------
@@ -93,8 +84,8 @@ def combine(basis: Array, theta: Array) -> Array:
     return found
 
 
-def log_policy(reward: Array, law: Array, discount: float) -> Array:
-    solution = soft_bellman(reward, law, discount)
+def log_policy(reward: Array, transition: Array, discount: float) -> Array:
+    solution = soft_bellman(reward, transition, discount)
     assert solution.converged
     return solution.q - solution.v[..., None]
 
@@ -127,14 +118,14 @@ def scoring(
     raise AssertionError("scoring did not converge")
 
 
-def choice_fit(visits: Array, law: Array, world: TabularMDP, basis: Array) -> Array:
-    """(R, K) maximisers of sum n(s, a) log pi(a | s; r = r* + basis theta, law).
+def choice_fit(visits: Array, transition: Array, world: TabularMDP, basis: Array) -> Array:
+    """(R, K) maximisers of sum n(s, a) log pi(a | s; r = r* + basis theta, P).
 
     theta is measured from the truth; a maximiser does not depend on where its axis has its zero.
     """
 
     def log_pi_at(theta: Array) -> Array:
-        return log_policy(world.reward + combine(basis, theta), law, world.discount)
+        return log_policy(world.reward + combine(basis, theta), transition, world.discount)
 
     return scoring(np.zeros((len(visits), basis.shape[-1])), log_pi_at, visits)
 
@@ -143,11 +134,11 @@ def plug_in(visits: Array, moves: Array, world: TabularMDP, anchor: int) -> Arra
     """(R, S, A) rewards from frequencies; a choice never seen counts as half a choice."""
     counts = np.maximum(visits, 0.5)
     log_pi = np.log(counts / counts.sum(axis=-1, keepdims=True))
-    law = frequencies(moves)
+    transition = frequencies(moves)
     target = world.reward[:, anchor] - log_pi[..., anchor]
-    system = np.eye(law.shape[-1]) - world.discount * law[:, anchor]
+    system = np.eye(transition.shape[-1]) - world.discount * transition[:, anchor]
     v = np.linalg.solve(system, target[..., None])
-    ahead = np.swapaxes((law @ v[:, None])[..., 0], 1, 2)
+    ahead = np.swapaxes((transition @ v[:, None])[..., 0], 1, 2)
     found: Array = v + log_pi - world.discount * ahead
     return found
 
@@ -164,7 +155,7 @@ def joint_fit(visits: Array, moves: Array, world: TabularMDP, basis: Array) -> A
     same_row = (a[:, None] == a) & (s[:, None] == s)
     empirical, k = frequencies(moves), basis.shape[-1]
 
-    def law_at(point: Array) -> Array:
+    def transition_at(point: Array) -> Array:
         log_odds = np.zeros_like(empirical)
         log_odds[:, a, s, j] = point[:, k:]
         weight = empirical * np.exp(log_odds)
@@ -173,11 +164,11 @@ def joint_fit(visits: Array, moves: Array, world: TabularMDP, basis: Array) -> A
 
     def log_pi_at(point: Array) -> Array:
         reward = world.reward + combine(basis, point[:, :k])
-        return log_policy(reward, law_at(point), world.discount)
+        return log_policy(reward, transition_at(point), world.discount)
 
     def moves_at(point: Array) -> tuple[Array, Array]:
         taken = np.swapaxes(visits, 1, 2)[:, a, s]
-        p: Array = law_at(point)[:, a, s, j]
+        p: Array = transition_at(point)[:, a, s, j]
         score = np.pad(moves[:, a, s, j] - taken * p, ((0, 0), (k, 0)))
         within = p[:, :, None] * (np.eye(len(a)) - same_row * p[:, None, :])
         return score, np.pad(taken[:, :, None] * within, ((0, 0), (k, 0), (k, 0)))
@@ -202,7 +193,7 @@ def agrees(bound: float, sample: Array) -> bool:
     return bool(abs(float(sample.mean()) - bound) <= 3 * error + FINITE_SAMPLE * bound)
 
 
-def own_affine(world: TabularMDP) -> Array:
+def affine_directions(world: TabularMDP) -> Array:
     """(S, 2, 2) intercept and slope of action 0's reward; action 1 is the anchor."""
     x = world.features[:, 0]
     zero = np.zeros_like(x)
@@ -228,10 +219,10 @@ def bus_sample() -> dict[str, Array]:
     world, horizon = BUS.mdp, BUS.horizon
     visits, moves = simulate(world, horizon, round(TRAINING * BUS_TRAJECTORIES), 400, seed=1)
     known, estimated = world.transition, frequencies(moves)
-    both, affine = both_parameters(world), own_affine(world)
+    both, affine = both_parameters(world), affine_directions(world)
     sample = {
-        name: linear_mapes(world, horizon, basis, choice_fit(visits, law, world, basis))
-        for name, basis, law in [
+        name: linear_mapes(world, horizon, basis, choice_fit(visits, transition, world, basis))
+        for name, basis, transition in [
             ("known_p_both", both, known),
             ("known_p_slope", both[..., :1], known),
             ("affine_known_p", affine, known),
@@ -245,7 +236,7 @@ def bus_sample() -> dict[str, Array]:
 @cache
 def gambles_sample() -> dict[str, Array]:
     """The same on 2,000 data sets of the gambles, 400 trajectories of 20 periods."""
-    world, basis = gambles(), own_affine(gambles())
+    world, basis = gambles(), affine_directions(gambles())
     visits, moves = simulate(world, 20, 400, 2000, seed=2)
     theta = {
         "affine_known_p": choice_fit(visits, world.transition, world, basis),
@@ -275,46 +266,33 @@ def test_bus_estimators_attain_their_bound(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["affine_known_p", "affine", "affine_joint", "tabular"])
-def test_estimators_attain_their_bound_where_the_law_matters(name: str) -> None:
+def test_estimators_attain_their_bound_where_transitions_matter(name: str) -> None:
     assert agrees(getattr(gambles_bounds(), name)[0], gambles_sample()[name])
-
-
-def test_tabular_bound_holds_with_three_actions() -> None:
-    world = three_actions()
-    visits, moves = simulate(world, 20, 800, 400, seed=3)
-    for anchor in range(3):
-        sample = mapes(world, 20, plug_in(visits, moves, world, anchor) - world.reward)
-        assert agrees(bounds(world, 20, [800], anchor).tabular[0], sample)
-    other = bounds(world, 20, [800], 0).tabular[0]
-    assert not agrees(other, mapes(world, 20, plug_in(visits, moves, world, 2) - world.reward))
 
 
 # --- negative controls: wrong bounds that the same comparison rejects ----------------------------
 
 
-@pytest.mark.parametrize("name", ["affine_known_p", "affine", "affine_joint", "tabular"])
-def test_counting_the_test_split_as_training_is_rejected(name: str) -> None:
-    wrong = bounds(gambles(), 20, [400 / TRAINING])
+@pytest.mark.parametrize(
+    ("factor", "name"),
+    [(1 / TRAINING, "affine"), (1 / TRAINING, "tabular"), (2 / np.pi, "tabular")],
+)
+def test_a_wrong_size_or_norm_is_rejected(factor: float, name: str) -> None:
+    """The test split counted as training; root mean square in place of mean absolute error."""
+    wrong = bounds(gambles(), 20, [400 * factor])
     assert not agrees(getattr(wrong, name)[0], gambles_sample()[name])
 
 
-@pytest.mark.parametrize("name", ["known_p_both", "known_p_slope", "affine", "tabular"])
-def test_root_mean_square_in_place_of_mean_absolute_error_is_rejected(name: str) -> None:
-    wrong = getattr(bus_bounds(), name)[0] / np.sqrt(2 / np.pi)
-    assert not agrees(wrong, bus_sample()[name])
-
-
-def test_forgetting_the_error_of_the_estimated_law_is_rejected() -> None:
-    at = linearise(gambles(), 20)
-    deaf = replace(at, spread=np.zeros_like(at.spread))
-    wrong = float(expected_mape(at, tabular_deviation(deaf, 1), np.array(8000.0)))
-    assert not agrees(wrong, gambles_sample()["tabular"])
-    assert not agrees(gambles_bounds().affine_known_p[0], gambles_sample()["affine"])
-
-
-def test_two_step_and_joint_estimation_are_told_apart() -> None:
-    assert not agrees(gambles_bounds().affine_joint[0], gambles_sample()["affine"])
-    assert not agrees(gambles_bounds().affine[0], gambles_sample()["affine_joint"])
+@pytest.mark.parametrize(
+    ("bound", "estimator"),
+    [
+        ("affine_known_p", "affine"),
+        ("affine_joint", "affine"),
+        ("affine", "affine_joint"),
+    ],
+)
+def test_estimators_are_told_apart(bound: str, estimator: str) -> None:
+    assert not agrees(getattr(gambles_bounds(), bound)[0], gambles_sample()[estimator])
 
 
 def test_unknown_level_is_told_from_known_level() -> None:
@@ -322,65 +300,18 @@ def test_unknown_level_is_told_from_known_level() -> None:
     assert not agrees(bus_bounds().known_p_both[0], bus_sample()["known_p_slope"])
 
 
-def test_information_of_a_stationary_path_is_rejected() -> None:
-    """Paths start in one state: H periods of them inform otherwise than the long run does."""
-    at = linearise(gambles(), 20)
-    long_run = replace(at, occupancy=linearise(gambles(), 10_000).occupancy)
-    wrong = float(expected_mape(at, tabular_deviation(long_run, 1), np.array(8000.0)))
-    assert not agrees(wrong, gambles_sample()["tabular"])
+def test_what_the_deviation_rests_on_is_rejected_where_wrong() -> None:
+    """No error of P-hat; and the long run in place of H periods that start in one state."""
+    expert = linearise(gambles(), 20)
+    for wrong in (
+        replace(expert, spread=np.zeros_like(expert.spread)),
+        replace(expert, occupancy=linearise(gambles(), 10_000).occupancy),
+    ):
+        mape = expected_mape(expert, tabular_deviation(wrong, 1), np.array(8000.0))
+        assert not agrees(float(mape), gambles_sample()["tabular"])
 
 
 # --- exact checks --------------------------------------------------------------------------------
-
-
-def path_scores(world: TabularMDP, horizon: int, slope: Array) -> tuple[Array, Array]:
-    """(paths,) probabilities and (paths, K + A S S) scores of choices and residuals of moves."""
-    n, k = world.reward.shape
-    policy = world.solution.policy
-    chances, scores = [], []
-    for states in product(range(n), repeat=horizon + 1):
-        for actions in product(range(k), repeat=horizon):
-            chance = world.initial[states[0]]
-            score, residual = np.zeros(slope.shape[-1]), np.zeros((k, n, n))
-            for s, a, t in zip(states, actions, states[1:], strict=False):
-                chance = chance * policy[s, a] * world.transition[a, s, t]
-                score = score + slope[s, a]
-                residual[a, s, t] += 1
-                residual[a, s] -= world.transition[a, s]
-            chances.append(chance)
-            scores.append(np.concatenate([score, residual.ravel()]))
-    return np.array(chances), np.array(scores)
-
-
-def test_information_of_a_dependent_path_adds_up_over_periods() -> None:
-    """Var of a path's score = H times the information of d_H; choices and moves uncorrelated."""
-    x = np.array([1.0, 3.0])
-    law = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.6, 0.4], [1.0, 0.0]]])
-    reward = np.stack([-x, np.array([-2.0, -1.5])], axis=1)
-    world = TabularMDP(reward, law, 0.8, np.array([0.7, 0.3]), x[:, None])
-    horizon, basis, h = 4, own_affine(world), 1e-5
-    slope = np.stack(
-        [
-            (log_policy(reward + h * b, law, 0.8) - log_policy(reward - h * b, law, 0.8)) / (2 * h)
-            for b in np.moveaxis(basis, -1, 0)
-        ],
-        axis=-1,
-    )
-    chance, scores = path_scores(world, horizon, slope)
-    assert chance.sum() == pytest.approx(1.0, abs=1e-12)
-    variance = np.einsum("p,pi,pj->ij", chance, scores, scores)
-    d = world.occupancy(horizon)
-    choices = horizon * np.einsum("sa,sak,sal->kl", d, slope, slope)
-    moves = np.zeros((8, 8))
-    for a, s in product(range(2), repeat=2):
-        row = slice(4 * a + 2 * s, 4 * a + 2 * s + 2)
-        moves[row, row] = horizon * d[s, a] * (np.diag(law[a, s]) - np.outer(law[a, s], law[a, s]))
-    np.testing.assert_allclose(variance[:2, :2], choices, rtol=1e-7)
-    np.testing.assert_allclose(variance[2:, 2:], moves, atol=1e-12)
-    np.testing.assert_allclose(variance[:2, 2:], np.zeros((2, 8)), atol=1e-9)
-    at = linearise(world, horizon)  # and this information is the one behind known P
-    expected = np.sqrt(np.einsum("sak,kl,sal->sa", basis, np.linalg.inv(choices / horizon), basis))
-    np.testing.assert_allclose(linear_deviation(at, basis, "known"), expected, rtol=1e-6)
 
 
 @st.composite
@@ -399,20 +330,20 @@ few = settings(max_examples=30, deadline=None)
 @few
 @given(worlds(), st.data())
 def test_response_is_the_derivative_of_the_choices(world: TabularMDP, data: st.DataObject) -> None:
-    """In the reward, and in the law through beta dP V alone."""
+    """In the reward, and in P through beta dP V alone."""
     n, k = world.reward.shape
     tilt = data.draw(arrays(float, (n, k), elements=st.floats(-1, 1)))
     twist = data.draw(arrays(float, (k, n, n), elements=st.floats(-1, 1)))
     twist = twist - twist.mean(axis=-1, keepdims=True)
-    at, h = linearise(world, 5), 1e-5
+    expert, h = linearise(world, 5), 1e-5
 
     def log_pi(step: float) -> Array:
-        law = world.transition + step * twist
-        return log_policy(world.reward + step * tilt, law, world.discount)
+        transition = world.transition + step * twist
+        return log_policy(world.reward + step * tilt, transition, world.discount)
 
     slope = (log_pi(h) - log_pi(-h)) / (2 * h)
     shock = tilt + world.discount * (twist @ world.solution.v).T
-    np.testing.assert_allclose(at.response @ shock.ravel(), slope.ravel(), atol=1e-6, rtol=1e-5)
+    np.testing.assert_allclose(expert.response @ shock.ravel(), slope.ravel(), atol=1e-6, rtol=1e-5)
 
 
 @few
@@ -421,16 +352,19 @@ def test_saturated_reward_has_the_tabular_bound(world: TabularMDP, data: st.Data
     """Two routes, delta method and likelihood; and a saturated reward learns nothing about P."""
     n, k = world.reward.shape
     anchor = data.draw(st.integers(0, k - 1))
-    at = linearise(world, 5)
+    expert = linearise(world, 5)
     free = [(s, a) for s, a in product(range(n), range(k)) if a != anchor]
     basis = np.zeros((n, k, len(free)))
     for p, (s, a) in enumerate(free):
         basis[s, a, p] = 1.0
-    expected = tabular_deviation(at, anchor)
+    expected = tabular_deviation(expert, anchor)
     assert np.all(expected[:, anchor] == 0)
-    for found in (linear_deviation(at, basis, "two_step"), linear_deviation(at, basis, "joint")):
+    for found in (
+        linear_deviation(expert, basis, "two_step"),
+        linear_deviation(expert, basis, "joint"),
+    ):
         np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert np.all(linear_deviation(at, basis, "known") <= expected + 1e-9)
+    assert np.all(linear_deviation(expert, basis, "known") <= expected + 1e-9)
 
 
 @few
@@ -439,29 +373,14 @@ def test_more_knowledge_never_hurts(world: TabularMDP, data: st.DataObject) -> N
     n, k = world.reward.shape
     direction = data.draw(arrays(float, (n, k), elements=st.floats(0.1, 1)))
     direction[:, k - 1] = 0  # the anchor
-    at = linearise(world, 5)
+    expert = linearise(world, 5)
     basis = direction[..., None]
-    known = linear_deviation(at, basis, "known")
-    joint = linear_deviation(at, basis, "joint")
-    two_step = linear_deviation(at, basis, "two_step")
+    known = linear_deviation(expert, basis, "known")
+    joint = linear_deviation(expert, basis, "joint")
+    two_step = linear_deviation(expert, basis, "two_step")
     assert np.all(known <= joint * (1 + 1e-9))
     assert np.all(joint <= two_step * (1 + 1e-9))
-    assert np.all(joint <= tabular_deviation(at, k - 1) * (1 + 1e-6))
-
-
-@few
-@given(worlds(), st.data())
-def test_order_of_states_and_actions_does_not_matter(
-    world: TabularMDP, data: st.DataObject
-) -> None:
-    n, k = world.reward.shape
-    s, a = data.draw(st.permutations(range(n))), data.draw(st.permutations(range(k)))
-    moved = TabularMDP(
-        world.reward[s][:, a], world.transition[a][:, s][:, :, s], world.discount, world.initial[s]
-    )
-    before = tabular_deviation(linearise(world, 5), 0)
-    after = tabular_deviation(linearise(moved, 5), a.index(0))
-    np.testing.assert_allclose(after, before[s][:, a], rtol=1e-7)
+    assert np.all(joint <= tabular_deviation(expert, k - 1) * (1 + 1e-6))
 
 
 def test_bounds_fall_with_the_root_of_the_number_of_trajectories() -> None:
@@ -479,15 +398,15 @@ def test_bus_bounds_are_ordered_by_what_is_known() -> None:
 
 def test_rare_cells_add_little_and_nothing_where_the_expert_never_is() -> None:
     """A cell's share is of order sqrt(d): rare mileages hardly matter, unreached states not."""
-    at = linearise(BUS.mdp, BUS.horizon)
-    share = at.occupancy * tabular_deviation(at, 1) / np.abs(at.world.reward)
+    expert = linearise(BUS.mdp, BUS.horizon)
+    share = expert.occupancy * tabular_deviation(expert, 1) / np.abs(expert.world.reward)
     assert np.all(np.isfinite(share))
     assert share[10:].sum() < 1e-4 * share.sum()
     world = gambles()
-    law = np.zeros((2, 5, 5))
-    law[:, :4, :4], law[:, 4, 0] = world.transition, 1.0
+    transition = np.zeros((2, 5, 5))
+    transition[:, :4, :4], transition[:, 4, 0] = world.transition, 1.0
     reward = np.vstack([world.reward, [[-6.25, -3.0]]])
-    with_island = TabularMDP(reward, law, 0.9, np.eye(5)[0], np.arange(1.0, 6.0)[:, None])
+    with_island = TabularMDP(reward, transition, 0.9, np.eye(5)[0], np.arange(1.0, 6.0)[:, None])
     for name in ("affine", "affine_joint", "tabular"):
         island = getattr(bounds(with_island, 20, [400]), name)
         np.testing.assert_allclose(island, getattr(gambles_bounds(), name), rtol=1e-9)
@@ -511,35 +430,24 @@ def one_action() -> TabularMDP:
     return TabularMDP(-np.ones((1, 1)), np.ones((1, 1, 1)), 0.9, np.ones(1))
 
 
+AFFINE = affine_directions(BUS.mdp)
+
+
 @pytest.mark.parametrize(
     ("call", "field"),
     [
         (lambda: bounds(BUS.mdp, 100, [0]), "trajectories"),
         (lambda: bounds(BUS.mdp, 100, [np.nan]), r"trajectories\[0\]"),
         (lambda: bounds(BUS.mdp, 100, [800], anchor_action=2), "anchor_action"),
-        (lambda: bounds(BUS.mdp, 100, [800], feature=1), "feature"),
         (lambda: bounds(BUS.mdp, 0, [800]), "horizon"),
         (lambda: bounds(BUS.mdp, 3, [800]), "horizon"),  # mileage 13 is reached, no choice seen
         (lambda: bounds(one_state(-1.0), 5, [800]), "basis"),  # slope and intercept are one
         (lambda: bounds(replace(gambles(), reward=gambles().reward * [1, 0]), 20, [800]), "reward"),
         (lambda: bounds(one_state(-1e4), 5, [800]), r"reward\[0, 0\]"),
         (lambda: bounds(one_action(), 5, [1]), "reward"),
-        (lambda: linear_deviation(linearise(gambles(), 20), own_affine(gambles()), "x"), "law"),  # type: ignore[arg-type]
+        (lambda: linear_deviation(linearise(BUS.mdp, 100), AFFINE, "x"), "transition"),  # type: ignore[arg-type]  # none of three
     ],
 )
 def test_bad_input_is_named(call: Callable[[], object], field: str) -> None:
     with pytest.raises(InputError, match=f"^{field} ="):
         call()
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("trajectories", [250, 5000])
-def test_bus_bounds_across_sample_sizes(trajectories: int) -> None:
-    """The root law itself: the comparison at other N than the one tested above."""
-    world, training = BUS.mdp, round(TRAINING * trajectories)
-    visits, moves = simulate(world, BUS.horizon, training, 300, seed=4)
-    bound = bounds(world, BUS.horizon, [training])
-    theta = choice_fit(visits, frequencies(moves), world, own_affine(world))
-    assert agrees(bound.affine[0], linear_mapes(world, BUS.horizon, own_affine(world), theta))
-    tabular = mapes(world, BUS.horizon, plug_in(visits, moves, world, 1) - world.reward)
-    assert agrees(bound.tabular[0], tabular)
