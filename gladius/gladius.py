@@ -1,4 +1,4 @@
-"""GLADIUS, our estimator (`leak_free`), and the door to the paper's algorithm and the author's code.
+"""GLADIUS: our estimator (`leak_free`), and the door to the protocols `printed` and `author`.
 
 `leak_free` sees the training split, the anchor's reward and beta. It is the minimiser of the
 paper's empirical risk over a stated class plus a stated roughness penalty, divided by N:
@@ -46,17 +46,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, check_anchor_support, nearest
+from gladius.anchor import Anchor, check_anchor_support
 from gladius.checks import Array, InputError, check_widths
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.function_classes import MLP
-from gladius.levenberg_marquardt import Fit, OutputRisk, levenberg_marquardt
+from gladius.function_classes import MLP, AnchoredLine, NearestAdvantage, NetworkOutputs
+from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
-from gladius.objective import closed_form_level, grouped_risk
+from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     Continuation,
     Sum,
@@ -79,10 +80,8 @@ UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent
 DECREMENT = 1e-5  # nats: a thousandth of what one observation can move the likelihood by
-LAST_STEP = 1e-4  # standard errors
+LAST_STEP = 3e-3  # standard errors
 MAX_STEPS = 60  # at each lambda
-STARTS = 4  # of a network, at most: a replication stops at its first converged one
-STAGE = 1e4  # lambda of a network first stops here on its way up: a cold start at 1e7 can stall
 
 
 @dataclass(frozen=True)
@@ -171,6 +170,16 @@ def _with_inner_iterations(estimate: Estimate) -> Estimate:
     return replace(estimate, diagnostics=replace(diagnostics, extra=extra))
 
 
+@dataclass(frozen=True)
+class _Problem:
+    """What every class is fitted to."""
+
+    counts: Counts
+    p_hat: TransitionProbabilities
+    anchor: Anchor
+    discount: float
+
+
 def fit_counts(
     counts: Counts, anchor: Anchor, discount: float, options: Options, began: float | None = None
 ) -> list[Estimate]:
@@ -246,29 +255,26 @@ class SmoothRisk:
         drop = (self.influence[rows] @ log_anchor[:, None, :, None])[..., 0]
         return np.asarray(eta + self.anchor_reward[rows] - drop)
 
-    def expand(self, rows: Integers, flat: Array) -> Expansion:
-        """Likelihood, roughness and their derivatives in u at (n, F S) log-odds."""
-        visits, weights = self.visits[rows], self.weights[rows]
+    def expand(self, rows: Integers, flat: Array, penalty: Array) -> tuple[Array, Array, Array]:
+        """Value (n,), gradient (n, p) and Fisher's Hessian (n, p, p) in u at (n, p = F S) eta."""
+        visits, weights = self.visits[rows], penalty[:, None] * self.weights[rows]
         eta = flat.reshape(len(rows), -1, visits.shape[2])
         seen = visits.sum(axis=1)
         log_anchor = -np.logaddexp.reduce(eta, axis=1, initial=0.0)
         policy = np.exp(eta + log_anchor[:, None])
-        nll = -np.sum(visits[:, 1:] * eta, axis=(1, 2)) - np.sum(seen * log_anchor, axis=1)
+        value = -np.sum(visits[:, 1:] * eta, axis=(1, 2)) - np.sum(seen * log_anchor, axis=1)
         differences = self.rewards(rows, eta) @ np.swapaxes(self.coordinates[rows], 1, 2)
         bent = weights[:, None] * differences
+        value += 0.5 * np.sum(bent * differences, axis=(1, 2))
         slope, slope_anchor = self._slopes(rows, policy)
         expected = seen[:, None] * policy
         surplus = (expected - visits[:, 1:]).reshape(len(rows), 1, -1)
-        information = np.swapaxes(slope, 1, 2) @ (expected.reshape(len(rows), -1, 1) * slope)
-        information -= np.swapaxes(slope_anchor, 1, 2) @ (seen[..., None] * slope_anchor)
-        return Expansion(
-            nll=nll,
-            roughness=np.sum(bent * differences, axis=(1, 2)),
-            gradient=(surplus @ slope)[:, 0],
-            roughness_gradient=bent.reshape(len(rows), -1),
-            information=information,
-            roughness_weights=np.tile(weights, (1, eta.shape[1])),
-        )
+        gradient = (surplus @ slope)[:, 0] + bent.reshape(flat.shape)
+        hessian = np.swapaxes(slope, 1, 2) @ (expected.reshape(*flat.shape, 1) * slope)
+        hessian -= np.swapaxes(slope_anchor, 1, 2) @ (seen[..., None] * slope_anchor)
+        diagonal = np.arange(flat.shape[1])
+        hessian[:, diagonal, diagonal] += np.tile(weights, (1, eta.shape[1])) + RIDGE
+        return value, gradient, hessian
 
     def _slopes(self, rows: Integers, policy: Array) -> tuple[Array, Array]:
         """d eta / d u (n, F S, F S) and d(-L) / d u (n, S, F S); see step_to for the latter."""
@@ -303,34 +309,6 @@ class SmoothRisk:
         miss = rise[..., 0] - log_anchor - np.logaddexp.reduce(moved, axis=1, initial=0.0)
         moved += (influence @ (resolvent @ miss[..., None])[:, None])[..., 0]
         return np.asarray(moved.reshape(flat.shape))
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """Likelihood and roughness of n replications, each without lambda; p = F S coordinates u.
-
-    Attributes:
-        nll, roughness: (n,) the latter ||D2 r||^2.
-        gradient, roughness_gradient: (n, p) the latter of half the roughness.
-        information: (n, p, p) Fisher's.
-        roughness_weights: (n, p) diagonal of the Hessian of half the roughness.
-    """
-
-    nll: Array
-    roughness: Array
-    gradient: Array
-    roughness_gradient: Array
-    information: Array
-    roughness_weights: Array
-
-    def penalised(self, penalty: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, p) and Fisher's Hessian (n, p, p) at lambda (n,)."""
-        value = self.nll + 0.5 * penalty * self.roughness
-        gradient = self.gradient + penalty[:, None] * self.roughness_gradient
-        hessian = self.information.copy()
-        diagonal = np.arange(hessian.shape[1])
-        hessian[:, diagonal, diagonal] += penalty[:, None] * self.roughness_weights + RIDGE
-        return value, gradient, hessian
 
 
 @dataclass(frozen=True)
@@ -397,7 +375,7 @@ def fit_smooth(
     for i in reversed(range(len(path))):
 
         def objective(rows: Integers, flat: Array, i: int = i) -> tuple[Array, Array, Array]:
-            return risk.expand(rows, flat).penalised(np.full(len(rows), path[i]))
+            return risk.expand(rows, flat, np.full(len(rows), path[i]))
 
         minimum = minimise(
             objective,
@@ -415,8 +393,8 @@ def fit_smooth(
     leaves = reml[lowest, everyone] < reml[0] - critical
     chosen = np.where(leaves & (lowest > 0), lowest + UNDERSMOOTHING_STEPS, 0)
     eta, penalty = fits[chosen, everyone], path[chosen]
-    expansion = risk.expand(everyone, eta)
-    _, gradient, hessian = expansion.penalised(penalty)
+    _, gradient, hessian = risk.expand(everyone, eta, penalty)
+    held = np.tile(penalty[:, None] * risk.weights, (1, len(order) - 1)) + RIDGE
     odds = eta.reshape(len(eta), -1, len(anchor_reward))
     reward = np.broadcast_to(anchor_reward, (len(eta), len(order), len(anchor_reward))).copy()
     reward[:, 1:] = risk.rewards(everyone, odds)
@@ -428,11 +406,11 @@ def fit_smooth(
         v=v,
         penalty=penalty,
         reml=reml[chosen, everyone],
-        nll=expansion.nll,
+        nll=-np.sum(risk.visits * np.swapaxes(log_policy, 1, 2), axis=(1, 2)),
         decrement=0.5 * np.sum(gradient * regular_solve(hessian, gradient), axis=1),
         slope=np.max(np.abs(gradient), axis=1),
         iterations=iterations,
-        freedom=np.trace(np.linalg.solve(hessian, expansion.information), axis1=1, axis2=2),
+        freedom=eta.shape[1] - np.sum(held * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1),
     )
 
 
@@ -453,7 +431,7 @@ def make_smooth_risk(
         influence=influence,
         anchor_reward=anchor_reward + influence @ anchor_reward,
         coordinates=coordinates,
-        inverse=np.linalg.inv(coordinates),
+        inverse=np.linalg.inv(coordinates).astype(np.float64),
         weights=scale**2,
     )
 
@@ -504,141 +482,31 @@ def _level(transition: Array, reward: Array, discount: float, log_anchor: Array)
     return regular_solve(np.eye(len(reward)) - discount * transition, reward - log_anchor)
 
 
-# The class `mlp`
+# From fits to estimates
 
 
-def _fit_network(
-    problem: _Problem, options: Options, smooth: Smooth | None, family: MLP, x: Array
-) -> tuple[Fit, Array, Array]:
-    """The best of the starts, and its Q (R, S, A) and V (R, S), anchor first; x (R, S, d)."""
-    counts = problem.counts
-    order, _ = anchor_first(problem.anchor.action, counts.visits.shape[2])
-    visits, penalty, roughness = counts.visits, np.zeros(len(x)), np.zeros((len(x), 0, x.shape[1]))
-    if smooth is None:
-        visits = visits + PSEUDO_COUNT * (counts.seen > 0)[..., None]
-    else:
-        penalty, roughness = smooth.penalty, roughness_rows(counts)
-    risk = OutputRisk(
-        visits=visits[:, :, order],
-        transition=problem.p_hat.transition[:, order],
-        anchor_reward=problem.anchor.values(counts.states),
-        discount=problem.discount,
-        roughness=roughness,
-        penalty=penalty,
-        bellman_weight=options.weight if options.level == "scalar" else None,
-    )
-    best = _from_start(risk, family, x, counts.size, [options.seed, 0])
-    for start in range(1, STARTS):
-        left = np.flatnonzero(~best.converged)
-        if len(left) == 0:
-            break
-        seed = [options.seed, start]
-        again = _from_start(risk.take(left), family, x[left], counts.size[left], seed)
-        best = best.improved(left, again)
-    q, v, _ = risk.tables(best.outputs)
-    return best, q, v
+Functions = tuple[StateFunction, StateFunction]  # Q and r of any state
 
 
-def _from_start(risk: OutputRisk, family: MLP, x: Array, size: Array, seed: list[int]) -> Fit:
-    """From the same weights in every replication, with a rest at lambda = STAGE."""
-    theta = np.tile(family.init([np.random.default_rng(seed)]), (len(x), 1))
-    level = np.zeros(len(x))
-    if risk.bellman_weight is not None:
-        reward = risk.tables(family.outputs(theta, x))[2]
-        residual = risk.anchor_reward - reward[..., 0]
-        level = closed_form_level(residual, risk.visits[..., 0], risk.discount)
-    eased = replace(risk, penalty=np.minimum(risk.penalty, STAGE))
-    near = levenberg_marquardt(
-        eased, family, theta, x, level, size, tolerance=0.1, max_iterations=40
-    )
-    fitted = levenberg_marquardt(risk, family, near.theta, x, near.level, size)
-    return replace(fitted, iterations=near.iterations + fitted.iterations)
+class _Ends(NamedTuple):
+    """Where the fits of R replications ended, each (R,); the gradient per observation."""
 
-
-# Estimates: functions of any state, which can be pickled
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What every class is fitted to."""
-
-    counts: Counts
-    p_hat: TransitionProbabilities
-    anchor: Anchor
-    discount: float
-
-
-@dataclass(frozen=True)
-class AnchoredLine:
-    """(n, d) -> (n, A) rewards: the anchor's as given, the others linear between the states.
-
-    Beyond the states (m,) they go on along the last two; `table` is (m, A).
-    """
-
-    states: Array
-    table: Array
-    anchor: Anchor
-
-    def __call__(self, states: Array) -> Array:
-        last = len(self.states) - 2
-        left = np.clip(np.searchsorted(self.states, states[:, 0]) - 1, 0, last)
-        width = self.states[left + 1] - self.states[left]
-        share = ((states[:, 0] - self.states[left]) / width)[:, None]
-        rewards = (1 - share) * self.table[left] + share * self.table[left + 1]
-        rewards[:, self.anchor.action] = self.anchor.values(states)
-        return np.asarray(rewards)
-
-
-@dataclass(frozen=True)
-class NearestAdvantage:
-    """(n, d) -> (n, A) log-odds of the nearest of the states (m, d)."""
-
-    states: Array
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
-
-
-@dataclass(frozen=True)
-class NetworkOutputs:
-    """(n, d) -> (n, A) outputs of one network at features scaled to [-1, 1], in data's order."""
-
-    family: MLP
-    theta: Array
-    level: float
-    low: Array
-    half: Array
-    back: Integers
-
-    def __call__(self, states: Array) -> Array:
-        scaled = (states - self.low) / self.half - 1.0
-        outputs = self.family.outputs(self.theta[None], scaled)[0] + self.level
-        return np.asarray(outputs[:, self.back])
-
-
-@dataclass(frozen=True)
-class Advantage:
-    """(n, d) -> (n, A) outputs less that of one action."""
-
-    outputs: StateFunction
-    action: int
-
-    def __call__(self, states: Array) -> Array:
-        outputs = self.outputs(states)
-        return outputs - outputs[:, [self.action]]
+    converged: NDArray[np.bool_]
+    iterations: Integers
+    gradient_norm: Array
 
 
 def _smooth_estimates(problem: _Problem, smooth: Smooth) -> list[Estimate]:
     counts = problem.counts
-    functions, extras = [], []
+    functions: list[Functions] = []
+    extras = []
     for r, kept in enumerate(counts.present):
         line = AnchoredLine(counts.states[kept, 0], smooth.reward[r][kept], problem.anchor)
         functions.append(from_reward(line, smooth.v[r], problem.p_hat, r, problem.discount))
         names = ("penalty", "freedom", "decrement")
         extras.append({name: float(getattr(smooth, name)[r]) for name in names})
     converged = np.abs(smooth.decrement) <= DECREMENT
-    ends = converged, smooth.iterations, smooth.slope / counts.size
+    ends = _Ends(converged, smooth.iterations, smooth.slope / counts.size)
     return _estimates(problem, "smooth", functions, smooth.q, ends, extras, is_smoothed=True)
 
 
@@ -652,13 +520,14 @@ def _table_estimates(problem: _Problem) -> list[Estimate]:
     given, transition = problem.anchor.values(counts.states), problem.p_hat.transition[:, action]
     v = _level(transition, given, problem.discount, log_policy[..., 0])
     q = (log_policy + v[..., None])[..., back]
-    functions = []
+    functions: list[Functions] = []
     for r, kept in enumerate(counts.present):
         odds = NearestAdvantage(counts.states[kept], (q[r] - q[r][:, [action]])[kept])
         functions.append(
             from_choices(odds, v[r], problem.p_hat, r, problem.anchor, problem.discount)
         )
-    ends = np.ones(replications, dtype=bool), np.zeros(replications), np.zeros(replications)
+    nothing = np.zeros(replications, dtype=np.int64)
+    ends = _Ends(np.ones(replications, dtype=bool), nothing, nothing.astype(np.float64))
     extras: list[dict[str, float]] = [{"penalty": 0.0} for _ in functions]
     return _estimates(problem, "smooth", functions, q, ends, extras, is_smoothed=False)
 
@@ -667,30 +536,45 @@ def _network_estimates(
     problem: _Problem, options: Options, smooth: Smooth | None
 ) -> list[Estimate]:
     counts, anchor, discount = problem.counts, problem.anchor, problem.discount
-    features, actions = counts.states.shape[1], counts.visits.shape[2]
-    _, back = anchor_first(anchor.action, actions)
+    replications, states, actions = counts.visits.shape
+    order, back = anchor_first(anchor.action, actions)
+    visits, penalty = counts.visits, np.zeros(replications)
+    roughness = np.zeros((replications, 0, states))
+    if smooth is None:
+        visits = visits + PSEUDO_COUNT * (counts.seen > 0)[..., None]
+    else:
+        penalty, roughness = smooth.penalty, roughness_rows(counts)
+    risk = OutputRisk(
+        visits=visits[:, :, order],
+        transition=problem.p_hat.transition[:, order],
+        anchor_reward=anchor.values(counts.states),
+        discount=discount,
+        roughness=roughness,
+        penalty=penalty,
+        bellman_weight=options.weight if options.level == "scalar" else None,
+    )
     present = counts.present[..., None]
     low = np.min(np.where(present, counts.states, np.inf), axis=1)
     high = np.max(np.where(present, counts.states, -np.inf), axis=1)
     half = np.where(high > low, (high - low) / 2, 1.0)
-    family = MLP(features, actions, tuple(options.hidden))
+    family = MLP(counts.states.shape[1], actions, tuple(options.hidden))
     x = (counts.states - low[:, None]) / half[:, None] - 1.0
-    fitted, q, v = _fit_network(problem, options, smooth, family, x)
-    functions, extras = [], []
-    for r in range(len(x)):
-        outputs = NetworkOutputs(
-            family, fitted.theta[r], float(fitted.level[r]), low[r], half[r], back
-        )
+    fitted = fit_network(risk, family, x, counts.size, options.seed)
+    q, v, _ = risk.tables(fitted.outputs)
+    functions: list[Functions] = []
+    extras = []
+    for r in range(replications):
+        scaling, level = (low[r], half[r]), float(fitted.level[r])
+        outputs = NetworkOutputs(family, fitted.theta[r], level, scaling, back)
         if options.level == "scalar":
             continuation = Continuation(problem.p_hat, r, v[r], discount)
             functions.append((outputs, Sum(outputs, continuation, -1.0)))
         else:
-            odds = Advantage(outputs, anchor.action)
+            odds = replace(outputs, less=anchor.action)
             functions.append(from_choices(odds, v[r], problem.p_hat, r, anchor, discount))
-        penalty = 0.0 if smooth is None else float(smooth.penalty[r])
         gap, objective = float(fitted.gap[r]), float(fitted.value[r])
-        extras.append({"penalty": penalty, "gap": gap, "objective": objective})
-    ends = fitted.converged, fitted.iterations, fitted.slope
+        extras.append({"penalty": float(penalty[r]), "gap": gap, "objective": objective})
+    ends = _Ends(fitted.converged, fitted.iterations, fitted.slope)
     is_smoothed = smooth is not None
     return _estimates(problem, "mlp", functions, q[..., back], ends, extras, is_smoothed)
 
@@ -698,24 +582,24 @@ def _network_estimates(
 def _estimates(
     problem: _Problem,
     name: str,
-    functions: list[tuple[StateFunction, StateFunction]],
+    functions: list[Functions],
     q: Array,
-    ends: tuple[Array, Array, Array],
+    ends: _Ends,
     extras: list[dict[str, float]],
     is_smoothed: bool,
 ) -> list[Estimate]:
-    """Estimates from (Q, r) functions, Q (R, S, A) and (converged, iterations, gradient norm)."""
+    """Estimates from (Q, r) as functions, Q (R, S, A) on the grid and where the fits ended."""
     counts, anchor = problem.counts, problem.anchor
     given = anchor.values(counts.states)
     risk = grouped_risk(q, counts, anchor.action, given, problem.discount)
     even_odds = np.log(counts.visits.shape[2]) * (1 + 1e-9)  # a fit that is worse is none
-    converged = ends[0] & (risk.nll <= even_odds)
+    converged = ends.converged & (risk.nll <= even_odds)
     results = []
     for r, (q_function, reward_function) in enumerate(functions):
         diagnostics = Diagnostics(
             converged=bool(converged[r]),
-            iterations=int(ends[1][r]),
-            gradient_norm=float(ends[2][r]),
+            iterations=int(ends.iterations[r]),
+            gradient_norm=float(ends.gradient_norm[r]),
             nll=float(risk.nll[r]),
             bellman_error=float(risk.bellman[r]),
             cpu_seconds=0.0,
