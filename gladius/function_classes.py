@@ -163,7 +163,7 @@ class NetworkOutputs:
         low, half = self.scaling
         scaled = (states - low) / half - 1.0
         outputs = (self.family.outputs(self.theta[None], scaled)[0] + self.level)[:, self.back]
-        return outputs if self.less is None else outputs - outputs[:, [self.less]]
+        return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 The risk is a function of the M = S A outputs f on the grid; with J the class's Jacobian and
 K = J J' the step theta -> theta - J' w, (mu I + H K) w = gradient, costs M^3, not P^3. All
-replications move at once. (A damped Newton in theta takes 11 to 21 times as long and fails in half of the fits.)
+replications move at once. (A damped Newton in theta takes 11 to 21 times as long and fails in half
+of the fits.)
 """
 
 from __future__ import annotations
@@ -77,10 +78,6 @@ class OutputRisk:
             level = np.einsum("rst,rt->rs", self._resolvent(), self.anchor_reward - log_anchor)
             q, v = outputs + (level - v)[..., None], level
         return q, v, q - self.discount * np.einsum("rast,rt->rsa", self.transition, v)
-
-    def value(self, outputs: Array) -> Array:
-        """(R,) the penalised risk."""
-        return self._value(outputs, self.tables(outputs)[2])
 
     def _value(self, outputs: Array, reward: Array) -> Array:
         nll = np.sum(self.visits * (value(outputs)[..., None] - outputs), axis=(1, 2))
