@@ -63,6 +63,7 @@ from gladius.transition_probabilities import (
     Sum,
     TransitionProbabilities,
     empirical_transition_probabilities,
+    from_choices,
     from_reward,
     regular_solve,
 )
