@@ -50,6 +50,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from gladius.anchor import Anchor, check_anchor_support
 from gladius.checks import Array, InputError, check_widths
@@ -80,6 +81,7 @@ UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent
 DECREMENT = 1e-5  # nats: a thousandth of what one observation can move the likelihood by
+FAR_OFF = 10.0  # standard deviations of a chi-square
 LAST_STEP = 3e-3  # standard errors
 MAX_STEPS = 60  # at each lambda
 
@@ -267,7 +269,7 @@ def _curve(problem: Problem, smooth: Smooth) -> Fitted:
         functions.append(from_reward(line, smooth.v[r], problem.p_hat, r, problem.discount))
         names = ("penalty", "freedom", "decrement")
         extras.append({name: float(getattr(smooth, name)[r]) for name in names})
-    converged = np.abs(smooth.decrement) <= DECREMENT
+    converged = (np.abs(smooth.decrement) <= DECREMENT) & ~smooth.underfits
     slope = smooth.slope / counts.size
     return Fitted(functions, smooth.q, converged, smooth.iterations, slope, extras)
 
@@ -455,6 +457,9 @@ class Smooth:
         slope: (R,) largest entry of the penalised gradient at the end.
         iterations: (R,) Newton steps over the whole path of lambda.
         freedom: (R,) effective degrees of freedom.
+        underfits: (R,) whether the path ended before the data could be fitted: they are less likely
+            than under their frequencies, by far more than chance explains. A stray state far away
+            (a code of missing values) does this, for it stretches the unit of the roughness.
     """
 
     reward: Array
@@ -466,6 +471,7 @@ class Smooth:
     slope: Array
     iterations: Integers
     freedom: Array
+    underfits: NDArray[np.bool_]
 
 
 def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
@@ -514,10 +520,15 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     odds = np.concatenate([np.zeros_like(eta[:, :1]), eta], axis=1)
     reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
     reward[:, 1:] = risk.rewards(everyone, eta, log_anchor)
+    log_policy = odds + log_anchor[:, None]
+    deviance = 2 * np.sum(xlogy(risk.visits, risk.visits) - risk.visits * log_policy, axis=(1, 2))
+    seen = risk.visits.sum(axis=1)
+    deviance -= 2 * np.sum(xlogy(seen, seen), axis=1)
+    cells = np.sum(risk.visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
     back = np.argsort(problem.order)
     return Smooth(
         reward=np.swapaxes(reward[:, back], 1, 2),
-        q=np.swapaxes((odds + (log_anchor + v)[:, None])[:, back], 1, 2),
+        q=np.swapaxes((log_policy + v[:, None])[:, back], 1, 2),
         v=v,
         penalty=penalty,
         reml=reml[chosen, everyone],
@@ -525,6 +536,7 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
         slope=np.max(np.abs(gradient), axis=1),
         iterations=iterations,
         freedom=flat.shape[1] - share_held,
+        underfits=(len(path) > 1) & (deviance > cells + FAR_OFF * np.sqrt(2 * cells)),
     )
 
 

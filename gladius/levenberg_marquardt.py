@@ -103,7 +103,7 @@ class OutputRisk:
         slope_v, slope_q = self._slopes(policy)
         slope_r = slope_q - self.discount * (self.transition @ slope_v[:, None])  # (R, A, S, M)
         rough = np.einsum("rks,rsb->rbk", self.roughness, reward[..., 1:]).reshape(reps, -1)
-        rows = (self.roughness[:, None] @ slope_r[:, 1:]).reshape(reps, rough.shape[1], -1)
+        rows = (self.roughness[:, None] @ slope_r[:, 1:]).reshape(reps, rough.shape[1], n * actions)
         scaled = self.penalty[:, None, None] * rows
         gradient = gradient + np.einsum("rkm,rk->rm", scaled, rough)
         hessian = hessian + np.swapaxes(rows, 1, 2) @ scaled
