@@ -13,7 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
+from gladius.anchor import Anchor, nearest
 from gladius.checks import Array, check_widths
+from gladius.transitions import Integers
 
 
 class FunctionClass(Protocol):
@@ -132,3 +134,67 @@ class MLP:
                     :, :, None, :
                 ]
         return signals[-1], np.concatenate(blocks, axis=-1)
+
+
+# What an estimate keeps of a fit: functions of any state, which can be pickled
+
+
+@dataclass(frozen=True)
+class NetworkOutputs:
+    """(n, d) features -> (n, A) outputs of one network.
+
+    Attributes:
+        family: of the network.
+        theta: (P,).
+        level: added to each output.
+        scaling: (lowest (d,), half the range (d,)) that bring features to [-1, 1].
+        back: (A,) which output is each action's.
+        less: the action whose output is taken off all, or None.
+    """
+
+    family: MLP
+    theta: Array
+    level: float
+    scaling: tuple[Array, Array]
+    back: Integers
+    less: int | None = None
+
+    def __call__(self, states: Array) -> Array:
+        low, half = self.scaling
+        scaled = (states - low) / half - 1.0
+        outputs = (self.family.outputs(self.theta[None], scaled)[0] + self.level)[:, self.back]
+        return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
+
+
+@dataclass(frozen=True)
+class NearestAdvantage:
+    """(n, d) features -> (n, A) log-odds: the row of `table` (m, A) of the nearest of m states."""
+
+    states: Array
+    table: Array
+
+    def __call__(self, states: Array) -> Array:
+        return np.asarray(self.table[nearest(self.states, states)])
+
+
+@dataclass(frozen=True)
+class AnchoredLine:
+    """(n, 1) features -> (n, A) rewards: the anchor's as given, the others linear between states.
+
+    Attributes:
+        states: (m,) in order; beyond them the rewards go on along the last two.
+        table: (m, A) rewards there.
+        anchor: the action and its reward.
+    """
+
+    states: Array
+    table: Array
+    anchor: Anchor
+
+    def __call__(self, states: Array) -> Array:
+        left = np.clip(np.searchsorted(self.states, states[:, 0]) - 1, 0, len(self.states) - 2)
+        width = self.states[left + 1] - self.states[left]
+        share = ((states[:, 0] - self.states[left]) / width)[:, None]
+        rewards = (1 - share) * self.table[left] + share * self.table[left + 1]
+        rewards[:, self.anchor.action] = self.anchor.values(states)
+        return np.asarray(rewards)

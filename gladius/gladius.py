@@ -1,4 +1,4 @@
-"""GLADIUS, our estimator (`leak_free`), and the door to the paper's algorithm and the author's code.
+"""GLADIUS: our estimator (`leak_free`), and the door to the protocols `printed` and `author`.
 
 `leak_free` sees the training split, the anchor's reward and beta. It is the minimiser of the
 paper's empirical risk over a stated class plus a stated roughness penalty, divided by N:
@@ -46,17 +46,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
 
-from gladius.anchor import Anchor, check_anchor_support, nearest
+from gladius.anchor import Anchor, check_anchor_support
 from gladius.checks import Array, InputError, check_fields, check_widths
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.function_classes import MLP
-from gladius.levenberg_marquardt import Fit, OutputRisk, levenberg_marquardt
+from gladius.function_classes import MLP, AnchoredLine, NearestAdvantage, NetworkOutputs
+from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
-from gladius.objective import closed_form_level, grouped_risk
+from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     Continuation,
     Sum,
@@ -79,10 +81,9 @@ UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent
 DECREMENT = 1e-5  # nats: a thousandth of what one observation can move the likelihood by
-LAST_STEP = 1e-4  # standard errors
+FAR_OFF = 10.0  # standard deviations of a chi-square
+LAST_STEP = 3e-3  # standard errors
 MAX_STEPS = 60  # at each lambda
-STARTS = 4  # of a network, at most: a replication stops at its first converged one
-STAGE = 1e4  # lambda of a network first stops here on its way up: a cold start at 1e7 can stall
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,48 @@ def fit(
     return fit_counts(group(data), anchor, discount, chosen, began)
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What every class is fitted to: counts, P-hat on their states, the anchor and beta."""
+
+    counts: Counts
+    p_hat: TransitionProbabilities
+    anchor: Anchor
+    discount: float
+
+    @property
+    def anchor_reward(self) -> Array:
+        """(S,) r(s, a_s)."""
+        return self.anchor.values(self.counts.states)
+
+    @property
+    def order(self) -> list[int]:
+        """The actions, the anchor first; np.argsort of it leads back."""
+        free = (a for a in range(self.counts.visits.shape[2]) if a != self.anchor.action)
+        return [self.anchor.action, *free]
+
+    @property
+    def filled_visits(self) -> Array:
+        """(R, S, A) visits with PSEUDO_COUNT in each cell of a visited state."""
+        return self.counts.visits + PSEUDO_COUNT * (self.counts.seen > 0)[..., None]
+
+    def value_of(self, log_anchor: Array) -> Array:
+        """(R, S) V = (I - beta P_A)^-1 (r_A - L) from L = log pi(anchor | .)."""
+        system = self.discount * self.p_hat.transition[:, self.anchor.action]
+        return regular_solve(np.eye(system.shape[1]) - system, self.anchor_reward - log_anchor)
+
+
+class Fitted(NamedTuple):
+    """R fits of one class: Q and r as functions of any state, Q (R, S, A), and how they ended."""
+
+    functions: list[tuple[StateFunction, StateFunction]]
+    q: Array
+    converged: NDArray[np.bool_]
+    iterations: Integers
+    gradient_norm: Array
+    extras: list[dict[str, object]]
+
+
 def fit_counts(
     counts: Counts, anchor: Anchor, discount: float, options: Options, began: float | None = None
 ) -> list[Estimate]:
@@ -179,27 +222,103 @@ def fit_counts(
         hint = "here no roughness is penalised, so it has no effect: leave it out"
         raise InputError("penalty", options.penalty, hint)
     check_anchor_support(counts, anchor.action)
-    p_hat = empirical_transition_probabilities(counts)
-    given = anchor.values(counts.states)
+    problem = Problem(counts, empirical_transition_probabilities(counts), anchor, discount)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
-    problem = _Problem(counts, p_hat, anchor, discount)
-    smooth = None
-    if has_roughness:
-        smooth = fit_smooth(counts, p_hat.transition, anchor.action, given, discount, penalties)
+    smooth = fit_smooth(problem, penalties) if has_roughness else None
     if options.function_class == "mlp":
-        estimates = _network_estimates(problem, options, smooth)
-    elif smooth is None:
-        estimates = _table_estimates(problem)
+        fitted = _network(problem, options, smooth)
     else:
-        estimates = _smooth_estimates(problem, smooth)
-    seconds = (time.process_time() - began) / len(estimates)
-    return [
-        replace(estimate, diagnostics=replace(estimate.diagnostics, cpu_seconds=seconds))
-        for estimate in estimates
-    ]
+        fitted = _table(problem) if smooth is None else _curve(problem, smooth)
+    risk = grouped_risk(fitted.q, counts, anchor.action, problem.anchor_reward, discount)
+    even_odds = np.log(counts.visits.shape[2]) * (1 + 1e-9)  # a fit that is worse is none
+    converged = fitted.converged & (risk.nll <= even_odds)
+    seconds = (time.process_time() - began) / len(converged)
+    name, features = f"gladius {options.function_class}", counts.states.shape[1]
+    estimates = []
+    for r, (q_function, reward_function) in enumerate(fitted.functions):
+        diagnostics = Diagnostics(
+            converged=bool(converged[r]),
+            iterations=int(fitted.iterations[r]),
+            gradient_norm=float(fitted.gradient_norm[r]),
+            nll=float(risk.nll[r]),
+            bellman_error=float(risk.bellman[r]),
+            cpu_seconds=seconds,
+            status="ok" if converged[r] else "not_converged",
+            extra={"inner_iterations": 0, "smoothed": has_roughness, **fitted.extras[r]},
+        )
+        estimates.append(Estimate(name, q_function, reward_function, features, diagnostics))
+    return estimates
 
 
-# The class `smooth`
+def _curve(problem: Problem, smooth: Smooth) -> Fitted:
+    """The class `smooth` where there is a roughness: r linear between the states."""
+    counts, functions = problem.counts, []
+    extras: list[dict[str, object]] = []
+    for r, kept in enumerate(counts.present):
+        line = AnchoredLine(counts.states[kept, 0], smooth.reward[r][kept], problem.anchor)
+        functions.append(from_reward(line, smooth.v[r], problem.p_hat, r, problem.discount))
+        names = ("penalty", "freedom", "decrement")
+        extras.append({name: float(getattr(smooth, name)[r]) for name in names})
+    converged = (np.abs(smooth.decrement) <= DECREMENT) & ~smooth.underfits
+    slope = smooth.slope / counts.size
+    return Fitted(functions, smooth.q, converged, smooth.iterations, slope, extras)
+
+
+def _table(problem: Problem) -> Fitted:
+    """The class `smooth` without a roughness, in closed form: log-odds of filled counts."""
+    counts, anchor, functions = problem.counts, problem.anchor, []
+    visits = np.where(counts.seen[..., None] > 0, problem.filled_visits, 1.0)  # even where unseen
+    log_policy = np.log(visits / visits.sum(axis=2, keepdims=True))
+    v = problem.value_of(log_policy[..., anchor.action])
+    odds = log_policy - log_policy[..., [anchor.action]]
+    for r, kept in enumerate(counts.present):
+        advantage = NearestAdvantage(counts.states[kept], odds[r][kept])
+        functions.append(from_choices(advantage, v[r], problem.p_hat, r, anchor, problem.discount))
+    zeros = np.zeros(len(visits))
+    is_exact, steps = np.ones(len(visits), dtype=bool), np.zeros(len(visits), dtype=np.int64)
+    extras: list[dict[str, object]] = [{"penalty": 0.0} for _ in functions]
+    return Fitted(functions, v[..., None] + log_policy, is_exact, steps, zeros, extras)
+
+
+def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitted:
+    """The class `mlp`, at the lambda of `smooth` or without a roughness."""
+    counts, p_hat, anchor = problem.counts, problem.p_hat, problem.anchor
+    replications, states, actions = counts.visits.shape
+    order = problem.order
+    penalty = np.zeros(replications) if smooth is None else smooth.penalty
+    no_rows = np.zeros((replications, 0, states))
+    risk = OutputRisk(
+        visits=(problem.filled_visits if smooth is None else counts.visits)[:, :, order],
+        transition=p_hat.transition[:, order],
+        anchor_reward=problem.anchor_reward,
+        discount=problem.discount,
+        roughness=no_rows if smooth is None else roughness_rows(counts),
+        penalty=penalty,
+        bellman_weight=options.weight if options.level == "scalar" else None,
+    )
+    present = counts.present[..., None]
+    low = np.min(np.where(present, counts.states, np.inf), axis=1)
+    high = np.max(np.where(present, counts.states, -np.inf), axis=1)
+    half = np.where(high > low, (high - low) / 2, 1.0)
+    x = (counts.states - low[:, None]) / half[:, None] - 1.0
+    family = MLP(counts.states.shape[1], actions, tuple(options.hidden))
+    fit = fit_network(risk, family, x, counts.size, options.seed)
+    q, v, _ = risk.tables(fit.outputs)
+    back = np.argsort(order)
+    functions: list[tuple[StateFunction, StateFunction]] = []
+    extras: list[dict[str, object]] = []
+    for r in range(replications):
+        scaling, level = (low[r], half[r]), float(fit.level[r])
+        outputs = NetworkOutputs(family, fit.theta[r], level, scaling, back)
+        if options.level == "scalar":
+            continuation = Continuation(p_hat, r, v[r], problem.discount)
+            functions.append((outputs, Sum(outputs, continuation, -1.0)))
+        else:
+            odds = replace(outputs, less=anchor.action)
+            functions.append(from_choices(odds, v[r], p_hat, r, anchor, problem.discount))
+        gap, objective = float(fit.gap[r]), float(fit.value[r])
+        extras.append({"penalty": float(penalty[r]), "gap": gap, "objective": objective})
+    return Fitted(functions, q[..., back], fit.converged, fit.iterations, fit.slope, extras)
 
 
 @dataclass(frozen=True)
@@ -230,35 +349,58 @@ class SmoothRisk:
     inverse: Array
     weights: Array
 
-    def rewards(self, rows: Integers, eta: Array) -> Array:
-        """(n, F, S) r_b at (n, F, S) log-odds."""
-        log_anchor = -np.logaddexp.reduce(eta, axis=1, initial=0.0)
+    @classmethod
+    def of(cls, problem: Problem) -> SmoothRisk:
+        """The risk of a problem with one feature."""
+        transition = problem.p_hat.transition[:, problem.order]
+        system = np.eye(transition.shape[2]) - problem.discount * transition[:, 0]
+        influence = transition[:, :1] - transition[:, 1:]
+        influence = problem.discount * influence @ np.linalg.inv(system)[:, None]
+        rows = roughness_rows(problem.counts)
+        scale = np.max(np.abs(rows), axis=2)
+        is_free = scale == 0  # the two ends, and states that only other replications hold
+        coordinates = rows / np.where(is_free, 1.0, scale)[..., None]
+        coordinates[is_free] = np.broadcast_to(np.eye(rows.shape[1]), rows.shape)[is_free]
+        return cls(
+            visits=np.swapaxes(problem.counts.visits[..., problem.order], 1, 2),
+            influence=influence,
+            anchor_reward=problem.anchor_reward + influence @ problem.anchor_reward,
+            coordinates=coordinates,
+            inverse=np.linalg.inv(coordinates).astype(np.float64),
+            weights=scale**2,
+        )
+
+    def rewards(self, rows: Integers, eta: Array, log_anchor: Array) -> Array:
+        """(n, F, S) r_b at (n, F, S) log-odds, of which (n, S) L follows."""
         drop = (self.influence[rows] @ log_anchor[:, None, :, None])[..., 0]
         return np.asarray(eta + self.anchor_reward[rows] - drop)
 
-    def expand(self, rows: Integers, flat: Array) -> Expansion:
-        """Likelihood, roughness and their derivatives in u at (n, F S) log-odds."""
-        visits, weights = self.visits[rows], self.weights[rows]
-        eta = flat.reshape(len(rows), -1, visits.shape[2])
-        seen = visits.sum(axis=1)
+    def choices(self, flat: Array) -> tuple[Array, Array, Array]:
+        """eta (n, F, S), L (n, S) and the probabilities of the free actions (n, F, S)."""
+        eta = flat.reshape(len(flat), -1, self.visits.shape[2])
         log_anchor = -np.logaddexp.reduce(eta, axis=1, initial=0.0)
-        policy = np.exp(eta + log_anchor[:, None])
-        nll = -np.sum(visits[:, 1:] * eta, axis=(1, 2)) - np.sum(seen * log_anchor, axis=1)
-        differences = self.rewards(rows, eta) @ np.swapaxes(self.coordinates[rows], 1, 2)
+        return eta, log_anchor, np.exp(eta + log_anchor[:, None])
+
+    def expand(self, rows: Integers, flat: Array, penalty: Array) -> tuple[Array, Array, Array]:
+        """Value (n,), gradient (n, p) and Fisher's Hessian (n, p, p) in u at (n, p = F S) eta."""
+        visits, weights = self.visits[rows], penalty[:, None] * self.weights[rows]
+        eta, log_anchor, policy = self.choices(flat)
+        seen = visits.sum(axis=1)
+        value = -np.sum(visits[:, 1:] * eta, axis=(1, 2)) - np.sum(seen * log_anchor, axis=1)
+        differences = self.rewards(rows, eta, log_anchor) @ np.swapaxes(
+            self.coordinates[rows], 1, 2
+        )
         bent = weights[:, None] * differences
+        value += 0.5 * np.sum(bent * differences, axis=(1, 2))
         slope, slope_anchor = self._slopes(rows, policy)
         expected = seen[:, None] * policy
         surplus = (expected - visits[:, 1:]).reshape(len(rows), 1, -1)
-        information = np.swapaxes(slope, 1, 2) @ (expected.reshape(len(rows), -1, 1) * slope)
-        information -= np.swapaxes(slope_anchor, 1, 2) @ (seen[..., None] * slope_anchor)
-        return Expansion(
-            nll=nll,
-            roughness=np.sum(bent * differences, axis=(1, 2)),
-            gradient=(surplus @ slope)[:, 0],
-            roughness_gradient=bent.reshape(len(rows), -1),
-            information=information,
-            roughness_weights=np.tile(weights, (1, eta.shape[1])),
-        )
+        gradient = (surplus @ slope)[:, 0] + bent.reshape(flat.shape)
+        hessian = np.swapaxes(slope, 1, 2) @ (expected.reshape(*flat.shape, 1) * slope)
+        hessian -= np.swapaxes(slope_anchor, 1, 2) @ (seen[..., None] * slope_anchor)
+        diagonal = np.arange(flat.shape[1])
+        hessian[:, diagonal, diagonal] += np.tile(weights, (1, eta.shape[1])) + RIDGE
+        return value, gradient, hessian
 
     def _slopes(self, rows: Integers, policy: Array) -> tuple[Array, Array]:
         """d eta / d u (n, F S, F S) and d(-L) / d u (n, S, F S); see step_to for the latter."""
@@ -282,10 +424,7 @@ class SmoothRisk:
         d eta_b = d r_b + B_b dL and dL = -sum_b pi_b d eta_b give dL to first order; at the point
         that this leads to L is off by `miss`, and the same system corrects it once.
         """
-        states = self.visits.shape[2]
-        eta = flat.reshape(len(rows), -1, states)
-        log_anchor = -np.logaddexp.reduce(eta, axis=1, initial=0.0)
-        policy = np.exp(eta + log_anchor[:, None])
+        eta, log_anchor, policy = self.choices(flat)
         resolvent, influence = self._resolvent(rows, policy), self.influence[rows]
         target = eta + step.reshape(eta.shape) @ np.swapaxes(self.inverse[rows], 1, 2)
         rise = resolvent @ np.sum(policy * (target - eta), axis=1)[..., None]  # of -L
@@ -293,34 +432,6 @@ class SmoothRisk:
         miss = rise[..., 0] - log_anchor - np.logaddexp.reduce(moved, axis=1, initial=0.0)
         moved += (influence @ (resolvent @ miss[..., None])[:, None])[..., 0]
         return np.asarray(moved.reshape(flat.shape))
-
-
-@dataclass(frozen=True)
-class Expansion:
-    """Likelihood and roughness of n replications, each without lambda; p = F S coordinates u.
-
-    Attributes:
-        nll, roughness: (n,) the latter ||D2 r||^2.
-        gradient, roughness_gradient: (n, p) the latter of half the roughness.
-        information: (n, p, p) Fisher's.
-        roughness_weights: (n, p) diagonal of the Hessian of half the roughness.
-    """
-
-    nll: Array
-    roughness: Array
-    gradient: Array
-    roughness_gradient: Array
-    information: Array
-    roughness_weights: Array
-
-    def penalised(self, penalty: Array) -> tuple[Array, Array, Array]:
-        """Value (n,), gradient (n, p) and Fisher's Hessian (n, p, p) at lambda (n,)."""
-        value = self.nll + 0.5 * penalty * self.roughness
-        gradient = self.gradient + penalty[:, None] * self.roughness_gradient
-        hessian = self.information.copy()
-        diagonal = np.arange(hessian.shape[1])
-        hessian[:, diagonal, diagonal] += penalty[:, None] * self.roughness_weights + RIDGE
-        return value, gradient, hessian
 
 
 @dataclass(frozen=True)
@@ -332,11 +443,13 @@ class Smooth:
         v: (R, S).
         penalty: (R,) lambda.
         reml: (R,) criterion at lambda, up to a constant (twice a log-likelihood; lower is better).
-        nll: (R,) sum over the training data.
         decrement: (R,) Newton decrement at the end, nats.
         slope: (R,) largest entry of the penalised gradient at the end.
         iterations: (R,) Newton steps over the whole path of lambda.
         freedom: (R,) effective degrees of freedom.
+        underfits: (R,) whether the path ended before the data could be fitted: they are less likely
+            than under their frequencies, by far more than chance explains. A stray state far away
+            (a code of missing values) does this, for it stretches the unit of the roughness.
     """
 
     reward: Array
@@ -344,50 +457,34 @@ class Smooth:
     v: Array
     penalty: Array
     reml: Array
-    nll: Array
     decrement: Array
     slope: Array
     iterations: Integers
     freedom: Array
+    underfits: NDArray[np.bool_]
 
 
-def fit_smooth(
-    counts: Counts,
-    transition: Array,
-    anchor_action: int,
-    anchor_reward: Array,
-    discount: float,
-    penalties: Array = PENALTIES,
-    critical: float = CRITICAL,
-) -> Smooth:
+def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     """Fit every replication along the path of lambda and choose by REML and the two rules.
 
     Args:
-        counts: grouped training data.
-        transition: (R, A, S, S) P-hat.
-        anchor_action: a_s.
-        anchor_reward: (S,).
-        discount: beta.
-        penalties: lambda from the affine end down, by one ratio.
-        critical: gain in REML needed to leave the affine end; 0 leaves the first rule out.
+        problem: with one feature, and three states or more in each replication.
+        penalties: lambda from the affine end down, by one ratio; a single one is not chosen.
     """
-    order, back = anchor_first(anchor_action, counts.visits.shape[2])
-    risk = make_smooth_risk(counts, transition[:, order], anchor_action, anchor_reward, discount)
-    everyone = np.arange(len(counts.visits))
-    rank = (len(order) - 1) * np.sum(risk.weights > 0, axis=1)
+    risk, everyone = SmoothRisk.of(problem), np.arange(len(problem.counts.visits))
     path = penalties
     if len(penalties) > 1:
-        ratio = penalties[-1] / penalties[-2]
-        steps = np.arange(1, UNDERSMOOTHING_STEPS + 1)
+        ratio, steps = penalties[-1] / penalties[-2], np.arange(1, UNDERSMOOTHING_STEPS + 1)
         path = np.append(penalties, penalties[-1] * ratio**steps)
-    eta = log_odds(risk.visits + PSEUDO_COUNT).reshape(len(everyone), -1)
+    start = np.log(risk.visits + PSEUDO_COUNT)
+    eta = (start[:, 1:] - start[:, :1]).reshape(len(everyone), -1)
     iterations = np.zeros(len(everyone), dtype=np.int64)
-    fits = np.empty((len(path), *eta.shape))
-    reml = np.empty((len(path), len(everyone)))
+    fits, reml = np.empty((len(path), *eta.shape)), np.empty((len(path), len(everyone)))
+    rank = (len(problem.order) - 1) * np.sum(risk.weights > 0, axis=1)
     for i in reversed(range(len(path))):
 
         def objective(rows: Integers, flat: Array, i: int = i) -> tuple[Array, Array, Array]:
-            return risk.expand(rows, flat).penalised(np.full(len(rows), path[i]))
+            return risk.expand(rows, flat, np.full(len(rows), path[i]))
 
         minimum = minimise(
             objective,
@@ -402,49 +499,34 @@ def fit_smooth(
         value, _, hessian = objective(everyone, eta)
         reml[i] = 2 * value + np.linalg.slogdet(hessian)[1] - rank * np.log(path[i])
     lowest = np.argmin(reml[: len(penalties)], axis=0)
-    leaves = reml[lowest, everyone] < reml[0] - critical
-    chosen = np.where(leaves & (lowest > 0), lowest + UNDERSMOOTHING_STEPS, 0)
-    eta, penalty = fits[chosen, everyone], path[chosen]
-    expansion = risk.expand(everyone, eta)
-    _, gradient, hessian = expansion.penalised(penalty)
-    odds = eta.reshape(len(eta), -1, len(anchor_reward))
-    reward = np.broadcast_to(anchor_reward, (len(eta), len(order), len(anchor_reward))).copy()
-    reward[:, 1:] = risk.rewards(everyone, odds)
-    log_policy = _log_policy(odds)
-    v = _level(transition[:, anchor_action], anchor_reward, discount, log_policy[..., 0])
+    leaves = (reml[lowest, everyone] < reml[0] - CRITICAL) & (lowest > 0)
+    chosen = np.where(leaves, lowest + UNDERSMOOTHING_STEPS, 0)
+    flat, penalty = fits[chosen, everyone], path[chosen]
+    _, gradient, hessian = risk.expand(everyone, flat, penalty)
+    held = np.tile(penalty[:, None] * risk.weights, (1, len(problem.order) - 1)) + RIDGE
+    share_held = np.sum(held * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1)
+    eta, log_anchor, _ = risk.choices(flat)
+    v = problem.value_of(log_anchor)
+    odds = np.concatenate([np.zeros_like(eta[:, :1]), eta], axis=1)
+    reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
+    reward[:, 1:] = risk.rewards(everyone, eta, log_anchor)
+    log_policy = odds + log_anchor[:, None]
+    deviance = 2 * np.sum(xlogy(risk.visits, risk.visits) - risk.visits * log_policy, axis=(1, 2))
+    seen = risk.visits.sum(axis=1)
+    deviance -= 2 * np.sum(xlogy(seen, seen), axis=1)
+    cells = np.sum(risk.visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
+    back = np.argsort(problem.order)
     return Smooth(
-        reward=np.swapaxes(reward, 1, 2)[..., back],
-        q=(log_policy + v[..., None])[..., back],
+        reward=np.swapaxes(reward[:, back], 1, 2),
+        q=np.swapaxes((log_policy + v[:, None])[:, back], 1, 2),
         v=v,
         penalty=penalty,
         reml=reml[chosen, everyone],
-        nll=expansion.nll,
         decrement=0.5 * np.sum(gradient * regular_solve(hessian, gradient), axis=1),
         slope=np.max(np.abs(gradient), axis=1),
         iterations=iterations,
-        freedom=np.trace(np.linalg.solve(hessian, expansion.information), axis1=1, axis2=2),
-    )
-
-
-def make_smooth_risk(
-    counts: Counts, transition: Array, anchor_action: int, anchor_reward: Array, discount: float
-) -> SmoothRisk:
-    """The risk of the class `smooth`; transition (R, A, S, S) with the anchor's first."""
-    order, _ = anchor_first(anchor_action, counts.visits.shape[2])
-    resolvent = np.linalg.inv(np.eye(len(anchor_reward)) - discount * transition[:, 0])
-    influence = discount * (transition[:, :1] - transition[:, 1:]) @ resolvent[:, None]
-    rows = roughness_rows(counts)
-    scale = np.max(np.abs(rows), axis=2)
-    is_free = scale == 0  # the two ends, and states that only other replications hold
-    coordinates = rows / np.where(is_free, 1.0, scale)[..., None]
-    coordinates[is_free] = np.broadcast_to(np.eye(rows.shape[1]), rows.shape)[is_free]
-    return SmoothRisk(
-        visits=np.swapaxes(counts.visits[..., order], 1, 2),
-        influence=influence,
-        anchor_reward=anchor_reward + influence @ anchor_reward,
-        coordinates=coordinates,
-        inverse=np.linalg.inv(coordinates),
-        weights=scale**2,
+        freedom=flat.shape[1] - share_held,
+        underfits=(len(path) > 1) & (deviance > cells + FAR_OFF * np.sqrt(2 * cells)),
     )
 
 
@@ -468,250 +550,3 @@ def roughness_rows(counts: Counts) -> Array:
         block[middle, middle] = -block[middle, left] - block[middle, right]
         rows[np.all(present == pattern, axis=1)] = block
     return rows
-
-
-def anchor_first(anchor_action: int, actions: int) -> tuple[list[int], Integers]:
-    """The actions with the anchor first, and the order that undoes it."""
-    order = [anchor_action, *(a for a in range(actions) if a != anchor_action)]
-    return order, np.argsort(order)
-
-
-def log_odds(counts: Array) -> Array:
-    """(R, F, S) log-odds of (R, A, S) positive counts against the first action."""
-    logs = np.log(counts)
-    return np.asarray(logs[:, 1:] - logs[:, :1])
-
-
-def _log_policy(odds: Array) -> Array:
-    """(R, S, A) log choice probabilities of (R, F, S) log-odds, anchor first."""
-    every = np.concatenate([np.zeros_like(odds[:, :1]), odds], axis=1)
-    normalised = every - np.logaddexp.reduce(every, axis=1, keepdims=True)
-    return np.asarray(np.swapaxes(normalised, 1, 2))
-
-
-def _level(transition: Array, reward: Array, discount: float, log_anchor: Array) -> Array:
-    """(R, S) V = (I - beta P_A)^-1 (r_A - log pi_A); transition (R, S, S) is the anchor's."""
-    return regular_solve(np.eye(len(reward)) - discount * transition, reward - log_anchor)
-
-
-# The class `mlp`
-
-
-def _fit_network(
-    problem: _Problem, options: Options, smooth: Smooth | None, family: MLP, x: Array
-) -> tuple[Fit, Array, Array]:
-    """The best of the starts, and its Q (R, S, A) and V (R, S), anchor first; x (R, S, d)."""
-    counts = problem.counts
-    order, _ = anchor_first(problem.anchor.action, counts.visits.shape[2])
-    visits, penalty, roughness = counts.visits, np.zeros(len(x)), np.zeros((len(x), 0, x.shape[1]))
-    if smooth is None:
-        visits = visits + PSEUDO_COUNT * (counts.seen > 0)[..., None]
-    else:
-        penalty, roughness = smooth.penalty, roughness_rows(counts)
-    risk = OutputRisk(
-        visits=visits[:, :, order],
-        transition=problem.p_hat.transition[:, order],
-        anchor_reward=problem.anchor.values(counts.states),
-        discount=problem.discount,
-        roughness=roughness,
-        penalty=penalty,
-        bellman_weight=options.weight if options.level == "scalar" else None,
-    )
-    best = _from_start(risk, family, x, counts.size, [options.seed, 0])
-    for start in range(1, STARTS):
-        left = np.flatnonzero(~best.converged)
-        if len(left) == 0:
-            break
-        seed = [options.seed, start]
-        again = _from_start(risk.take(left), family, x[left], counts.size[left], seed)
-        best = best.improved(left, again)
-    q, v, _ = risk.tables(best.outputs)
-    return best, q, v
-
-
-def _from_start(risk: OutputRisk, family: MLP, x: Array, size: Array, seed: list[int]) -> Fit:
-    """From the same weights in every replication, with a rest at lambda = STAGE."""
-    theta = np.tile(family.init([np.random.default_rng(seed)]), (len(x), 1))
-    level = np.zeros(len(x))
-    if risk.bellman_weight is not None:
-        reward = risk.tables(family.outputs(theta, x))[2]
-        residual = risk.anchor_reward - reward[..., 0]
-        level = closed_form_level(residual, risk.visits[..., 0], risk.discount)
-    eased = replace(risk, penalty=np.minimum(risk.penalty, STAGE))
-    near = levenberg_marquardt(
-        eased, family, theta, x, level, size, tolerance=0.1, max_iterations=40
-    )
-    fitted = levenberg_marquardt(risk, family, near.theta, x, near.level, size)
-    return replace(fitted, iterations=near.iterations + fitted.iterations)
-
-
-# Estimates: functions of any state, which can be pickled
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What every class is fitted to."""
-
-    counts: Counts
-    p_hat: TransitionProbabilities
-    anchor: Anchor
-    discount: float
-
-
-@dataclass(frozen=True)
-class AnchoredLine:
-    """(n, d) -> (n, A) rewards: the anchor's as given, the others linear between the states.
-
-    Beyond the states (m,) they go on along the last two; `table` is (m, A).
-    """
-
-    states: Array
-    table: Array
-    anchor: Anchor
-
-    def __call__(self, states: Array) -> Array:
-        last = len(self.states) - 2
-        left = np.clip(np.searchsorted(self.states, states[:, 0]) - 1, 0, last)
-        width = self.states[left + 1] - self.states[left]
-        share = ((states[:, 0] - self.states[left]) / width)[:, None]
-        rewards = (1 - share) * self.table[left] + share * self.table[left + 1]
-        rewards[:, self.anchor.action] = self.anchor.values(states)
-        return np.asarray(rewards)
-
-
-@dataclass(frozen=True)
-class NearestAdvantage:
-    """(n, d) -> (n, A) log-odds of the nearest of the states (m, d)."""
-
-    states: Array
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
-
-
-@dataclass(frozen=True)
-class NetworkOutputs:
-    """(n, d) -> (n, A) outputs of one network at features scaled to [-1, 1], in data's order."""
-
-    family: MLP
-    theta: Array
-    level: float
-    low: Array
-    half: Array
-    back: Integers
-
-    def __call__(self, states: Array) -> Array:
-        scaled = (states - self.low) / self.half - 1.0
-        outputs = self.family.outputs(self.theta[None], scaled)[0] + self.level
-        return np.asarray(outputs[:, self.back])
-
-
-@dataclass(frozen=True)
-class Advantage:
-    """(n, d) -> (n, A) outputs less that of one action."""
-
-    outputs: StateFunction
-    action: int
-
-    def __call__(self, states: Array) -> Array:
-        outputs = self.outputs(states)
-        return outputs - outputs[:, [self.action]]
-
-
-def _smooth_estimates(problem: _Problem, smooth: Smooth) -> list[Estimate]:
-    counts = problem.counts
-    functions, extras = [], []
-    for r, kept in enumerate(counts.present):
-        line = AnchoredLine(counts.states[kept, 0], smooth.reward[r][kept], problem.anchor)
-        functions.append(from_reward(line, smooth.v[r], problem.p_hat, r, problem.discount))
-        names = ("penalty", "freedom", "decrement")
-        extras.append({name: float(getattr(smooth, name)[r]) for name in names})
-    converged = np.abs(smooth.decrement) <= DECREMENT
-    ends = converged, smooth.iterations, smooth.slope / counts.size
-    return _estimates(problem, "smooth", functions, smooth.q, ends, extras, is_smoothed=True)
-
-
-def _table_estimates(problem: _Problem) -> list[Estimate]:
-    counts, action = problem.counts, problem.anchor.action
-    replications, _, actions = counts.visits.shape
-    order, back = anchor_first(action, actions)
-    visits = counts.visits + PSEUDO_COUNT * (counts.seen > 0)[..., None]
-    visits[counts.seen == 0] = 1.0  # equal odds, which no risk depends on
-    log_policy = _log_policy(log_odds(np.swapaxes(visits[..., order], 1, 2)))
-    given, transition = problem.anchor.values(counts.states), problem.p_hat.transition[:, action]
-    v = _level(transition, given, problem.discount, log_policy[..., 0])
-    q = (log_policy + v[..., None])[..., back]
-    functions = []
-    for r, kept in enumerate(counts.present):
-        odds = NearestAdvantage(counts.states[kept], (q[r] - q[r][:, [action]])[kept])
-        functions.append(
-            from_choices(odds, v[r], problem.p_hat, r, problem.anchor, problem.discount)
-        )
-    ends = np.ones(replications, dtype=bool), np.zeros(replications), np.zeros(replications)
-    extras: list[dict[str, float]] = [{"penalty": 0.0} for _ in functions]
-    return _estimates(problem, "smooth", functions, q, ends, extras, is_smoothed=False)
-
-
-def _network_estimates(
-    problem: _Problem, options: Options, smooth: Smooth | None
-) -> list[Estimate]:
-    counts, anchor, discount = problem.counts, problem.anchor, problem.discount
-    features, actions = counts.states.shape[1], counts.visits.shape[2]
-    _, back = anchor_first(anchor.action, actions)
-    present = counts.present[..., None]
-    low = np.min(np.where(present, counts.states, np.inf), axis=1)
-    high = np.max(np.where(present, counts.states, -np.inf), axis=1)
-    half = np.where(high > low, (high - low) / 2, 1.0)
-    family = MLP(features, actions, tuple(options.hidden))
-    x = (counts.states - low[:, None]) / half[:, None] - 1.0
-    fitted, q, v = _fit_network(problem, options, smooth, family, x)
-    functions, extras = [], []
-    for r in range(len(x)):
-        outputs = NetworkOutputs(
-            family, fitted.theta[r], float(fitted.level[r]), low[r], half[r], back
-        )
-        if options.level == "scalar":
-            continuation = Continuation(problem.p_hat, r, v[r], discount)
-            functions.append((outputs, Sum(outputs, continuation, -1.0)))
-        else:
-            odds = Advantage(outputs, anchor.action)
-            functions.append(from_choices(odds, v[r], problem.p_hat, r, anchor, discount))
-        penalty = 0.0 if smooth is None else float(smooth.penalty[r])
-        gap, objective = float(fitted.gap[r]), float(fitted.value[r])
-        extras.append({"penalty": penalty, "gap": gap, "objective": objective})
-    ends = fitted.converged, fitted.iterations, fitted.slope
-    is_smoothed = smooth is not None
-    return _estimates(problem, "mlp", functions, q[..., back], ends, extras, is_smoothed)
-
-
-def _estimates(
-    problem: _Problem,
-    name: str,
-    functions: list[tuple[StateFunction, StateFunction]],
-    q: Array,
-    ends: tuple[Array, Array, Array],
-    extras: list[dict[str, float]],
-    is_smoothed: bool,
-) -> list[Estimate]:
-    """Estimates from (Q, r) functions, Q (R, S, A) and (converged, iterations, gradient norm)."""
-    counts, anchor = problem.counts, problem.anchor
-    given = anchor.values(counts.states)
-    risk = grouped_risk(q, counts, anchor.action, given, problem.discount)
-    even_odds = np.log(counts.visits.shape[2]) * (1 + 1e-9)  # a fit that is worse is none
-    converged = ends[0] & (risk.nll <= even_odds)
-    results = []
-    for r, (q_function, reward_function) in enumerate(functions):
-        diagnostics = Diagnostics(
-            converged=bool(converged[r]),
-            iterations=int(ends[1][r]),
-            gradient_norm=float(ends[2][r]),
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=0.0,
-            status="ok" if converged[r] else "not_converged",
-            extra={"inner_iterations": 0, "smoothed": is_smoothed, **extras[r]},
-        )
-        method, features = f"gladius {name}", counts.states.shape[1]
-        results.append(Estimate(method, q_function, reward_function, features, diagnostics))
-    return results

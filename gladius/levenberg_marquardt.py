@@ -1,8 +1,9 @@
 """The network's solver: Levenberg-Marquardt in the outputs of a function class, and its risk.
 
-The risk is a function of the M = S A outputs f on the grid; with J the class's Jacobian and K = J J'
-the step theta -> theta - J' w, (mu I + H K) w = gradient, costs M^3, not P^3. All replications move
-at once. (A damped Newton in theta takes 11 to 21 times as long and fails in half of the fits.)
+The risk is a function of the M = S A outputs f on the grid; with J the class's Jacobian and
+K = J J' the step theta -> theta - J' w, (mu I + H K) w = gradient, costs M^3, not P^3. All
+replications move at once. (A damped Newton in theta takes 11 to 21 times as long and fails in half
+of the fits.)
 """
 
 from __future__ import annotations
@@ -14,23 +15,16 @@ from numpy.typing import NDArray
 
 from gladius.checks import Array
 from gladius.function_classes import FunctionClass
-from gladius.objective import value
+from gladius.objective import closed_form_level, value
 from gladius.transition_probabilities import regular_solve
 from gladius.transitions import Integers
 
 LIGHT = 1e-8  # nats for a parameter moved by one: damping that only flat directions feel
 ROUNDING = 1e-14  # of the trace of H K
 LEVEL_SCALE = 10.0  # unit of the level parameter: large, so that damping never holds it back
+STARTS = 4  # at most: a replication stops at its first converged one
+STAGE = 1e4  # lambda first stops here on its way up: a cold start at 1e7 can stall
 NEGLIGIBLE = 0.1  # of the tolerance: a predicted decrease below it is none
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Value (R,), gradient (R, M) and Gauss-Newton Hessian (R, M, M) in the outputs."""
-
-    value: Array
-    gradient: Array
-    hessian: Array
 
 
 @dataclass(frozen=True)
@@ -85,10 +79,6 @@ class OutputRisk:
             q, v = outputs + (level - v)[..., None], level
         return q, v, q - self.discount * np.einsum("rast,rt->rsa", self.transition, v)
 
-    def value(self, outputs: Array) -> Array:
-        """(R,) the penalised risk."""
-        return self._value(outputs, self.tables(outputs)[2])
-
     def _value(self, outputs: Array, reward: Array) -> Array:
         nll = np.sum(self.visits * (value(outputs)[..., None] - outputs), axis=(1, 2))
         rough = np.einsum("rks,rsb->rbk", self.roughness, reward[..., 1:])
@@ -98,8 +88,8 @@ class OutputRisk:
             total += self.bellman_weight * np.sum(self.visits[..., 0] * residual**2, axis=1)
         return total
 
-    def evaluate(self, outputs: Array) -> Evaluation:
-        """The penalised risk and its derivatives."""
+    def evaluate(self, outputs: Array) -> tuple[Array, Array, Array]:
+        """The penalised risk (R,), its gradient (R, M) and Gauss-Newton Hessian (R, M, M)."""
         q, v, reward = self.tables(outputs)
         reps, n, actions = outputs.shape
         states = np.arange(n)
@@ -107,13 +97,13 @@ class OutputRisk:
         seen = self.visits.sum(axis=2)
         gradient = (seen[..., None] * policy - self.visits).reshape(reps, -1)
         blocks = policy[..., :, None] * (np.eye(actions) - policy[..., None, :])
-        hessian = np.zeros((reps, n, actions, n, actions))
-        hessian[:, states, :, states, :] = np.swapaxes(seen[..., None, None] * blocks, 0, 1)
-        hessian = hessian.reshape(reps, n * actions, -1)
+        squares = np.zeros((reps, n, actions, n, actions))
+        squares[:, states, :, states, :] = np.swapaxes(seen[..., None, None] * blocks, 0, 1)
+        hessian = squares.reshape(reps, n * actions, -1)
         slope_v, slope_q = self._slopes(policy)
         slope_r = slope_q - self.discount * (self.transition @ slope_v[:, None])  # (R, A, S, M)
         rough = np.einsum("rks,rsb->rbk", self.roughness, reward[..., 1:]).reshape(reps, -1)
-        rows = (self.roughness[:, None] @ slope_r[:, 1:]).reshape(reps, rough.shape[1], -1)
+        rows = (self.roughness[:, None] @ slope_r[:, 1:]).reshape(reps, rough.shape[1], n * actions)
         scaled = self.penalty[:, None, None] * rows
         gradient = gradient + np.einsum("rkm,rk->rm", scaled, rough)
         hessian = hessian + np.swapaxes(rows, 1, 2) @ scaled
@@ -123,7 +113,7 @@ class OutputRisk:
             scaled = (2 * self.bellman_weight * self.visits[..., 0])[..., None] * slope
             gradient = gradient + np.einsum("rsm,rs->rm", scaled, residual)
             hessian = hessian + np.swapaxes(slope, 1, 2) @ scaled
-        return Evaluation(self._value(outputs, reward), gradient, hessian)
+        return self._value(outputs, reward), gradient, hessian
 
     def _slopes(self, policy: Array) -> tuple[Array, Array]:
         """dV (R, S, M) and dQ (R, A, S, M) by the outputs."""
@@ -178,6 +168,43 @@ class Fit:
         return Fit(**parts)
 
 
+def fit_network(risk: OutputRisk, family: FunctionClass, x: Array, size: Array, seed: int) -> Fit:
+    """Of up to STARTS starts the first that converges, or else the lowest end.
+
+    Args:
+        risk: of R replications.
+        family: function class.
+        x: (R, S, d) inputs.
+        size: (R,) N.
+        seed: of the starts, the same for every replication.
+    """
+    best = _from_start(risk, family, x, size, [seed, 0])
+    for start in range(1, STARTS):
+        left = np.flatnonzero(~best.converged)
+        if len(left) == 0:
+            break
+        again = _from_start(risk.take(left), family, x[left], size[left], [seed, start])
+        best = best.improved(left, again)
+    return best
+
+
+def _from_start(
+    risk: OutputRisk, family: FunctionClass, x: Array, size: Array, seed: list[int]
+) -> Fit:
+    """From the same weights in every replication, with a rest at lambda = STAGE."""
+    theta = np.tile(family.init([np.random.default_rng(seed)]), (len(x), 1))
+    level = np.zeros(len(x))
+    if risk.bellman_weight is not None:
+        residual = risk.anchor_reward - risk.tables(family.outputs(theta, x))[2][..., 0]
+        level = closed_form_level(residual, risk.visits[..., 0], risk.discount)
+    eased = replace(risk, penalty=np.minimum(risk.penalty, STAGE))
+    near = levenberg_marquardt(
+        eased, family, theta, x, level, size, tolerance=0.1, max_iterations=40
+    )
+    fitted = levenberg_marquardt(risk, family, near.theta, x, near.level, size)
+    return replace(fitted, iterations=near.iterations + fitted.iterations)
+
+
 def levenberg_marquardt(
     risk: OutputRisk,
     family: FunctionClass,
@@ -213,8 +240,7 @@ def levenberg_marquardt(
     converged = np.zeros(reps, dtype=bool)
     history = np.full((reps, patience), np.inf)
     outputs = family.outputs(theta, x) + level[:, None, None]
-    start = risk.evaluate(outputs)
-    best, gradient, hessian = start.value.copy(), start.gradient.copy(), start.hessian.copy()
+    best, gradient, hessian = risk.evaluate(outputs)
     jacobian = family.jacobian(theta, x)[1].reshape(reps, -1, theta.shape[1]).copy()
     identity = np.eye(hessian.shape[1])
     active = np.arange(reps)
@@ -247,16 +273,16 @@ def levenberg_marquardt(
         trial_level = level[active] - (LEVEL_SCALE**2 * w.sum(axis=1) if has_level else 0.0)
         raised, trial_jacobian = family.jacobian(trial, x[active])
         raised = raised + trial_level[:, None, None]
-        reached = risk.take(active).evaluate(raised)
-        better = reached.value < best[active]
+        reached, reached_gradient, reached_hessian = risk.take(active).evaluate(raised)
+        better = reached < best[active]
         expected = np.einsum("rm,rmn,rn->r", grad, jac @ np.swapaxes(jac, 1, 2), w)
-        gain = (best[active] - reached.value) / np.maximum(expected, 1e-300)
+        gain = (best[active] - reached) / np.maximum(expected, 1e-300)
         factor = np.select([~better, gain > 0.4, gain > 0.1], [5.0, 0.1, 1.0], 2.0)
         damping[active] = np.clip(damping[active] * factor, 1e-10, 1e10)
         won = active[better]
         theta[won], level[won], outputs[won] = trial[better], trial_level[better], raised[better]
-        best[won], gradient[won] = reached.value[better], reached.gradient[better]
-        hessian[won] = reached.hessian[better]
+        best[won], gradient[won] = reached[better], reached_gradient[better]
+        hessian[won] = reached_hessian[better]
         jacobian[won] = trial_jacobian.reshape(len(active), -1, theta.shape[1])[better]
     return Fit(theta, level, outputs, best, gap, slope, iterations, converged)
 

@@ -11,7 +11,7 @@ from gladius import InputError
 from gladius.function_classes import MLP, Linear
 
 X = np.array([[-1.0], [-0.2], [0.5], [1.0]])
-FAMILIES = [MLP(1, 2), MLP(1, 3, (4,)), MLP(1, 2, (3, 5, 2)), Linear(1, 2, 3), Linear(1, 3)]
+FAMILIES = [MLP(1, 2), MLP(1, 3, (4,)), MLP(1, 2, (3, 5, 2)), Linear(1, 3)]
 
 
 def parameters(family, reps=2):
@@ -75,8 +75,3 @@ def test_start_depends_on_the_replications_own_generator():
 def test_bad_widths_are_named(hidden):
     with pytest.raises(InputError, match="hidden"):
         MLP(1, 2, hidden)
-
-
-def test_polynomial_of_two_inputs_is_refused():
-    with pytest.raises(InputError, match="degree"):
-        Linear(2, 2, 3)

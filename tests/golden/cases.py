@@ -127,11 +127,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "gladius": ("gladius", {}),
         "gladius mlp": ("gladius", {"function_class": "mlp"}),
         "gladius mlp scalar": ("gladius", {"function_class": "mlp", "level": "scalar"}),
-        "gladius polynomial": ("gladius", {"function_class": "polynomial"}),
-        "gladius polynomial scalar": (
-            "gladius",
-            {"function_class": "polynomial", "level": "scalar", "weight": 2.0},
-        ),
         "gladius tabular": ("gladius", {"function_class": "smooth"}),
         "gladius penalty": ("gladius", {"penalty": 3.0}),
         "gladius author": ("gladius", author),

@@ -53,6 +53,28 @@ MOVED |= {
     "three/avi": (6e-1, f"{_EXACT_OUTPUT_LAYER}; {_FREQUENCIES}"),
     "bus/semi_gradient linear": (3e-9, "the choice logit's last Newton step is taken"),
 }
+EXACT = "the same lambda, nearer to the minimum: the old solver stopped 1e-5 nats above it"
+GAP = "the same minimum: the old solver of this class stopped 1e-3 nats above it"
+MOVED |= {
+    "bus/gladius": (3e-6, EXACT),
+    "bus/gladius penalty": (2e-3, EXACT),
+    "bus/gladius tabular": (1e-4, GAP),
+    "curved/gladius": (4e-5, EXACT),
+    "curved/gladius penalty": (5e-6, EXACT),
+    "curved/gladius tabular": (2e-2, GAP),
+    "three/gladius": (2.4e-4, EXACT),
+    "three/gladius penalty": (1.2e-5, EXACT),
+    "three/gladius tabular": (6e-2, GAP),
+    "dummy/gladius tabular": (1.4e-3, "in closed form; the old solver stopped 1e-3 nats above it"),
+}
+
+# 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
+OTHERWISE = {
+    "gladius polynomial": "the class is gone: no exhibit set it",
+    "gladius polynomial scalar": "the class is gone: no exhibit set it",
+    "dummy/gladius": "smooth without a roughness takes several features: a table",
+    "dummy/gladius penalty": "refused still, but for the penalty: there is no roughness",
+}
 
 
 def largest_move(new: np.ndarray, old: np.ndarray) -> float:
@@ -69,6 +91,8 @@ def largest_move(new: np.ndarray, old: np.ndarray) -> float:
 @pytest.mark.parametrize("name", DATA)
 def test_numbers_are_those_that_were_frozen(name: str, variant: str) -> None:
     key = f"{name}/{variant}"
+    if key in OTHERWISE or variant in OTHERWISE:
+        pytest.skip(OTHERWISE.get(key, OTHERWISE.get(variant, "")))
     result = cases.outcome(variant, name, *DATA[name])
     if result is None:
         pytest.skip("the case is none: no known transition law, or 45 seconds of a network")
@@ -87,6 +111,7 @@ def test_numbers_are_those_that_were_frozen(name: str, variant: str) -> None:
 
 def test_every_frozen_case_is_still_run() -> None:
     known = {f"{name}/{variant}" for name in DATA for variant in cases.variants()}
+    known |= {f"{name}/{variant}" for name in DATA for variant in OTHERWISE}
     assert {key.rsplit("/", 1)[0] for key in FROZEN} <= known
 
 
