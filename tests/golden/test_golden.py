@@ -26,6 +26,7 @@ MOVED: dict[str, tuple[float, str]] = {
 # variant -> (status that it has now, reason)
 STATUS: dict[str, tuple[str, str]] = {
     "gladius author": ("not_converged", "its code stops at a number of epochs: no convergence"),
+    "curved/avi": ("ok", "with the output layer solved for, 20 steps a stage are enough"),
 }
 # Fields that refusals named before, and name now: finite dependence renews by the anchor's action.
 RENAMED = {"renewal_action": "anchor_action"}
