@@ -24,8 +24,24 @@ from reproduce.spec import SEVERITY, Cell, Result, summarise
 
 CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # environment: the folder where a training keeps its state
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
+REPETITIONS, SMOKE_REPETITIONS = 20, 2
 SHARE = 0.8  # of the trajectories is for training
 SELECTIONS = ("last", "oracle")
+
+
+def training(
+    trajectories: int, smoke: bool, *, level_from_truth: bool = True, absolute: bool = True
+) -> Cell:
+    """The cell of one training on Table 2's data sets; the two switches as in the author's code."""
+    settings = {
+        "trajectories": trajectories,
+        "repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS,
+        "epochs": SMOKE_EPOCHS if smoke else EPOCHS,
+        "level_from_truth": level_from_truth,
+        "absolute": absolute,
+        "seeds": "table_2",
+    }
+    return Cell(f"{__name__}:compute", settings, f"author's code, N = {trajectories}")
 
 
 def compute(cell: Cell, device: str) -> Result:
@@ -36,14 +52,15 @@ def compute(cell: Cell, device: str) -> Result:
     every repetition, and `reward <selection>`, `q <selection>`, (R, S, A), on the world's grid.
     """
     world, settings = BusEngine(), cell.settings
-    splits = [one.split(SHARE) for one in world.simulate(settings["trajectories"], _rngs(cell))]
+    sets = world.simulate(settings["trajectories"], seeds.generators(cell))
+    splits = [one.split(SHARE) for one in sets]
     train, test = [list(part) for part in zip(*splits, strict=True)]
     anchor = Anchor(world.anchor_action, world.anchor_reward)
     trained = author.run(
         train,
         anchor,
         world.discount,
-        rngs=_rngs(cell, "weights"),
+        rngs=seeds.generators(cell, "weights"),
         oracle=author.Oracle(test, world.reward),
         checkpoint=_checkpoint(cell),
         **{name: settings[name] for name in ("level_from_truth", "absolute", "epochs")},
@@ -60,17 +77,11 @@ def compute(cell: Cell, device: str) -> Result:
         replications[f"status {selection}"] = [float(SEVERITY.index(s)) for s in statuses]
         arrays[f"reward {selection}"] = np.array([e.reward_function(grid) for e in estimates])
         arrays[f"q {selection}"] = np.array([e.q(grid) for e in estimates])
-        arrays[f"epoch {selection}"] = np.array([float(e.diagnostics.iterations) for e in estimates])
+        arrays[f"epoch {selection}"] = np.array(
+            [float(e.diagnostics.iterations) for e in estimates]
+        )
     seconds = trained.cpu_seconds / len(train)
     return Result(tuple(records), replications, arrays, seconds)
-
-
-def _rngs(cell: Cell, stream: str = "data") -> list[np.random.Generator]:
-    stream_of_sets, row = cell.settings["seeds"], str(cell.settings["trajectories"])
-    return [
-        np.random.default_rng(seeds.sequence(stream_of_sets, row, r, stream))
-        for r in range(cell.settings["repetitions"])
-    ]
 
 
 def _checkpoint(cell: Cell) -> Path | None:
