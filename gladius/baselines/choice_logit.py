@@ -1,7 +1,7 @@
 """Conditional logit of R replications at once: max sum n(s, a) log softmax_a(x(s, a)'theta + o).
 
-The likelihood is concave, its negative Hessian the information sum_s n(s) Cov_p(x)(s), so Newton
-steps halved until the likelihood rises find the maximum from any start, where there is one.
+The likelihood is concave, its negative Hessian the information sum_s n(s) Cov_p(x)(s), so damped
+Newton steps find the maximum from any start, where there is one.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
+from scipy.special import log_softmax
 
 from gladius.checks import Array
+from gladius.newton import SINGULAR, minimise
 from gladius.transitions import Integers
 
-STEP_TOLERANCE = 1e-6  # relative; under separation the gradient vanishes but the step does not
-SINGULAR = 1e-12  # smallest eigenvalue of an information matrix scaled to a unit diagonal
 SATURATED = 1e-12  # information this small against uniform choices': all but certain ones
 ROUNDING = 1e-24  # squared differences this small against squared regressors: none
-HALVINGS = 40
+UNIDENTIFIED = "failed: theta is not identified (singular information)"
 CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
 
 
@@ -32,11 +31,8 @@ class LogitFit:
         covariance: (R, k, k) inverse information; NaN where not converged.
         gradient: (R, k) of the log-likelihood, per observation.
         log_likelihood: (R,) sum over observations.
-        iterations: (R,) Newton steps.
-        converged: (R,) every gradient entry is below the tolerance (times the root of N times its
-            information), the next step short, the information regular.
-        regular: (R,) whether the information was regular to the end.
-        identified: (R,) whether it would be at some choice probabilities, see `has_effect`.
+        iterations, converged: (R,) as in newton.py.
+        status: R times ok, not_converged or "failed: why".
         log_policy: (R, S, A) fitted log choice probabilities.
     """
 
@@ -46,8 +42,7 @@ class LogitFit:
     log_likelihood: Array
     iterations: Integers
     converged: NDArray[np.bool_]
-    regular: NDArray[np.bool_]
-    identified: NDArray[np.bool_]
+    status: tuple[str, ...]
     log_policy: Array
 
 
@@ -80,87 +75,80 @@ def smallest(x: Array) -> Array:
     return np.asarray(np.maximum(SATURATED * contrasts**2, ROUNDING * x**2))
 
 
+def without_rounding(information: Array, seen: Array, x: Array) -> Array:
+    """(R, k, k) information, 0 where that of a parameter is `smallest`, so that no step is taken.
+
+    Args:
+        information: (R, k, k).
+        seen, x: as in `has_effect`.
+    """
+    least = np.einsum("rs,rsak->rk", seen, smallest(x))
+    is_none = np.any(np.abs(np.diagonal(information, axis1=1, axis2=2)) <= least, axis=1)
+    return np.where(is_none[:, None, None], 0.0, information)
+
+
+def statuses(
+    converged: NDArray[np.bool_], is_regular: NDArray[np.bool_], seen: Array, x: Array
+) -> tuple[str, ...]:
+    """How each fit ended; `seen` and `x` as in `has_effect`, the others as in newton.Minimum."""
+    return tuple(
+        "ok" if done else "not_converged" if regular else CERTAIN if effect else UNIDENTIFIED
+        for done, regular, effect in zip(converged, is_regular, has_effect(seen, x), strict=True)
+    )
+
+
 def maximise(
     visits: Array,
     regressors: Array,
     offset: Array,
     *,
     start: Array | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float = 1e-6,
     max_iterations: int = 100,
 ) -> LogitFit:
-    """Newton's method from `start` (R, k), by default theta = 0.
+    """The maximum likelihood from `start` (R, k), by default theta = 0.
 
     Args:
         visits: (R, S, A) n(s, a), some above 0 in each replication.
         regressors: (S, A, k) or (R, S, A, k).
         offset: (S, A) or (R, S, A).
         start: (R, k).
-        tolerance: on the scaled gradient, see LogitFit.
+        tolerance: of the last step in standard errors, see newton.py.
         max_iterations: Newton steps.
     """
-    sets, k = len(visits), regressors.shape[-1]
-    x = np.broadcast_to(regressors, (*visits.shape, k))
+    sets, parameters = len(visits), regressors.shape[-1]
+    x = np.broadcast_to(regressors, (*visits.shape, parameters))
     known = np.broadcast_to(offset, visits.shape)
     seen = visits.sum(axis=2)
-    size = seen.sum(axis=1)
 
-    def evaluate(rows: Integers, at: Array) -> tuple[Array, Array]:
-        index = known[rows] + np.einsum("rsak,rk->rsa", x[rows], at)
-        log_p = np.asarray(index - logsumexp(index, axis=2, keepdims=True))
-        return log_p, np.sum(visits[rows] * log_p, axis=(1, 2))
+    def log_choices(rows: Integers, theta: Array) -> Array:
+        index = known[rows] + np.einsum("rsak,rk->rsa", x[rows], theta)
+        return np.asarray(log_softmax(index, axis=2))
 
-    theta = np.zeros((sets, k)) if start is None else np.array(start, dtype=np.float64)
-    log_policy, value = evaluate(np.arange(sets), theta)
-    gradient, covariance = np.zeros((sets, k)), np.full((sets, k, k), np.nan)
-    iterations = np.zeros(sets, dtype=np.int64)
-    converged, regular = np.zeros(sets, bool), np.ones(sets, bool)
-    active = np.arange(sets)
-    least = np.einsum("rs,rsak->rk", seen, smallest(x))
-    while len(active):
-        policy = np.exp(log_policy[active])
-        centred = x[active] - np.einsum("rsa,rsak->rsk", policy, x[active])[:, :, None]
-        slope = np.einsum("rsa,rsak->rk", visits[active], centred)
-        weight = seen[active, :, None] * policy
-        flat = centred.reshape(len(active), -1, k)
-        information = np.swapaxes(weight.reshape(len(active), -1, 1) * flat, 1, 2) @ flat
-        root = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
-        scale = np.where(root > 0, root, 1.0)
-        outer = scale[:, :, None] * scale[:, None]
-        usable = np.linalg.eigvalsh(information / outer)[:, 0] > SINGULAR
-        usable &= np.all(root**2 > least[active], axis=1)
-        scaled = information / outer
-        scaled[~usable] = np.eye(k)
-        inverse = np.linalg.inv(scaled) / outer
-        step = np.einsum("rkl,rl->rk", inverse, slope)
-        gradient[active], regular[active] = slope / size[active, None], usable
-        small = np.abs(slope) <= tolerance * np.sqrt(size[active])[:, None] * scale
-        short = np.abs(step) <= STEP_TOLERANCE * (1 + np.abs(theta[active]))
-        done = np.all(small & short, axis=1) & usable
-        finished = active[done]
-        converged[finished], covariance[finished] = True, inverse[done]
-        theta[finished] += step[done]  # the step is known and too short to do harm
-        log_policy[finished], value[finished] = evaluate(finished, theta[finished])
-        go = ~done & usable & (iterations[active] < max_iterations)
-        promised = np.einsum("rk,rk->r", slope[go], step[go])
-        active, step = active[go], step[go]
-        length, todo = np.ones(len(active)), np.arange(len(active))
-        for _ in range(HALVINGS):
-            if len(todo) == 0:
-                break
-            rows = active[todo]
-            trial = theta[rows] + length[todo, None] * step[todo]
-            log_p, reached = evaluate(rows, trial)
-            slack = 1e-13 * np.abs(value[rows])  # rounding must not stop the last step
-            good = reached >= value[rows] + 1e-4 * length[todo] * promised[todo] - slack
-            taken = rows[good]
-            theta[taken], log_policy[taken], value[taken] = trial[good], log_p[good], reached[good]
-            iterations[taken] += 1
-            todo = todo[~good]
-            length[todo] /= 2
-        active = np.delete(active, todo)  # no step length raises the likelihood: give up
-    identified = regular.copy()
-    identified[~regular] = has_effect(seen[~regular], x[~regular])
+    def objective(rows: Integers, theta: Array) -> tuple[Array, Array, Array]:
+        log_policy = log_choices(rows, theta)
+        policy = np.exp(log_policy)
+        centred = x[rows] - np.einsum("rsa,rsak->rsk", policy, x[rows])[:, :, None]
+        flat = centred.reshape(len(rows), -1, parameters)
+        weight = (seen[rows, :, None] * policy).reshape(len(rows), -1, 1)
+        information = np.swapaxes(weight * flat, 1, 2) @ flat
+        information = without_rounding(information, seen[rows], x[rows])
+        gradient = np.einsum("rsa,rsak->rk", visits[rows], centred)
+        return -np.sum(visits[rows] * log_policy, axis=(1, 2)), -gradient, information
+
+    minimum = minimise(
+        objective,
+        np.zeros((sets, parameters)) if start is None else start,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
     return LogitFit(
-        theta, covariance, gradient, value, iterations, converged, regular, identified, log_policy
+        theta=minimum.x,
+        covariance=minimum.inverse,
+        gradient=-minimum.gradient / seen.sum(axis=1, keepdims=True),
+        log_likelihood=-minimum.value,
+        iterations=minimum.iterations,
+        converged=minimum.converged,
+        status=statuses(minimum.converged, minimum.is_regular, seen, x),
+        log_policy=log_choices(np.arange(sets), minimum.x),
     )
