@@ -21,7 +21,7 @@ from gladius.baselines import METHODS
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.transitions import Counts, Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
+from gladius.worlds.bus import BUS_REWARD, BusEngine
 from reproduce import seeds
 from reproduce.drawn_counts import SHARE, splits
 from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
@@ -122,9 +122,7 @@ def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Tra
     return [train for train, _ in parts], [test for _, test in parts]
 
 
-def fit(
-    world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any
-) -> list[Estimate]:
+def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any) -> list[Estimate]:
     """The cell's method on all repetitions; `given` are further options."""
     return methods.fit(
         train,
@@ -149,8 +147,11 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
     if settings.get("oracle"):
         options["transition"] = world.known_transitions
     if "form" in methods.needs(method):
-        known = bus_reward_given(-world.anchor_reward) if settings.get("theta_1_given") else None
-        options["reward"] = known or BUS_REWARD
+        options["reward"] = BUS_REWARD
+        if settings.get("theta_1_given"):
+            from gladius.worlds.bus import bus_reward_given
+
+            options["reward"] = bus_reward_given(-world.anchor_reward)
     if methods.takes(method, "rng") and "rng" not in options:
         options["rng"] = seeds.generators(cell, methods.title(method))
     for option, stream in settings.get("streams", {}).items():
@@ -209,22 +210,26 @@ def _on_counts(cell: Cell, world: BusEngine) -> Result:
         part = rngs[start : start + CHUNK]
         train, test = splits(world.mdp, world.horizon, cell.settings["trajectories"], part)
         began = time.process_time()
-        estimates = _fit_counts(world, cell, train)
+        rewards, ends = _fit_counts(world, cell, train)
         seconds += time.process_time() - began
-        rewards = np.stack([one.reward_function(train.states) for one in estimates])
         errors += scores(rewards, test, world.mdp.reward).tolist()
-        statuses += [one.diagnostics.status for one in estimates]
+        statuses += ends
     records = summarise("MAPE", errors, statuses)
     return Result(records, {"MAPE": errors}, cpu_seconds=seconds / len(rngs))
 
 
-def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> list[Estimate]:
+def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, list[str]]:
+    """((R, S, A) rewards, R statuses) of the methods that take counts."""
+    options = options_of(world, cell, {})
     function = import_module(METHODS[cell.settings["method"]]).fit_counts
+    if cell.settings["method"] == "nfxp":
+        design, offset = options["reward"].tables(train.states, train.visits.shape[2])
+        fitted = function(train.visits, world.mdp.transition, design, offset, world.discount)
+        return offset + np.einsum("sak,rk->rsa", design, fitted.theta), list(fitted.status)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    estimates: list[Estimate] = function(
-        train, anchor, world.discount, **options_of(world, cell, {})
-    )
-    return estimates
+    estimates = function(train, anchor, world.discount, **options)
+    rewards = np.stack([one.reward_function(train.states) for one in estimates])
+    return rewards, [one.diagnostics.status for one in estimates]
 
 
 def scores(rewards: Array, test: Counts, truth: Array) -> Array:

@@ -1,9 +1,9 @@
-"""Tables as .tex (booktabs), .pdf and .png, the published number beside ours; what figures share."""
+"""Tables as .tex (booktabs), .pdf and .png, published beside ours; and what figures share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ def _printed(line: pd.Series) -> str:
 
 
 def text(line: pd.Series) -> str:
-    """`value (se)` of a line of the long table, with its mark; `not run` or `failed` without one."""
+    """`value (se)` of a line of the long table and its mark; else `not run` or `failed`."""
     status, value, se = str(line["status"]), float(line["value"]), float(line["se"])
     if status == NOT_RUN:
         return "not run"

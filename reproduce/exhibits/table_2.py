@@ -151,9 +151,7 @@ def render(results: Results, out: Path) -> list[Path]:
 def training_bound(trajectories: int) -> efficiency.Bounds:
     """First-order bounds on the expected MAPE, given the training share of `trajectories`."""
     world = BusEngine()
-    return efficiency.bounds(
-        world.mdp, world.horizon, [SHARE * trajectories], world.anchor_action
-    )
+    return efficiency.bounds(world.mdp, world.horizon, [SHARE * trajectories], world.anchor_action)
 
 
 def reason(row: str, column: str, protocol: str) -> str:
