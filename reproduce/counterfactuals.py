@@ -277,6 +277,6 @@ def compute(cell: Cell, device: str) -> Result:
 def _record(
     statistic: str, change: str, solver: str, values: list[float], statuses: Sequence[str]
 ) -> Record:
-    """The mean over all replications, none dropped; its row is the change, its protocol the solver."""
+    """The mean over all replications, none dropped; by change (row) and solver (protocol)."""
     mean = summarise(statistic, values, statuses)[0]
     return replace(mean, row=change, protocol=solver)

@@ -12,7 +12,7 @@ The population is infinitely many data, where every anchored estimate is the tru
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
