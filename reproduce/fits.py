@@ -1,9 +1,10 @@
 """The one kind of cell that fits: a method on data sets of the bus engine, kept for every table.
 
 A fit is computed once; tables and figures are views of what is stored here. `fitting` makes the
-cell, so that two exhibits which mean the same fit list an equal cell. An estimator sees the training
-split, the anchor's reward and the discount factor; a method whose reward is linear in parameters is
-told the form, an oracle the transition probabilities too. Only the scores know the truth.
+cell, so that two exhibits which mean the same fit list an equal cell. An estimator sees the
+training split, the anchor's reward and the discount factor; a method whose reward is linear in
+parameters is told the form, an oracle the transition probabilities too. Only the scores know the
+truth.
 """
 
 from __future__ import annotations

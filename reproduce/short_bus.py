@@ -1,7 +1,7 @@
 """What `rates` computes: errors against T and N on a short bus engine.
 
 The world is the bus engine with MILEAGES states, whose log-odds of maintaining are affine in the
-mileage, so that Q* is in a class of three parameters. Data are drawn as counts (see drawn_counts.py).
+mileage, so that Q* is in a class of three parameters. Data are drawn as counts (drawn_counts.py).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figure A1, and what it shares with A2: errors of the estimated reward by mileage, 50 trajectories."""
+"""Figure A1, and what it shares with A2: errors of the estimated reward by mileage and action."""
 
 from __future__ import annotations
 

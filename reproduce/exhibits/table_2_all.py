@@ -3,8 +3,8 @@
 The methods are those of `gladius.METHODS`, each as it comes, and VARIANTS of them; the data sets
 are Table 2's, so that two methods of a row can be compared pair by pair. A method gets the training
 split, the anchor's reward and the discount factor; those with `P known` the true transition
-probabilities too. `converged` is each method's own flag, which is about a gradient or a fixed point, never about
-having reached a limit of steps.
+probabilities too. `converged` is each method's own flag, which is about a gradient or a fixed
+point, never about having reached a limit of steps.
 """
 
 from __future__ import annotations
