@@ -22,7 +22,7 @@ from gladius.baselines import METHODS
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.transitions import Counts, Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine
+from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
 from reproduce.drawn_counts import SHARE, splits
 from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
@@ -148,11 +148,9 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
     if settings.get("oracle"):
         options["transition"] = world.known_transitions
     if "form" in methods.needs(method):
-        options["reward"] = BUS_REWARD
-        if settings.get("theta_1_given"):
-            from gladius.worlds.bus import bus_reward_given
-
-            options["reward"] = bus_reward_given(-world.anchor_reward)
+        # a method that takes the anchor beside the form is told its reward in the form
+        is_given = settings.get("theta_1_given") or "anchor" in methods.needs(method)
+        options["reward"] = bus_reward_given(-world.anchor_reward) if is_given else BUS_REWARD
     if methods.takes(method, "rng") and "rng" not in options:
         options["rng"] = seeds.generators(cell, methods.title(method))
     for option, stream in settings.get("streams", {}).items():
