@@ -30,6 +30,7 @@ from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summar
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  # Table 2's rows
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
 BOOTSTRAP, SMOKE_BOOTSTRAP = 100, 8
+SMOKE_ITERATIONS = 300  # of Algorithm 1
 CHUNK = 100  # data sets drawn as counts that are fitted side by side: 100 MB
 TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
     "affine": None,  # the paper's -x
@@ -53,7 +54,7 @@ def fitting(
     Args:
         method: of METHODS.
         trajectories: N.
-        smoke: fewer repetitions.
+        smoke: fewer repetitions, and few steps of Algorithm 1.
         options: of the method, as JSON holds them.
         settings: any of `repetitions`; `seeds` and `seeds_row` (the stream of data sets); `truth`
             (of TRUTHS); `oracle` (told the transition probabilities); `theta_1_given` (told the
@@ -62,6 +63,8 @@ def fitting(
             (data sets drawn as counts, of which only the scores are kept).
     """
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
+    if smoke and dict(options or {}).get("protocol") == "printed":
+        options = {**dict(options or {}), "iterations": SMOKE_ITERATIONS}
     told = {"method": method, "trajectories": trajectories, "repetitions": repetitions}
     told |= {"seeds": "table_2", "options": dict(options or {})} | settings
     if "bootstrap" in told:  # one data set; its resamples are no repetitions

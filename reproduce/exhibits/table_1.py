@@ -141,7 +141,7 @@ SOLVERS = {
     "Ours, Algorithm 1": ("gradient descent", True),
 }
 BY_NAME = {line.name: line for line in LINES}
-LADDER, SMOKE_LADDER = (0, 2, 5, 10, 20, 50, 100), (0, 2)
+LADDER, SMOKE_LADDER = (0, 2, 5, 10, 20, 50, 100), (0,)
 LIMITS = (60.0, 8.0)  # processor seconds, gibibytes
 STARTS, SMOKE_STARTS = 20, 2
 
