@@ -24,7 +24,7 @@ from reproduce import compare, provenance
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
 from reproduce.results import records
 from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
-from reproduce.spec import Entry, Exhibit
+from reproduce.spec import Exhibit
 from reproduce.store import decode, write
 
 OLDER = "older code"

@@ -1,7 +1,7 @@
 """Run exhibits: compute the stale cells, write each exhibit as soon as its cells are there.
 
-Cells run in this process, in loky's workers or on a Dask cluster, all three by joblib. A worker
-computes the key of its cell from the files of its own checkout and refuses where it differs.
+Cells run in this process, in joblib's workers (loky) or on a Dask cluster. A worker computes the
+key of its cell from the files of its own checkout and refuses where it differs.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ MANIFESTS = "manifests"
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 LOCAL_CLUSTER = "local"
 REASON_LENGTH = 200  # characters of an error message that go into a table
-LOST = "its worker died twice, the second time with no other cell beside it"
+LOST = "it was lost with its worker twice, the second time alone"
 
 
 @dataclass(frozen=True)
@@ -267,8 +268,8 @@ def failure(error: BaseException) -> str:
 def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tuple[Job, str]]:
     """Each job with the text of its file, as they end.
 
-    A worker that dies takes the pool with it. The pool is then started again with what is left;
-    the cells that were running come last, each alone, and one whose worker dies then has failed.
+    A cell that is lost because a worker dies is tried once more at the end, with no other cell
+    beside it; if it is lost again, it has failed.
     """
     if not jobs:
         return
@@ -279,63 +280,79 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
         for job in jobs:
             yield job, run_cell(job)[1]
         return
-    waiting = {job.cell.digest: job for job in jobs}
-    suspects: list[Job] = []
-    with _pool(workers, dask) as (size, options):
-        while waiting:
-            try:
-                with closing(_parallel(list(waiting.values()), size, options)) as texts:
-                    for digest, text in texts:
-                        yield waiting.pop(digest), text
-            except Exception:  # run_cell raises none: it is the pool that broke
-                suspects += [waiting.pop(digest) for digest in list(waiting)[:size]]
-        for job in suspects:
-            try:
-                ((_, text),) = list(_parallel([job], 1, options))
-            except Exception as error:
-                text = _lost(job, error)
-            yield job, text
+    with _pool(workers, dask) as attempt:
+        lost: list[Job] = []
+        for job, text in attempt(jobs):
+            if isinstance(text, Exception):
+                lost.append(job)
+            else:
+                yield job, text
+        for job in lost:
+            ((_, text),) = list(attempt([job]))
+            yield job, _lost(job, text) if isinstance(text, Exception) else text
 
 
-def _parallel(
-    jobs: Sequence[Job], size: int, options: Mapping[str, Any]
-) -> Generator[tuple[str, str], None, None]:
-    """As many cells at a time as `size`, in this order: the first that are not back are running."""
-    import joblib
-
-    parallel = joblib.Parallel(
-        n_jobs=max(size, 2),  # joblib computes in this process where it is 1
-        pre_dispatch=size,
-        batch_size=1,
-        return_as="generator_unordered",
-        **options,
-    )
-    yield from parallel(joblib.delayed(run_cell)(job) for job in jobs)
-
-
-def _lost(job: Job, error: BaseException) -> str:
-    why = f"{FAILED}{LOST} ({type(error).__name__})"
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    record = {"machine": {}, "versions": {}, "started": now, "seconds": 0.0, "cpu_seconds": 0.0}
-    return text_of(job, Result(()), why, {**record, "warnings": [], "traceback": str(error)})
+Attempt = Callable[[Sequence[Job]], Iterator[tuple[Job, str | Exception]]]
 
 
 @contextmanager
-def _pool(workers: int, dask: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
-    """How many cells at a time, and joblib's options for where."""
+def _pool(workers: int, dask: str | None) -> Iterator[Attempt]:
+    """What tries some jobs once: each with its text, or with why it was lost."""
     if dask is None:
-        yield workers, {"backend": "loky", "initializer": _ignore_interrupt}
+        yield partial(_by_joblib, size=workers)
         return
     with _dask_client(dask, max(workers, 1)) as client:
-        threads = sum(client.nthreads().values())
-        if threads == 0:
+        if not client.nthreads():
             raise InputError("dask", dask, "the scheduler has no workers: start some")
-        yield threads, {"backend": "dask"}
+        yield partial(_by_dask, client=client)
+
+
+def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exception]]:
+    """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
+    import joblib
+
+    waiting = {job.cell.digest: job for job in jobs}
+    while waiting:
+        with joblib.parallel_config("loky", initializer=_ignore_interrupt):
+            parallel = joblib.Parallel(
+                n_jobs=max(size, 2),  # joblib computes in this process where it is 1
+                pre_dispatch=size,  # so many at a time, in order: the first not back are running
+                batch_size=1,
+                return_as="generator_unordered",
+            )
+        texts = parallel(joblib.delayed(run_cell)(job) for job in list(waiting.values()))
+        try:
+            with closing(texts):
+                for digest, text in texts:
+                    yield waiting.pop(digest), text
+        except Exception as error:  # run_cell raises none: it is the pool that broke
+            for digest in list(waiting)[:size]:
+                yield waiting.pop(digest), error
+
+
+def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exception]]:
+    """Not by joblib's backend, which waits for ever for a cell that was lost with its worker."""
+    from distributed import as_completed
+
+    futures = {client.submit(run_cell, job, pure=False): job for job in jobs}
+    try:
+        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]  # as below
+            lost = future.status != "finished"
+            yield futures[future], future.exception() if lost else future.result()[1]
+    finally:
+        client.cancel(list(futures))
 
 
 def _ignore_interrupt() -> None:
     """Ctrl-C reaches every process of a terminal; the parent ends its workers itself."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _lost(job: Job, error: BaseException) -> str:
+    why = f"{FAILED}{LOST}; {failure(error).removeprefix(FAILED)}"
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    record = {"machine": {}, "versions": {}, "started": now, "seconds": 0.0, "cpu_seconds": 0.0}
+    return text_of(job, Result(()), why, {**record, "warnings": [], "traceback": str(error)})
 
 
 @contextmanager
@@ -348,7 +365,7 @@ def _dask_client(address: str, workers: int) -> Iterator[Any]:
         raise InputError("dask", address, hint) from None
     if address != LOCAL_CLUSTER:
         try:
-            # distributed is only partly typed, here and below
+            # distributed is only partly typed
             client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise InputError("dask", address, f"no scheduler answers there ({error})") from None
