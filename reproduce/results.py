@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, NOT_RUN, Entry, Record, Result
+from reproduce.spec import FAILED, NOT_RUN, Entry, Record, Result, as_stored
 from reproduce.store import Stored
 
 if TYPE_CHECKING:
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
 TIMES = ["row", "column", "protocol", "cpu_seconds"]
 View = Callable[[Entry, Result], Sequence[Record]]
-
-
-def _as_stored(entry: Entry, result: Result) -> Sequence[Record]:
-    return result.records
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Results:
     entries: Sequence[Entry]
     stored: Sequence[Stored | None]
     smoke: bool
-    view: View = _as_stored
+    view: View = as_stored
 
     def frame(self, hidden: bool = False) -> pd.DataFrame:
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
@@ -103,7 +99,7 @@ class Results:
         return zip(self.entries, self.stored, strict=True)
 
 
-def records(entry: Entry, stored: Stored | None, view: View = _as_stored) -> Sequence[Record]:
+def records(entry: Entry, stored: Stored | None, view: View = as_stored) -> Sequence[Record]:
     """What an entry shows; a record without a value where its cell was not run or failed."""
     if stored is None:
         return (Record(entry.statistic, math.nan, status=NOT_RUN, repetitions=0),)

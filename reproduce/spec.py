@@ -35,6 +35,7 @@ FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
+CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # environment: where the running cell may keep its state
 SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # and worst of all, `failed: why`
 
 
@@ -267,7 +268,8 @@ def _no_files(results: Results, out: Path) -> list[Path]:
     return []
 
 
-def _as_stored(entry: Entry, result: Result) -> Sequence[Record]:
+def as_stored(entry: Entry, result: Result) -> Sequence[Record]:
+    """The view of an exhibit that shows a cell's records as they are."""
     return result.records
 
 
@@ -301,7 +303,7 @@ class Exhibit:
     entries: Callable[[bool], list[Entry]]
     cost: float = field(kw_only=True)
     render: Callable[[Results, Path], list[Path]] = _no_files
-    view: Callable[[Entry, Result], Sequence[Record]] = _as_stored
+    view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
     reason: Callable[[str, str, str], str] = _no_reason
     published_repetitions: Mapping[str, int] = field(default_factory=dict)
