@@ -20,9 +20,8 @@ from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.spec import SEVERITY, Cell, Result, summarise
+from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Result, summarise
 
-CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # environment: the folder where a training keeps its state
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
 SHARE = 0.8  # of the trajectories is for training

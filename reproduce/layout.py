@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from reproduce import published
-from reproduce.comparison import number
+from reproduce.compare import number
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from gladius.checks import InputError
 from reproduce import layout
-from reproduce.comparison import CRITICAL, number
+from reproduce.compare import CRITICAL, number
 from reproduce.exhibits import bounds
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, TRUTHS, fitting
 from reproduce.results import COLUMNS, Results

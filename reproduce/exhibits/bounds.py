@@ -24,7 +24,7 @@ import pandas as pd
 
 from gladius import efficiency
 from reproduce import layout, published
-from reproduce.comparison import CRITICAL
+from reproduce.compare import CRITICAL
 from reproduce.drawn_counts import SHARE
 from reproduce.exhibits import table_2, table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, make_world

@@ -23,7 +23,7 @@ import pandas as pd
 from gladius.counterfactual import Change, changed, welfare
 from gladius.worlds.bus import REPLACE, BusEngine
 from reproduce import layout
-from reproduce.comparison import CRITICAL
+from reproduce.compare import CRITICAL
 from reproduce.counterfactuals import (
     CHANGES,
     DISTANCE,

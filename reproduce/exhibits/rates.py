@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
-from reproduce.comparison import CRITICAL
+from reproduce.compare import CRITICAL
 from reproduce.exhibits.accuracy import YES, decide
 from reproduce.results import COLUMNS, Results
 from reproduce.short_bus import EXCESS, GAP, L2, MILEAGES

@@ -25,7 +25,7 @@ from gladius.anchor import Anchor
 from gladius.stability import expected_counts, level_flow, slowest_rate, stability
 from gladius.worlds.bus import BusEngine
 from reproduce import layout
-from reproduce.comparison import number
+from reproduce.compare import number
 from reproduce.fits import fitting
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result

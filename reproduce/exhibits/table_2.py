@@ -14,7 +14,7 @@ from typing import Any
 from gladius import efficiency
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
-from reproduce.comparison import number
+from reproduce.compare import number
 from reproduce.drawn_counts import SHARE
 from reproduce.exhibits import table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting

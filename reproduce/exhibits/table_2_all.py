@@ -19,7 +19,7 @@ import pandas as pd
 from gladius.baselines import METHODS
 from gladius.methods import needs, title
 from reproduce import layout
-from reproduce.comparison import number
+from reproduce.compare import number
 from reproduce.fits import RUNS, SMOKE_TRAJECTORIES, TRAJECTORIES, fitting, means
 from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Record, Result
