@@ -1,17 +1,17 @@
-"""`python -m reproduce`: list, run and compare the exhibits."""
+"""`python -m reproduce`: list, run, compare and check the exhibits, write the README's sections."""
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from gladius.checks import InputError
-from reproduce import comparison, engine, exhibits, tasks
-from reproduce import readme as readme_
+from reproduce import exhibits
+from reproduce import run as runner
 from reproduce.provenance import ROOT
 
 app = typer.Typer(
@@ -23,21 +23,25 @@ app = typer.Typer(
 )
 Names = Annotated[list[str] | None, typer.Argument(help="Exhibits; all of them by default.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="A tiny run whose numbers mean nothing.")]
+Workers = Annotated[int, typer.Option(help="Processes; 0 computes in this one.")]
 Out = Annotated[
     Path | None,
     typer.Option(help="Folder of the results; by default paper_tables/generated, or .smoke."),
 ]
 FILE_WIDTH = 180  # columns, where the output is not a terminal
+FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or is not of this tree
 
 
 @app.command("list", epilog="Example: python -m reproduce list")
 def list_() -> None:
     """The exhibits, and how many cells each has."""
-    table = Table("exhibit", "title", "cells", "depends on")
+    from rich.table import Table
+
+    table = Table("exhibit", "title", "cells", "CPU minutes, about")
     for name in exhibits.names():
-        one = exhibits.load(name)
-        number = sum(not c.not_run for c in one.checked_cells(False))
-        table.add_row(name, one.title, str(number), ", ".join(one.depends))
+        exhibit = exhibits.load(name)
+        cells = {entry.cell.digest for entry in exhibit.checked_entries(False) if entry.cell}
+        table.add_row(name, exhibit.title, str(len(cells)), f"{exhibit.cost:g}")
     Console().print(table)
 
 
@@ -46,74 +50,120 @@ def run(
     names: Names = None,
     smoke: Smoke = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
-    workers: Annotated[int, typer.Option(help="Processes; 0 computes in this one.")] = 1,
+    workers: Workers = 1,
     dask: Annotated[
         str | None, typer.Option(help="Run on a Dask cluster: a scheduler's address, or `local`.")
     ] = None,
     skip: Annotated[list[str] | None, typer.Option(help="Leave out an exhibit.")] = None,
-    build: Annotated[Path, typer.Option(help="Folder of the finished cells.")] = engine.BUILD,
+    build: Annotated[Path, typer.Option(help="Folder of the finished cells.")] = runner.BUILD,
     out: Out = None,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console = Console()
     left_out = {exhibits.load(name).name for name in skip or ()}
-    chosen = exhibits.with_dependencies([n for n in names or exhibits.names() if n not in left_out])
-    mine = {e.name for e in chosen}
-    shown = [exhibits.load(s) for e in chosen for s in e.shows if s not in mine]
-    outcome = engine.run(
-        chosen,
-        shown=shown,
-        smoke=smoke,
-        device=device,
-        workers=workers,
-        dask=dask,
-        build=build,
-        out=out,
-    )
+    chosen = dict.fromkeys(n for n in names or exhibits.names() if n not in left_out)
+    try:
+        outcome = runner.run(
+            [exhibits.load(name) for name in chosen],
+            smoke=smoke,
+            device=device,
+            workers=workers,
+            dask=dask,
+            build=build,
+            out=out,
+        )
+    except KeyboardInterrupt:
+        console.print("Interrupted: finished cells are kept, the same command goes on from there.")
+        raise typer.Exit(INTERRUPTED) from None
     console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}.")
     for name, status in outcome.not_ok.items():
-        console.print(f"  {status}: {name}", markup=False)
-    if outcome.stale:
-        console.print("Not shown, since their sources have changed:")
-        console.print(*(f"  {name}" for name in outcome.stale), sep="\n", markup=False)
+        console.print(f"  {status}: {name}", markup=False, soft_wrap=True)
     console.print("Written:", *sorted({str(path.parent) for path in outcome.files}))
     if outcome.failed:
         console.print(f"Failed ({len(outcome.failed)}):", style="bold red")
         for name, why in outcome.failed.items():
-            console.print(f"  {name}: {why}", markup=False)
+            console.print(f"  {name}: {why}", markup=False, soft_wrap=True)
         raise typer.Exit(1)
 
 
 @app.command(epilog="Example: python -m reproduce compare table_2")
 def compare(names: Names = None, smoke: Smoke = False, out: Out = None) -> None:
     """Published number, ours, standard errors and a verdict for every cell."""
-    folder = out or (engine.SMOKE if smoke else engine.GENERATED)
+    from reproduce import compare as comparison
+
+    folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console()
     if not console.is_terminal:
         console = Console(width=FILE_WIDTH)
     chosen = [exhibits.load(n) for n in names or exhibits.names()]
-    chosen = [e for e in chosen if e.published]
-    for exhibit in chosen:
+    for exhibit in [e for e in chosen if e.published]:
         frame = comparison.compare(exhibit, folder)
         console.print(comparison.table(frame, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
 
 
+@app.command(epilog="Example: python -m reproduce check --rerun 5")
+def check(
+    rerun: Annotated[
+        int, typer.Option(min=0, help="Compute that many cheap cells again and compare.")
+    ] = 0,
+    workers: Workers = 0,
+    out: Out = None,
+) -> None:
+    """Exit 1 where a committed number was not made by the code of this tree, naming it."""
+    from reproduce import check as checks
+
+    folder, console = out or runner.GENERATED, Console(soft_wrap=True)
+    loaded = [exhibits.load(name) for name in exhibits.names()]
+    findings = checks.check(loaded, folder)
+    for finding in findings:
+        told = "; ".join(finding.problems) or "of this tree"
+        notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
+        console.print(f"{finding.name}: {told}{notes}", markup=False, highlight=False)
+    bad = [finding.name for finding in findings if finding.problems]
+    if rerun:
+        number, lines = checks.rerun(loaded, folder, rerun, workers)
+        console.print(f"{number} cells computed again, {len(lines)} numbers are others.")
+        console.print(*lines, sep="\n", markup=False, highlight=False)
+        bad += lines
+    if bad:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: python -m reproduce stamp claims")
+def stamp(name: Annotated[str, typer.Argument(help="claims or speed.")], out: Out = None) -> None:
+    """Record by which code the ledger or the speed table was made, right after it was."""
+    from reproduce import check as checks
+
+    checks.stamp(name, out or runner.GENERATED)
+
+
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
-    """Write the README's table of exhibits."""
-    changed = readme_.update(ROOT / "README.md", engine.GENERATED)
-    Console().print("README.md", "updated." if changed else "was up to date.")
+    """Write the README's sections of the exhibits and the claims, and EXHIBITS.md."""
+    from reproduce import check as checks
+    from reproduce import readme as writer
+
+    loaded = [exhibits.load(name) for name in exhibits.names()]
+    findings = checks.check(loaded, runner.GENERATED)
+    changed = writer.update(ROOT / "README.md", loaded, findings, runner.GENERATED)
+    Console().print(*(f"{p.name} updated." for p in changed) if changed else "All up to date.")
 
 
 def main() -> None:
     """Run the command; a bad input is one line, not a traceback."""
-    tasks.one_thread()
+    console = Console(stderr=True, soft_wrap=True)
+
+    def warn(message: Warning | str, *where: object) -> None:
+        console.print(f"Warning: {message}", markup=False, style="yellow")
+
+    warnings.showwarning = warn
+    runner.one_thread()
     try:
         app()
     except InputError as error:
-        Console(stderr=True).print(f"Error: {error}", markup=False, style="red")
-        raise SystemExit(2) from None
+        console.print(f"Error: {error}", markup=False, style="red")
+        raise SystemExit(FAULT) from None
 
 
 if __name__ == "__main__":

@@ -1,21 +1,31 @@
-"""Tables as .tex (booktabs), .pdf and .png: the published number beside ours."""
+"""Tables as .tex (booktabs), .pdf and .png, published beside ours; and what figures share."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from reproduce import published
-from reproduce.comparison import number
+from reproduce.compare import number
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 PAPER = "paper"
 MARKS = {"not_converged": "*", "diverged": "!"}
+# Okabe and Ito's palette, whose colours the colour-blind tell apart
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
+FONT = 7.0  # points
 
 
 @dataclass(frozen=True)
@@ -50,29 +60,31 @@ def side_by_side(
     frame, printed = results.frame(), published.load(source)
     rows = list(dict.fromkeys(frame["row"]))
     table = {}
-    for one in columns:
-        head = (one.column, one.header or one.protocol)
-        known = printed if one.protocol == PAPER else frame
-        chosen = known[(known["column"] == one.column) & (known["statistic"] == one.statistic)]
-        if one.protocol != PAPER:
-            chosen = chosen[chosen["protocol"] == one.protocol]
-        texts = {line["row"]: _text(line, one.protocol == PAPER) for _, line in chosen.iterrows()}
-        missing = "" if one.protocol == PAPER else "not run"
+    for shown in columns:
+        head = (shown.column, shown.header or shown.protocol)
+        known = printed if shown.protocol == PAPER else frame
+        chosen = known[(known["column"] == shown.column) & (known["statistic"] == shown.statistic)]
+        if shown.protocol != PAPER:
+            chosen = chosen[chosen["protocol"] == shown.protocol]
+        told = _printed if shown.protocol == PAPER else text
+        texts = {line["row"]: told(line) for _, line in chosen.iterrows()}
+        missing = "" if shown.protocol == PAPER else "not run"
         table[head] = [texts.get(row, missing) for row in rows]
     return pd.DataFrame(table, index=pd.Index(rows, name=index))
 
 
-def _text(line: Mapping[str, object] | pd.Series, paper: bool) -> str:
-    if paper:
-        return f"{line['value']} ({line['se']})" if line["se"] else str(line["value"])
-    # pandas types a row's entries as anything it could hold
-    status, value, se = str(line["status"]), float(line["value"]), float(line["se"])  # type: ignore[arg-type]
+def _printed(line: pd.Series) -> str:
+    return f"{line['value']} ({line['se']})" if line["se"] else str(line["value"])
+
+
+def text(line: pd.Series) -> str:
+    """`value (se)` of a line of the long table and its mark; else `not run` or `failed`."""
+    status, value, se = str(line["status"]), float(line["value"]), float(line["se"])
     if status == NOT_RUN:
         return "not run"
     if status.startswith(FAILED) and math.isnan(value):
         return "failed"
-    text = number(value) + ("" if math.isnan(se) else f" ({number(se)})")
-    return text + MARKS.get(status, "")
+    return number(value) + ("" if math.isnan(se) else f" ({number(se)})") + MARKS.get(status, "")
 
 
 def write(
@@ -92,12 +104,12 @@ def write_paired(
     `value` is the mean difference over equal data sets and `se` its standard error.
     """
     lines = []
-    for row in dict.fromkeys(cell.row for cell in results.cells):
+    for row in dict.fromkeys(entry.row for entry in results.entries if entry.is_shown):
         for ours, other in pairs:
             gap, se, number_of_pairs = results.paired(row, ours, other)
             label = (row, f"{ours[0]} - {other[0]}", f"{ours[1]} - {other[1]}")
             status = "ok" if number_of_pairs else NOT_RUN
-            lines.append((*label, "MAPE difference", gap, se, number_of_pairs, status, math.nan))
+            lines.append((*label, "MAPE difference", gap, se, number_of_pairs, status))
     frame = pd.DataFrame(lines, columns=pd.Index(COLUMNS))
     frame.to_csv(path, index=False, float_format="%.10g")
     return path
@@ -130,8 +142,6 @@ def _parts(label: object) -> tuple[str, ...]:
 
 
 def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> list[Path]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
     heads = ["\n".join(_parts(head)) for head in table.columns]
@@ -143,8 +153,7 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
         for column in zip(heads, *texts, strict=True)
     ]
     inches = (max(0.085 * sum(widths), 8.0), 0.26 * len(texts) + 0.2 * len(notes) + 1.1)
-    figure = Figure(figsize=inches)
-    FigureCanvasAgg(figure)
+    figure = new_figure(*inches, layout=None)
     axes = figure.add_axes((0.01, 0.0, 0.98, 1.0))
     axes.set_axis_off()
     axes.set_title(title, fontsize=10, y=1 - 0.35 / inches[1])
@@ -166,6 +175,38 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
         cell.set_linewidth(0.4)
     for i, note in enumerate(notes):
         axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], note, fontsize=7)
-    figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
-    figure.savefig(stem.with_suffix(".png"), dpi=150)
-    return [stem.with_suffix(".pdf"), stem.with_suffix(".png")]
+    return save(figure, stem.parent, stem.name, dpi=150)
+
+
+def new_figure(width: float, height: float, layout: str | None = "constrained") -> Figure:
+    """An empty figure in inches, drawn without a display; no global state is touched."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def save(figure: Figure, out: Path, name: str, dpi: int = 250) -> list[Path]:
+    """`<name>.pdf` and `.png`; the same figure gives the same bytes."""
+    out.mkdir(parents=True, exist_ok=True)
+    files = [out / f"{name}.pdf", out / f"{name}.png"]
+    figure.savefig(files[0], metadata={"CreationDate": None})
+    figure.savefig(files[1], dpi=dpi)
+    return files
+
+
+def log_log(axes: Axes, x: Sequence[float], y: Sequence[float] | None = None) -> None:
+    """Logarithmic axes with ticks at x, and at those of y that are in sight; a pale grid."""
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(x, [f"{tick:,g}" for tick in x])
+    axes.set_xticks([], minor=True)
+    if y is not None:
+        low, high = axes.get_ylim()
+        shown = [tick for tick in y if low <= tick <= high]
+        axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+        axes.set_yticks([], minor=True)
+    axes.tick_params(labelsize=FONT)
+    axes.grid(alpha=0.25, linewidth=0.4)

@@ -1,6 +1,11 @@
-"""Where a number comes from: sources, package versions, commit, machine, device.
+"""Where a number comes from: the code that decides it, versions, commit, machine, device.
 
-No host names, user names or paths are recorded.
+The key of a cell is made of parts, name -> digest: every module that its `compute` reaches by
+imports within this checkout, however deep (those inside functions, those by a name in a string and
+the method's own module too), its settings, the package versions and the device. A module enters as
+a syntax tree without docstrings and comments, the same for every version of Python. A package's
+`__init__` is seen through: what it only passes on comes from where it is defined. No host names,
+user names or paths are recorded.
 """
 
 from __future__ import annotations
@@ -8,134 +13,213 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.metadata
-import inspect
+import json
 import os
 import platform
+import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from gladius.baselines import METHODS
 from gladius.checks import InputError
+from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("numpy", "scipy", "torch", "pandas", "gymnasium", "pytask", "pytask-parallel")
+PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "cvxpy")
 CODE = ("gladius", "proofs_checks", "reproduce")
-LOCAL = ("reproduce.exhibits", "proofs_checks")  # what an exhibit may import beside gladius
+PUBLISHED = "paper_tables/published/*.csv"
+DATA = {"reproduce.published": (PUBLISHED,)}  # files that a module reads
+DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
+MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the parts' names
 
 
-def source_hash(compute: Callable[..., Any]) -> str:
-    """SHA-256 of the code that decides a cell's numbers.
+@dataclass(frozen=True)
+class Source:
+    """What one file does, and what it imports: (module, name in it, name here); "" for no name."""
 
-    That is all of gladius, the seeds, the part of the exhibit's file that `compute` reaches, and
-    the modules of LOCAL which that part imports. Comments, docstrings, formatting and the
-    exhibit's layout are not in it: they cannot change a number.
-    """
-    digest = hashlib.sha256(_library().encode())
-    for text in _reached(compute):
-        digest.update(text.encode())
-    return digest.hexdigest()
+    digest: str
+    imports: tuple[tuple[str, str, str], ...]
+    defined: frozenset[str]  # functions and classes
 
 
-def files_hash(files: Sequence[Path]) -> str:
-    """SHA-256 of what the files do: comments, docstrings and formatting left out."""
-    text = "\n".join(f"{f.name}\n{_normal(_parse(f))}" for f in files)
-    return hashlib.sha256(text.encode()).hexdigest()
+_READ: dict[Path, tuple[tuple[int, int], str, Source]] = {}  # with the time and size then
 
 
-@cache
-def _library() -> str:
-    files = [*sorted((ROOT / "gladius").rglob("*.py")), ROOT / "reproduce" / "seeds.py"]
-    return "\n".join(f"{f.relative_to(ROOT).as_posix()}\n{_normal(_parse(f))}" for f in files)
+@dataclass(frozen=True)
+class Sources:
+    """The code as it is on disk now; make a new one where it may have changed."""
+
+    _closures: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+
+    def parts(self, cell: Cell, device: str) -> dict[str, str]:
+        """Everything that a cell's numbers rest on, name -> digest."""
+        modules = [cell.compute.partition(":")[0]]
+        if "method" in cell.settings:
+            modules.append(METHODS[cell.settings["method"]])
+        python = ".".join(platform.python_version_tuple()[:2])
+        known = {**versions(), "python": python}
+        parts = {f"{VERSION}{package}": version for package, version in known.items()}
+        return parts | self.closure(*modules) | {"settings": cell.digest, DEVICE: device}
+
+    def view(self, exhibit: Exhibit) -> str:
+        """Digest of the code that makes an exhibit out of its cells."""
+        functions = (exhibit.entries, exhibit.render, exhibit.view)
+        modules = {function.__module__ for function in functions}
+        return combined(self.closure(f"reproduce.exhibits.{exhibit.name}", *sorted(modules)))
+
+    def closure(self, *modules: str) -> dict[str, str]:
+        """`module NAME` -> digest, for these modules and all that they import in this checkout."""
+        if modules not in self._closures:
+            self._closures[modules] = dict(sorted(_closure(modules).items()))
+        return dict(self._closures[modules])
 
 
-def _parse(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def combined(parts: Mapping[str, Any] | list[str]) -> str:
+    """SHA-256 of named parts, or of several digests."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _normal(tree: ast.AST) -> str:
-    """The tree without positions and docstrings."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            text = first.value if isinstance(first, ast.Expr) else None
-            if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                node.body = node.body[1:]
-    return ast.dump(tree)
-
-
-def _reached(compute: Callable[..., Any]) -> Iterator[str]:
-    """Normal forms of the top-level statements of its file that compute reaches, and imports."""
-    file = inspect.getsourcefile(compute)
-    if file is None:
-        raise InputError("compute", compute, "define it in a file")
-    tree = _parse(Path(file))
-    known: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for name in _defined(statement):
-            known.setdefault(name, []).append(statement)
-    start = compute.__qualname__.split(".")[0]
-    waiting, reached = [start], set()
-    while waiting:
-        for statement in known.get(waiting.pop(), []):
-            if statement not in reached:
-                reached.add(statement)
-                waiting += [n.id for n in ast.walk(statement) if isinstance(n, ast.Name)]
-    modules = set()
-    for statement in tree.body:  # in the order of the file
-        if statement in reached:
-            modules |= set(_imported(statement))
-            yield _normal(statement)
-    for module in sorted(modules):
-        path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
-        if path.is_file():
-            yield _normal(_parse(path))
-
-
-def _defined(statement: ast.stmt) -> list[str]:
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [statement.name]
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        return [(a.asname or a.name).split(".")[0] for a in statement.names]
-    return [
-        n.id
-        for n in ast.walk(statement)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+def code(cells: Iterable[Mapping[str, str]]) -> str:
+    """Digest of those parts of some cells that the checkout decides: code and settings."""
+    decided = [
+        combined({k: v for k, v in parts.items() if not k.startswith((VERSION, DEVICE))})
+        for parts in cells
     ]
+    return combined(sorted(set(decided)))
 
 
-def _imported(statement: ast.stmt) -> Iterator[str]:
-    """Dotted names of LOCAL modules that an import statement may bring in."""
-    if isinstance(statement, ast.ImportFrom) and statement.module:
-        names = [statement.module, *(f"{statement.module}.{a.name}" for a in statement.names)]
-    elif isinstance(statement, ast.Import):
-        names = [a.name for a in statement.names]
-    else:
-        names = []
-    return (n for n in names if n.startswith(LOCAL))
+def difference(expected: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
+    """Names of the parts that differ."""
+    names = sorted({*expected, *here})
+    return [name for name in names if expected.get(name) != here.get(name)]
+
+
+def _closure(modules: Iterable[str]) -> dict[str, str]:
+    roots: dict[str, Path | None] = {}  # of the packages whose code counts
+    for package in (*CODE, *(module.partition(".")[0] for module in modules)):
+        spec = find_spec(package)  # where an import takes it from, in this very process
+        places = () if spec is None else (spec.submodule_search_locations or (spec.origin,))
+        roots[package] = next((Path(place).parent for place in places if place), None)
+    waiting = [name for module in modules for name in _resolve(module, "", roots)]
+    digests: dict[str, str] = {}
+    while waiting:
+        module = waiting.pop()
+        path = _path(module, roots)
+        if f"{MODULE}{module}" in digests or path is None:
+            continue
+        source = _read(path, module)
+        digests[f"{MODULE}{module}"] = source.digest
+        for pattern in DATA.get(module, ()):
+            digests |= {f"data {p.name}": sha256(p) for p in ROOT.glob(pattern)}
+        for origin, name, _ in source.imports:
+            waiting += _resolve(origin, name, roots)
+    return digests
+
+
+def _path(module: str, roots: Mapping[str, Path | None]) -> Path | None:
+    names = module.split(".")
+    root = roots.get(names[0])
+    path = None if root is None else root.joinpath(*names).with_suffix(".py")
+    return path if path is not None and path.is_file() else None
+
+
+def _resolve(module: str, name: str, roots: Mapping[str, Path | None]) -> list[str]:
+    """Names of the local modules behind `from module import name` (`import module` for "")."""
+    if _path(module, roots) is not None:
+        return [module]
+    initial = f"{module}.__init__"
+    path = _path(initial, roots)
+    if path is None:
+        return []
+    everything = name in ("", "*")
+    inside = [] if everything else _resolve(f"{module}.{name}", "", roots)
+    if inside:
+        return inside
+    source = _read(path, initial)
+    passed_on = [(m, n) for m, n, here in source.imports if everything or here == name]
+    modules = [target for where in passed_on for target in _resolve(*where, roots)]
+    if name in source.defined or (everything and source.defined):
+        modules.append(initial)
+    return modules
+
+
+def _read(path: Path, module: str) -> Source:
+    """The source of a file, parsed again only where its time or size has changed."""
+    status = path.stat()
+    now = (status.st_mtime_ns, status.st_size)
+    known = _READ.get(path)
+    if known is None or known[:2] != (now, module):
+        tree = ast.parse(path.read_bytes())
+        imports = tuple(dict.fromkeys(_imports(tree, module)))
+        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
+        digest = hashlib.sha256(_normal(tree).encode()).hexdigest()
+        known = _READ[path] = (now, module, Source(digest, imports, defined))
+    return known[2]
+
+
+def _imports(node: ast.AST, module: str) -> Iterator[tuple[str, str, str]]:
+    """Every import and every name of a module, wherever it stands; not those for type checkers."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, "", alias.asname or "") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = module.split(".")[: -node.level] if node.level else []
+        source = ".".join([*base, *filter(None, [node.module])])
+        yield from ((source, alias.name, alias.asname or alias.name) for alias in node.names)
+    elif isinstance(node, ast.Constant) and DOTTED.fullmatch(str(node.value)):
+        yield str(node.value), "", ""  # a module that is imported by its name
+    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        children = node.orelse
+    for child in children:
+        yield from _imports(child, module)
+
+
+def _normal(node: object) -> str:
+    """A syntax tree without positions, comments, docstrings and empty fields."""
+    if isinstance(node, list):
+        return f"[{','.join(map(_normal, node))}]"
+    if not isinstance(node, ast.AST):
+        return repr(node)
+    fields = {name: getattr(node, name, None) for name in node._fields}
+    if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        first = node.body[0] if node.body else None
+        text = first.value if isinstance(first, ast.Expr) else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            fields["body"] = node.body[1:]
+    inside = [f"{k}={_normal(v)}" for k, v in fields.items() if v is not None and v != []]
+    return f"{type(node).__name__}({','.join(inside)})"
+
+
+def sha256(path: Path) -> str:
+    """Of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @cache
 def versions() -> dict[str, str]:
     """Python and the packages that can move a number, those that are installed."""
-    found = {"python": platform.python_version()}
+    known = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            known[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return known
 
 
-@cache
 def commit() -> dict[str, Any]:
-    """`commit` and whether the code differs from it (`dirty`); {} outside a git checkout."""
+    """`commit` and whether the code differs from it (`dirty`); unknown outside a git checkout."""
     try:
         head = _git("rev-parse", "--verify", "HEAD")
         return {"commit": head, "dirty": bool(_git("status", "--porcelain", "--", *CODE))}
     except (OSError, subprocess.CalledProcessError):
-        return {}
+        return {"commit": None, "dirty": None}
 
 
 def _git(*arguments: str) -> str:
@@ -146,26 +230,22 @@ def _git(*arguments: str) -> str:
 @cache
 def machine() -> dict[str, Any]:
     """Processor and number of cores."""
-    return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()}
-
-
-def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    processor = names[0] if names else platform.processor() or platform.machine()
+    return {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
 
 
-def device_name(device: str) -> str:
-    """The device in words, or an error where it does not exist."""
-    import torch
-
-    if device == "cpu":
-        return "cpu"
-    if device != "cuda":
+def check_device(device: str) -> str:
+    """The device, or an error where it does not exist."""
+    if device not in ("cpu", "cuda"):
         raise InputError("device", device, "choose cpu or cuda")
-    if not torch.cuda.is_available():
-        raise InputError("device", device, "no CUDA device is visible: use cpu")
-    return f"cuda ({torch.cuda.get_device_name()})"
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise InputError("device", device, "no CUDA device is visible: use cpu")
+    return device

@@ -1,60 +1,80 @@
-"""What an exhibit's renderer sees: the stored cells as one long frame, and each cell in full."""
+"""What an exhibit's renderer sees: its entries as one long frame, and each stored cell in full."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, NOT_RUN, Cell, Record
+from reproduce.spec import FAILED, NOT_RUN, Entry, Record, Result, as_stored
 from reproduce.store import Stored
 
-COLUMNS = ["row", "column", "protocol", "statistic", "value", "se"]
-COLUMNS += ["repetitions", "status", "cpu_seconds"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
+TIMES = ["row", "column", "protocol", "cpu_seconds"]
+View = Callable[[Entry, Result], Sequence[Record]]
 
 
 @dataclass(frozen=True)
 class Results:
-    """An exhibit's cells and what is stored for each, in the order of display.
+    """An exhibit's entries and what is stored for each, in the order of display.
 
     Attributes:
-        cells: its own, then those of the exhibits that it shows or depends on.
-        stored: for each cell, None where it was not run.
+        entries: all of them, those that the CSV does not show too.
+        stored: for each entry, None where it was not run.
         smoke: whether this is a smoke run, whose numbers mean nothing.
+        view: the exhibit's.
     """
 
-    cells: Sequence[Cell]
+    entries: Sequence[Entry]
     stored: Sequence[Stored | None]
     smoke: bool
+    view: View = as_stored
 
-    def frame(self, exhibits: Sequence[str] | None = None) -> pd.DataFrame:
-        """The long table (COLUMNS); of some exhibits' cells, or of all."""
-        rows = []
-        for cell, stored in zip(self.cells, self.stored, strict=True):
-            if exhibits is not None and cell.exhibit not in exhibits:
-                continue
-            seconds = math.nan if stored is None else stored.result.cpu_seconds
-            for r in records(cell, stored):
-                rows.append(
-                    (
-                        r.row or cell.row,
-                        cell.column,
-                        r.protocol or cell.protocol,
-                        *(r.statistic, r.value, r.se, r.repetitions, r.status, seconds),
-                    )
-                )
+    def frame(self, hidden: bool = False) -> pd.DataFrame:
+        """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
+        import pandas as pd
+
+        rows = [
+            (
+                record.row or entry.row,
+                entry.column,
+                record.protocol or entry.protocol,
+                record.statistic,
+                record.value,
+                record.se,
+                record.repetitions,
+                record.status,
+            )
+            for entry, stored in self
+            if hidden or entry.is_shown
+            for record in records(entry, stored, self.view)
+        ]
         return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
+    def times(self) -> pd.DataFrame:
+        """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
+        import pandas as pd
+
+        rows = [
+            (entry.row, entry.column, entry.protocol, stored.result.cpu_seconds)
+            for entry, stored in self
+            if entry.is_shown and stored is not None
+        ]
+        return pd.DataFrame(rows, columns=pd.Index(TIMES))
+
     def get(self, row: str, column: str, protocol: str) -> Stored | None:
-        """One cell."""
-        for cell, stored in zip(self.cells, self.stored, strict=True):
-            if (cell.row, cell.column, cell.protocol) == (row, column, protocol):
+        """What is stored for one entry."""
+        for entry, stored in self:
+            if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
                 return stored
-        raise InputError("cell", (row, column, protocol), "no such cell in this exhibit")
+        raise InputError("entry", (row, column, protocol), "no such entry in this exhibit")
 
     def paired(
         self, row: str, ours: tuple[str, str], other: tuple[str, str], statistic: str = "MAPE"
@@ -63,21 +83,26 @@ class Results:
 
         NaN where either is absent. Both cells must have been computed from the same seeds.
         """
-        pair = [self.get(row, *which) for which in (ours, other)]
-        if any(p is None or statistic not in p.result.replications for p in pair):
+        first, second = (self.get(row, *which) for which in (ours, other))
+        if first is None or second is None:
             return math.nan, math.nan, 0
-        seeds = [p.provenance["seed"] for p in pair if p is not None]
+        samples = [s.result.replications.get(statistic) for s in (first, second)]
+        if samples[0] is None or samples[1] is None:
+            return math.nan, math.nan, 0
+        seeds = [s.provenance["seed"] for s in (first, second)]
         if seeds[0] != seeds[1]:
             raise InputError("seeds", seeds[1], f"not the data sets of the other cell, {seeds[0]}")
-        a, b = (np.asarray(p.result.replications[statistic]) for p in pair if p is not None)
-        gap = a - b
+        gap = np.asarray(samples[0]) - np.asarray(samples[1])
         return float(gap.mean()), float(gap.std(ddof=1) / math.sqrt(len(gap))), len(gap)
 
+    def __iter__(self) -> Iterator[tuple[Entry, Stored | None]]:
+        return zip(self.entries, self.stored, strict=True)
 
-def records(cell: Cell, stored: Stored | None) -> tuple[Record, ...]:
-    """The cell's records; one without a value where it was not run or failed."""
+
+def records(entry: Entry, stored: Stored | None, view: View = as_stored) -> Sequence[Record]:
+    """What an entry shows; a record without a value where its cell was not run or failed."""
     if stored is None:
-        return (Record(cell.statistic, math.nan, status=NOT_RUN, repetitions=0),)
+        return (Record(entry.statistic, math.nan, status=NOT_RUN, repetitions=0),)
     if stored.status.startswith(FAILED):
-        return (Record(cell.statistic, math.nan, status=stored.status, repetitions=0),)
-    return stored.result.records
+        return (Record(entry.statistic, math.nan, status=stored.status, repetitions=0),)
+    return view(entry, stored.result)

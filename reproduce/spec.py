@@ -1,7 +1,8 @@
-"""What an exhibit is made of: cells (what to compute), records (what came out), the exhibit.
+"""What an exhibit is made of: cells (what to compute), entries (where it is shown), records.
 
 A cell is the smallest unit that is computed, stored and resumed; its replications are an axis
-inside it. A spec that names something unknown fails when it is made, before any work starts.
+inside it, and it belongs to no exhibit: two exhibits that list an equal cell share it. A spec that
+names something unknown fails when it is made, before any work starts.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gladius.baselines import METHODS
 from gladius.checks import InputError
-from gladius.methods import METHODS
 
 if TYPE_CHECKING:
     from reproduce.results import Results
@@ -27,11 +29,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
+FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 # First word of a protocol. `fresh`: every repetition draws a data set; `bootstrap`: repetitions
 # resample one data set; the others as in gladius.gladius; `measured`: nothing is estimated.
 PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
+CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # environment: where the running cell may keep its state
 SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # and worst of all, `failed: why`
 
 
@@ -50,64 +54,59 @@ def worst(statuses: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One unit of work.
+    """One unit of work; its identity is `compute` and `settings`.
 
     Attributes:
-        exhibit: name of the exhibit it belongs to.
-        row: as the paper labels it (N, K, mileage, environment/trajectories, ...).
-        column: the method as the paper spells it.
-        protocol: a word of PROTOCOLS, more words where one is not enough.
-        settings: everything else that decides the numbers; what JSON can hold. Known names:
-            `method` (of gladius.METHODS), `repetitions`, `seeds` (the exhibit whose seeds to
-            use, by default its own, so that exhibits can share data sets).
-        not_run: why this cell is shown but never computed.
-        statistic: what the table shows of it, so that a cell without a result has a name for it.
+        compute: `module:function` of what computes it, a function (cell, device) -> Result.
+        settings: everything that decides the numbers; what JSON can hold. Known names:
+            `method` (of gladius.METHODS), `repetitions`, `trajectories`, `seeds` (the stream of
+            data sets, `table_2` say) and `seeds_row` (the second key of the stream, by default
+            the number of trajectories).
+        label: readable, for progress and messages; no part of the identity.
     """
 
-    exhibit: str
-    row: str
-    column: str
-    protocol: str
+    compute: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    not_run: str = ""
-    statistic: str = "MAPE"
+    label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        _name("exhibit", self.exhibit)
-        for name in ("row", "column", "protocol"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not value.strip():
-                raise InputError(name, value, "give a non-empty string")
-        if self.protocol.split()[0] not in PROTOCOLS:
-            raise InputError("protocol", self.protocol, f"start with one of {', '.join(PROTOCOLS)}")
+        if not isinstance(self.compute, str) or not FUNCTION.fullmatch(self.compute):
+            raise InputError("compute", self.compute, "name it as 'module:function'")
         try:
             copied = json.loads(json.dumps(dict(self.settings), allow_nan=False))
         except (TypeError, ValueError) as error:
-            raise InputError(
-                "settings", self.settings, f"use what JSON can hold ({error})"
-            ) from None
+            hint = f"use what JSON can hold ({error})"
+            raise InputError("settings", self.settings, hint) from None
         object.__setattr__(self, "settings", copied)
         method = copied.get("method", "gladius")
         if method not in METHODS:
-            raise InputError(
-                "settings.method", method, f"choose one of {', '.join(sorted(METHODS))}"
-            )
+            hint = f"choose one of {', '.join(sorted(METHODS))}"
+            raise InputError("settings.method", method, hint)
         repetitions = copied.get("repetitions", 1)
         if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-            raise InputError(
-                "settings.repetitions", repetitions, "give a whole number of at least 1"
-            )
-        _name("settings.seeds", copied.get("seeds", self.exhibit))
+            hint = "give a whole number of at least 1"
+            raise InputError("settings.repetitions", repetitions, hint)
+        _name("settings.seeds", copied.get("seeds", "none"))
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
     @property
     def id(self) -> str:
-        """Readable and unique within a build."""
-        return f"{self.exhibit}/{self.row}/{self.column}/{self.protocol}"
+        """Readable and unique: the label and the beginning of the digest."""
+        return f"{self.label or self.compute.partition(':')[2]} [{self.digest[:8]}]"
 
     @property
-    def seeds(self) -> str:
-        """The exhibit whose seeds it uses."""
-        return str(self.settings.get("seeds", self.exhibit))
+    def seeds(self) -> tuple[str, str]:
+        """Keys of its stream of data sets: the stream's name and the row in it.
+
+        Raises:
+            InputError: the settings name no stream, so that the cell has no random numbers.
+        """
+        if "seeds" not in self.settings:
+            raise InputError("settings.seeds", None, "name the stream of data sets")
+        row = self.settings.get("seeds_row", self.settings.get("trajectories", ""))
+        return str(self.settings["seeds"]), str(row)
 
     @property
     def repetitions(self) -> int:
@@ -116,14 +115,58 @@ class Cell:
 
     def spec(self) -> dict[str, Any]:
         """Everything that decides the numbers, for storage."""
-        names = ("exhibit", "row", "column", "protocol")
-        return {name: getattr(self, name) for name in names} | {"settings": dict(self.settings)}
+        return {"compute": self.compute, "settings": dict(self.settings)}
 
     @property
     def digest(self) -> str:
         """SHA-256 of the spec; the same in every process and on every machine."""
         text = json.dumps(self.spec(), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def function(self) -> Callable[[Cell, str], Result]:
+        """What computes it, imported on demand."""
+        module, _, name = self.compute.partition(":")
+        function: Callable[[Cell, str], Result] = getattr(import_module(module), name)
+        return function
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A place of an exhibit: what is shown, and the cell behind it.
+
+    Attributes:
+        row: as the paper labels it (N, K, mileage, environment/trajectories, ...).
+        column: the method as the paper spells it.
+        protocol: a word of PROTOCOLS, more words where one is not enough.
+        cell: None where it is never run, and `not_run` says why.
+        statistic: what the table shows of it, so that a cell without a result has a name for it.
+        not_run: why it is shown but never computed.
+        is_shown: whether the CSV shows it; `render` may use the others.
+    """
+
+    row: str
+    column: str
+    protocol: str
+    cell: Cell | None
+    statistic: str = "MAPE"
+    not_run: str = ""
+    is_shown: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("row", "column", "protocol"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise InputError(name, value, "give a non-empty string")
+        if self.protocol.split()[0] not in PROTOCOLS:
+            raise InputError("protocol", self.protocol, f"start with one of {', '.join(PROTOCOLS)}")
+        if (self.cell is None) != bool(self.not_run):
+            hint = "say why where there is no cell, and only there"
+            raise InputError("not_run", self.not_run, hint)
+
+    @property
+    def id(self) -> str:
+        """Readable and unique within an exhibit."""
+        return f"{self.row}/{self.column}/{self.protocol}"
 
 
 @dataclass(frozen=True)
@@ -159,14 +202,33 @@ class Result:
     Attributes:
         records: the numbers to show.
         replications: statistic -> its value in each replication, for paired comparisons.
-        arrays: anything larger that another exhibit or a figure needs.
+        arrays: anything larger that a view or a figure needs.
         cpu_seconds: processor time of one repetition's fit (the cell's own time is measured).
+        device: where the tensors were: `cpu` unless something was computed elsewhere.
     """
 
     records: tuple[Record, ...]
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
     arrays: Mapping[str, Array] = field(default_factory=dict)
     cpu_seconds: float = math.nan
+    device: str = "cpu"
+
+
+def check_result(result: object) -> Result:
+    """The result, if it is one: not empty, and finite wherever it says `ok`.
+
+    Raises:
+        TypeError, ValueError: saying what is wrong with it.
+    """
+    if not isinstance(result, Result):
+        raise TypeError(f"compute returned {type(result).__name__}, not a Result")
+    if not result.records and not result.arrays:
+        raise ValueError("compute returned neither records nor arrays")
+    for record in result.records:
+        if record.status == "ok" and (not math.isfinite(record.value) or math.isinf(record.se)):
+            numbers = f"value {record.value}, standard error {record.se}"
+            raise ValueError(f"{record.statistic!r} has status ok and is not finite: {numbers}")
+    return result
 
 
 def summarise(
@@ -184,22 +246,31 @@ def summarise(
         )
     status, n = worst(statuses), len(x)
 
-    def record(name: str, at: Array, how: str) -> Record:
-        finite = bool(np.all(np.isfinite(at)))
-        se = float(np.std(at, ddof=1) / math.sqrt(len(at))) if len(at) > 1 and finite else math.nan
-        return Record(name, float(np.mean(at)), se, len(at), how, protocol)
+    def record(name: str, sample: Array, how: str) -> Record:
+        finite = bool(np.all(np.isfinite(sample)))
+        se = math.nan
+        if len(sample) > 1 and finite:
+            se = float(np.std(sample, ddof=1) / math.sqrt(len(sample)))
+        return Record(name, float(np.mean(sample)), se, len(sample), how, protocol)
 
     ok = np.array([s == "ok" for s in statuses])
-    found = [record(statistic, x, status)]
-    found.append(Record(f"{statistic} median", float(np.median(x)), math.nan, n, status, protocol))
-    found.append(Record("repetitions not ok", float(n - ok.sum()), math.nan, n, status, protocol))
+    records = [record(statistic, x, status)]
+    records.append(
+        Record(f"{statistic} median", float(np.median(x)), math.nan, n, status, protocol)
+    )
+    records.append(Record("repetitions not ok", float(n - ok.sum()), math.nan, n, status, protocol))
     if 0 < ok.sum() < n:
-        found.append(record(f"{statistic} of those ok", x[ok], "ok"))
-    return tuple(found)
+        records.append(record(f"{statistic} of those ok", x[ok], "ok"))
+    return tuple(records)
 
 
 def _no_files(results: Results, out: Path) -> list[Path]:
     return []
+
+
+def as_stored(entry: Entry, result: Result) -> Sequence[Record]:
+    """The view of an exhibit that shows a cell's records as they are."""
+    return result.records
 
 
 def _no_reason(row: str, column: str, protocol: str) -> str:
@@ -208,52 +279,52 @@ def _no_reason(row: str, column: str, protocol: str) -> str:
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One table or figure.
+    """One table or figure: a view of cells.
 
     Attributes:
         name: as in the design (`table_2`); its file has the same name.
         title: one line.
-        cells: maps whether the run is a smoke run to the cells, in the order of display.
-        compute: does a cell on a device; looks at nothing but the cell. It must be importable.
+        entries: maps whether the run is a smoke run to the entries, in the order of display; they
+            name every cell that `render` uses.
+        cost: rough CPU-minutes of a full run; the runner does cheap exhibits first.
         render: writes the .tex, .pdf, .png (the .csv is written for every exhibit).
-        depends: exhibits that are run before, whose cells `render` uses.
-        shows: exhibits whose cells are shown beside its own where they exist.
+        view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one line on why ours agrees or differs.
         published_repetitions: column -> repetitions behind its published "(SE)", where that may
             be a standard deviation.
-        verdict: the folder of the results -> one line for the README; by default the count of
+        verdict: the folder of the results -> one line for the overview; by default the count of
             the comparison with the published numbers.
+        tolerance: relative difference under which two machines' numbers agree.
     """
 
     name: str
     title: str
-    cells: Callable[[bool], list[Cell]]
-    compute: Callable[[Cell, str], Result]
+    entries: Callable[[bool], list[Entry]]
+    cost: float = field(kw_only=True)
     render: Callable[[Results, Path], list[Path]] = _no_files
-    depends: tuple[str, ...] = ()
-    shows: tuple[str, ...] = ()
+    view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
     reason: Callable[[str, str, str], str] = _no_reason
     published_repetitions: Mapping[str, int] = field(default_factory=dict)
     verdict: Callable[[Path], str] | None = None
+    tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
         _name("name", self.name)
-        for one in (*self.depends, *self.shows):
-            _name("depends", one)
+        for number in ("cost", "tolerance"):
+            if not getattr(self, number) >= 0:
+                raise InputError(number, getattr(self, number), "give a number of at least 0")
 
-    def checked_cells(self, smoke: bool) -> list[Cell]:
-        """Its cells; raises where one belongs elsewhere or two would be stored as one."""
-        cells = self.cells(smoke)
+    def checked_entries(self, smoke: bool) -> list[Entry]:
+        """Its entries; raises where two have the same place."""
+        entries = self.entries(smoke)
         seen: set[str] = set()
-        for cell in cells:
-            if cell.exhibit != self.name:
-                raise InputError("exhibit", cell.exhibit, f"a cell of {self.name} must say so")
-            if cell.id in seen:
-                raise InputError("cell", cell.id, "it occurs twice: tell the two apart by protocol")
-            seen.add(cell.id)
-        return cells
+        for entry in entries:
+            if entry.id in seen:
+                raise InputError("entry", entry.id, "it occurs twice: tell the two apart")
+            seen.add(entry.id)
+        return entries
 
 
 def _name(field_: str, value: object) -> None:

@@ -1,19 +1,28 @@
-"""Finished cells on disk: one JSON file each, written whole or not at all."""
+"""Finished cells on disk: one JSON file each, written whole or not at all, with a checksum."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
-import re
+import shutil
+import sys
 import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from gladius.checks import InputError
 from reproduce.spec import FAILED, Cell, Record, Result
+
+HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 
 
 @dataclass(frozen=True)
@@ -23,101 +32,165 @@ class Stored:
     Attributes:
         result: its numbers; no records if it failed.
         status: ok, or `failed: why`.
-        source: hash of the sources it was computed with.
+        key: of the parts (see provenance) that it was computed with.
         provenance: seed, versions, commit, machine, device, times, warnings, traceback.
+        checksum: of its file.
     """
 
     result: Result
     status: str
-    source: str
+    key: str
     provenance: dict[str, Any]
+    checksum: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no result."""
+        return self.status.startswith(FAILED)
 
 
 @dataclass(frozen=True)
 class Store:
-    """The build folder."""
+    """The build folder; only one run at a time works in it, under its lock."""
 
     folder: Path
 
     def path(self, cell: Cell) -> Path:
-        """The cell's file; another spec (a smoke run, say) has another."""
-        slug = re.sub(r"[^A-Za-z0-9.]+", "-", f"{cell.row} {cell.column} {cell.protocol}").strip(
-            "-"
-        )
-        return self.folder / cell.exhibit / f"{slug}.{cell.digest[:12]}.json"
+        """The cell's file; other settings (a smoke run, say) have another."""
+        return self.folder / cell.compute.replace(":", ".") / f"{cell.digest[:32]}.json"
+
+    def checkpoints(self, key: str) -> Path:
+        """Where the cell of that key may keep its state until it is done."""
+        return self.folder.resolve() / "checkpoints" / key[:32]
 
     def load(self, cell: Cell) -> Stored | None:
-        """What is stored for exactly this spec, whatever the sources were; None if nothing is."""
+        """What is stored for exactly this cell, whatever the key; None if nothing is.
+
+        A file that cannot be read counts as nothing, with a warning that names it.
+        """
+        path = self.path(cell)
         try:
-            content = json.loads(self.path(cell).read_text(encoding="utf-8"))
-        except (FileNotFoundError, json.JSONDecodeError):
+            return decode(path.read_text(encoding="utf-8"), cell)
+        except FileNotFoundError:
             return None
-        if content.get("spec") != cell.spec():
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            why = f"{type(error).__name__}: {error}"
+            warnings.warn(f"not readable, so computed again: {path} ({why})", stacklevel=2)
             return None
-        return decode(content)
 
-    def fresh(self, cell: Cell, source: str) -> bool:
-        """Whether the cell need not be computed: stored, not failed, and from these sources."""
-        stored = self.load(cell)
-        return (
-            stored is not None and stored.source == source and not stored.status.startswith(FAILED)
-        )
+    def save(self, cell: Cell, text: str) -> Stored:
+        """Write a cell's file, as `encode` gives it."""
+        stored, path = decode(text, cell), self.path(cell)
+        if path.is_dir():
+            path.rename(path.with_suffix(f".folder-{time.time_ns()}"))
+        write(path, text)
+        shutil.rmtree(self.checkpoints(stored.key), ignore_errors=True)
+        return stored
 
-    def failed(self, cell: Cell) -> bool:
-        """Whether a failure is stored for it."""
-        stored = self.load(cell)
-        return stored is not None and stored.status.startswith(FAILED)
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the folder; the system lets go of it when the process ends, however it ends.
+
+        Raises:
+            InputError: another run has it.
+        """
+        with (self.folder / "lock").open("a+", encoding="utf-8") as stream:
+            try:
+                _lock(stream)
+            except OSError:
+                stream.seek(0)
+                hint = f"process {stream.read().strip()} is at work there: wait, or use another"
+                raise InputError("build", str(self.folder), hint) from None
+            stream.truncate(0)
+            stream.write(f"{os.getpid()}\n")
+            stream.flush()
+            yield
 
 
-def write(path: Path, text: str) -> None:
+def _lock(stream: IO[str]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        stream.seek(1 << 20)  # beyond the text, which others may read
+        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def write(path: Path, content: str | bytes) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        os.chmod(temporary, 0o644)  # mkstemp's files are private
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
 
 
+def probe(field: str, folder: Path) -> None:
+    """Try to write there, before any work.
+
+    Raises:
+        InputError: naming the folder and what the system says.
+    """
+    trial = folder / f".probe-{os.getpid()}"
+    try:
+        write(trial, b"0" * 65536)
+        trial.unlink()
+    except OSError as error:
+        raise InputError(field, str(folder), f"cannot write there: {error.strerror}") from None
+
+
 def encode(cell: Cell, stored: Stored) -> str:
     """The text of a cell's file."""
-    result = {
-        "records": [asdict(record) for record in stored.result.records],
-        "replications": {k: list(v) for k, v in stored.result.replications.items()},
-        "arrays": {k: np.asarray(v).tolist() for k, v in stored.result.arrays.items()},
-        "cpu_seconds": stored.result.cpu_seconds,
-    }
+    result = stored.result
     content = {
         "spec": cell.spec(),
         "status": stored.status,
-        "source": stored.source,
+        "key": stored.key,
         "provenance": stored.provenance,
-        "result": result,
+        "result": {
+            "records": [asdict(record) for record in result.records],
+            "replications": {k: list(v) for k, v in result.replications.items()},
+            "arrays": {k: np.asarray(v).tolist() for k, v in result.arrays.items()},
+            "cpu_seconds": result.cpu_seconds,
+            "device": result.device,
+        },
     }
-    return json.dumps(_finite(content), indent=1, allow_nan=False) + "\n"
+    body = json.dumps(_finite(content), indent=1, allow_nan=False)
+    return f"{HEAD}{_checksum(body)}{MIDDLE}{body}{TAIL}"
 
 
-def decode(content: dict[str, Any]) -> Stored:
-    """Inverse of `encode`."""
+def decode(text: str, cell: Cell) -> Stored:
+    """Inverse of `encode`; raises where the text is not what was written for this cell."""
+    checksum = text[len(HEAD) : len(HEAD) + 64]
+    body = text[len(HEAD) + 64 + len(MIDDLE) : -len(TAIL)]
+    if checksum != _checksum(body):
+        raise ValueError("the checksum is not that of the content")
+    content = json.loads(body)
+    if content["spec"] != cell.spec():
+        raise ValueError("it is another cell's")
     result = content["result"]
     records = tuple(
         Record(**{**r, "value": float(r["value"]), "se": float(r["se"])}) for r in result["records"]
     )
-    return Stored(
-        Result(
-            records,
-            {k: tuple(float(x) for x in v) for k, v in result["replications"].items()},
-            {k: np.array(v, dtype=float) for k, v in result["arrays"].items()},
-            float(result["cpu_seconds"]),
-        ),
-        content["status"],
-        content["source"],
-        content["provenance"],
+    decoded = Result(
+        records,
+        {k: tuple(float(x) for x in v) for k, v in result["replications"].items()},
+        {k: np.array(v, dtype=float) for k, v in result["arrays"].items()},
+        float(result["cpu_seconds"]),
+        result["device"],
     )
+    return Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
+
+
+def _checksum(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
 
 
 def _finite(value: Any) -> Any:

@@ -1,133 +1,165 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2 has 20 data sets, whose means have errors of 15 per cent; too few to tell an estimator from
-a bound. Here are hundreds, and four more truths (TRUTHS): r(x, maintain) = -x and curved ones, the
-anchor as ever. Data sets are drawn as counts (see _flow.py) on seeds of their own. Methods of a
-row share data sets: where one has fewer, they are the first of the other's. Verdicts come
-from 95 % intervals, see _verdict.py; the targets stand in TARGETS.
+a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and curved
+ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of their own.
+Methods of a row share data sets: where one has fewer, they are the first of the other's. Verdicts
+come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gladius import BusEngine
-from gladius.anchor import Anchor
-from gladius.baselines import nfxp, plug_in
-from gladius.efficiency import bounds
-from gladius.gladius import Options, fit_counts
-from gladius.parametric import bus_design
-from gladius.transitions import Counts
-from reproduce import layout, seeds
-from reproduce.comparison import number
-from reproduce.exhibits import _bounds, _flow, _verdict
-from reproduce.exhibits._verdict import NO, UNDECIDED, YES, Check, Target, check
-from reproduce.results import Results
-from reproduce.spec import NOT_RUN, Array, Cell, Exhibit, Result, summarise
+from gladius.checks import InputError
+from reproduce import layout
+from reproduce.compare import CRITICAL, number
+from reproduce.exhibits import bounds
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, TRUTHS, fitting
+from reproduce.results import COLUMNS, Results
+from reproduce.spec import Array, Entry, Exhibit
 
 NAME = "accuracy"
-TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
-    "affine": None,  # the paper's -x
-    "sine": lambda x: -x - 0.6 * np.sin(x),
-    "power": lambda x: -0.25 * x**1.7,
-    # the two below were looked at by no one while the estimator was developed
-    "step": lambda x: -x - 2.0 * (x > 2),
-    "sqrt": lambda x: -3.0 * np.sqrt(x),
-}
-TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)
-CHUNK = 100  # data sets fitted side by side: 100 MB
 PLUG_IN = ("Plug-in", "leak_free tabular")
 SMOOTH, NETWORK = ("GLADIUS", "leak_free smooth"), ("GLADIUS", "leak_free mlp")
 RUST, RUST_GIVEN = ("Rust", "fresh"), ("Rust (theta_1 given)", "fresh")
-METHODS: dict[tuple[str, str], tuple[str, int, dict[str, object]]] = {  # method, data sets, options
+# (column, protocol) -> method, data sets, what else the cell says
+FITS: dict[tuple[str, str], tuple[str, int, dict[str, Any]]] = {
     PLUG_IN: ("plug_in", 1000, {}),
-    SMOOTH: ("gladius", 1000, {"function_class": "smooth"}),
-    NETWORK: ("gladius", 400, {"function_class": "mlp"}),
+    SMOOTH: ("gladius", 1000, {}),
+    NETWORK: ("gladius", 400, {"options": {"function_class": "mlp"}}),
     RUST: ("nfxp", 4000, {"oracle": True}),
     RUST_GIVEN: ("nfxp", 1000, {"oracle": True, "theta_1_given": True}),
 }
 SMOKE_REPETITIONS = 6
 
 
-def cells(smoke: bool) -> list[Cell]:
+def entries(smoke: bool) -> list[Entry]:
     """A row for each truth and N; the oracle only where its form is true."""
     found = []
     for truth in TRUTHS:
         for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
-            row, shared = f"{truth}/{n}", {"truth": truth, "trajectories": n}
-            for (column, protocol), (method, times, options) in METHODS.items():
-                if "oracle" in options and truth != "affine":
+            row = f"{truth}/{n}"
+            drawn = {"seeds": NAME, "seeds_row": row, "truth": truth, "drawn": "counts"}
+            for which, (method, times, told) in FITS.items():
+                if "oracle" in told and truth != "affine":
                     continue
-                settings = {**options, **shared, "method": method}
-                curved = truth != "affine" and (column, protocol) == NETWORK
-                settings["repetitions"] = SMOKE_REPETITIONS if smoke else times // (1 + curved)
-                found.append(Cell(NAME, row, column, protocol, settings))
-            found.append(Cell(NAME, row, _bounds.COLUMN, _bounds.PROTOCOL, shared))
+                halved = truth != "affine" and which == NETWORK
+                times = SMOKE_REPETITIONS if smoke else times // (1 + halved)
+                cell = fitting(method, n, smoke, repetitions=times, **drawn, **told)
+                found.append(Entry(row, *which, cell))
+            found.append(bounds.bound_entry(row, n, truth))
     return found
 
 
-def compute(cell: Cell, device: str) -> Result:
-    """Fit and score the cell's data sets, CHUNK at a time; small matrices, so on the CPU."""
-    world = BusEngine(maintenance=TRUTHS[cell.settings["truth"]])
-    trajectories = cell.settings["trajectories"]
-    if cell.column == _bounds.COLUMN:
-        training = [_flow.SHARE * trajectories]
-        return _bounds.result(bounds(world.mdp, world.horizon, training, world.anchor_action))
-    rngs = seeds.generators(cell)
-    fit = {"plug_in": _plug_in, "gladius": _gladius, "nfxp": _nfxp}[cell.settings["method"]]
-    errors: list[float] = []
-    statuses: list[str] = []
-    seconds = 0.0
-    for start in range(0, len(rngs), CHUNK):
-        part = rngs[start : start + CHUNK]
-        train, test = _flow.splits(world.mdp, world.horizon, trajectories, part)
-        began = time.process_time()
-        rewards, how = fit(world, train, cell)
-        seconds += time.process_time() - began
-        errors += scores(rewards, test, world.mdp.reward).tolist()
-        statuses += how
-    return Result(
-        summarise("MAPE", errors, statuses), {"MAPE": errors}, cpu_seconds=seconds / len(rngs)
-    )
+# --- targets that a confidence interval decides: ratios to a bound, and paired differences
+YES, NO, UNDECIDED = "yes", "no", "undecided"
 
 
-def scores(rewards: Array, test: Counts, truth: Array) -> Array:
-    """(R,) MAPE in per cent of (R, S, A) rewards over the test pairs, as in gladius.metrics."""
-    error = np.abs(rewards - truth) / np.abs(truth)
-    total: Array = 100.0 * (test.visits * error).sum(axis=(1, 2)) / test.size
-    return total
+def decide(value: float, se: float, low: float = -math.inf, high: float = math.inf) -> str:
+    """Whether the 95 % interval of a number is in [low, high]: yes, no (all outside), undecided."""
+    left, right = value - CRITICAL * se, value + CRITICAL * se
+    if low <= left and right <= high:
+        return YES
+    return NO if right < low or left > high else UNDECIDED  # nan compares false: undecided
 
 
-def _gladius(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[str]]:
-    anchor = Anchor(world.anchor_action, world.anchor_reward)
-    options = Options(function_class=cell.settings["function_class"])
-    estimates = fit_counts(train, anchor, world.discount, options)
-    rewards = np.stack([one.reward_function(train.states) for one in estimates])
-    return rewards, [one.diagnostics.status for one in estimates]
+@dataclass(frozen=True)
+class Target:
+    """A statement about a number: that it is between `low` and `high`.
+
+    Attributes:
+        ours: (column, protocol) that it is about.
+        other: a bound's numeral, for the ratio of ours to it; or a (column, protocol), for ours
+            minus it on equal data sets.
+        low, high: the ends, one of which may be infinite.
+        header: two lines over its column.
+    """
+
+    ours: tuple[str, str]
+    other: str | tuple[str, str]
+    low: float
+    high: float
+    header: tuple[str, str]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.other, str) and self.other not in bounds.FIELDS:
+            raise InputError("other", self.other, f"choose one of {', '.join(bounds.FIELDS)}")
+        if not self.low < self.high:
+            raise InputError("low", self.low, f"give less than {self.high}")
+
+    @property
+    def statistic(self) -> str:
+        """What the number is called."""
+        if isinstance(self.other, str):
+            return f"ratio to bound ({self.other})"
+        return f"paired difference to {self.other[0]}"
 
 
-def _plug_in(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[str]]:
-    anchor = Anchor(world.anchor_action, world.anchor_reward)
-    estimates = plug_in.fit_counts(train, anchor, world.discount)
-    return np.stack([one.reward_function(train.states) for one in estimates]), ["ok"] * len(
-        estimates
-    )
+@dataclass(frozen=True)
+class Check:
+    """A target in a row.
+
+    Attributes:
+        target: what is asked.
+        value, se: the number and its standard error.
+        repetitions: data sets it rests on.
+        limit: upper end of the 95 % interval of a difference, in per cent of the other's MAPE.
+    """
+
+    target: Target
+    value: float
+    se: float
+    repetitions: int
+    limit: float = math.nan
+
+    @property
+    def verdict(self) -> str:
+        return decide(self.value, self.se, self.target.low, self.target.high)
+
+    @property
+    def text(self) -> str:
+        """For a table: number (standard error) verdict."""
+        unsure = self.verdict == UNDECIDED and not math.isnan(self.limit)
+        limit = f" (< {self.limit:+.1f} %)" if unsure else ""
+        return f"{number(self.value)} ({number(self.se)}) {self.verdict}{limit}"
 
 
-def _nfxp(world: BusEngine, train: Counts, cell: Cell) -> tuple[Array, list[str]]:
-    design = bus_design(train.states)
-    offset = np.zeros(design.shape[:2])
-    if cell.settings.get("theta_1_given"):
-        offset[:, world.anchor_action] = world.anchor_reward
-        design = design[..., :1]
-    found = nfxp.fit_counts(train.visits, world.mdp.transition, design, offset, world.discount)
-    return offset + np.einsum("sak,rk->rsa", design, found.theta), list(found.status)
+def check(results: Results, row: str, target: Target) -> Check | None:
+    """The target in a row; None where a cell that it needs does not exist or has no result."""
+    ours = _errors(results, row, target.ours)
+    if ours is None:
+        return None
+    if isinstance(target.other, str):
+        bound = bounds.value(results, row, target.other)
+        return None if math.isnan(bound) else Check(target, *_mean(ours / bound))
+    other = _errors(results, row, target.other)
+    if other is None:
+        return None
+    shared = min(len(ours), len(other))  # seeds are keyed by repetition: the first are the same
+    mean, se, times = _mean(ours[:shared] - other[:shared])
+    limit = 100.0 * (mean + CRITICAL * se) / float(other[:shared].mean())
+    return Check(target, mean, se, times, limit)
+
+
+def _errors(results: Results, row: str, which: tuple[str, str]) -> Array | None:
+    known = {(e.row, e.column, e.protocol) for e in results.entries}
+    stored = results.get(row, *which) if (row, *which) in known else None
+    if stored is None or "MAPE" not in stored.result.replications:
+        return None
+    return np.asarray(stored.result.replications["MAPE"])
+
+
+def _mean(x: Array) -> tuple[float, float, int]:
+    se = float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else math.nan
+    return float(x.mean()), se, len(x)
 
 
 TARGETS = (  # the ratios only where the truth is in the bound's class
@@ -148,15 +180,16 @@ SHOWN = (
 
 def render(results: Results, out: Path) -> list[Path]:
     """MAPE, ratios and differences with verdicts; `accuracy_checks.csv` has the latter in full."""
-    rows = list(dict.fromkeys(cell.row for cell in results.cells))
-    frame = results.frame([NAME])
+    rows = list(dict.fromkeys(entry.row for entry in results.entries))
+    frame = results.frame()
     frame = frame[frame["statistic"] == "MAPE"]
-    mape = {(one["row"], one["column"], one["protocol"]): one for _, one in frame.iterrows()}
+    mape = {(line["row"], line["column"], line["protocol"]): line for _, line in frame.iterrows()}
     table: dict[tuple[str, str], list[str]] = {}
     for which, header in SHOWN:
-        table[header] = [_text(mape.get((row, *which))) for row in rows]
-    for numeral in _bounds.FIELDS:
-        values = [_bounds.value(results, row, numeral) for row in rows]
+        lines = [mape.get((row, *which)) for row in rows]
+        table[header] = ["" if line is None else layout.text(line) for line in lines]
+    for numeral in bounds.FIELDS:
+        values = [bounds.value(results, row, numeral) for row in rows]
         table[f"({numeral})", "bound"] = ["" if math.isnan(v) else number(v) for v in values]
     found: dict[tuple[str, Target], Check] = {}
     for target in TARGETS:
@@ -167,14 +200,15 @@ def render(results: Results, out: Path) -> list[Path]:
     verdicts = [one.verdict for one in found.values()]
     files = layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
     path = out / f"{NAME}_checks.csv"
-    lines = _verdict.frame([(row, one) for (row, _), one in found.items()])
-    lines.to_csv(path, index=False, float_format="%.10g")
+    _frame([(row, one) for (row, _), one in found.items()]).to_csv(
+        path, index=False, float_format="%.10g"
+    )
     return [*files, path]
 
 
 def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     """What a reader must know, with this run's numbers of data sets and of verdicts."""
-    times = {(c.column, c.protocol): c.repetitions for c in results.cells}
+    times = {(e.column, e.protocol): e.cell.repetitions for e in results.entries if e.cell}
     sets = ", ".join(f"{' '.join(which)} {times[which]:,}" for which, _ in SHOWN if which in times)
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in (YES, NO, UNDECIDED))
     return [
@@ -182,14 +216,14 @@ def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
         " that both have. * some fits did not converge.",
         "smooth, network: leak-free GLADIUS. Truth: r(x, maintain) = -x (affine), -x - .6 sin x"
         " (sine), -.25 x^1.7 (power), -x - 2 [x > 2] (step), -3 sqrt x (sqrt).",
-        "Rust also knows the law of transition and the form of r.",
+        "Rust also knows P and the form of r.",
         "The first three truths served to develop the estimator: with REML's lambda, smooth lost"
-        " 1.5 % to Plug-in on power, and the rules of smooth.py (2.71, undersmoothing by a decade)"
+        " 1.5 % to Plug-in on power, and the rules of the class (2.71, undersmoothing by a decade)"
         " were settled after such errors had been seen; step and sqrt were added afterwards.",
         "On the affine truth, the limit of the penalty, both classes nearly always end as the"
         " affine maximum likelihood, which is what (iv) describes.",
-        "Bounds are first-order, at .8 N training trajectories: (i) law known, slope and anchor"
-        " unknown; (ii) law and anchor known; (iii) law and r unknown in every cell; (iv) law"
+        "Bounds are first-order, at .8 N training trajectories: (i) P known, slope and anchor"
+        " unknown; (ii) P and anchor known; (iii) P and r unknown in every cell; (iv) P"
         " unknown, r affine.",
         "They do not bound the MAPE at a finite N: ratios below 1 come about by chance, by terms of"
         " higher order, and by shrinkage (to an affine r, which the first truth is).",
@@ -200,13 +234,17 @@ def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     ]
 
 
-def _text(line: pd.Series | None) -> str:
-    if line is None:
-        return ""
-    if math.isnan(line["value"]):
-        return "not run" if line["status"] == NOT_RUN else "failed"
-    mark = layout.MARKS.get(str(line["status"]), "")
-    return f"{number(line['value'])} ({number(line['se'])}){mark}"
+def _frame(found: Sequence[tuple[str, Check]]) -> pd.DataFrame:
+    """(row, check) pairs as a long table: the columns of every CSV, then target and verdict."""
+    lines = []
+    for row, check_ in found:
+        label = (row, *check_.target.ours, check_.target.statistic)
+        numbers = (check_.value, check_.se, check_.repetitions, "ok")
+        lines.append(
+            (*label, *numbers, check_.target.low, check_.target.high, check_.verdict, check_.limit)
+        )
+    names = [*COLUMNS, "low", "high", "verdict", "upper limit, per cent"]
+    return pd.DataFrame(lines, columns=pd.Index(names))
 
 
 def verdict(folder: Path) -> str:
@@ -218,8 +256,9 @@ def verdict(folder: Path) -> str:
 EXHIBIT = Exhibit(
     NAME,
     "Accuracy over many data sets: against the bounds, and against the plug-in",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=10.5,
+    render=render,
     verdict=verdict,
+    tolerance=5e-4,
 )

@@ -12,152 +12,450 @@ The population is infinitely many data, where every anchored estimate is the tru
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
-from gladius import BusEngine
-from gladius.counterfactual import changed, welfare
-from gladius.worlds.bus import REPLACE
+from gladius.counterfactual import Change, changed, welfare
+from gladius.worlds.bus import REPLACE, BusEngine
 from reproduce import layout
-from reproduce.exhibits import _bus
-from reproduce.exhibits import _counterfactual_figure as figure
-from reproduce.exhibits import _counterfactual_tables as tables
-from reproduce.exhibits._counterfactual import (
+from reproduce.compare import CRITICAL
+from reproduce.counterfactuals import (
     CHANGES,
+    DISTANCE,
     ESTIMATED,
+    GAIN,
     IN_DATA,
     KEPT,
+    KNOWN,
     LOSS,
+    OFFLINE,
     POPULATION,
+    RATE,
+    SOFT,
+    SOLVERS,
     UNCOVERED,
-    answers,
-    given,
+    VALUE,
     label,
-    numbers,
-    population,
-    uncovered,
 )
-from reproduce.results import Results
-from reproduce.spec import Array, Cell, Exhibit, Record, Result, summarise
+from reproduce.exhibits import table_2
+from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS, fitting
+from reproduce.results import COLUMNS, Results
+from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.store import Stored
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 NAME = "counterfactual"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 1000), (50,)
-REPETITIONS, SMOKE_REPETITIONS = 20, 3
-# Where rewards come from: (column, protocol, settings). A method joins by a line here; its column
-# names its lines in the tables, so no two are the same.
-SOURCES: tuple[tuple[str, str, dict[str, object]], ...] = (
-    ("Truth", "measured", {}),
-    ("Rust", "fresh", {"method": "nfxp", "oracle": True}),
-    ("Plug-in", "leak_free tabular", {"method": "plug_in"}),
-    ("GLADIUS", "leak_free smooth", {"method": "gladius"}),
-    ("BC", "leak_free zero_value", {"method": "bc", "options": {"normalisation": "zero_value"}}),
-    ("CCP", "leak_free", {"method": "ccp"}),
-    ("MPEC", "leak_free", {"method": "mpec"}),
-    ("AVI", "leak_free", {"method": "avi"}),
-    ("Semi-gradient", "leak_free", {"method": "semi_gradient"}),
-    ("RP", "leak_free", {"method": "rp"}),
-    ("PQR", "leak_free", {"method": "pqr"}),
-    ("SAmQ", "leak_free", {"method": "samq"}),
-    ("IQ-learn", "leak_free", {"method": "iq_learn"}),
-    ("Clare", "leak_free", {"method": "clare"}),
-    ("ML-IRL", "leak_free", {"method": "ml_irl"}),
-    ("AIRL", "leak_free", {"method": "airl"}),
-)
+# Where rewards come from: (column, protocol) -> method; options and knowledge as in Table 2 where
+# it has the column. A method joins by a line here; its column names its lines in the tables.
+SOURCES = {
+    ("Truth", "measured"): "",
+    ("Rust", "fresh"): "nfxp",
+    ("Plug-in", "leak_free tabular"): "plug_in",
+    ("GLADIUS", "leak_free smooth"): "gladius",
+    ("BC", "leak_free zero_value"): "bc",
+    ("CCP", "leak_free"): "ccp",
+    ("MPEC", "leak_free"): "mpec",
+    ("AVI", "leak_free"): "avi",
+    ("Semi-gradient", "leak_free"): "semi_gradient",
+    ("RP", "leak_free"): "rp",
+    ("PQR", "leak_free"): "pqr",
+    ("SAmQ", "leak_free"): "samq",
+    ("IQ-learn", "leak_free table"): "iq_learn",
+    ("Clare", "leak_free"): "clare",
+    ("ML-IRL", "leak_free"): "ml_irl",
+    ("AIRL", "leak_free"): "airl",
+}
 IN_POPULATION = ("Truth", "BC")
 
 
-def cells(smoke: bool) -> list[Cell]:
+def entries(smoke: bool) -> list[Entry]:
     """The population, then every source at each N."""
-    found = [Cell(NAME, POPULATION, column, "measured", statistic=LOSS) for column in IN_POPULATION]
+    compute = "reproduce.counterfactuals:compute"
+    cells = [Cell(compute, {"population": c}, f"population, {c}") for c in IN_POPULATION]
+    found = [
+        Entry(POPULATION, c, "measured", cell, LOSS)
+        for c, cell in zip(IN_POPULATION, cells, strict=True)
+    ]
     for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
-        shared: dict[str, object] = {
-            "trajectories": n,
-            "repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS,
-            "seeds": "table_2",
-        }
-        for column, protocol, settings in SOURCES:
-            found.append(Cell(NAME, str(n), column, protocol, {**settings, **shared}, "", LOSS))
+        for (column, protocol), method in SOURCES.items():
+            if not method:
+                repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
+                told = {"trajectories": n, "repetitions": repetitions, "seeds": "table_2"}
+            elif (column, protocol) in table_2.FITS:
+                told = dict(table_2.cell(column, protocol, n, smoke).settings)
+            else:
+                told = dict(fitting(method, n, smoke).settings)
+            cell = Cell(compute, told, f"counterfactual, {column}, N = {n}")
+            found.append(Entry(str(n), column, protocol, cell, LOSS))
     return found
 
 
-def compute(cell: Cell, device: str) -> Result:
-    """Fit the cell's replications, answer every change by every solver and judge; on the CPU."""
+def view(entry: Entry, result: Result) -> list[Record]:
+    """A record's change joins the row, its solver the protocol."""
+    return [
+        replace(r, row=f"{entry.row}, {r.row}", protocol=f"{entry.protocol}, {r.protocol}")
+        if r.row
+        else r
+        for r in result.records
+    ]
+
+
+# --- tables
+SMALL = 5e-7  # below it a loss is the rounding of V
+NOTHING_TO_SHOW = "-"
+MAIN = (IN_DATA, ESTIMATED)  # what the paper's remark does: for a change of r, for one of P
+
+
+def by_place(results: Results) -> dict[tuple[str, str], Stored | None]:
+    """(row, column) -> what is stored there."""
+    return {(entry.row, entry.column): stored for entry, stored in results}
+
+
+def text(stored: Stored | None, statistic: str, change: str, solver: str) -> str:
+    """A number as the tables show it."""
+    if stored is None:
+        return "not run"
+    if stored.status.startswith(FAILED):
+        return "failed"
+    for r in stored.result.records:
+        if r.statistic != statistic:
+            continue
+        if r.row and (r.row, r.protocol) != (change, solver):
+            continue
+        if math.isnan(r.value):
+            return "failed"
+        return figures(r.value, r.se) + layout.MARKS.get(r.status, "")
+    return NOTHING_TO_SHOW
+
+
+def figures(value: float, se: float) -> str:
+    """`value (se)` to three and two figures, since losses span five powers of ten."""
+    shown = f"{value:.3g}" if abs(value) > SMALL else "0"
+    return shown if math.isnan(se) or se <= SMALL else f"{shown} ({se:.2g})"
+
+
+LABELS = ("change", "N", "rewards from")
+
+
+def losses(results: Results, of_law: bool) -> pd.DataFrame:
+    """Welfare loss: a line for each change of r (or P), N and source, a column for each solver."""
+    places = by_place(results)
+    lines = {
+        (change.name, row, column): [text(stored, LOSS, change.name, s) for s in SOLVERS]
+        for change in CHANGES
+        if (change.law is not None) == of_law
+        for (row, column), stored in places.items()
+    }
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(SOLVERS))
+    table.index = pd.MultiIndex.from_tuples(list(lines))
+    table.columns.name = ", ".join(LABELS)
+    return table
+
+
+OUTCOMES = (
+    ("MAPE of r-hat, %", "MAPE"),
+    ("policy distance, %", DISTANCE),
+    ("replacement rate", RATE),
+    (VALUE, VALUE),
+    (GAIN, GAIN),
+    (LOSS, LOSS),
+)
+
+
+def outcomes(results: Results, of_law: bool) -> pd.DataFrame:
+    """Every outcome of the solver that the remark has in mind, changes of r or of P."""
+    places = by_place(results)
+    lines = {}
+    for change in CHANGES:
+        if (change.law is not None) != of_law:
+            continue
+        solver = MAIN[change.law is not None]
+        for (row, column), stored in places.items():
+            cells_ = [text(stored, s, change.name, solver) for _, s in OUTCOMES]
+            lines[change.name, row, column] = cells_
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=[h for h, _ in OUTCOMES])
+    table.index = pd.MultiIndex.from_tuples(list(lines))
+    table.columns.name = ", ".join(LABELS)
+    return table
+
+
+Pair = tuple[tuple[str, str | None], tuple[str, str | None]]
+REMARK = "remark's solver"
+# (column, solver) minus (column, solver); without a solver the remark's for the change
+PAIRS: tuple[Pair, ...] = (
+    (("GLADIUS", None), ("Truth", None)),
+    (("GLADIUS", None), ("Rust", None)),
+    (("GLADIUS", None), ("Plug-in", None)),
+    (("BC", KEPT), ("GLADIUS", None)),
+    (("BC", None), ("GLADIUS", None)),
+    (("GLADIUS", SOFT), ("GLADIUS", IN_DATA)),
+    (("GLADIUS", "CQL .1"), ("GLADIUS", IN_DATA)),
+    (("GLADIUS", "CQL 1"), ("GLADIUS", IN_DATA)),
+    (("GLADIUS", IN_DATA), ("GLADIUS", ESTIMATED)),
+    (("GLADIUS", ESTIMATED), ("GLADIUS", KNOWN)),
+    (("Plug-in", ESTIMATED), ("GLADIUS", ESTIMATED)),
+)
+
+
+def paired(results: Results) -> pd.DataFrame:
+    """Differences of the welfare loss over equal data sets, as lines of the long table.
+
+    `difference` names the pair of PAIRS.
+    """
+    places, lines = by_place(results), []
+    for change in CHANGES:
+        main = MAIN[change.law is not None]
+        for row in dict.fromkeys(row for row, _ in places if row != POPULATION):
+            for pair in PAIRS:
+                (ours, first), (other, second) = ((c, s or main) for c, s in pair)
+                if change.law is not None and {first, second} & set(OFFLINE):
+                    continue
+                series = [
+                    None if s is None else s.result.replications.get(label(LOSS, change.name, by))
+                    for s, by in ((places[row, ours], first), (places[row, other], second))
+                ]
+                one = Record(f"{LOSS} difference", math.nan, repetitions=0, status=NOT_RUN)
+                if series[0] is not None and series[1] is not None:
+                    gap = np.asarray(series[0]) - np.asarray(series[1])
+                    one = summarise(one.statistic, gap.tolist(), ["ok"] * len(gap))[0]
+                names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
+                shown = (one.value, one.se, one.repetitions, one.status)
+                lines.append((*names, one.statistic, *shown, _name(pair)))
+    return pd.DataFrame(lines, columns=pd.Index([*COLUMNS, "difference"]))
+
+
+def _name(pair: Pair) -> str:
+    (ours, first), (other, second) = pair
+    if first == second:
+        return f"{ours} - {other}, {first or REMARK}"
+    if ours == other:
+        return f"{ours}, {first or REMARK} - {second or REMARK}"
+    return f"{ours}, {first or REMARK} - {other}, {second or REMARK}"
+
+
+def differences(frame: pd.DataFrame) -> pd.DataFrame:
+    """`paired` as a table: a line for each difference, a column for each change and N."""
+    table: dict[tuple[str, str], dict[str, str]] = {}
+    for _, one in frame.iterrows():
+        n, change = one["row"].split(", ", 1)
+        shown = figures(one["value"], one["se"]) if one["repetitions"] else "not run"
+        table.setdefault((change, f"N = {int(n):,}"), {})[one["difference"]] = shown
+    names = [name for name in map(_name, PAIRS) if any(name in c for c in table.values())]
+    found_ = {c: [column.get(o, NOTHING_TO_SHOW) for o in names] for c, column in table.items()}
+    return pd.DataFrame(found_, index=pd.Index(names, name="difference"))
+
+
+def exact() -> list[str]:
+    """What each change does, exactly."""
     world = BusEngine()
-    records: list[Record] = []
-    replications: dict[str, list[float]] = {}
-    seconds = math.nan
-    if cell.row == POPULATION:
-        at = population(world, cell.column)
-    else:
-        train, test = _bus.data_sets(world, cell)
-        estimates = []
-        if "method" in cell.settings:
-            estimates = _bus.fit(world, cell, train)
-            scored = _bus.score(world, estimates, test)
-            records += scored.records
-            replications |= {k: list(v) for k, v in scored.replications.items()}
-            seconds = scored.cpu_seconds
-        at = given(world, train, estimates)
-    arrays: dict[str, Array] = {}
-    for answer in answers(world.mdp, at):
-        change, solver = answer.change.name, answer.solver
-        for statistic, values in numbers(world, answer).items():
-            replications[label(statistic, change, solver)] = values
-            records.append(_record(cell, statistic, change, solver, values, answer.statuses))
-        arrays[label("replacement", change, solver)] = answer.policies[:, :, REPLACE].mean(axis=0)
-    if cell.column == "Truth":  # the same for every method of the row
-        for one in CHANGES:
-            shares = uncovered(world, one, at.logged)
-            replications[label(UNCOVERED, one.name, KEPT)] = shares
-            ok = ["ok"] * len(shares)
-            records.append(_record(cell, UNCOVERED, one.name, KEPT, shares, ok))
-    return Result(tuple(records), replications, arrays, seconds)
+    old = world.mdp.solution
+    rate = world.mdp.occupancy(world.horizon)[:, REPLACE].sum()
+    lines = []
+    for change in CHANGES:
+        new = changed(world.mdp, change)
+        after = new.occupancy(world.horizon)[:, REPLACE].sum()
+        gain = new.solution.v[0] - old.v[0]
+        cost = new.solution.v[0] - welfare(new, old.policy)
+        lines.append(
+            f"Exactly, {change.name}: V(1) goes from {old.v[0]:.3f} by {gain:+.3f}, replacements a"
+            f" period from {rate:.3f} to {after:.3f}; keeping the old policy loses {cost:.4f}."
+        )
+    return lines
 
 
-def _record(
-    cell: Cell,
-    statistic: str,
-    change: str,
-    solver: str,
-    values: list[float],
-    statuses: Sequence[str],
-) -> Record:
-    """The mean over all replications, none dropped, under the change's row."""
-    one = summarise(statistic, values, statuses)[0]
-    protocol, row = f"{cell.protocol}, {solver}", f"{cell.row}, {change}"
-    return Record(statistic, one.value, one.se, one.repetitions, one.status, protocol, row)
+def notes(results: Results) -> list[str]:
+    """What a reader must know of every table."""
+    return [
+        "Welfare: expected discounted reward plus entropy from mileage 1 in the true new world;"
+        " loss: the best policy's less this one's (a replacement costs 5). Mean (standard error);"
+        " lower is better. * some fits or solutions did not converge.",
+        "kept: the estimate's own policy, unchanged. soft Q: fitted Q iteration on the logged moves"
+        " with r-hat + Delta; a pair without a row takes Q of the nearest that has one. In data:"
+        " such a pair is never taken. CQL: the same with the penalty alpha = .1 or 1.",
+        "plan: soft Bellman equation on the mileages 1 to 20 with r-hat and P-hat (frequencies) or"
+        " P, changed as the world is. '-': no logged move follows a new P, so learners have no"
+        " answer; nor has a kept policy a V.",
+        "Truth: the true r is given, so that only the solver errs. Rust knows P and the form of r."
+        " BC: r-hat = log pi, whose error is a potential: harmless where Delta is added,"
+        " not where r is scaled or P changes.",
+        "Plug-in's r-hat at pairs without data is its pseudo-count's; planners take them, learners"
+        " in data do not. GLADIUS carries its line on, which on this world is the truth.",
+        *_coverage(results),
+        *exact(),
+    ]
+
+
+def _coverage(results: Results) -> list[str]:
+    """How much of each new path has no data."""
+    lines = []
+    for (row, column), stored in by_place(results).items():
+        if column == "Truth" and row != POPULATION and stored is not None:
+            shares = [
+                f"{one.name} {text(stored, UNCOVERED, one.name, KEPT)}"
+                for one in CHANGES
+                if one.law is None
+            ]
+            lines.append(
+                f"Per cent of the best new path (discounted) at pairs without a row, N = {row}: "
+                + "; ".join(shares)
+            )
+    return lines
+
+
+# --- the figure
+Found = Mapping[tuple[str, str], Stored]  # (N, column)
+SHOWN = 12  # mileages; beyond them hardly anyone comes
+FLOOR = 1e-5  # losses are drawn no lower
+# (name, column, solver, colour, marker), from the worst that the paper expects to the best
+LINES = (
+    ("BC, kept", "BC", KEPT, layout.GREY, "X"),
+    ("BC (log pi), soft Q in data", "BC", IN_DATA, layout.PURPLE, "P"),
+    ("BC (log pi), plan with P-hat", "BC", ESTIMATED, layout.PURPLE, "P"),
+    ("GLADIUS, CQL 1", "GLADIUS", "CQL 1", layout.ORANGE, "v"),
+    ("GLADIUS, CQL .1", "GLADIUS", "CQL .1", layout.ORANGE, "^"),
+    ("GLADIUS, soft Q", "GLADIUS", SOFT, layout.VERMILION, "s"),
+    ("GLADIUS, soft Q in data", "GLADIUS", IN_DATA, layout.VERMILION, "o"),
+    ("GLADIUS, plan with P-hat", "GLADIUS", ESTIMATED, layout.BLUE, "D"),
+    ("Rust, plan with P-hat", "Rust", ESTIMATED, layout.SKY, "<"),
+    ("Plug-in, soft Q in data", "Plug-in", IN_DATA, layout.GREEN, "o"),
+    ("Plug-in, plan with P-hat", "Plug-in", ESTIMATED, layout.GREEN, "D"),
+)
+POLICIES = {  # drawn above, by whether P changes
+    False: (LINES[3], LINES[6], LINES[1]),
+    True: (LINES[7], LINES[2]),
+}
+
+
+def draw(found: Found, out: Path, name: str) -> list[Path]:
+    """Two rows of panels.
+
+    Args:
+        found: what is stored for each N and column, of the cells that have a result.
+        out: folder of the files.
+        name: of the files.
+    """
+    sizes = sorted({int(row) for row, _ in found if row.isdigit()})
+    figure = layout.new_figure(layout.PAGE * 1.35, 5.6)
+    rows = figure.subplots(2, len(CHANGES), squeeze=False, sharey="row", height_ratios=(1, 1.35))
+    for upper, lower, change in zip(*rows, CHANGES, strict=True):
+        upper.set_title(change.name, fontsize=layout.FONT + 1)
+        if sizes:
+            _policies(upper, found, change, str(sizes[-1]))
+            _losses(lower, found, change, [str(n) for n in sizes])
+        for axes in (upper, lower):
+            axes.tick_params(labelsize=layout.FONT)
+            axes.grid(alpha=0.25, linewidth=0.4)
+    rows[0, 0].set_ylabel("probability of replacing", fontsize=layout.FONT)
+    figure.suptitle(
+        "Answers to a change of the reward (left two) and of P (right two)",
+        fontsize=layout.FONT + 2,
+    )
+    return layout.save(figure, out, name)
+
+
+def _policies(axes: Axes, found: Found, change: Change, row: str) -> None:
+    world = BusEngine()
+    x = np.arange(1, SHOWN + 1)
+    old, new = world.mdp.solution.policy, changed(world.mdp, change).solution.policy
+    axes.plot(x, old[:SHOWN, REPLACE], ":", color="black", linewidth=1, label="old policy")
+    axes.plot(x, new[:SHOWN, REPLACE], color="black", linewidth=1.6, label="best new policy")
+    for name, column, solver, colour, marker in POLICIES[change.law is not None]:
+        stored, key = found.get((row, column)), label("replacement", change.name, solver)
+        if stored is not None and key in stored.result.arrays:
+            drawn = stored.result.arrays[key][:SHOWN]
+            axes.plot(
+                x, drawn, color=colour, marker=marker, markersize=3.5, linewidth=0.7, label=name
+            )
+    axes.set_xticks(range(2, SHOWN + 1, 2))
+    axes.set_xlabel(f"mileage (means at N = {int(row):,})", fontsize=layout.FONT)
+    axes.set_ylim(-0.03, 1.03)
+    axes.legend(fontsize=layout.FONT - 1.5, frameon=False, loc="lower right")
+
+
+def _losses(axes: Axes, found: Found, change: Change, sizes: list[str]) -> None:
+    """Filled: the most trajectories; hollow: fewer."""
+    for place, (_, column, solver, colour, marker) in enumerate(reversed(LINES)):
+        if change.law is not None and solver in OFFLINE:
+            axes.text(
+                0.03,
+                place,
+                "no moves of the new P",
+                transform=axes.get_yaxis_transform(),
+                va="center",
+                color="0.5",
+                fontsize=layout.FONT - 1.5,
+            )
+            continue
+        for row in sizes:
+            stored = found.get((row, column))
+            values = stored and stored.result.replications.get(label(LOSS, change.name, solver))
+            if not values or not np.all(np.isfinite(values)):
+                continue
+            mean = float(np.mean(values))
+            half = CRITICAL * float(np.std(values, ddof=1)) / len(values) ** 0.5
+            low = min(half, 0.9 * mean) if mean > FLOOR else 0.0
+            last = row == sizes[-1]
+            axes.errorbar(
+                max(mean, FLOOR),
+                place + (0.0 if last else 0.22),
+                xerr=[[low], [half]],
+                color=colour,
+                marker=marker,
+                markersize=4,
+                markerfacecolor=colour if last else "white",
+                elinewidth=0.8,
+            )
+    world = BusEngine()
+    new = changed(world.mdp, change)
+    kept = float(new.solution.v[0]) - welfare(new, world.mdp.solution.policy)
+    axes.axvline(kept, color="black", linestyle=":", linewidth=1)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(LINES)), [line[0] for line in reversed(LINES)])
+    axes.set_ylim(-0.6, len(LINES) - 0.4)
+    few = " and ".join(f"{int(n):,}" for n in sizes[:-1])
+    hollow = f"; hollow: {few}" if few else ""
+    axes.set_xlabel(
+        f"welfare loss (N = {int(sizes[-1]):,}{hollow})\nbars: 95 %; dotted: old policy kept",
+        fontsize=layout.FONT,
+    )
 
 
 def render(results: Results, out: Path) -> list[Path]:
     """Three tables (losses, all outcomes, paired differences) and a figure."""
-    said, title = tables.notes(results), EXHIBIT.title
-    gaps = tables.paired(results)
+    said, title = notes(results), EXHIBIT.title
+    gaps = paired(results)
     path = out / f"{NAME}_paired.csv"
     gaps.to_csv(path, index=False, float_format="%.10g")
     remark = (
-        f"The remark's solver: {tables.MAIN[0]} for a change of r, {tables.MAIN[1]} for one of P;"
-        f" {tables.MAIN[0]} was preferred to soft Q after both had been seen."
+        f"The remark's solver: {MAIN[0]} for a change of r, {MAIN[1]} for one of P;"
+        f" {MAIN[0]} was preferred to soft Q after both had been seen."
     )
     reward, law = (f"{title}, a change of {what}" for what in ("r", "P"))
     parts = [
-        (tables.losses(results, False), NAME, f"{reward}: welfare loss by solver", said),
-        (tables.losses(results, True), f"{NAME}_law", f"{law}: welfare loss by solver", said),
+        (losses(results, False), NAME, f"{reward}: welfare loss by solver", said),
+        (losses(results, True), f"{NAME}_law", f"{law}: welfare loss by solver", said),
         (
-            tables.outcomes(results, False),
+            outcomes(results, False),
             f"{NAME}_outcomes",
             f"{reward}: outcomes",
             [remark, *said],
         ),
         (
-            tables.outcomes(results, True),
+            outcomes(results, True),
             f"{NAME}_law_outcomes",
             f"{law}: outcomes",
             [remark, *said],
         ),
         (
-            tables.differences(gaps),
+            differences(gaps),
             f"{NAME}_paired",
             f"{title}: paired differences of the welfare loss",
             [f"First less second, mean (se) over equal data sets. {remark}", *said],
@@ -167,8 +465,8 @@ def render(results: Results, out: Path) -> list[Path]:
     for table, name, heading, lines in parts:
         if not table.empty:
             files += layout.write(table, out, name, heading, lines)
-    drawable = {k: s for k, (_, s) in tables.found(results).items() if s is not None}
-    return [*files, *figure.draw(drawable, out, f"{NAME}_policies")]
+    drawable = {k: s for k, s in by_place(results).items() if s is not None}
+    return [*files, *draw(drawable, out, f"{NAME}_policies")]
 
 
 def verdict(folder: Path) -> str:
@@ -195,8 +493,10 @@ def verdict(folder: Path) -> str:
 EXHIBIT = Exhibit(
     NAME,
     "Counterfactuals on the bus engine",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=2.2,
+    render=render,
+    view=view,
     verdict=verdict,
+    tolerance=5e-4,
 )

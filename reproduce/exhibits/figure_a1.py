@@ -1,7 +1,131 @@
-"""Figure A1: error of the estimated reward by mileage, 50 trajectories."""
+"""Figure A1, and what it shares with A2: errors of the estimated reward by mileage and action."""
 
 from __future__ import annotations
 
-from reproduce.exhibits import _mileage_figure
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-EXHIBIT = _mileage_figure.make_figure("figure_a1", "A1", trajectories=50, table="table_a1")
+import numpy as np
+
+from gladius.worlds.bus import BusEngine
+from reproduce import layout, published
+from reproduce.exhibits import table_2_author
+from reproduce.exhibits.table_3 import MILEAGES, draws, estimator_entries, laws
+from reproduce.results import Results
+from reproduce.spec import Array, Entry, Exhibit, Record, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MILEAGE = np.arange(1, MILEAGES + 1)
+ACTIONS = ((0, "maintain (a0)"), (1, "replace (a1)"))
+# (column, protocol) -> (label, colour, line style)
+OURS = {
+    ("Rust", "fresh"): ("Rust", "tab:blue", "-"),
+    ("ML-IRL", "fresh"): ("ML-IRL", "tab:green", "-."),
+    ("GLADIUS", "leak_free smooth"): ("GLADIUS, smooth", "tab:orange", "-"),
+    ("GLADIUS", "leak_free mlp"): ("GLADIUS, network", "tab:purple", "--"),
+    ("GLADIUS", "author oracle"): ("GLADIUS, author's code", "tab:brown", ":"),
+}
+# column -> (marker, colour, shift in mileages that keeps the markers apart)
+PAPER = {
+    "Rust": ("s", "tab:blue", -0.12),
+    "ML-IRL": ("D", "tab:green", 0.12),
+    "GLADIUS": ("o", "tab:red", 0.0),
+}
+
+
+def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibit:
+    """The exhibit `name`, the paper's Figure `number`, whose images are lost.
+
+    Args:
+        name: of the exhibit.
+        number: as the paper numbers it.
+        trajectories: N.
+        table: the published table of r at that N, whose numbers are the markers.
+    """
+    title = f"Figure {number}: reward estimation error, {trajectories:,} trajectories"
+
+    def entries(smoke: bool) -> list[Entry]:
+        return estimator_entries(trajectories, smoke)
+
+    def render(results: Results, out: Path) -> list[Path]:
+        return _draw(results, str(trajectories), published_errors(table), title, out / name)
+
+    return Exhibit(name, title, entries, cost=5.5, render=render, view=view, tolerance=5e-4)
+
+
+def errors(result: Result) -> Array:
+    """(R, mileages, A) estimated less true reward."""
+    return draws(result, "r") - BusEngine().mdp.reward[:MILEAGES]
+
+
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The sampling law of the errors."""
+    status = table_2_author.view(entry, result)[0].status
+    return laws(errors(result), "error", (0, 1), status)
+
+
+def published_errors(table: str) -> dict[tuple[str, int], Array]:
+    """(column, action) -> r-hat - r of the paper's table, both as printed, by mileage."""
+    frame = published.load(table)
+    rows = [str(mileage) for mileage in MILEAGE]
+    found = {}
+    for action, _ in ACTIONS:
+        of_action = frame[frame["statistic"] == f"r a{action}"]
+        by_column = of_action.pivot(index="row", columns="column", values="number").loc[rows]
+        for column in PAPER:
+            error = by_column[column] - by_column["Ground Truth"]
+            found[column, action] = error.to_numpy(dtype=float)
+    return found
+
+
+def _draw(
+    results: Results, row: str, printed: dict[tuple[str, int], Array], title: str, stem: Path
+) -> list[Path]:
+    figure = layout.new_figure(10.5, 5.2)
+    panels = figure.subplots(1, 2, sharex=True)
+    for axes, (action, label) in zip(panels, ACTIONS, strict=True):
+        axes.axhline(0.0, color="black", linewidth=1.2)
+        sets = _draw_ours(axes, results, row, action)
+        for column, (marker, colour, shift) in PAPER.items():
+            axes.plot(
+                MILEAGE + shift,
+                printed[column, action],
+                linestyle="none",
+                marker=marker,
+                markerfacecolor="none",
+                color=colour,
+                label=f"{column}, paper (one data set)",
+            )
+        axes.set_title(label, fontsize=10)
+        axes.set_xlabel("mileage")
+        axes.set_xticks(MILEAGE)
+        axes.grid(alpha=0.25)
+    panels[0].set_ylabel("estimated minus true reward (utils)")
+    handles, names = panels[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
+    figure.suptitle(
+        f"{title}\nbands: one standard deviation over {sets} data sets; our GLADIUS is given"
+        " r(., a1) and penalises the curvature of r",
+        fontsize=10,
+    )
+    return layout.save(figure, stem.parent, stem.name, dpi=150)
+
+
+def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:
+    """Mean and band of each method that has a result; how many data sets they rest on."""
+    sets = 0
+    for (column, protocol), (label, colour, style) in OURS.items():
+        stored = results.get(row, column, protocol)
+        if stored is None or not stored.result.arrays:
+            continue
+        sample = errors(stored.result)[:, :, action]
+        mean, sd, sets = sample.mean(axis=0), sample.std(axis=0, ddof=1), len(sample)
+        axes.plot(MILEAGE, mean, style, color=colour, label=f"{label}, ours (mean and band)")
+        axes.fill_between(MILEAGE, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
+    return sets
+
+
+EXHIBIT = make_figure("figure_a1", "A1", trajectories=50, table="table_a1")

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from reproduce.exhibits import _mileage_figure
+from reproduce.exhibits.figure_a1 import make_figure
 
-EXHIBIT = _mileage_figure.make_figure("figure_a2", "A2", trajectories=1000, table="table_a3")
+EXHIBIT = make_figure("figure_a2", "A2", trajectories=1000, table="table_a3")

@@ -11,12 +11,10 @@ import math
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
-from scipy.integrate import quad
 
-from reproduce import seeds
+from reproduce import layout, seeds
 from reproduce.results import Results
-from reproduce.spec import Array, Cell, Exhibit, Record, Result
+from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
 
 NAME = "figure_gumbel"
 ROW, COLUMN = "-gamma", "Gumbel(-gamma, 1)"
@@ -40,6 +38,8 @@ def printed_distribution(x: Array, nu: float) -> Array:
 
 def integral(power: int, nu: float, upto: float = math.inf) -> float:
     """Integral of x^power f(x; nu) from nu + LEFT to the smaller of nu + RIGHT and `upto`."""
+    from scipy.integrate import quad
+
     end = min(nu + RIGHT, upto)
     points = [x for x in (nu - 2.0, nu, nu + 5.0) if x < end]
     value, _ = quad(
@@ -54,14 +54,17 @@ def integral(power: int, nu: float, upto: float = math.inf) -> float:
     return float(value)
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """One cell: the law, and draws of it."""
-    settings = {"draws": SMOKE_DRAWS if smoke else DRAWS}
-    return [Cell(NAME, ROW, COLUMN, "measured", settings, statistic="mean")]
+def entries(smoke: bool) -> list[Entry]:
+    """One: the law, and draws of it."""
+    draws = SMOKE_DRAWS if smoke else DRAWS
+    settings = {"draws": draws, "seeds": NAME, "seeds_row": ROW}
+    return [Entry(ROW, COLUMN, "measured", Cell(f"{__name__}:compute", settings, NAME), "mean")]
 
 
 def compute(cell: Cell, device: str) -> Result:
     """Moments by quadrature, largest differences on a grid, and a sample."""
+    from scipy import stats
+
     nu, n = -float(np.euler_gamma), int(cell.settings["draws"])
     grid = np.linspace(nu - 6.0, nu + 20.0, 2601)
     scipys = np.abs(printed_density(grid, nu) - stats.gumbel_r.pdf(grid, loc=nu))
@@ -101,17 +104,13 @@ def compute(cell: Cell, device: str) -> Result:
 
 def render(results: Results, out: Path) -> list[Path]:
     """The printed density over a histogram of the draws, with the mean."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     stored = results.get(ROW, COLUMN, "measured")
     if stored is None or not stored.result.records:
         return []
     found = {r.statistic: r for r in stored.result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = layout.new_figure(7.0, 4.4)
     axes = figure.subplots()
     axes.stairs(
         stored.result.arrays["density of draws"],
@@ -133,10 +132,7 @@ def render(results: Results, out: Path) -> list[Path]:
     axes.set_xlim(BINS[0], BINS[-1])
     axes.set_ylim(bottom=0.0)
     axes.legend(fontsize=9)
-    stem = out / NAME
-    figure.savefig(stem.with_suffix(".pdf"), metadata={"CreationDate": None})
-    figure.savefig(stem.with_suffix(".png"), dpi=150)
-    return [stem.with_suffix(".pdf"), stem.with_suffix(".png")]
+    return layout.save(figure, out, NAME, dpi=150)
 
 
-EXHIBIT = Exhibit(NAME, TITLE, cells, compute, render)
+EXHIBIT = Exhibit(NAME, TITLE, entries, cost=0.1, render=render)

@@ -9,13 +9,14 @@ and linear ones with random features, M = 10 outputs, 2 M parameters, so that co
 
 Against N: exact empirical minimisers, tables and three parameters (realisable); and tables over
 sampled states where the state has a continuous part and never repeats (see
-_rates.interpolating_errors). All on a short bus engine, see _rates.py.
+short_bus.interpolating_errors). All on a short bus engine, see short_bus.py.
 """
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,14 +24,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from gladius.transitions import Counts
-from reproduce import layout, seeds
-from reproduce.comparison import CRITICAL
-from reproduce.exhibits import _figures, _flow, _rates
-from reproduce.exhibits._verdict import YES
-from reproduce.exhibits._verdict import verdict as decide
+from reproduce import layout
+from reproduce.compare import CRITICAL
+from reproduce.exhibits.accuracy import YES, decide
 from reproduce.results import COLUMNS, Results
-from reproduce.spec import Array, Cell, Exhibit, Record, Result, worst
+from reproduce.short_bus import EXCESS, GAP, L2, MILEAGES
+from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +40,7 @@ LAST, SMOKE_LAST = 20_000, 300  # T
 CHECKPOINTS = 25
 REPETITIONS, SMOKE_REPETITIONS = 20, 3
 RATIO = 10.0
-FEATURES = 4 * _rates.MILEAGES  # 2 M
+FEATURES = 4 * MILEAGES  # 2 M
 CLASSES = {  # features of the random linear class (0: tables), length of zeta's features
     "tabular": (0, 1.0),
     "linear": (FEATURES, 1.0),
@@ -57,13 +56,20 @@ DATA = "ERM"
 FITS = {"tabular": 400, "linear": 400, "never repeats": 40}  # repetitions
 SMOKE_FITS = 6
 LIMIT = {"tabular": 10.0, "never repeats": 4.0}  # on the log-odds; the truth's are within +-2
-EXCESS, L2 = "excess risk", "L2(d*) error"
-GAP = "gap"
 CLAIMED = {GAP: -1.0, EXCESS: -1.0, L2: -0.5}
 
 
-def cells(smoke: bool) -> list[Cell]:
+def entries(smoke: bool) -> list[Entry]:
     """One for each class, discount and kind of steps; one for each estimator and discount."""
+
+    def entry(
+        row: str, column: str, protocol: str, statistic: str, settings: dict[str, Any]
+    ) -> Entry:
+        compute = "against_n" if column == DATA else "against_t"
+        told = settings | {"seeds": NAME, "seeds_row": row}
+        cell = Cell(f"reproduce.short_bus:{compute}", told, f"{NAME}, {row}, {column}")
+        return Entry(row, column, protocol, cell, f"slope of {statistic}")
+
     found = []
     for beta, (family, (features, scale)) in product(BETAS, CLASSES.items()):
         for column, (protocol, ratio) in STEPS.items():
@@ -73,107 +79,29 @@ def cells(smoke: bool) -> list[Cell]:
             settings |= {"ratio": ratio, "trajectories": 100, "batch": 100}
             settings |= {"repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS}
             settings |= {"last": SMOKE_LAST if smoke else LAST, "checkpoints": CHECKPOINTS}
-            row = f"T, {family}, beta {beta:g}"
-            found.append(Cell(NAME, row, column, protocol, settings, statistic=f"slope of {GAP}"))
+            found.append(entry(f"T, {family}, beta {beta:g}", column, protocol, GAP, settings))
     for beta, (family, times) in product(BETAS, FITS.items()):
         settings = {"beta": beta, "family": family, "limit": LIMIT.get(family, 0.0)}
         settings |= {"sizes": SMOKE_SIZES if smoke else SIZES}
         settings |= {"repetitions": SMOKE_FITS if smoke else times}
-        row = f"N, {family}, beta {beta:g}"
-        found.append(Cell(NAME, row, DATA, "fresh", settings, statistic=f"slope of {EXCESS}"))
+        found.append(entry(f"N, {family}, beta {beta:g}", DATA, "fresh", EXCESS, settings))
     return found
 
 
-def compute(cell: Cell, device: str) -> Result:
-    """Errors, and the slope of their logarithm on that of T (last decade) or N (all sizes)."""
-    return _against_n(cell) if cell.column == DATA else _against_t(cell)
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The records; what is of one T or N joins the row."""
+    return [replace(r, row=f"{entry.row}, {r.row}") if r.row else r for r in result.records]
 
 
-def _against_t(cell: Cell) -> Result:
-    at, began = cell.settings, time.process_time()
-    marks = np.unique(np.geomspace(10, at["last"], at["checkpoints"]).round().astype(int))
-    gaps, gone, (c_1, c_2) = _rates.descend(
-        _rates.world(at["beta"]),
-        seeds.generators(cell),
-        trajectories=at["trajectories"],
-        batch=at["batch"],
-        checkpoints=marks.tolist(),
-        features=at["features"],
-        zeta_scale=at["zeta"],
-        ratio=float(at["ratio"]),
-    )
-    status = "diverged" if np.any(gone) else "ok"
-    late, times = marks >= at["last"] / 10, len(gaps)
-    slope = (math.nan, math.nan)
-    if status == "ok":
-        slope = _rates.log_slope(marks[late].astype(float), gaps[:, late])
-    lines = [
-        Record(f"slope of {GAP}", *slope, times, status),
-        Record("share diverged", float(gone.mean()), math.nan, times, status),
-        Record("c_1", c_1, status=status),
-        Record("c_2", c_2, status=status),
-    ]
-    for mark, column in zip(marks, gaps.T, strict=True):
-        if mark in (marks[0], marks[-1]):
-            lines.append(_mean(GAP, column, status, f"{cell.row}, T {mark}"))
-    arrays = {"x": marks.astype(float), GAP: gaps}
-    return Result(tuple(lines), arrays=arrays, cpu_seconds=(time.process_time() - began) / times)
-
-
-def _mean(statistic: str, values: Array, status: str, row: str) -> Record:
-    """Mean and standard error over all repetitions; infinite if one has diverged."""
-    mean, times = float(values.mean()), len(values)
-    known = times > 1 and math.isfinite(mean)
-    se = float(values.std(ddof=1) / math.sqrt(times)) if known else math.nan
-    return Record(statistic, mean, se, times, status, row=row)
-
-
-def _against_n(cell: Cell) -> Result:
-    at, began = cell.settings, time.process_time()
-    engine, rngs = _rates.world(at["beta"]), seeds.generators(cell)
-    errors = np.empty((len(rngs), len(at["sizes"]), 2))
-    statuses = ["ok"]
-    for k, size in enumerate(at["sizes"]):
-        if at["family"] == "never repeats":
-            draws = (_rates.interpolating_errors(engine, size, at["limit"], rng) for rng in rngs)
-            errors[:, k] = np.array(list(draws))
-            continue
-        moves = [_flow.moves(engine.mdp, _rates.HORIZON, (size,), rng)[0] for rng in rngs]
-        table = np.stack(moves).astype(float)
-        counts = Counts(engine.mdp.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
-        if at["family"] == "linear":
-            q, gradient = _rates.linear_minimisers(counts, at["beta"], np.zeros(3))
-            statuses += ["ok" if np.all(gradient < 1e-8) else "not_converged"]
-        else:
-            q = _rates.tabular_minimisers(counts, at["beta"], at["limit"])
-        errors[:, k] = _rates.population_errors(engine, q[:, :, None])
-    x = np.array(at["sizes"], dtype=float) * _rates.HORIZON
-    status, times = worst(statuses), len(rngs)
-    lines = []
-    for j, statistic in enumerate((EXCESS, L2)):
-        root = 1.0 if statistic == EXCESS else 0.5  # the L2 error is the root of a mean square
-        slope, se = _rates.log_slope(x, errors[:, :, j])
-        lines.append(Record(f"slope of {statistic}", root * slope, root * se, times, status))
-    for k, size in enumerate(x):
-        row = f"{cell.row}, N {size:g}"
-        lines.append(_mean(EXCESS, errors[:, k, 0], status, row))
-        squared = _mean(L2, errors[:, k, 1], status, row)
-        value = math.sqrt(squared.value)
-        lines.append(Record(L2, value, squared.se / (2 * value), times, status, row=row))
-    arrays = {"x": x, EXCESS: errors[:, :, 0], L2: errors[:, :, 1]}
-    return Result(tuple(lines), arrays=arrays, cpu_seconds=(time.process_time() - began) / times)
-
-
-# --- layout
 MARGIN = 0.1  # a slope agrees if its interval ends below the claimed exponent plus this
 LATE, GONE = "T < c_2", "diverged"
 TOP = 1e3  # of the axis of the gap
 STYLES = {"one schedule": "-", "two schedules": "--", "profiled": ":"}
 COLOURS = {
-    "tabular": _figures.BLUE,
-    "linear": _figures.VERMILION,
-    "linear, zeta/2": _figures.BLACK,
-    "never repeats": _figures.PURPLE,
+    "tabular": layout.BLUE,
+    "linear": layout.VERMILION,
+    "linear, zeta/2": layout.BLACK,
+    "never repeats": layout.PURPLE,
 }
 
 
@@ -204,10 +132,12 @@ def _text(value: float) -> str:
 
 def slopes(results: Results) -> pd.DataFrame:
     """Every slope with its claimed exponent and its verdict."""
-    frame = results.frame([NAME])
+    frame = results.frame()
     keys = ["row", "column"]
     limits = frame[frame["statistic"] == "c_2"].set_index(keys)["value"]
-    last = {(c.row, c.column): c.settings.get("last", math.inf) for c in results.cells}
+    last = {
+        (e.row, e.column): e.cell.settings.get("last", math.inf) for e in results.entries if e.cell
+    }
     kept = frame[frame["statistic"].str.startswith("slope of ")].copy()
     claimed, said = [], []
     for _, one in kept.iterrows():
@@ -226,12 +156,12 @@ def slopes(results: Results) -> pd.DataFrame:
 
 def notes(results: Results) -> list[str]:
     """What a reader must know."""
-    at = next(c.settings for c in results.cells if c.column != DATA)
+    settings = next(e.cell.settings for e in results.entries if e.cell and e.column != DATA)
     return [
         "Slope of log mean error on log T (last decade) or log N (all sizes), +- half a 95 %"
         " interval; gap: g(theta_T) - g*.",
-        f"Against T: T to {at['last']:,}, {at['trajectories']} trajectories, batches of"
-        f" {at['batch']}. one schedule: as printed, eta_t for both blocks;",
+        f"Against T: T to {settings['last']:,}, {settings['trajectories']} trajectories, batches of"
+        f" {settings['batch']}. one schedule: as printed, eta_t for both blocks;",
         f"two schedules: zeta's {RATIO:g} times faster; profiled: zeta exact. linear: random"
         f" features, {FEATURES} for {FEATURES // 2} outputs; zeta/2: zeta's half as long.",
         "Against N: exact minimisers (ERM); linear: 3 parameters; never repeats: a continuous"
@@ -247,8 +177,8 @@ def notes(results: Results) -> list[str]:
 
 
 def _draw(results: Results, out: Path) -> list[Path]:
-    figure = _figures.new(_figures.PAGE, 5.8)
-    figure.suptitle(EXHIBIT.title, fontsize=_figures.FONT + 1)
+    figure = layout.new_figure(layout.PAGE, 5.8)
+    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     panels = figure.subplots(2, 2)
     for axes, beta in zip(panels[0], BETAS, strict=True):
         _paths(axes, results, beta)
@@ -257,43 +187,38 @@ def _draw(results: Results, out: Path) -> list[Path]:
     for axes in panels.ravel():
         axes.set_xscale("log")
         axes.set_yscale("log")
-        axes.tick_params(labelsize=_figures.FONT)
+        axes.tick_params(labelsize=layout.FONT)
     handles, labels = panels[0][0].get_legend_handles_labels()
-    style: dict[str, Any] = {"fontsize": _figures.FONT - 0.5, "frameon": False}
-    style |= {"title": "upper panels", "title_fontsize": _figures.FONT - 0.5}
+    style: dict[str, Any] = {"fontsize": layout.FONT - 0.5, "frameon": False}
+    style |= {"title": "upper panels", "title_fontsize": layout.FONT - 0.5}
     figure.legend(handles, labels, loc="outside lower center", ncols=5, **style)
-    return _figures.save(figure, out, NAME)
-
-
-def _curve(results: Results, cell: Cell) -> dict[str, Array]:
-    stored = results.get(cell.row, cell.column, cell.protocol)
-    return {} if stored is None else dict(stored.result.arrays)
+    return layout.save(figure, out, NAME)
 
 
 def _paths(axes: Axes, results: Results, beta: float) -> None:
     """Mean gap against T; a run that diverged is drawn as far as all repetitions are finite."""
     bottom = 1.0
-    for cell in results.cells:
-        if cell.column == DATA or cell.settings["beta"] != beta:
+    for entry, stored in results:
+        if entry.column == DATA or not entry.row.endswith(f"beta {beta:g}"):
             continue
-        found = _curve(results, cell)
-        if not found:
+        if stored is None or not stored.result.arrays:
             continue
-        family = cell.row.split(", ", 1)[1].rsplit(", ", 1)[0]
+        found = stored.result.arrays
+        family = entry.row.split(", ", 1)[1].rsplit(", ", 1)[0]
         mean = found[GAP].mean(axis=0)
-        style: dict[str, Any] = {"color": COLOURS[family], "linestyle": STYLES[cell.column]}
-        label = f"{family}: {cell.column}"
+        style: dict[str, Any] = {"color": COLOURS[family], "linestyle": STYLES[entry.column]}
+        label = f"{family}: {entry.column}"
         x, y = _until(found["x"], mean)
         axes.plot(x, y, label=label, linewidth=1.2, **style)
         bottom = min(bottom, float(y.min()))
         if y[-1] == TOP:
             axes.plot(x[-1], TOP, "x", color=COLOURS[family], markersize=6, markeredgewidth=1.5)
-    last = next(c.settings["last"] for c in results.cells if c.column != DATA)
+    last = SMOKE_LAST if results.smoke else LAST
     _reference(axes, np.array([last / 30, last]), 30 * bottom, -1.0, "slope -1")
     axes.set_ylim(bottom / 3, 3 * TOP)
     axes.set_title(f"beta = {beta:g}: gap against T (x: diverged)", fontsize=7)
-    axes.set_xlabel("T", fontsize=_figures.FONT)
-    axes.set_ylabel("g(theta_T) - g*", fontsize=_figures.FONT)
+    axes.set_xlabel("T", fontsize=layout.FONT)
+    axes.set_ylabel("g(theta_T) - g*", fontsize=layout.FONT)
 
 
 def _until(x: Array, y: Array) -> tuple[Array, Array]:
@@ -312,17 +237,17 @@ def _until(x: Array, y: Array) -> tuple[Array, Array]:
 
 def _sizes(axes: Axes, results: Results, statistic: str) -> None:
     """Mean error against N, at the larger discount."""
-    for cell in results.cells:
-        if cell.column != DATA or cell.settings["beta"] != BETAS[-1]:
+    for entry, stored in results:
+        if entry.column != DATA or not entry.row.endswith(f"beta {BETAS[-1]:g}"):
             continue
-        found = _curve(results, cell)
-        if not found:
+        if stored is None or not stored.result.arrays:
             continue
+        found = stored.result.arrays
         mean = found[statistic].mean(axis=0)
         se = found[statistic].std(axis=0, ddof=1) / math.sqrt(len(found[statistic]))
         if statistic == L2:
             mean, se = np.sqrt(mean), se / (2 * np.sqrt(mean))
-        family = cell.settings["family"]
+        family = entry.row.split(", ", 1)[1].rsplit(", ", 1)[0]
         axes.errorbar(
             found["x"],
             mean,
@@ -337,14 +262,14 @@ def _sizes(axes: Axes, results: Results, statistic: str) -> None:
             slope = CLAIMED[statistic]
             _reference(axes, found["x"][[0, -1]], 2 * float(mean[0]), slope, f"slope {slope:g}")
     axes.set_title(f"beta = {BETAS[-1]:g}: {statistic} of the minimiser against N", fontsize=7)
-    axes.set_xlabel("N, transitions", fontsize=_figures.FONT)
-    axes.set_ylabel(statistic, fontsize=_figures.FONT)
-    axes.legend(fontsize=_figures.FONT - 0.5, frameon=False)
+    axes.set_xlabel("N, transitions", fontsize=layout.FONT)
+    axes.set_ylabel(statistic, fontsize=layout.FONT)
+    axes.legend(fontsize=layout.FONT - 0.5, frameon=False)
 
 
 def _reference(axes: Axes, x: Array, start: float, slope: float, label: str) -> None:
     y = start * (x / x[0]) ** slope
-    axes.plot(x, y, color=_figures.GREY, linewidth=0.8, label=label)
+    axes.plot(x, y, color=layout.GREY, linewidth=0.8, label=label)
 
 
 def summary(folder: Path) -> str:
@@ -357,8 +282,9 @@ def summary(folder: Path) -> str:
 EXHIBIT = Exhibit(
     NAME,
     "Rates: the descent-ascent against T, and empirical minimisers against N",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=2.6,
+    render=render,
+    view=view,
     verdict=summary,
 )

@@ -13,7 +13,7 @@ the paper's network, with plain gradients and with Adam: `diverged`, `not_conver
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +21,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-import gladius
-from gladius import BusEngine
 from gladius.anchor import Anchor
 from gladius.stability import expected_counts, level_flow, slowest_rate, stability
-from reproduce import layout, seeds
-from reproduce.comparison import number
-from reproduce.exhibits import _bus, _figures
+from gladius.worlds.bus import BusEngine
+from reproduce import layout
+from reproduce.compare import number
+from reproduce.fits import fitting
 from reproduce.results import Results, records
-from reproduce.spec import Array, Cell, Exhibit, Record, Result
+from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
 ASCENTS = (1, 2, 5)
 RATIOS = tuple(float(f"{10**x:.3g}") for x in np.linspace(-1.5, 1.0, 16))
 SMOKE_BETAS, SMOKE_RATIOS = (0.3, 0.95), (0.1, 1.0, 10.0)
-ITERATIONS, SMOKE_ITERATIONS = 20_000, 1_000
+ITERATIONS, SMOKE_ITERATIONS = 20_000, 300
 STEP = 0.1  # tau_2 per transition, in the map
 MAP, DATA = "printed map", "GLADIUS"
 TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
@@ -48,54 +47,70 @@ CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "ada
 RUNS = ((1, 0.5), (1, 1.0), (1, 10.0), (5, 0.5))  # (ascents, tau_1 / tau_2)
 
 
-def cells(smoke: bool) -> list[Cell]:
+def entries(smoke: bool) -> list[Entry]:
     """One for each discount of the map, one for each run on data."""
     iterations = SMOKE_ITERATIONS if smoke else ITERATIONS
     found = []
     for beta in SMOKE_BETAS if smoke else BETAS:
         settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
         settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
-        found.append(
-            Cell(NAME, f"beta {beta:g}", MAP, "printed", settings, statistic="growth rate")
-        )
+        row = f"beta {beta:g}"
+        cell = Cell(f"{__name__}:compute", settings, f"stability, {row}")
+        found.append(Entry(row, MAP, "printed", cell, "growth rate"))
+    repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     for family, optimiser, step in CLASSES:
         for ascents, ratio in RUNS:
-            settings = {"method": "gladius", "function_class": family, "optimiser": optimiser}
-            settings |= {"ascents": ascents, "tau_1": ratio * step, "tau_2": step}
-            settings |= {"trajectories": TRAJECTORIES, "seeds": "table_2"}
-            settings |= {"repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS}
-            settings |= {"iterations": iterations}
+            options = {"protocol": "printed", "function_class": family, "optimiser": optimiser}
+            steps = {"ascents": ascents, "tau_1": ratio * step, "tau_2": step}
+            cell = fitting(
+                "gladius",
+                TRAJECTORIES,
+                smoke,
+                options | steps | {"iterations": iterations},
+                repetitions=repetitions,
+                streams={"rngs": "weights"},
+            )
             protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
-            found.append(Cell(NAME, str(TRAJECTORIES), DATA, protocol, settings))
+            found.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
     return found
 
 
 TERM = "signed Bellman term at the end"
-OPTIONS = ("function_class", "optimiser", "ascents", "tau_1", "tau_2", "iterations")
+DIVERGED = SEVERITY.index("diverged")
+
+
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The map as it is stored; of a run on data the score, and how it ended."""
+    if entry.column == MAP:
+        return result.records
+    ends, terms = (result.replications[name] for name in ("status", "signed Bellman term"))
+    extra = (
+        Record(TERM, float(np.median(terms)), repetitions=len(terms)),
+        Record("share diverged", float(np.mean(np.equal(ends, DIVERGED))), repetitions=len(ends)),
+        Record(
+            "iterations", float(np.mean(result.replications["iterations"])), repetitions=len(ends)
+        ),
+    )
+    return (*result.records, *extra)
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """A discount of the map, or a run on data."""
-    return _map(cell) if cell.column == MAP else _run(cell)
-
-
-def _map(cell: Cell) -> Result:
     """Two records for each of (ascents, ratio); the status is that of the run from zero."""
-    at = cell.settings
-    world = BusEngine(discount=at["beta"])
+    settings = cell.settings
+    world = BusEngine(discount=settings["beta"])
     found = stability(
         expected_counts(world.mdp, world.horizon),
         Anchor(world.anchor_action, world.anchor_reward),
-        at["ratios"],
-        at["ascents"],
-        [at["beta"]],
-        tau_2=at["tau_2"],
-        iterations=at["iterations"],
+        settings["ratios"],
+        settings["ascents"],
+        [settings["beta"]],
+        tau_2=settings["tau_2"],
+        iterations=settings["iterations"],
     )
     lines = []
-    for k, ascents in enumerate(at["ascents"]):
-        for i, ratio in enumerate(at["ratios"]):
-            row = f"{cell.row}, ascents {ascents}, ratio {ratio:g}"
+    for k, ascents in enumerate(settings["ascents"]):
+        for i, ratio in enumerate(settings["ratios"]):
+            row = f"beta {settings['beta']:g}, ascents {ascents}, ratio {ratio:g}"
             status = "diverged" if found.diverged[0, k, i] else "ok"
             growth, term = float(found.growth[0, k, i]), float(found.bellman[0, k, i])
             predicted = float(found.predicted[0, k, i])
@@ -108,31 +123,6 @@ def _map(cell: Cell) -> Result:
         "predicted": found.predicted[0].astype(float),
     }
     return Result(tuple(lines), arrays=arrays)
-
-
-def _run(cell: Cell) -> Result:
-    world = BusEngine()
-    train, test = _bus.data_sets(world, cell)
-    estimates = gladius.fit(
-        train,
-        cell.settings["method"],
-        protocol="printed",
-        anchor_action=world.anchor_action,
-        anchor_reward=world.anchor_reward,
-        discount=world.discount,
-        rngs=seeds.generators(cell, "weights"),
-        **{name: cell.settings[name] for name in OPTIONS},
-    )
-    scored = _bus.score(world, estimates, test)
-    blown = [e.diagnostics.status == "diverged" for e in estimates]
-    done = [e.diagnostics.iterations for e in estimates]
-    terms = [float(np.asarray(e.diagnostics.extra["trace_bellman"])[-1]) for e in estimates]
-    extra = (
-        Record(TERM, float(np.median(terms)), repetitions=len(terms)),
-        Record("share diverged", float(np.mean(blown)), repetitions=len(blown)),
-        Record("iterations", float(np.mean(done)), repetitions=len(done)),
-    )
-    return replace(scored, records=(*scored.records, *extra))
 
 
 REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
@@ -148,14 +138,14 @@ def _draw(results: Results, out: Path) -> list[Path]:
     from matplotlib import colormaps
 
     maps = [
-        (cell.settings, stored.result.arrays)
-        for cell, stored in zip(results.cells, results.stored, strict=True)
-        if cell.column == MAP and stored is not None and "growth" in stored.result.arrays
+        (entry.cell.settings, stored.result.arrays)
+        for entry, stored in results
+        if entry.column == MAP and entry.cell and stored and "growth" in stored.result.arrays
     ]
-    figure = _figures.new(_figures.PAGE, 3.4)
-    figure.suptitle(EXHIBIT.title, fontsize=_figures.FONT + 1)
+    figure = layout.new_figure(layout.PAGE, 3.4)
+    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     if not maps:  # every cell failed: the CSV says why
-        return _figures.save(figure, out, NAME)
+        return layout.save(figure, out, NAME)
     betas = np.array([settings["beta"] for settings, _ in maps])
     ratios = np.array(maps[0][0]["ratios"])
     growth, diverged = (np.stack([a[n] for _, a in maps]) for n in ("growth", "diverged"))
@@ -173,22 +163,22 @@ def _draw(results: Results, out: Path) -> list[Path]:
             rasterized=True,
         )
         _panel(axes, ascents, betas, ratios, diverged[:, k] > 0)
-        axes.set_xlabel("tau_1 / tau_2 (ascent / descent)", fontsize=_figures.FONT)
-    panels[0].set_ylabel("discount beta", fontsize=_figures.FONT)
+        axes.set_xlabel("tau_1 / tau_2 (ascent / descent)", fontsize=layout.FONT)
+    panels[0].set_ylabel("discount beta", fontsize=layout.FONT)
     bar = figure.colorbar(mesh, ax=list(panels), pad=0.01, extend="min")
-    bar.set_label("growth rate (white: attracts)", fontsize=_figures.FONT)
-    bar.ax.tick_params(labelsize=_figures.FONT)
+    bar.set_label("growth rate (white: attracts)", fontsize=layout.FONT)
+    bar.ax.tick_params(labelsize=layout.FONT)
     unstable = np.stack([a["predicted"] for _, a in maps]) > 0
     blown = [int((diverged[part] > 0).sum()) for part in (unstable, ~unstable)]
     said = (
         f"runs blew up in {blown[0]} of {unstable.sum()} cells where the level flow is unstable,"
         f" in {blown[1]} of {(~unstable).sum()} where it is stable"
     )
-    figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=_figures.FONT + 1)
+    figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=layout.FONT + 1)
     handles, labels = panels[0].get_legend_handles_labels()
-    style: dict[str, Any] = {"fontsize": _figures.FONT - 0.5, "frameon": False}
+    style: dict[str, Any] = {"fontsize": layout.FONT - 0.5, "frameon": False}
     figure.legend(handles, labels, loc="outside lower center", ncols=3, **style)
-    return _figures.save(figure, out, NAME)
+    return layout.save(figure, out, NAME)
 
 
 def notes() -> list[str]:
@@ -209,15 +199,16 @@ def notes() -> list[str]:
 def _runs(results: Results, out: Path) -> list[Path]:
     """The runs on data as a table."""
     table = {}
-    for cell, stored in zip(results.cells, results.stored, strict=True):
-        if cell.column != DATA:
+    for entry, stored in results:
+        if entry.column != DATA or entry.cell is None:
             continue
-        values = {line.statistic: line.value for line in records(cell, stored)}
-        blown = values.get("share diverged", math.nan) * cell.repetitions
-        done = cell.repetitions - values.get("repetitions not ok", math.nan)
-        table[cell.protocol.removeprefix("printed ")] = (
-            _count(blown, cell.repetitions),
-            _count(done, cell.repetitions),
+        values = {line.statistic: line.value for line in records(entry, stored, view)}
+        of = entry.cell.repetitions
+        blown = values.get("share diverged", math.nan) * of
+        done = of - values.get("repetitions not ok", math.nan)
+        table[entry.protocol.removeprefix("printed ")] = (
+            _count(blown, of),
+            _count(done, of),
             f"{values.get('iterations', math.nan):,.0f}",
             number(values.get(TERM, math.nan)),
             number(values.get("MAPE median", math.nan)),
@@ -260,13 +251,13 @@ def _panel(
     axes.plot(
         np.log10((2 * fine - 1) / ascents),
         fine,
-        color=_figures.BLUE,
+        color=layout.BLUE,
         linewidth=1.4,
         label="level flow: stable right of it",
     )
     axes.axhline(
         0.5,
-        color=_figures.GREEN,
+        color=layout.GREEN,
         linestyle="--",
         linewidth=1.2,
         label="two-sided PL: possible only below",
@@ -276,14 +267,16 @@ def _panel(
     axes.set_ylim(_edges(betas)[0], min(_edges(betas)[-1], 1.01))
     powers = range(math.ceil(edges[0]), math.floor(edges[-1]) + 1)
     axes.set_xticks(list(powers), [f"{10.0**p:g}" for p in powers])
-    axes.tick_params(labelsize=_figures.FONT)
+    axes.tick_params(labelsize=layout.FONT)
     axes.set_title(f"{ascents} ascent{'s' if ascents > 1 else ''} per descent", fontsize=7)
 
 
 EXHIBIT = Exhibit(
     NAME,
     "Stability of the printed descent-ascent (bus engine, tables, full batches)",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=8.0,
+    render=render,
+    view=view,
+    tolerance=0.5,  # where a run that blows up ends is chaotic
 )

@@ -8,77 +8,50 @@ repetitions side by side and yields the last epoch and the oracle's. Hours for t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from gladius import BusEngine, author
-from gladius.anchor import Anchor
 from reproduce import layout, published
-from reproduce.exhibits import _author, _bus
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
+from reproduce.fits_author import SELECTIONS, training
 from reproduce.layout import PAPER, Column
 from reproduce.results import Results
-from reproduce.spec import Cell, Exhibit, Result
+from reproduce.spec import SEVERITY, Entry, Exhibit, Record, Result, summarise
 
 NAME = "table_2_author"
-TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)
 SWITCHED = (50, 250, 500, 1000)  # rows in which each use of the truth is switched off in turn
-REPETITIONS, SMOKE_REPETITIONS = 20, 4
 VARIANTS = {  # protocol: (level from the truth, absolute value)
     "author": (True, True),
     "author signed": (True, False),
     "author level-0": (False, True),
     "author level-0 signed": (False, False),
 }
-SELECTIONS = ("last", "oracle")
 
 
-def cells(smoke: bool) -> list[Cell]:
-    """The spec above, row by row."""
+def entries(smoke: bool) -> list[Entry]:
+    """Both selections of each variant, row by row."""
     return [
-        Cell(
-            NAME,
+        Entry(
             str(n),
             "GLADIUS",
-            protocol,
-            {
-                "trajectories": n,
-                "repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS,
-                "epochs": _author.SMOKE_EPOCHS if smoke else _author.EPOCHS,
-                "level_from_truth": level,
-                "absolute": absolute,
-                "seeds": "table_2",
-            },
+            f"{protocol} {selection}",
+            training(n, smoke, level_from_truth=level, absolute=absolute),
         )
         for n in (SMOKE_TRAJECTORIES if smoke else TRAJECTORIES)
         for protocol, (level, absolute) in VARIANTS.items()
         if (level and absolute) or n in SWITCHED
+        for selection in SELECTIONS
     ]
 
 
-def compute(cell: Cell, device: str) -> Result:
-    """Train the cell's repetitions and score both epochs; tiny matrices, so always on the CPU."""
-    world = BusEngine()
-    train, test = _bus.data_sets(world, cell)
-    anchor = Anchor(world.anchor_action, world.anchor_reward)
-    trained = _author.train(cell, world, train, test)
-    by_selection = {s: author.estimates(trained, anchor, world.discount, s) for s in SELECTIONS}
-    scored = [
-        _bus.score(world, fitted, test, f"{cell.protocol} {s}")
-        for s, fitted in by_selection.items()
-    ]
-    return Result(
-        tuple(record for one in scored for record in one.records),
-        {name: values for one in scored for name, values in one.replications.items()},
-        {
-            "trace_epochs": trained.trace_epochs.astype(float),
-            "trace": trained.trace,
-            "oracle_epoch": np.array(
-                [e.diagnostics.iterations for e in by_selection["oracle"]], float
-            ),
-        },
-        scored[0].cpu_seconds,
-    )
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The selection's part of a training; every other fit as it is stored."""
+    selection = entry.protocol.split()[-1]
+    if f"MAPE {selection}" not in result.replications:
+        return result.records
+    codes = result.replications[f"status {selection}"]
+    statuses = [SEVERITY[int(code)] for code in codes]
+    return summarise("MAPE", result.replications[f"MAPE {selection}"], statuses)
 
 
 LAYOUT = (
@@ -112,9 +85,10 @@ def reason(row: str, column: str, protocol: str) -> str:
 EXHIBIT = Exhibit(
     NAME,
     "Table 2 by the first author's code",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=66.0,
+    render=render,
+    view=view,
     published="table_2",
     reason=reason,
     published_repetitions=published.TABLE_2_REPETITIONS,

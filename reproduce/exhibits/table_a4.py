@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reproduce.exhibits import _mileage
+from reproduce.exhibits.table_3 import make_table
 
-EXHIBIT = _mileage.make_table(
-    "table_a4", "A4", trajectories=1000, quantity="Q", actions=(0, 1), truth="Ground Truth"
+EXHIBIT = make_table(
+    "table_a4", "A4", trajectories=1000, quantity="Q", actions=(0, 1), true="Ground Truth"
 )

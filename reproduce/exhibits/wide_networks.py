@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gladius import BusEngine
-from gladius.function_classes import MLP
+from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,
@@ -29,10 +28,10 @@ from proofs_checks.oracle.networks import (
     least_in_ball,
     limit_kernel,
 )
-from reproduce import seeds
-from reproduce.exhibits import _bus, _figures
+from reproduce import layout, seeds
+from reproduce.drawn_counts import SHARE
 from reproduce.results import Results, records
-from reproduce.spec import Array, Cell, Exhibit, Record, Result, summarise
+from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,24 +47,30 @@ MEASURED = "measured"
 LEAST = "lambda_min"
 
 
-def cells(smoke: bool) -> list[Cell]:
+def entries(smoke: bool) -> list[Entry]:
     """Design by width, then the limits and the ranks of the paper's network."""
+
+    def entry(row: str, column: str, statistic: str, settings: dict[str, Any]) -> Entry:
+        compute = {COLUMN: "width_cell", LIMIT: "limit_cell", START: "rank_cell"}[column]
+        told = settings | {"seeds": NAME, "seeds_row": row}
+        cell = Cell(f"{__name__}:{compute}", told, f"{column}, {row}")
+        return Entry(row, column, MEASURED, cell, statistic)
+
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     widths = SMOKE_WIDTHS if smoke else WIDTHS
     found = []
     for design in (APART, BUS):
+        radii = RADII if design == APART else ()
+        shared: dict[str, Any] = {"design": design, "repetitions": repetitions, "radii": radii}
         for width in (HIDDEN, *widths) if design == BUS else widths:
-            settings: dict[str, Any] = {"design": design, "width": width}
-            settings |= {"repetitions": repetitions, "radii": RADII if design == APART else ()}
             row = f"{design}, width {width}"
-            found.append(Cell(NAME, row, COLUMN, MEASURED, settings, statistic=LEAST))
-        settings = {"design": design, "radius": 1.0}
-        found.append(Cell(NAME, design, LIMIT, MEASURED, settings, statistic="lambda_star"))
+            found.append(entry(row, COLUMN, LEAST, shared | {"width": width}))
+        found.append(entry(design, LIMIT, "lambda_star", {"design": design, "radius": 1.0}))
     for activation in ("tanh", "relu"):
         for scale in ("standardised", "raw"):
             settings = {"activation": activation, "scale": scale, "repetitions": repetitions}
             row = f"{BUS}, {activation}, {scale} mileage"
-            found.append(Cell(NAME, row, START, MEASURED, settings, statistic="full row rank"))
+            found.append(entry(row, START, "full row rank", settings))
     return found
 
 
@@ -73,7 +78,7 @@ def mileages() -> Array:
     """The distinct mileages (n, 1) of the training set of Table 2's first 1,000 trajectories."""
     rng = np.random.default_rng(seeds.sequence("table_2", "1000", 0))
     world = BusEngine()
-    train, _ = world.simulate(1000, rng).split(_bus.SHARE)
+    train, _ = world.simulate(1000, rng).split(SHARE)
     after = train.next_states[train.actions == world.anchor_action]
     return np.unique(np.concatenate([train.states, after]), axis=0)
 
@@ -158,33 +163,29 @@ def sufficient_width(kernel: Array, u: Array, radius: float) -> float:
     return math.exp(high)
 
 
-def compute(cell: Cell, device: str) -> Result:
-    """A width, a limit, or the ranks of the paper's network."""
-    return {COLUMN: _width, LIMIT: _limit, START: _ranks}[cell.column](cell)
-
-
-def _width(cell: Cell) -> Result:
-    at, u = cell.settings, points(cell.settings["design"])
+def width_cell(cell: Cell, device: str) -> Result:
+    """The kernel at random starts of one width, and the least in balls around them."""
+    settings, u = cell.settings, points(cell.settings["design"])
     values, lowest = [], []
     for rng in seeds.generators(cell, "weights"):
-        if at["design"] == BUS:
-            values.append(deep_start(u, at["width"], rng))
+        if settings["design"] == BUS:
+            values.append(deep_start(u, settings["width"], rng))
             continue
-        start = shallow(u, at["width"], rng)
+        start = shallow(u, settings["width"], rng)
         values.append(float(np.linalg.eigvalsh(start.kernel())[0]))
-        lowest.append([least_in_ball(start, radius) for radius in at["radii"]])
+        lowest.append([least_in_ball(start, radius) for radius in settings["radii"]])
     low, high = np.quantile(values, [0.05, 0.95])
     lines = [
         *summarise(LEAST, values, ["ok"] * len(values)),
         Record(f"{LEAST} 5 %", float(low), repetitions=len(values)),
         Record(f"{LEAST} 95 %", float(high), repetitions=len(values)),
     ]
-    for radius, found in zip(at["radii"], np.transpose(lowest), strict=True):
+    for radius, found in zip(settings["radii"], np.transpose(lowest), strict=True):
         lines.append(summarise(f"least in ball {radius:g}", found, ["ok"] * len(values))[0])
     return Result(tuple(lines), {LEAST: values})
 
 
-def _limit(cell: Cell) -> Result:
+def limit_cell(cell: Cell, device: str) -> Result:
     """The limit's smallest eigenvalue, and the width that the proof asks for (one layer)."""
     design = cell.settings["design"]
     kernel, u = limit(design), points(design)
@@ -218,13 +219,16 @@ def relu_jacobian(x: Array, rng: np.random.Generator) -> Array:
     return np.concatenate(blocks, axis=-1).reshape(2 * len(x), -1)
 
 
-def _ranks(cell: Cell) -> Result:
-    at, x = cell.settings, mileages()
-    x = standardised(x) if at["scale"] == "standardised" else x
+def rank_cell(cell: Cell, device: str) -> Result:
+    """Whether the Jacobian of the paper's network has full row rank at its start."""
+    from gladius.approximators import MLP
+
+    settings, x = cell.settings, mileages()
+    x = standardised(x) if settings["scale"] == "standardised" else x
     network = MLP(1, 2, (HIDDEN, HIDDEN))
     least, ranks = [], []
     for rng in seeds.generators(cell, "weights"):
-        if at["activation"] == "tanh":
+        if settings["activation"] == "tanh":
             rows = network.jacobian(network.init([rng]), x)[1].reshape(2 * len(x), -1)
         else:
             rows = relu_jacobian(x, rng)
@@ -244,20 +248,20 @@ def _ranks(cell: Cell) -> Result:
 
 def render(results: Results, out: Path) -> list[Path]:
     """Two panels: six points with balls, the paper's data."""
-    figure = _figures.new(_figures.PAGE, 3.5)
-    figure.suptitle(EXHIBIT.title, fontsize=_figures.FONT + 1)
+    figure = layout.new_figure(layout.PAGE, 3.5)
+    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     found = {
-        cell.row: {line.statistic: line.value for line in records(cell, stored)}
-        for cell, stored in zip(results.cells, results.stored, strict=True)
+        entry.row: {line.statistic: line.value for line in records(entry, stored)}
+        for entry, stored in results
     }
     for axes, design in zip(figure.subplots(1, 2), (APART, BUS), strict=True):
         curves = {
-            cell.settings["width"]: found[cell.row]
-            for cell in results.cells
-            if cell.column == COLUMN and cell.settings["design"] == design
+            entry.cell.settings["width"]: found[entry.row]
+            for entry in results.entries
+            if entry.column == COLUMN and entry.cell and entry.cell.settings["design"] == design
         }
         _panel(axes, design, curves, found[design])
-    return _figures.save(figure, out, NAME)
+    return layout.save(figure, out, NAME)
 
 
 def _panel(
@@ -276,45 +280,43 @@ def _panel(
         widths,
         low,
         high,
-        color=_figures.SKY,
+        color=layout.SKY,
         alpha=0.5,
         linewidth=0,
         label="starts, 5 to 95 %",
     )
     style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "linewidth": 1.2}
-    axes.plot(widths, line(LEAST), color=_figures.BLUE, label="starts, mean", **style)
-    shades = (_figures.ORANGE, _figures.VERMILION, _figures.PURPLE)
+    axes.plot(widths, line(LEAST), color=layout.BLUE, label="starts, mean", **style)
+    shades = (layout.ORANGE, layout.VERMILION, layout.PURPLE)
     for radius, colour in zip(RADII, shades, strict=True):
         if design == APART:
             name = f"least in the ball R = {radius:g}, mean"
             axes.plot(widths, line(f"least in ball {radius:g}"), color=colour, label=name, **style)
     for share, dashes in ((1.0, "-"), (0.75, "--"), (0.5, ":")):
         label = {1.0: "limit", 0.75: "3/4 of it (start)", 0.5: "1/2 of it (ball)"}[share]
-        axes.axhline(
-            share * star, color=_figures.BLACK, linestyle=dashes, linewidth=0.9, label=label
-        )
+        axes.axhline(share * star, color=layout.BLACK, linestyle=dashes, linewidth=0.9, label=label)
     if HIDDEN in widths:
         at = (HIDDEN, curves[HIDDEN][LEAST])
-        axes.plot(*at, "X", color=_figures.VERMILION, markersize=7, label="2 x 10, as in the paper")
+        axes.plot(*at, "X", color=layout.VERMILION, markersize=7, label="2 x 10, as in the paper")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(widths, [str(w) for w in widths])
-    axes.tick_params(labelsize=_figures.FONT)
+    axes.tick_params(labelsize=layout.FONT)
     axes.minorticks_off()
-    axes.set_xlabel("width m of a hidden layer", fontsize=_figures.FONT)
-    axes.set_ylabel("smallest eigenvalue of the tangent kernel", fontsize=_figures.FONT)
+    axes.set_xlabel("width m of a hidden layer", fontsize=layout.FONT)
+    axes.set_ylabel("smallest eigenvalue of the tangent kernel", fontsize=layout.FONT)
     kind = "two hidden layers" if design == BUS else "one hidden layer"
     asked = limits.get("log10 of the width the proof asks for", math.nan)
     count = limits.get("evaluation points", math.nan)
     needed = f"the proof's inequalities for R = 1 (one layer) need $m = 10^{{{asked:.1f}}}$"
-    axes.set_title(f"{design}: {kind}, M = {count:.0f}\n{needed}", fontsize=_figures.FONT)
-    axes.legend(fontsize=_figures.FONT - 1, frameon=False, loc="lower right")
+    axes.set_title(f"{design}: {kind}, M = {count:.0f}\n{needed}", fontsize=layout.FONT)
+    axes.legend(fontsize=layout.FONT - 1, frameon=False, loc="lower right")
 
 
 EXHIBIT = Exhibit(
     NAME,
     "Tangent kernels of wide tanh networks (Lemma NNenjoysPL)",
-    cells,
-    compute,
-    render,
+    entries,
+    cost=0.3,
+    render=render,
 )

@@ -13,23 +13,18 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from gladius.checks import InputError
-from reproduce import comparison, published
-from reproduce.comparison import AGREES, DIFFERS, NOTHING, judge
+from reproduce import compare as comparison
+from reproduce import published
+from reproduce.compare import AGREES, DIFFERS, NOTHING, judge
 from reproduce.results import COLUMNS
-from reproduce.spec import Cell, Exhibit, Result
+from reproduce.spec import Exhibit
 
 
 def exhibit(name: str = "table_2") -> Exhibit:
-    def cells(smoke: bool) -> list[Cell]:
-        return []
-
-    def compute(cell: Cell, device: str) -> Result:
-        return Result(())
-
     def reason(row: str, column: str, protocol: str) -> str:
         return f"{row} {column} {protocol}"
 
-    return Exhibit(name, "a title", cells, compute, published=name, reason=reason)
+    return Exhibit(name, "a title", lambda smoke: [], cost=0.0, published=name, reason=reason)
 
 
 def write_ours(folder: Path, shift: float, name: str = "table_2") -> pd.DataFrame:
@@ -47,7 +42,6 @@ def write_ours(folder: Path, shift: float, name: str = "table_2") -> pd.DataFram
             "se": spread,
             "repetitions": 20,
             "status": "ok",
-            "cpu_seconds": 1.0,
         }
     )
     ours[COLUMNS].to_csv(folder / f"{name}.csv", index=False)

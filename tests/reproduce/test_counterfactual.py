@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,24 +18,28 @@ from gladius import METHODS, BusEngine
 from gladius.counterfactual import changed
 from gladius.mdp import Array
 from gladius.metrics import mape
+from gladius.offline_rl import Logged
 from gladius.worlds.bus import MAINTAIN, REPLACE
-from reproduce import engine, seeds
-from reproduce.exhibits import _bus, counterfactual
-from reproduce.exhibits import _counterfactual as work
-from reproduce.exhibits import _counterfactual_tables as tables
+from reproduce import counterfactuals as work
+from reproduce.exhibits import counterfactual as tables
+from reproduce.fits import data_sets
 from reproduce.results import Results
-from reproduce.spec import Cell, Result
-from reproduce.store import Stored
+from reproduce.spec import Entry, Result
+from tests.reproduce.shown import FAILED, computed, entry_of, resized, written
 
 BUS = BusEngine()
 CHANGED = {c.name: c for c in work.CHANGES}
 CHEAPER, HALVED, LONGER, USED = CHANGED
 
 
-def small(column: str, times: int = 2) -> Cell:
-    """The smoke cell of a source, smaller."""
-    cell = next(c for c in counterfactual.cells(True) if (c.row, c.column) == ("50", column))
-    return replace(cell, settings={**cell.settings, "repetitions": times})
+def small(column: str) -> Entry:
+    """The smoke entry of a source, of two repetitions."""
+    return resized(entry_of("counterfactual", "50", column), repetitions=2)
+
+
+def result_of(entry: Entry) -> Result:
+    assert entry.cell is not None
+    return computed(entry.cell).result
 
 
 def new_world(name: str) -> tuple[Array, Array]:
@@ -113,21 +116,20 @@ def test_later_arrivals_keep_the_law_a_law(law: Array) -> None:
 
 @pytest.mark.parametrize("smoke", [True, False])
 def test_every_source_is_in_every_row_on_table_2_s_data(smoke: bool) -> None:
-    cells = counterfactual.EXHIBIT.checked_cells(smoke)
-    sizes = {c.row for c in cells} - {work.POPULATION}
-    columns = [c for c, *_ in counterfactual.SOURCES]
+    entries = tables.EXHIBIT.checked_entries(smoke)
+    sizes = {e.row for e in entries} - {work.POPULATION}
+    columns = [column for column, _ in tables.SOURCES]
     assert len(set(columns)) == len(columns)  # they name the lines
     for n in sizes:
-        here = [c for c in cells if c.row == n]
-        assert [c.column for c in here] == columns
-        assert {c.seeds for c in here} == {"table_2"}
-    fitted = {str(o["method"]) for _, _, o in counterfactual.SOURCES if o}
-    assert fitted == set(METHODS)  # no method's reward is left out
+        here = [e for e in entries if e.row == n]
+        assert [e.column for e in here] == columns
+        assert {e.cell.seeds for e in here if e.cell} == {("table_2", n)}
+    assert set(tables.SOURCES.values()) - {""} == set(METHODS)  # no method's reward is left out
 
 
 def test_the_population_says_what_the_paper_s_remark_is_about() -> None:
-    cells = {c.column: c for c in counterfactual.cells(True) if c.row == work.POPULATION}
-    found = {k: counterfactual.compute(c, "cpu").replications for k, c in cells.items()}
+    entries = {e.column: e for e in tables.entries(True) if e.row == work.POPULATION}
+    found = {k: result_of(e).replications for k, e in entries.items()}
 
     def of(column: str, name: str, solver: str) -> float:
         return found[column][work.label(work.LOSS, name, solver)][0]
@@ -156,12 +158,11 @@ def test_the_population_says_what_the_paper_s_remark_is_about() -> None:
 
 
 def test_a_cell_holds_what_a_user_would_get() -> None:
-    cell = small("GLADIUS")
-    got = counterfactual.compute(cell, "cpu")
-    train, test = _bus.data_sets(BUS, cell)
-    fits = gladius.fit(
-        train, anchor_action=1, anchor_reward=-5.0, discount=0.95, function_class="smooth"
-    )
+    entry = small("GLADIUS")
+    assert entry.cell is not None
+    got = result_of(entry)
+    train, test = data_sets(BUS, entry.cell)
+    fits = gladius.fit(train, anchor_action=1, anchor_reward=-5.0, discount=0.95)
     errors = [mape(e, t, BUS.reward) for e, t in zip(fits, test, strict=True)]
     assert got.replications["MAPE"] == pytest.approx(errors)
     x = np.arange(1.0, 21.0)[:, None]
@@ -201,7 +202,7 @@ def test_a_cell_holds_what_a_user_would_get() -> None:
         learned = work.label(work.LOSS, CHEAPER, work.IN_DATA)
         assert said[learned] == pytest.approx(loss(CHEAPER, softmax(q[lender])), abs=1e-6)
         missed = 100 * _path(CHEAPER)[n == 0].sum()
-        logged = work.given(BUS, [data], [fit]).logged
+        logged = [Logged.of(data)]
         assert work.uncovered(BUS, CHANGED[CHEAPER], logged)[0] == pytest.approx(missed, abs=1e-6)
 
 
@@ -217,22 +218,27 @@ def _path(name: str) -> Array:
 
 
 def test_the_planner_s_law_is_the_frequencies_where_there_are_rows() -> None:
-    data = BUS.simulate(20, np.random.default_rng(3))
-    law = work.given(BUS, [data], []).law[0]
-    assert law.shape == (2, 20, 20)
-    for a in (0, 1):
-        for x in np.unique(data.states[data.actions == a]):
-            after = data.next_states[(data.actions == a) & (data.states[:, 0] == x), 0]
-            expected = np.bincount(after.astype(int) - 1, minlength=20) / len(after)
-            np.testing.assert_allclose(law[a, int(x) - 1], expected)
+    cell = small("Truth").cell
+    assert cell is not None
+    given_, score = work.on_data(BUS, cell)
+    assert score is None
+    for r, data in enumerate(data_sets(BUS, cell)[0]):
+        law = given_.transition[r]
+        assert law.shape == (2, 20, 20)
+        for a in (0, 1):
+            for x in np.unique(data.states[data.actions == a]):
+                after = data.next_states[(data.actions == a) & (data.states[:, 0] == x), 0]
+                expected = np.bincount(after.astype(int) - 1, minlength=20) / len(after)
+                np.testing.assert_allclose(law[a, int(x) - 1], expected)
 
 
 def test_an_estimate_without_a_number_fails_alone_and_aloud() -> None:
-    data = BUS.simulate(10, [np.random.default_rng(i) for i in range(2)])
-    given_ = work.given(BUS, data, [])
-    broken: Callable[[Array], Array] = lambda s: np.full((len(s), 2), np.nan)  # noqa: E731
-    given_ = replace(given_, rewards=[given_.rewards[0], broken])
-    for answer in work.answers(BUS.mdp, given_):
+    cell = small("Truth").cell
+    assert cell is not None
+    given_, _ = work.on_data(BUS, cell)
+    broken = given_.rewards.copy()
+    broken[1] = np.nan
+    for answer in work.answers(BUS.mdp, replace(given_, rewards=broken)):
         values = work.numbers(BUS, answer)
         if answer.solver == work.KEPT:
             assert np.all(np.isfinite(values[work.LOSS]))
@@ -247,16 +253,6 @@ def test_an_estimate_without_a_number_fails_alone_and_aloud() -> None:
 # Files --------------------------------------------------------------------------------------------
 
 
-def drawn(cells: list[Cell], stored: list[Stored | None], out: Path) -> pd.DataFrame:
-    written = engine.write_exhibit(counterfactual.EXHIBIT, Results(cells, stored, True), out)
-    assert all(path.stat().st_size > 0 for path in written)
-    return pd.read_csv(out / f"{counterfactual.NAME}.csv")
-
-
-def stored_(result: Result, status: str = "ok") -> Stored:
-    return Stored(result, status, "", {"started": "", "seconds": 0, "cpu_seconds": 0})
-
-
 def texts(results: Results) -> list[tuple[Any, ...]]:
     """The lines of the table of losses."""
     return list(
@@ -268,20 +264,18 @@ def texts(results: Results) -> list[tuple[Any, ...]]:
 
 def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     run = [small(c) for c in ("Truth", "Rust", "Plug-in", "GLADIUS")]
-    other = [c for c in counterfactual.cells(True) if c.row == work.POPULATION]
-    failed = small("BC")
-    cells = [*other, *run, failed]
-    known = {c.id: stored_(counterfactual.compute(c, "cpu")) for c in [*run, *other]}
-    known[failed.id] = stored_(Result(()), "failed: on purpose")
-    stored = [known.get(c.id) for c in cells]
-    frame = drawn(cells, stored, tmp_path)
+    other = [e for e in tables.entries(True) if e.row == work.POPULATION]
+    entries = [*other, *run, small("BC")]
+    stored = [computed(e.cell) if e.cell else None for e in entries[:-1]] + [FAILED]
+    results = Results(entries, stored, True, tables.view)
+    frame = written(tables.EXHIBIT, results, tmp_path)
     names = {p.name for p in tmp_path.iterdir()}
     for part in ("", "_law", "_outcomes", "_law_outcomes", "_paired"):
-        assert {f"{counterfactual.NAME}{part}.{s}" for s in ("tex", "pdf", "png")} <= names
+        assert {f"{tables.NAME}{part}.{s}" for s in ("tex", "pdf", "png")} <= names
     assert {"counterfactual_policies.pdf", "counterfactual_policies.png"} <= names
     mine = frame[(frame["column"] == "GLADIUS") & (frame["row"] == f"50, {CHEAPER}")]
     means = mine.set_index(["protocol", "statistic"])["value"]
-    series = known[run[3].id].result.replications
+    series = result_of(run[3]).replications
     for solver in work.SOLVERS:
         values = series[work.label(work.LOSS, CHEAPER, solver)]
         key = (f"leak_free smooth, {solver}", work.LOSS)
@@ -289,13 +283,12 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     gaps = pd.read_csv(tmp_path / "counterfactual_paired.csv")
     line = gaps[(gaps["row"] == f"50, {USED}") & (gaps["column"] == "GLADIUS - Plug-in")].iloc[0]
     one, other_ = (
-        np.array(known[run[i].id].result.replications[work.label(work.LOSS, USED, work.ESTIMATED)])
+        np.array(result_of(run[i]).replications[work.label(work.LOSS, USED, work.ESTIMATED)])
         for i in (3, 2)
     )
     gap = one - other_
     assert line["value"] == pytest.approx(gap.mean(), rel=1e-8)
     assert line["se"] == pytest.approx(gap.std(ddof=1) / math.sqrt(2), rel=1e-8)
-    results = Results(cells, stored, True)
     shown = {line[0]: dict(zip(work.SOLVERS, line[1:], strict=True)) for line in texts(results)}
     assert set(shown[CHEAPER, "50", "BC"].values()) == {"failed"}
     assert shown[USED, "50", "Truth"][work.SOFT] == tables.NOTHING_TO_SHOW
@@ -304,16 +297,7 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     assert set(tables.differences(tables.paired(results)).loc["BC - GLADIUS, remark's solver"]) == {
         "not run"
     }
-    said = counterfactual.verdict(tmp_path)
+    said = tables.verdict(tmp_path)
     share = 1 - np.mean(series[work.label(work.LOSS, HALVED, "CQL 1")]) / loss(HALVED, OLD)
     assert f"{HALVED}: " in said
     assert f"{100 * share:.1f} % CQL 1" in said
-
-
-def test_the_same_cell_gives_the_same_numbers() -> None:
-    cell = small("Plug-in")
-    once, again = (counterfactual.compute(cell, "cpu") for _ in range(2))
-    assert once.replications.keys() == again.replications.keys()
-    for key, values in once.replications.items():
-        np.testing.assert_array_equal(values, again.replications[key])
-    assert seeds.describe(cell)["key"] == ["table_2", "50"]

@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gladius.checks import InputError
-from reproduce import engine
+from reproduce import run as runner
 from tests.reproduce.toys import numbers, toy
 
 distributed = pytest.importorskip("distributed", reason="the optional extra dask is not installed")
+Run = Callable[..., runner.Outcome]
 
 
-def run(tmp_path: Path, name: str, **options: Any) -> engine.Outcome:
-    folders: dict[str, Any] = {"build": tmp_path / f"build-{name}", "out": tmp_path / name}
-    exhibit = toy(rows=("10", "20"))
-    return engine.run([exhibit], **folders, verbose=False, **options)
+def test_a_cluster_gives_the_same_numbers_and_a_killed_worker_costs_one_cell(
+    run: Run, tmp_path: Path
+) -> None:
+    mended = tmp_path / "mended"
+    exhibit = toy(rows=("10", "20"), trouble={"10B": "kill"}, until=mended)
+    first = run(exhibit, dask="local", workers=2)
+    ((id_, status),) = first.failed.items()
+    assert id_.startswith("10B")
+    assert runner.LOST in status
+    assert "KilledWorker" in status
+    mended.touch()
+    assert len(run(exhibit).computed) == 1
+    run(exhibit, name="here")
+    assert numbers(tmp_path / "out").equals(numbers(tmp_path / "outhere"))
 
 
-def test_a_cluster_gives_the_same_numbers(tmp_path: Path) -> None:
-    run(tmp_path, "here", workers=0)
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, dashboard_address=None
-    ) as cluster:
-        outcome = run(tmp_path, "cluster", dask=cluster.scheduler_address)
-    assert len(outcome.computed) == 4
+def test_an_address_leads_to_the_cluster_there(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(processes=False, **options) as cluster:
+        monkeypatch.setattr(runner, "_LOADED", {})
+        outcome = run(toy(rows=("10",)), dask=cluster.scheduler_address)
+    assert len(outcome.computed) == 2
     assert not outcome.failed
-    assert numbers(tmp_path / "cluster").equals(numbers(tmp_path / "here"))
 
 
-def test_the_flag_alone_starts_a_cluster(tmp_path: Path) -> None:
-    run(tmp_path, "here", workers=0)
-    assert not run(tmp_path, "local", dask="local", workers=1).failed
-    assert numbers(tmp_path / "local").equals(numbers(tmp_path / "here"))
-
-
-def test_no_scheduler_is_a_clear_error(tmp_path: Path) -> None:
+def test_no_scheduler_is_a_clear_error(run: Run) -> None:
     with pytest.raises(InputError, match="no scheduler answers there"):
-        run(tmp_path, "nowhere", dask="not an address")
+        run(toy(), dask="not an address")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,43 +14,30 @@ from numpy.typing import NDArray
 
 import gladius
 from gladius import BusEngine
-from reproduce import comparison, engine, exhibits, seeds
-from reproduce.comparison import AGREES, DIFFERS
-from reproduce.exhibits import _mileage, _mileage_figure, figure_gumbel
+from gladius.worlds.bus import BUS_REWARD
+from reproduce import compare, exhibits, seeds
+from reproduce.compare import AGREES, DIFFERS
+from reproduce.exhibits import figure_a1, figure_gumbel, table_3
 from reproduce.provenance import ROOT
-from reproduce.results import Results
-from reproduce.spec import Cell, Exhibit, Record, Result
-from reproduce.store import Stored
+from reproduce.spec import Record, Result
+from tests.reproduce.shown import computed, failed, results_of, written
 
 TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")
 DRAWN = ("table_3", "table_a2")  # one of each shape: drawing is slow
 FIGURES = ("figure_a1", "figure_a2", "figure_gumbel")
 TRUTH = ("Ground Truth", "True reward")
-FITTED = [(c, p) for c, p, _ in _mileage.ESTIMATORS]
+FITTED = table_3.ESTIMATORS
 Array = NDArray[np.float64]
 
 
-@cache
-def stored(cell_id: str, name: str) -> Stored:
-    (cell,) = [c for c in exhibits.load(name).checked_cells(True) if c.id == cell_id]
-    return Stored(exhibits.load(name).compute(cell, "cpu"), "ok", "", {})
-
-
-def results(name: str) -> Results:
-    cells = exhibits.load(name).checked_cells(True)
-    return Results(cells, [None if c.not_run else stored(c.id, name) for c in cells], True)
-
-
-def find(
-    name: str, column: str, protocol: str
-) -> tuple[Cell, dict[tuple[str, str], Record], Result]:
-    """A cell, its records by (mileage, statistic), and the whole result."""
-    found = results(name)
-    for cell, one in zip(found.cells, found.stored, strict=True):
-        if (cell.column, cell.protocol) == (column, protocol):
-            assert one is not None
-            return cell, {(r.row, r.statistic): r for r in one.result.records}, one.result
-    raise AssertionError(f"no cell {column}, {protocol} in {name}")
+def find(name: str, column: str, protocol: str) -> tuple[dict[tuple[str, str], Record], Result]:
+    """An entry's records by (mileage, statistic), and the whole result of its cell."""
+    exhibit = exhibits.load(name)
+    for entry in exhibit.checked_entries(True):
+        if (entry.column, entry.protocol) == (column, protocol) and entry.cell:
+            result = computed(entry.cell).result
+            return {(r.row, r.statistic): r for r in exhibit.view(entry, result)}, result
+    raise AssertionError(f"no entry {column}, {protocol} in {name}")
 
 
 def printed(name: str) -> dict[tuple[str, str, str], str]:
@@ -66,8 +52,9 @@ def printed(name: str) -> dict[tuple[str, str, str], str]:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> None:
-    results(name).frame().to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.10g")
-    frame = comparison.compare(exhibits.load(name), tmp_path)
+    frame = results_of(exhibits.load(name)).frame()
+    frame.to_csv(tmp_path / f"{name}.csv", index=False, float_format="%.10g")
+    frame = compare.compare(exhibits.load(name), tmp_path)
     truth = frame[frame["column"].isin(TRUTH)]
     assert len(truth) == (10 if name == "table_3" else 20)
     assert set(truth["verdict"]) == {AGREES}
@@ -79,12 +66,15 @@ def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> N
 def test_negative_control_another_world_has_other_digits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_mileage, "BusEngine", lambda: BusEngine(discount=0.9499))
-    (cell,) = [c for c in exhibits.load("table_a2").cells(True) if c.column in TRUTH]
-    wrong = {(r.row, r.statistic): r.value for r in _mileage.compute(cell, "cpu").records}
+    monkeypatch.setattr(table_3, "BusEngine", lambda: BusEngine(discount=0.9499))
+    exhibit = exhibits.load("table_a2")
+    (entry,) = [e for e in exhibit.entries(True) if e.column in TRUTH]
+    assert entry.cell is not None
+    records = exhibit.view(entry, table_3.truth(entry.cell, "cpu"))
+    wrong = {(r.row, r.statistic): r.value for r in records}
     digits = {k: v for k, v in printed("table_a2").items() if k[1] in TRUTH}
     verdicts = {
-        comparison.judge(wrong[row, kind], math.nan, text, "")[1]
+        compare.judge(wrong[row, kind], math.nan, text, "")[1]
         for (row, _, kind), text in digits.items()
     }
     assert len(digits) == 20
@@ -97,17 +87,19 @@ def test_negative_control_another_world_has_other_digits(
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize(("column", "protocol"), FITTED)
 def test_records_are_the_law_of_one_data_set(name: str, column: str, protocol: str) -> None:
-    cell, records, result = find(name, column, protocol)
-    draws, quantity = result.arrays["draws"], cell.settings["quantity"]
-    assert draws.shape == (cell.repetitions, 10, 2)
+    records, result = find(name, column, protocol)
+    quantity = "Q" if name in ("table_a2", "table_a4") else "r"
+    actions = (0,) if name == "table_3" else (0, 1)
+    draws = table_3.draws(result, quantity)
+    assert draws.shape == (2, 10, 2)
     assert np.all(np.isfinite(draws))
-    assert len(records) == 3 * 10 * len(cell.settings["actions"])
-    for action in cell.settings["actions"]:
+    assert len(records) == 3 * 10 * len(actions)
+    for action in actions:
         for mileage in range(1, 11):
             x = draws[:, mileage - 1, action]
             one, mean, first = (
                 records[str(mileage), f"{quantity} a{action}{suffix}"]
-                for suffix in ("", _mileage.MEAN, _mileage.ONE)
+                for suffix in ("", table_3.MEAN, table_3.ONE)
             )
             assert one.value == mean.value == pytest.approx(sum(x) / len(x))
             assert first.value == x[0]
@@ -136,15 +128,15 @@ def test_reward_and_q_of_the_oracle_are_its_two_parameters(trajectories: int) ->
         anchor_action=1,
         anchor_reward=-5.0,
         discount=0.95,
-        transition=world.mdp.transition,
-        grid=world.mdp.features,
+        reward=BUS_REWARD,
+        transition=world.known_transitions,
     )
     theta = np.asarray(alone.diagnostics.extra["theta"])
     x = np.arange(1.0, 11.0)
-    rewards = find(r_table, "Rust", "fresh")[2].arrays["draws"][0]
+    rewards = table_3.draws(find(r_table, "Rust", "fresh")[1], "r")[0]
     np.testing.assert_allclose(rewards, np.stack([-theta[0] * x, -theta[1] + 0 * x], 1), atol=1e-7)
     theirs = BusEngine(theta=(float(theta[0]), float(theta[1]))).mdp.solution.q[:10]
-    q = find(q_table, "Rust", "fresh")[2].arrays["draws"][0]
+    q = table_3.draws(find(q_table, "Rust", "fresh")[1], "Q")[0]
     np.testing.assert_allclose(q, theirs, atol=1e-5)
 
 
@@ -155,10 +147,13 @@ def test_reward_and_q_of_the_oracle_are_its_two_parameters(trajectories: int) ->
 def test_figures_show_the_tables_less_the_truth(
     figure: str, table: str, column: str, protocol: str
 ) -> None:
-    errors = find(figure, column, protocol)[2].arrays["draws"]
-    rewards = find(table, column, protocol)[2].arrays["draws"]
-    truth = np.stack([-np.arange(1.0, 11.0), np.full(10, -5.0)], axis=1)
-    np.testing.assert_allclose(errors, rewards - truth, atol=1e-12)
+    errors, _ = find(figure, column, protocol)
+    rewards, _ = find(table, column, protocol)
+    for mileage in range(1, 11):
+        for action, truth in ((0, -mileage), (1, -5)):
+            error = errors[str(mileage), f"error a{action}"].value
+            reward = rewards[str(mileage), f"r a{action}"].value
+            assert error == pytest.approx(reward - truth, abs=1e-12)
 
 
 # --- frequencies -----------------------------------------------------------------------------
@@ -197,22 +192,22 @@ def exact_counts() -> tuple[Array, Array]:
 
 @pytest.mark.parametrize(("name", "trajectories"), [("table_a2", 50), ("table_a3", 1000)])
 def test_frequencies_are_expected_counts_of_the_test_split(name: str, trajectories: int) -> None:
-    cell, records, result = find(name, "Frequency", "measured")
+    records, result = find(name, "Frequency", "measured")
     mean, variance = exact_counts()
     size = trajectories // 5
     draws = result.arrays["draws"]
-    assert draws.shape == (cell.repetitions, 10, 2)
+    assert draws.shape == (2, 10, 2)
     rng = np.random.default_rng(seeds.sequence("table_2", str(trajectories), 0))
     _, test = BusEngine().simulate(trajectories, rng).split(0.8)
     for action in (0, 1):
         for i in range(10):
             row, kind = str(i + 1), f"frequency a{action}"
-            said, one = records[row, kind], records[row, kind + _mileage.ONE]
+            said, one = records[row, kind], records[row, kind + table_3.ONE]
             assert said.value == pytest.approx(size * mean[i, action], rel=1e-9)
             counted = np.sum((test.states[:, 0] == i + 1) & (test.actions == action))
             assert one.value == counted == draws[0, i, action]
             assert said.se != 0.0  # unseen is no certainty
-            if trajectories * cell.repetitions * mean[i, action] > 500:  # enough to see a spread
+            if trajectories * len(draws) * mean[i, action] > 500:  # enough to see a spread
                 exact = math.sqrt(size * variance[i, action])
                 assert said.se == pytest.approx(exact, rel=0.2)
                 assert abs(draws[:, i, action].mean() - said.value) < 4 * exact / math.sqrt(
@@ -231,20 +226,21 @@ def test_the_printed_frequencies_are_a_test_split(name: str, trajectories: int) 
 
 @pytest.mark.parametrize("name", [*DRAWN, *FIGURES])
 def test_files_are_written_and_have_the_same_bytes_again(name: str, tmp_path: Path) -> None:
-    written = []
+    files = []
     for folder in (tmp_path / "one", tmp_path / "two"):
-        engine.write_exhibit(exhibits.load(name), results(name), folder)
-        written.append({p.name: p.read_bytes() for p in folder.iterdir()})
+        exhibit = exhibits.load(name)
+        written(exhibit, results_of(exhibit), folder)
+        files.append({p.name: p.read_bytes() for p in folder.iterdir()})
     kinds = {"csv", "pdf", "png"} | ({"tex"} if name in TABLES else set())
-    assert set(written[0]) == {f"{name}.{kind}" for kind in kinds} | {"manifest.json"}
-    assert written[0] == written[1]
-    assert all(len(b) > 200 for b in written[0].values())
+    assert set(files[0]) == {f"{name}.{kind}" for kind in kinds}
+    assert files[0] == files[1]
+    assert all(len(b) > 200 for b in files[0].values())
 
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_the_table_shows_the_published_line_above_ours(name: str, tmp_path: Path) -> None:
     exhibit = exhibits.load(name)
-    tex = exhibit.render(results(name), tmp_path)[0].read_text(encoding="utf-8")
+    tex = exhibit.render(results_of(exhibit), tmp_path)[0].read_text(encoding="utf-8")
     assert "\\toprule" in tex
     assert "not run &" not in tex
     actions = (0,) if name == "table_3" else (0, 1)
@@ -256,31 +252,24 @@ def test_the_table_shows_the_published_line_above_ours(name: str, tmp_path: Path
             assert " & ".join(line) in tex
 
 
-def all_but_ours(exhibit: Exhibit) -> Results:
-    """Every cell failed or is absent."""
-    cells = exhibit.checked_cells(True)
-    failed = Stored(Result(()), "failed: a reason", "", {})
-    return Results(cells, [None if c.not_run else failed for c in cells], True)
-
-
 @pytest.mark.parametrize("name", [*DRAWN, *FIGURES])
 def test_a_failed_run_is_shown_as_failed(name: str, tmp_path: Path) -> None:
     exhibit = exhibits.load(name)
-    files = engine.write_exhibit(exhibit, all_but_ours(exhibit), tmp_path)
-    assert "failed: a reason" in files[0].read_text(encoding="utf-8")
+    frame = written(exhibit, failed(exhibit), tmp_path)
+    assert set(frame["status"]) == {"failed: a reason"}
     if name in TABLES:
-        assert "failed & failed" in files[1].read_text(encoding="utf-8")
+        assert "failed & failed" in (tmp_path / f"{name}.tex").read_text(encoding="utf-8")
 
 
 def test_every_method_of_the_paper_s_columns_is_run() -> None:
     for name in (*TABLES, "figure_a1", "figure_a2"):
-        cells = exhibits.load(name).cells(False)
-        assert not [c.id for c in cells if c.not_run]
-        assert {"Rust", "ML-IRL", "GLADIUS"} <= {c.column for c in cells}
+        entries = exhibits.load(name).checked_entries(False)
+        assert not [e.id for e in entries if e.not_run]
+        assert {"Rust", "ML-IRL", "GLADIUS"} <= {e.column for e in entries}
 
 
 def test_published_errors_by_hand() -> None:
-    found = _mileage_figure.published_errors("table_a1")
+    found = figure_a1.published_errors("table_a1")
     assert found["GLADIUS", 0][[0, 9]] == pytest.approx([-0.074, -3.684])
     assert found["Rust", 1] == pytest.approx([0.188] * 10)
     assert found["ML-IRL", 0][1] == pytest.approx(0.082)
@@ -290,7 +279,7 @@ def test_published_errors_by_hand() -> None:
 
 
 def test_gumbel_records() -> None:
-    _, records, _ = find("figure_gumbel", figure_gumbel.COLUMN, "measured")
+    records, _ = find("figure_gumbel", figure_gumbel.COLUMN, "measured")
     value = {statistic: r.value for (_, statistic), r in records.items()}
     assert value["mass"] == pytest.approx(1.0, abs=1e-10)
     assert value["mean"] == pytest.approx(0.0, abs=1e-10)
@@ -323,8 +312,9 @@ def test_gumbel_negative_control_the_mirrored_law_is_rejected(
         return np.exp((x - nu) - np.exp(np.minimum(x - nu, 30.0)))
 
     monkeypatch.setattr(figure_gumbel, "printed_density", mirrored)
-    (cell,) = figure_gumbel.cells(True)
-    value = {r.statistic: r.value for r in figure_gumbel.compute(cell, "cpu").records}
+    (entry,) = figure_gumbel.entries(True)
+    assert entry.cell is not None
+    value = {r.statistic: r.value for r in figure_gumbel.compute(entry.cell, "cpu").records}
     assert value["largest |printed density - SciPy's|"] > 0.1
     assert value["largest |printed distribution - integral of printed density|"] > 0.1
     assert abs(value["mean"]) > 1.0

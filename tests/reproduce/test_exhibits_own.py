@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,16 @@ from gladius.efficiency import bounds as exact_bounds
 from gladius.mdp import TabularMDP
 from gladius.metrics import mape
 from gladius.transitions import Counts, group
-from reproduce import engine, exhibits, seeds
-from reproduce.exhibits import _bounds, _flow, accuracy, bounds, sensitivity, stability
-from reproduce.exhibits._verdict import NO, UNDECIDED, YES, Target, check, verdict
+from reproduce import drawn_counts, exhibits, seeds
+from reproduce.exhibits import accuracy, bounds, sensitivity, stability
+from reproduce.exhibits.accuracy import NO, UNDECIDED, YES, Target, check, decide
+from reproduce.fits import BUS_REWARD, bus_reward_given, compute, fitting
 from reproduce.results import Results
-from reproduce.spec import Cell, Exhibit, Result, summarise
-from reproduce.store import Stored
+from reproduce.spec import Cell, Entry, Record, Result, summarise
+from tests.reproduce.shown import FAILED, resized, results_of, stored, written
 
 OWN = ("accuracy", "bounds", "sensitivity", "stability")
-SMOKE = [cell for cell in accuracy.cells(True) if cell.column != _bounds.COLUMN]
+SMOKE = [entry for entry in accuracy.entries(True) if entry.column != bounds.COLUMN]
 TRUTHS = {"affine": None, "sine": lambda x: -x - 0.6 * np.sin(x), "power": lambda x: -0.25 * x**1.7}
 
 
@@ -80,7 +80,7 @@ def little_world() -> TabularMDP:
 
 def test_counts_have_the_law_of_independent_paths() -> None:
     world, rng = little_world(), np.random.default_rng(1)
-    drawn = [_flow.moves(world, 2, (2,), rng)[0].tobytes() for _ in range(6_000)]
+    drawn = [drawn_counts.moves(world, 2, (2,), rng)[0].tobytes() for _ in range(6_000)]
     assert surprise(law_of_tables(world, 2, 2), drawn) < 4
     # negative control: two periods of two trajectories are not four periods of one
     assert surprise(law_of_tables(world, 4, 1), drawn) > 20
@@ -88,7 +88,7 @@ def test_counts_have_the_law_of_independent_paths() -> None:
 
 @given(tabular_mdps(discounts=DISCOUNTS), st.integers(1, 6), st.integers(1, 4))
 def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int) -> None:
-    table = _flow.moves(world, horizon, (trajectories, 1), np.random.default_rng(0))
+    table = drawn_counts.moves(world, horizon, (trajectories, 1), np.random.default_rng(0))
     assert table.sum(axis=(1, 2, 3)).tolist() == [trajectories * horizon, horizon]
     possible = (world.transition > 0) & (world.solution.policy.T[:, :, None] > 0)
     assert not np.any(table[:, ~possible])
@@ -100,7 +100,7 @@ def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int
 
 def test_splits_have_the_occupancy_of_the_bus() -> None:
     world = BusEngine()
-    train, test = _flow.splits(world.mdp, world.horizon, 50, generators(200))
+    train, test = drawn_counts.splits(world.mdp, world.horizon, 50, generators(200))
     assert np.all(train.size == 40 * world.horizon)
     assert np.all(test.size == 10 * world.horizon)
     share = train.visits.sum(axis=0) / train.size.sum()
@@ -130,24 +130,25 @@ def index(counts: Counts) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
 @pytest.mark.parametrize(
     ("truth", "which"),
     [
-        (c.row.split("/")[0], (c.column, c.protocol))
-        for c in SMOKE
-        if c.row in ("affine/50", "sine/50")
+        (e.row.split("/")[0], (e.column, e.protocol))
+        for e in SMOKE
+        if e.row in ("affine/50", "sine/50")
     ],
 )
 def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str]) -> None:
-    method, _, options = accuracy.METHODS[which]
-    settings = {**options, "truth": truth, "trajectories": 20, "method": method, "repetitions": 3}
-    cell = Cell("accuracy", f"{truth}/20", *which, settings)
-    got = accuracy.compute(cell, "cpu")
-    world = BusEngine(maintenance=TRUTHS[truth])  # type: ignore[arg-type]
-    drawn = _flow.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
+    method, _, told = accuracy.FITS[which]
+    stream = {"seeds": "accuracy", "seeds_row": f"{truth}/20", "drawn": "counts"}
+    cell = fitting(method, 20, True, truth=truth, repetitions=3, **stream, **told)
+    got = compute(cell, "cpu")
+    world = BusEngine(maintenance=TRUTHS[truth])  # type: ignore[arg-type]  # None and functions
+    drawn = drawn_counts.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
     train, test = ([transitions_of(one, r) for r in range(3)] for one in drawn)
-    known = {k: v for k, v in options.items() if k != "oracle"}
-    if "oracle" in options:
-        known |= {"transition": world.mdp.transition, "grid": world.mdp.features}
+    options = dict(told.get("options", {}))
+    if "oracle" in told:
+        form = bus_reward_given(5.0) if "theta_1_given" in told else BUS_REWARD
+        options |= {"transition": world.known_transitions, "reward": form}
     estimates = gladius.fit(
-        train, method, anchor_action=1, anchor_reward=-5.0, discount=0.95, **known
+        train, method, anchor_action=1, anchor_reward=-5.0, discount=0.95, **options
     )
     expected = [mape(e, t, world.reward) for e, t in zip(estimates, test, strict=True)]
     # the network stops within 1e-3 nats of its minimum, wherever that leaves it
@@ -161,7 +162,7 @@ def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str])
 @given(st.floats(-10, 10), st.floats(0, 5), st.floats(-10, 10), st.floats(0.1, 5))
 def test_verdict_is_the_interval_s(value: float, se: float, low: float, width: float) -> None:
     high, left, right = low + width, value - 1.96 * se, value + 1.96 * se
-    said = verdict(value, se, low, high)
+    said = decide(value, se, low, high)
     inside = [low <= end <= high for end in (left, right)]
     if all(inside):
         assert said == YES
@@ -172,31 +173,31 @@ def test_verdict_is_the_interval_s(value: float, se: float, low: float, width: f
 
 
 def test_verdict_without_a_standard_error_or_on_the_edge() -> None:
-    assert verdict(0.0, 0.0, high=0.0) == YES
-    assert verdict(1.0, math.nan, high=2.0) == UNDECIDED
-    assert verdict(math.nan, math.nan, high=2.0) == UNDECIDED
+    assert decide(0.0, 0.0, high=0.0) == YES
+    assert decide(1.0, math.nan, high=2.0) == UNDECIDED
+    assert decide(math.nan, math.nan, high=2.0) == UNDECIDED
 
 
-def results_of(errors: dict[tuple[str, str], list[float]], bound: float) -> Results:
+def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> Results:
     """One affine row of the exhibit, with these replications and this bound (iv)."""
-    at = exact_bounds(BusEngine().mdp, 100, [40.0])
-    cells, stored = [], []
+    entries, known = [], []
     for which, values in errors.items():
-        result = Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values})
-        cells.append(Cell("accuracy", "affine/50", *which, {"repetitions": len(values)}))
-        stored.append(Stored(result, "ok", "", {}))
-    cells.append(Cell("accuracy", "affine/50", _bounds.COLUMN, _bounds.PROTOCOL))
-    stored.append(Stored(_bounds.result(replace(at, affine=np.array([bound]))), "ok", "", {}))
-    return Results(cells, stored, True)
+        cell = Cell("reproduce.fits:compute", {"repetitions": len(values)})
+        entries.append(Entry("affine/50", *which, cell))
+        records = summarise("MAPE", values, ["ok"] * len(values))
+        known.append(stored(Result(records, {"MAPE": values})))
+    entry = bounds.bound_entry("affine/50", 50)
+    record = Record("MAPE", bound, repetitions=0, protocol=bounds.protocol("iv"))
+    return Results([*entries, entry], [*known, stored(Result((record,)))], True)
 
 
 def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
     to_bound, to_plug_in = accuracy.TARGETS[1], accuracy.TARGETS[3]
     noise = np.abs(np.random.default_rng(3).normal(size=4000))
     noise /= noise.mean()
-    good = results_of({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
-    bad = results_of({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
-    few = results_of({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
+    good = planted({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
+    bad = planted({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
+    few = planted({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
     verdicts = []
     for results in (good, bad, few):
         found = [check(results, "affine/50", target) for target in (to_bound, to_plug_in)]
@@ -206,7 +207,7 @@ def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
 
 def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
     ours, other = [1.0, 2.0, 4.0], [2.0, 2.0, 3.0, 1000.0]
-    results = results_of({accuracy.NETWORK: ours, accuracy.PLUG_IN: other}, 2.0)
+    results = planted({accuracy.NETWORK: ours, accuracy.PLUG_IN: other}, 2.0)
     gap = check(results, "affine/50", accuracy.TARGETS[4])
     ratio = check(results, "affine/50", accuracy.TARGETS[2])
     assert gap is not None
@@ -232,35 +233,35 @@ def test_a_target_that_means_nothing_is_refused(changed: dict[str, object]) -> N
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("smoke", [True, False])
 def test_specs_are_valid_and_share_the_right_data(name: str, smoke: bool) -> None:
-    found = [c for c in exhibits.load(name).checked_cells(smoke) if "repetitions" in c.settings]
+    cells = [e.cell for e in exhibits.load(name).checked_entries(smoke) if e.cell]
+    found = [cell for cell in cells if "seeds" in cell.settings and "method" in cell.settings]
     source = "accuracy" if name == "accuracy" else "table_2"
-    assert {c.seeds for c in found} <= {source}
-    if name == "sensitivity":
-        theirs = {c.row for c in exhibits.load("table_2").checked_cells(smoke)}
-        assert {c.row for c in found} <= theirs  # the row is in the key of the seeds
+    assert {cell.seeds[0] for cell in found} <= {source}
 
 
-def drawn(exhibit: Exhibit, cells: list[Cell], out: Path) -> pd.DataFrame:
-    """Compute cells in this process, write the exhibit's files, return its CSV."""
-    stored = [Stored(exhibit.compute(cell, "cpu"), "ok", "", {}) for cell in cells]
-    made = [
-        replace(one, provenance={"started": "", "seconds": 0, "cpu_seconds": 0}) for one in stored
-    ]
-    written = engine.write_exhibit(exhibit, Results(cells, made, True), out)
-    assert all(path.stat().st_size > 0 for path in written)
-    assert {path.suffix for path in written} >= {".csv", ".pdf", ".png"}
-    return pd.read_csv(out / f"{exhibit.name}.csv")
+def test_equal_fits_are_one_cell() -> None:
+    """Table 2's network is the reference of `sensitivity`, and the bounds are one cell too."""
+    network = {"function_class": "mlp"}
+    for exhibit, protocol in (
+        ("table_2", "leak_free mlp"),
+        ("sensitivity", "leak_free 2 x 10"),
+        ("table_a1", "leak_free mlp"),
+        ("table_2_all", "leak_free network"),
+    ):
+        entries = exhibits.load(exhibit).entries(False)
+        (cell,) = [e.cell for e in entries if (e.row, e.protocol) == ("50", protocol)]
+        assert cell == fitting("gladius", 50, False, network)
+    (mine,) = [e.cell for e in bounds.entries(False) if (e.row, e.column) == ("50", bounds.COLUMN)]
+    assert mine in [e.cell for e in accuracy.entries(False) if e.row == "affine/50"]
 
 
 def test_accuracy_writes_its_checks(tmp_path: Path) -> None:
-    cells = [
-        replace(
-            c, settings={**c.settings, **({"repetitions": 3} if "method" in c.settings else {})}
-        )
-        for c in accuracy.cells(True)
-        if c.row in ("affine/50", "power/50")
+    entries = [
+        resized(e, repetitions=3) if e.column != bounds.COLUMN else e
+        for e in accuracy.entries(True)
+        if e.row in ("affine/50", "power/50")
     ]
-    frame = drawn(accuracy.EXHIBIT, cells, tmp_path)
+    frame = written(accuracy.EXHIBIT, results_of(accuracy.EXHIBIT, entries), tmp_path)
     at = exact_bounds(BusEngine().mdp, 100, [40.0])
     bound = frame[(frame["row"] == "affine/50") & (frame["protocol"] == "measured (iv)")]
     assert bound["value"].item() == pytest.approx(at.affine[0], rel=1e-9)
@@ -274,45 +275,50 @@ def test_accuracy_writes_its_checks(tmp_path: Path) -> None:
     ratio = checks[(checks["statistic"] == "ratio to bound (iv)")].iloc[0]
     mean = smooth[smooth["row"] == "affine/50"]["value"].item()
     assert ratio["value"] == pytest.approx(mean / at.affine[0], rel=1e-8)
-    assert ratio["verdict"] == verdict(ratio["value"], ratio["se"], ratio["low"], ratio["high"])
+    assert ratio["verdict"] == decide(ratio["value"], ratio["se"], ratio["low"], ratio["high"])
 
 
 def test_bounds_are_those_of_the_training_split_and_fall_with_the_root_of_n(tmp_path: Path) -> None:
-    cells = [c for c in bounds.cells(False) if c.row in ("50", "5000")]
-    frame = drawn(bounds.EXHIBIT, cells, tmp_path).set_index(["row", "protocol"])["value"]
+    entries = [bounds.bound_entry(str(n), n) for n in (50, 5000)]
+    frame = written(bounds.EXHIBIT, results_of(bounds.EXHIBIT, entries), tmp_path)
+    frame = frame.set_index(["row", "protocol"])["value"]
     at = exact_bounds(BusEngine().mdp, 100, [40.0, 4000.0])
-    for numeral, field in _bounds.FIELDS.items():
-        line = [frame[n, f"measured ({numeral})"] for n in (50, 5000)]
+    for numeral, field in bounds.FIELDS.items():
+        line = [frame[n, f"measured ({numeral})"] for n in ("50", "5000")]
         assert line == pytest.approx(getattr(at, field), rel=1e-9)
         assert line[0] / line[1] == pytest.approx(10.0, rel=1e-8)
 
 
 def test_sensitivity_counts_fits_that_did_not_converge(tmp_path: Path) -> None:
-    cells = [
-        replace(c, settings={**c.settings, "repetitions": 2})
-        for c in sensitivity.cells(True)
-        if c.protocol in ("leak_free weight 1", "leak_free 2 x 10")
+    entries = [
+        e
+        for e in sensitivity.entries(True)
+        if e.protocol in ("leak_free weight 1", "leak_free 2 x 10")
     ]
-    frame = drawn(sensitivity.EXHIBIT, cells, tmp_path)
+    frame = written(sensitivity.EXHIBIT, results_of(sensitivity.EXHIBIT, entries), tmp_path)
     assert frame[frame["statistic"] == "share converged"]["value"].between(0, 1).all()
     weighted = frame[(frame["column"] == sensitivity.WEIGHT) & (frame["statistic"] == "MAPE")]
     assert np.isfinite(weighted["value"].item())
     statuses = ["ok", "not_converged", "diverged"]
     result = Result(summarise("MAPE", [1.0, 2.0, 6.0], statuses))
-    stored = Results(cells[:1], [Stored(result, "ok", "", {})], True)
-    label = (cells[0].row, cells[0].column, cells[0].protocol)
-    assert sensitivity.point(stored, *label).stray == 2
-    assert sensitivity.point(stored, *label).mape == pytest.approx(3.0)
-    failed = Results(cells[:1], [Stored(Result(()), "failed: why", "", {})], True)
-    assert math.isnan(sensitivity.point(failed, *label).mape)
+    results = Results(entries[:1], [stored(result)], True)
+    label = (entries[0].row, entries[0].column, entries[0].protocol)
+    assert sensitivity.point(results, *label).stray == 2
+    assert sensitivity.point(results, *label).mape == pytest.approx(3.0)
+    assert math.isnan(sensitivity.point(Results(entries[:1], [FAILED], True), *label).mape)
 
 
 def test_stability_map_tells_slow_from_fast_ascent(tmp_path: Path) -> None:
-    settings = {"beta": 0.95, "ascents": [1, 5], "ratios": [0.1, 10.0], "tau_2": 0.1}
-    cell = Cell("stability", "beta 0.95", stability.MAP, "printed", {**settings, "iterations": 800})
-    run = next(c for c in stability.cells(True) if c.column == stability.DATA)
-    shorter = {**run.settings, "repetitions": 2, "iterations": 600}
-    frame = drawn(stability.EXHIBIT, [cell, replace(run, settings=shorter)], tmp_path)
+    entries = [
+        resized(e, ascents=[1, 5], ratios=[0.1, 10.0], iterations=800)
+        for e in stability.entries(True)
+        if e.row == "beta 0.95"
+    ]
+    run = next(e for e in stability.entries(True) if e.column == stability.DATA)
+    assert run.cell is not None
+    options = {**run.cell.settings["options"], "iterations": 600}
+    entries.append(resized(run, options=options))
+    frame = written(stability.EXHIBIT, results_of(stability.EXHIBIT, entries), tmp_path)
     growth = frame[frame["statistic"] == "growth rate"].set_index("row")
     slow, fast = (growth.loc[f"beta 0.95, ascents 1, ratio {x}"] for x in (0.1, 10))
     assert (slow["status"], fast["status"]) == ("diverged", "ok")
@@ -331,5 +337,5 @@ def test_map_draws_the_cells_where_they_are() -> None:
 
 
 def test_a_bound_s_name_is_the_same_in_every_exhibit() -> None:
-    assert set(bounds.LINES) == set(_bounds.FIELDS)
-    assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(_bounds.FIELDS)
+    assert set(bounds.LINES) == set(bounds.FIELDS)
+    assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(bounds.FIELDS)

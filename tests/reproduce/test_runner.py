@@ -1,289 +1,647 @@
-"""The exhibit engine: resumption, failures, seeds, equality alone and in parallel."""
+"""The runner: resumption, keys, failures, interrupts, the disk, one run at a time, its files."""
 
 from __future__ import annotations
 
-import importlib.util
+import ast
+import io
 import json
 import math
 import os
+import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from gladius.baselines import METHODS
 from gladius.checks import InputError
 from reproduce import __main__ as command
-from reproduce import engine, exhibits, provenance, readme, seeds, tasks
+from reproduce import exhibits, provenance, seeds
+from reproduce import run as runner
+from reproduce.progress import Progress
+from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import COLUMNS, Results
-from reproduce.spec import Cell, Exhibit
-from reproduce.store import Store, Stored, encode
+from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.store import Store
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
-IDS = tuple(f"toy/{row}/{column}/measured" for row in ROWS for column in ("A", "B"))
+Run = Callable[..., runner.Outcome]
+ALL = {row + column for row in ROWS for column in "AB"}
 
 
-def run(exhibit: Exhibit, tmp_path: Path, name: str = "", **options: Any) -> engine.Outcome:
-    folders = {"build": tmp_path / f"build{name}", "out": tmp_path / f"out{name}"}
-    defaults: dict[str, Any] = {**folders, "workers": 0, "verbose": False}
-    return engine.run([exhibit], **{**defaults, **options})
+def labels(ids: Any) -> set[str]:
+    """The toys' labels among ids of cells."""
+    return {id_.partition(" ")[0] for id_ in ids}
 
 
-def test_second_run_computes_nothing_and_rewrites_the_same_bytes(tmp_path: Path) -> None:
+# Resumption and the files ------------------------------------------------------------------------
+
+
+def test_second_run_computes_nothing_and_leaves_the_same_bytes(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    first = run(toy(log), tmp_path)
+    first = run(toy(log))
     before = files(tmp_path / "out")
-    assert first.computed == IDS
-    assert first.reused == 0
+    assert labels(first.computed) == ALL
     assert not first.failed
-    assert set(before) == {"manifest.json", "toy.csv", "toy.tex", "toy.pdf", "toy.png"}
-    second = run(toy(log), tmp_path)
-    assert second.computed == ()
-    assert second.reused == len(IDS)
-    assert sorted(log.read_text().splitlines()) == sorted(IDS)  # each cell once, over both runs
+    assert set(before) == {"toy.csv", "toy_timings.csv", "toy.tex", "manifests/toy.json"}
+    second = run(toy(log))
+    assert (second.computed, second.reused) == ((), 6)
+    assert sorted(log.read_text().split()) == sorted(ALL)  # each cell once, over both runs
     assert files(tmp_path / "out") == before
+    assert {path.name for path in second.files} == {"toy.csv", "toy_timings.csv", "toy.tex"}
 
 
-def test_long_csv_has_the_agreed_columns_and_the_numbers_of_the_seeds(tmp_path: Path) -> None:
-    run(toy(), tmp_path)
-    frame = numbers(tmp_path / "out")
+def test_csvs_of_two_runs_are_equal_by_bytes_and_hold_no_processor_time(
+    run: Run, tmp_path: Path
+) -> None:
+    for name in ("one", "other"):
+        run(toy(), name=name)
+    assert files(tmp_path / "outone")["toy.csv"] == files(tmp_path / "outother")["toy.csv"]
+    frame = numbers(tmp_path / "outone")
     assert list(frame.columns) == COLUMNS
+    times = numbers(tmp_path / "outone", "toy_timings")
+    assert times["cpu_seconds"].tolist() == [0.5] * 6
     draws = [np.random.default_rng(seeds.sequence("toy", "20", r)).normal() for r in range(5)]
-    cell = frame[(frame["row"] == "20") & (frame["column"] == "B") & (frame["statistic"] == "MAPE")]
-    assert cell["value"].item() == pytest.approx(np.mean(draws) + 1, rel=1e-9)
-    assert cell["se"].item() == pytest.approx(np.std(draws, ddof=1) / math.sqrt(5), rel=1e-9)
-    assert cell["status"].item() == "ok"
-    assert cell["repetitions"].item() == 5
+    line = frame[(frame["row"] == "20") & (frame["column"] == "B") & (frame["statistic"] == "MAPE")]
+    assert line["value"].item() == pytest.approx(np.mean(draws) + 1, rel=1e-9)
+    assert line["se"].item() == pytest.approx(np.std(draws, ddof=1) / math.sqrt(5), rel=1e-9)
 
 
-def test_smoke_and_full_cells_do_not_collide(tmp_path: Path) -> None:
-    run(toy(), tmp_path)
-    assert run(toy(), tmp_path, smoke=True).computed == IDS
-    assert run(toy(), tmp_path).computed == ()
+def test_an_equal_cell_of_two_exhibits_is_computed_once(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    outcome = run(toy(log), toy(log, rows=("20",), name="other"))
+    assert sorted(log.read_text().split()) == sorted(ALL)
+    assert len(outcome.computed) == 6
+    shared = numbers(tmp_path / "out").query("row == '20'").reset_index(drop=True)
+    assert shared.equals(numbers(tmp_path / "out", "other"))
 
 
-def test_smoke_run_does_not_write_where_full_results_are() -> None:
-    assert engine.SMOKE != engine.GENERATED
-    assert engine.GENERATED not in engine.SMOKE.parents
+def test_cheap_exhibits_are_written_first_and_as_soon_as_their_cells_are_there(
+    run: Run, tmp_path: Path
+) -> None:
+    dear = toy(trouble={"10A": "interrupt"}, name="dear", cost=9.0)
+    with pytest.raises(KeyboardInterrupt):
+        run(dear, toy(name="cheap", cost=0.1))
+    assert set(files(tmp_path / "out")) == {
+        *("cheap.csv", "cheap_timings.csv", "toy.tex", "manifests/cheap.json")
+    }
 
 
-def test_an_interrupt_keeps_the_finished_cells(tmp_path: Path) -> None:
-    def trouble(row: str, column: str) -> None:
-        if len((tmp_path / "log").read_text().splitlines()) == 3:
-            raise KeyboardInterrupt
-
-    exhibit = toy(tmp_path / "log", trouble=trouble)
-    first = run(exhibit, tmp_path)
-    assert len(first.computed) == 2
-    assert set(first.failed) == set(IDS) - set(first.computed)
-    second = run(exhibit, tmp_path)
-    assert set(second.computed) == set(first.failed)
-    assert not second.failed
-    run(toy(), tmp_path, "alone")
-    assert numbers(tmp_path / "out").equals(numbers(tmp_path / "outalone"))
+def test_smoke_and_full_cells_and_files_do_not_collide(run: Run) -> None:
+    run(toy())
+    assert labels(run(toy(), smoke=True).computed) == ALL
+    assert run(toy()).computed == ()
+    assert runner.GENERATED not in (runner.SMOKE, *runner.SMOKE.parents)
 
 
-def test_a_failed_cell_is_recorded_and_tried_again_while_others_go_on(tmp_path: Path) -> None:
-    def trouble(row: str, column: str) -> None:
-        if (row, column) == ("20", "A") and not (tmp_path / "mended").exists():
-            raise ZeroDivisionError("nothing\nto divide by")
-
-    exhibit = toy(tmp_path / "log", trouble=trouble)
-    first = run(exhibit, tmp_path)
-    why = "failed: ZeroDivisionError: nothing to divide by"
-    assert first.failed == {"toy/20/A/measured": why}
-    frame = numbers(tmp_path / "out")
-    bad = frame[frame["status"] == why]
-    assert list(bad["row"] + bad["column"]) == ["20A"]
-    assert bad["value"].isna().all()
-    good = frame[frame["status"] == "ok"]
-    assert set(good["row"] + good["column"]) == {"10A", "10B", "20B", "30A", "30B"}
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["toy"]["cells"] == {"failed": 1, "ok": 5}
-    (tmp_path / "mended").touch()
-    second = run(exhibit, tmp_path)
-    assert second.computed == ("toy/20/A/measured",)
-    assert not second.failed
-
-
-def test_a_worker_that_dies_is_a_failure_not_a_hang(tmp_path: Path) -> None:
-    def trouble(row: str, column: str) -> None:
-        if (row, column) == ("30", "B") and not (tmp_path / "mended").exists():
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    exhibit = toy(trouble=trouble)
-    first = run(exhibit, tmp_path, workers=1)
-    assert first.failed["toy/30/B/measured"] == engine.LOST
-    (tmp_path / "mended").touch()
-    second = run(exhibit, tmp_path)
-    assert not second.failed
-    assert set(second.computed) == set(first.failed)
-
-
-def test_alone_in_parallel_and_in_another_order_the_numbers_are_the_same(tmp_path: Path) -> None:
-    run(toy(), tmp_path, "here")
-    run(toy(), tmp_path, "parallel", workers=2)
-    run(toy(rows=ROWS[::-1], columns=("B", "A")), tmp_path, "reversed")
-    run(toy(rows=("20",), columns=("B",)), tmp_path, "single")
+def test_alone_in_parallel_and_in_another_order_the_numbers_are_the_same(
+    run: Run, tmp_path: Path
+) -> None:
+    run(toy(), name="here")
+    run(toy(), name="parallel", workers=2)
+    run(toy(rows=ROWS[::-1], columns=("B", "A")), name="reversed")
     here = numbers(tmp_path / "outhere")
     assert here.equals(numbers(tmp_path / "outparallel"))
     key = ["row", "column", "statistic"]
     backwards = numbers(tmp_path / "outreversed").sort_values(key, ignore_index=True)
     assert here.sort_values(key, ignore_index=True).equals(backwards)
-    own = here[(here["row"] == "20") & (here["column"] == "B")].reset_index(drop=True)
-    assert own.equals(numbers(tmp_path / "outsingle"))
 
 
-def test_shown_cells_appear_where_they_exist_and_only_while_their_sources_stand(
-    tmp_path: Path,
+def test_files_that_are_no_longer_made_go(run: Run, tmp_path: Path) -> None:
+    run(toy())
+    path = tmp_path / "out" / "manifests" / "toy.json"
+    manifest = json.loads(path.read_text())
+    manifest["view"], manifest["files"]["old.pdf"] = "another", "0"
+    path.write_text(json.dumps(manifest))
+    (tmp_path / "out" / "old.pdf").touch()
+    run(toy())
+    assert not (tmp_path / "out" / "old.pdf").exists()
+
+
+def test_a_file_that_was_edited_is_written_again(run: Run, tmp_path: Path) -> None:
+    run(toy())
+    before = files(tmp_path / "out")
+    (tmp_path / "out" / "toy.csv").write_text("row")
+    run(toy())
+    assert files(tmp_path / "out") == before
+
+
+def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_shown(
+    run: Run, tmp_path: Path
 ) -> None:
-    other, host = toy(rows=("10",), name="other"), toy(rows=("10",), shows=("other",))
-    assert run(host, tmp_path, shown=[other]).stale == ()
-    alone = len(numbers(tmp_path / "out"))
-    run(other, tmp_path)
-    assert run(host, tmp_path, shown=[other]).stale == ()
-    assert len(numbers(tmp_path / "out")) == 2 * alone
-    store = Store(tmp_path / "build")
-    for cell in other.cells(False):
-        stored = store.load(cell)
-        assert stored is not None
-        store.path(cell).write_text(encode(cell, replace(stored, source="older")))
-    outcome = run(host, tmp_path, shown=[other])
-    assert outcome.stale == ("other/10/A/measured", "other/10/B/measured")
-    assert len(numbers(tmp_path / "out")) == alone
+    (visible, hidden) = toy(rows=("10",)).entries(False)
+    hidden = replace(hidden, is_shown=False)
+    never = Entry("10", "C", "measured", None, not_run="the paper does not say how")
+    seen: list[int] = []
+
+    def render(results: Results, out: Path) -> list[Path]:
+        seen.extend((len(results.frame()), len(results.frame(hidden=True))))
+        return []
+
+    exhibit = Exhibit(
+        "toy",
+        "A toy",
+        lambda smoke: [visible, hidden, never],
+        cost=0.0,
+        render=render,
+        view=lambda entry, result: result.records[:1],
+    )
+    run(exhibit)
+    assert seen == [2, 3]
+    frame = numbers(tmp_path / "out")
+    assert frame["column"].tolist() == ["A", "C"]
+    assert frame["status"].tolist() == ["ok", "not_run"]
+    assert math.isnan(frame["value"].iloc[1])
 
 
-def test_results_pair_replications_of_equal_data(tmp_path: Path) -> None:
-    exhibit = toy()
-    run(exhibit, tmp_path)
-    store, cells = Store(tmp_path / "build"), exhibit.cells(False)
-    results = Results(cells, [store.load(c) for c in cells], False)
+def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
+    run(toy())
+    text = (tmp_path / "out" / "manifests" / "toy.json").read_text()
+    manifest = json.loads(text)
+    assert manifest["cells"] == {"ok": 6}
+    assert manifest["devices"] == ["cpu"]
+    assert manifest["versions"][0]["numpy"] == np.__version__
+    assert manifest["started"] <= manifest["finished"]
+    assert manifest["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
+    assert set(manifest["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
+    assert {"commit", "dirty", "code", "view"} <= set(manifest)
+    stored = Store(tmp_path / "build").load(toy().entries(False)[0].cell or Cell("a:b"))
+    assert stored is not None
+    assert stored.provenance["seed"]["key"] == ["toy", "10"]
+    for secret in (os.uname().nodename, str(Path.home())):
+        assert secret not in text + json.dumps(stored.provenance)
+
+
+def test_the_device_recorded_is_that_of_the_tensors(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "check_device", str)
+    run(toy(), device="cuda")  # the toy computes on the CPU whatever it is told
+    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
+    assert manifest["devices"] == ["cpu"]
+    assert labels(run(toy(), device="cpu").computed) == ALL  # yet the key holds what was asked
+
+
+def test_results_pair_replications_of_equal_data_and_refuse_others(
+    run: Run, tmp_path: Path
+) -> None:
+    run(toy())
+    store, entries = Store(tmp_path / "build"), toy().entries(False)
+    stored = [store.load(entry.cell) for entry in entries if entry.cell is not None]
+    results = Results(entries, stored, False)
     gap, se, pairs = results.paired("10", ("B", "measured"), ("A", "measured"))
-    assert gap == pytest.approx(1.0)
-    assert se == pytest.approx(0.0, abs=1e-12)
-    assert pairs == 5
-
-
-def test_pairing_refuses_other_data(tmp_path: Path) -> None:
-    exhibit = toy()
-    run(exhibit, tmp_path)
-    store, cells = Store(tmp_path / "build"), exhibit.cells(False)
-    stored = [store.load(c) for c in cells]
-    other = stored[1]
-    assert other is not None
-    wrong = {**other.provenance, "seed": {**other.provenance["seed"], "root": 1}}
-    stored[1] = Stored(other.result, other.status, other.source, wrong)
+    assert (gap, se, pairs) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-12), 5)
+    assert stored[1] is not None
+    seed = {**stored[1].provenance["seed"], "root": 1}
+    stored[1] = replace(stored[1], provenance={**stored[1].provenance, "seed": seed})
     with pytest.raises(InputError, match="seeds"):
-        Results(cells, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
+        Results(entries, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
 
 
-# Sources -----------------------------------------------------------------------------------------
+# Keys --------------------------------------------------------------------------------------------
 
-MODULE = '''
-from reproduce.spec import Cell, Exhibit, Result, summarise
-FACTOR = 2.0
-TITLE = "a title"
-def helper():
-    """Says nothing."""
-    return FACTOR
-def compute(cell, device):
-    return Result(summarise("MAPE", [helper()], ["ok"]), {"MAPE": [helper()]}, {}, 0.0)
-def cells(smoke):
-    return [Cell("toy", "1", "A", "measured")]
-def render(results, out):
-    return []
-EXHIBIT = Exhibit("toy", TITLE, cells, compute, render)
-'''
+PACKAGE = {
+    "__init__": "from toypackage.exported import thing\n",
+    "start": (
+        '"""Says nothing."""\n'
+        "from __future__ import annotations\n"
+        "from typing import TYPE_CHECKING\n"
+        "import toypackage.deep as deep\n"
+        "from toypackage import thing\n"
+        "from .relative import *\n"
+        "if TYPE_CHECKING:\n    from toypackage.typed import Type\n"
+        "def compute(cell, device):\n"
+        "    from toypackage.inside import number\n"
+        "    from importlib import import_module\n"
+        "    return import_module('toypackage.named')\n"
+    ),
+    "deep": "from toypackage.deeper import VALUE\n",
+    **dict.fromkeys(("deeper", "inside", "named", "relative"), "number = VALUE = 1\n"),
+    "exported": "thing = 1\n",
+    **dict.fromkeys(("outside", "typed"), "VALUE = 1\n"),
+    "method": "from toypackage.solver import VALUE\n",
+    "solver": "VALUE = 1\n",
+    "other_method": "VALUE = 1\n",
+}
+CLOSURE = {"start", "deep", "deeper", "inside", "named", "relative", "exported", "method", "solver"}
 
 
-def module(tmp_path: Path, text: str) -> ModuleType:
-    path = tmp_path / "toy_module.py"
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package of toys that is looked at and, but for one test, never imported."""
+    folder = tmp_path / "toypackage"
+    folder.mkdir()
+    for name, text in PACKAGE.items():
+        (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    methods = {"gladius": "toypackage.method", "airl": "toypackage.other_method"}
+    monkeypatch.setattr(provenance, "METHODS", methods)
+    yield folder
+    for name in [name for name in sys.modules if name.startswith("toypackage")]:
+        del sys.modules[name]
+
+
+def key() -> str:
+    cell = Cell("toypackage.start:compute", {"method": "gladius"})
+    return combined(Sources().parts(cell, "cpu"))
+
+
+@pytest.mark.parametrize("module", sorted(PACKAGE))
+def test_the_key_is_the_closure_of_imports_and_nothing_else(package: Path, module: str) -> None:
+    before, path = key(), package / f"{module}.py"
+    text = path.read_text()
+    path.write_text(f"# a comment\n{text}\n")
+    assert key() == before
+    path.write_text(f"{text}\nOTHER = 100\n")
+    assert (key() != before) == (module in CLOSURE)
     path.write_text(text)
-    spec = importlib.util.spec_from_file_location("toy_module", path)
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    exec(compile(text, str(path), "exec"), made.__dict__)  # no cached bytecode of the older text
-    return made
+    assert key() == before
 
 
 @pytest.mark.parametrize(
     ("old", "new", "changes"),
     [
-        ("FACTOR = 2.0", "FACTOR = 3.0", True),
-        ("[helper()], [", "[-helper()], [", True),
-        ("return FACTOR", "return FACTOR + 0", True),
         ("Says nothing.", "Says something.", False),
-        ("return FACTOR", "return FACTOR  # why", False),
-        ("a title", "another title", False),
-        ("    return []", "    out.mkdir()\n    return []", False),
+        ("return import_module", "return (  # why\n        import_module", None),
+        ("'toypackage.named'", "'toypackage.' + 'named'", True),
     ],
 )
-def test_source_hash_covers_what_decides_the_numbers(
-    tmp_path: Path, old: str, new: str, changes: bool
+def test_docstrings_and_layout_are_not_in_the_key(
+    package: Path, old: str, new: str, changes: bool | None
 ) -> None:
-    before = provenance.source_hash(module(tmp_path, MODULE).compute)
-    assert MODULE.count(old) == 1
-    after = provenance.source_hash(module(tmp_path, MODULE.replace(old, new)).compute)
-    assert (before != after) == changes
+    before, path = key(), package / "start.py"
+    text = path.read_text().replace(old, new)
+    path.write_text(text + (")" if changes is None else ""))
+    assert (key() != before) == bool(changes)
 
 
-def test_changed_sources_are_computed_again(tmp_path: Path) -> None:
-    first = run(module(tmp_path, MODULE).EXHIBIT, tmp_path)
-    assert first.computed == ("toy/1/A/measured",)
-    assert run(module(tmp_path, MODULE).EXHIBIT, tmp_path).computed == ()
-    text = MODULE.replace("FACTOR = 2.0", "FACTOR = 3.0")
-    assert run(module(tmp_path, text).EXHIBIT, tmp_path).computed == first.computed
-    assert set(numbers(tmp_path / "out").query("statistic == 'MAPE'")["value"]) == {3.0}
+def test_the_key_holds_settings_versions_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell("tests.reproduce.toys:compute", {"a": 1})
+    keys = [combined(Sources().parts(cell, device)) for device in ("cpu", "cuda")]
+    keys.append(combined(Sources().parts(Cell(cell.compute, {"a": 2}), "cpu")))
+    here = Sources().parts(cell, "cpu")
+    monkeypatch.setattr(provenance, "versions", lambda: {"numpy": "0"})
+    there = Sources().parts(cell, "cpu")
+    assert len({*keys, combined(there)}) == 4
+    assert provenance.code([here]) == provenance.code([there])  # `check` tells, they do not decide
 
 
-def test_source_hash_covers_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    compute = module(tmp_path, MODULE).compute
-    before = provenance.source_hash(compute)
-    (tmp_path / "gladius").mkdir()
-    (tmp_path / "reproduce").mkdir()
-    (tmp_path / "reproduce" / "seeds.py").write_text("ROOT = 1")
-    monkeypatch.setattr(provenance, "ROOT", tmp_path)
-    hashes = {before}
-    for text in ("x = 1", "x = 2"):
-        (tmp_path / "gladius" / "one.py").write_text(text)
-        provenance._library.cache_clear()
-        hashes.add(provenance.source_hash(compute))
-    provenance._library.cache_clear()
-    assert len(hashes) == 3
+def test_an_edit_in_airl_makes_the_cells_of_airl_stale_and_no_others() -> None:
+    stale = [
+        name
+        for name, module in METHODS.items()
+        if f"{provenance.MODULE}{METHODS['airl']}" in Sources().closure(module)
+    ]
+    assert stale == ["airl"]
 
 
-def test_provenance_says_how_and_not_where(tmp_path: Path) -> None:
-    run(toy(), tmp_path)
-    stored = Store(tmp_path / "build").load(toy().cells(False)[0])
-    assert stored is not None
-    record = stored.provenance
-    assert record["device"] == "cpu"
-    assert record["seconds"] >= 0
-    assert record["seed"]["key"] == ["toy", "10"]
-    assert record["versions"]["numpy"] == np.__version__
-    text = json.dumps(record)
-    assert os.uname().nodename not in text
-    assert str(Path.home()) not in text
+def test_what_the_key_cannot_see_does_not_occur() -> None:
+    """Packages' `__init__` pass on and define nothing; no module is imported by a computed name."""
+    registers = {"gladius.baselines", "reproduce.exhibits"}
+    by_name = {"gladius/methods.py", "reproduce/spec.py", "reproduce/exhibits/__init__.py"}
+    for path in [*ROOT.glob("gladius/**/*.py"), *ROOT.glob("reproduce/**/*.py")]:
+        name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+        if path.name == "__init__.py" and ".".join(Path(name).parent.parts) not in registers:
+            for node in tree.body:
+                named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0])
+                assert isinstance(node, ast.Import | ast.ImportFrom | ast.Expr) or named in (
+                    *("__all__", "__version__"),
+                ), name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                argument = node.args[0]
+                told = isinstance(argument, ast.Constant) or ast.unparse(argument).startswith(
+                    "METHODS["
+                )
+                assert told or name in by_name, f"{name}: {ast.unparse(node)}"
 
 
-# The registry and the command --------------------------------------------------------------------
+WORKER = """
+import pickle, sys
+from reproduce.run import run_cell
+sys.stdout.write(run_cell(pickle.load(sys.stdin.buffer))[1])
+"""
+
+
+def test_a_worker_with_another_checkout_refuses_by_name(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    ignored = shutil.ignore_patterns("__pycache__", "exhibits")
+    for part in ("gladius", "reproduce", "tests/reproduce"):
+        shutil.copytree(ROOT / part, copy / part, ignore=ignored)
+    cell = toy().entries(False)[0].cell
+    assert cell is not None
+    job = pickle.dumps(runner.Job(cell, "cpu", Sources().parts(cell, "cpu"), {}))
+
+    def work() -> dict[str, Any]:
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
+        arguments: dict[str, Any] = {"input": job, "env": environment, "cwd": tmp_path}
+        done = subprocess.run([sys.executable, "-c", WORKER], capture_output=True, **arguments)
+        content: dict[str, Any] = json.loads(done.stdout)["cell"]
+        return content
+
+    assert work()["status"] == "ok"  # a copy is as good
+    with (copy / "reproduce" / "seeds.py").open("a") as stream:
+        stream.write("ROOT = 100\n")
+    content = work()
+    assert content["status"].endswith("this worker differs from the run in module reproduce.seeds")
+    assert content["result"]["records"] == []
+
+
+def test_a_worker_that_loaded_older_code_refuses(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = Cell("toypackage.start:compute")
+    monkeypatch.setattr(runner, "_LOADED", {})
+
+    def status() -> str:
+        job = runner.Job(cell, "cpu", Sources().parts(cell, "cpu"), {})
+        text: str = json.loads(runner.run_cell(job)[1])["cell"]["status"]
+        return text
+
+    assert "not a Result" in status()  # it ran
+    (package / "deeper.py").write_text("VALUE = 100\n")
+    assert "loaded an older module toypackage.deeper: start it again" in status()
+
+
+# What goes wrong in a cell -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trouble", "why"),
+    [
+        ("raise", "failed: ZeroDivisionError: nothing to divide by"),
+        ("none", "failed: TypeError: compute returned NoneType, not a Result"),
+        ("empty", "failed: ValueError: compute returned neither records nor arrays"),
+        ("nan", "failed: ValueError: 'MAPE' has status ok and is not finite: value nan"),
+        ("inf", "failed: ValueError: 'MAPE' has status ok and is not finite: value inf"),
+    ],
+)
+def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_on(
+    run: Run, tmp_path: Path, trouble: str, why: str
+) -> None:
+    exhibit = toy(trouble={"20A": trouble}, until=tmp_path / "mended")
+    first = run(exhibit)
+    ((id_, status),) = first.failed.items()
+    assert labels([id_]) == {"20A"}
+    assert status.startswith(why)
+    frame = numbers(tmp_path / "out")
+    bad = frame[frame["status"] == status]
+    assert list(bad["row"] + bad["column"]) == ["20A"]
+    assert bad["value"].isna().all()
+    good = frame[frame["status"] == "ok"]
+    assert set(good["row"] + good["column"]) == ALL - {"20A"}
+    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
+    assert manifest["cells"] == {"failed": 1, "ok": 5}
+    (tmp_path / "mended").touch()
+    second = run(exhibit)
+    assert labels(second.computed) == {"20A"}
+    assert not second.failed
+    assert set(numbers(tmp_path / "out")["status"]) == {"ok"}
+
+
+def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(
+    run: Run, tmp_path: Path
+) -> None:
+    def render(results: Results, out: Path) -> list[Path]:
+        (out / "half.pdf").touch()
+        raise ValueError("no such column")
+
+    outcome = run(replace(toy(name="bad"), render=render), toy())
+    assert outcome.failed == {"bad": "failed: ValueError: no such column"}
+    assert set(files(tmp_path / "out")) == {
+        *("toy.csv", "toy_timings.csv", "toy.tex", "manifests/toy.json")
+    }
+
+
+def test_a_killed_worker_costs_its_cell_only_and_after_a_second_try(
+    run: Run, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    exhibit = toy(log, trouble={"20A": "kill"}, until=tmp_path / "mended")
+    first = run(exhibit, workers=2)
+    ((id_, status),) = first.failed.items()
+    assert labels([id_]) == {"20A"}
+    assert runner.LOST in status
+    assert log.read_text().split().count("20A") == 2
+    frame = numbers(tmp_path / "out")
+    assert set(frame[frame["status"] == "ok"]["row"] + frame["column"]) >= ALL - {"20A"}
+    (tmp_path / "mended").touch()
+    second = run(exhibit)
+    assert labels(second.computed) == {"20A"}
+    assert not second.failed
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from reproduce import __main__ as command, exhibits
+from tests.reproduce.test_runner import cheap_and_dear
+folder = Path(sys.argv[1])
+exhibits.names = lambda: ("toy", "cheap")
+exhibits.load = {exhibit.name: exhibit for exhibit in cheap_and_dear(folder)}.__getitem__
+sys.argv = ["reproduce", "run", "--workers", "2"]
+sys.argv += ["--build", str(folder / "build"), "--out", str(folder / "out")]
+command.main()
+"""
+
+
+def cheap_and_dear(folder: Path) -> list[Exhibit]:
+    """Two exhibits, the second with a cell that sleeps until there is a file `mended`."""
+    until, log = folder / "mended", folder / "log"
+    dear = toy(log, trouble={"30A": "sleep"}, until=until)
+    return [toy(log, rows=("10",), until=until, name="cheap", cost=0.1), dear]
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """The command with these exhibits, in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
+    run: Run, tmp_path: Path
+) -> None:
+    log, mended = tmp_path / "log", tmp_path / "mended"
+    mended.touch()
+    run(*cheap_and_dear(tmp_path))
+    complete = files(tmp_path / "out")
+    mended.unlink()
+    shutil.rmtree(tmp_path / "build")
+    log.write_text("")
+    process = start(tmp_path)
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and "30A" not in log.read_text():
+            time.sleep(0.05)
+        second = start(tmp_path)
+        said, _ = second.communicate(timeout=60)
+        before = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=30)
+        assert time.monotonic() - before < 10
+    finally:
+        process.kill()
+    assert second.returncode == 2
+    assert said.startswith("Error: build")
+    assert said.rstrip().endswith(f"process {process.pid} is at work there: wait, or use another")
+    assert process.returncode == 130
+    assert "Interrupted" in output
+    assert "Traceback" not in output
+    # the cheap exhibit was complete and is written, the dear one is as it was
+    after = files(tmp_path / "out")
+    assert set(after) == set(complete)
+    assert all(after[name] == complete[name] for name in complete if "cheap" not in name)
+    assert after["manifests/cheap.json"] != complete["manifests/cheap.json"]
+    mended.touch()
+    resumed = run(*cheap_and_dear(tmp_path))
+    assert resumed.reused >= 4
+    assert files(tmp_path / "out")["toy.csv"] == complete["toy.csv"]
+
+
+# The store and the disk --------------------------------------------------------------------------
+
+
+def _truncate(path: Path) -> None:
+    path.write_text(path.read_text()[:100])
+
+
+def _change_a_digit(path: Path) -> None:
+    text = path.read_text()
+    place = text.index('"value": ') + 12
+    digit = "1" if text[place] != "1" else "2"
+    path.write_text(text[:place] + digit + text[place + 1 :])
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        _truncate,
+        _change_a_digit,
+        _folder,
+        lambda path: path.write_bytes(b"\xff\xfe"),
+        lambda path: path.write_text("[1, 2]"),
+        lambda path: path.write_text(""),
+    ],
+)
+def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
+    run: Run, tmp_path: Path, fault: Callable[[Path], object]
+) -> None:
+    run(toy())
+    before = files(tmp_path / "out")["toy.csv"]
+    cell = toy().entries(False)[0].cell
+    assert cell is not None
+    path = Store(tmp_path / "build").path(cell)
+    fault(path)
+    with pytest.warns(UserWarning, match=path.name):
+        outcome = run(toy())
+    assert labels(outcome.computed) == {"10A"}
+    assert files(tmp_path / "out")["toy.csv"] == before
+    assert run(toy()).computed == ()
+
+
+@pytest.mark.parametrize("text", ['{"files": ', "[]", "{}"])
+def test_an_unreadable_manifest_is_missing_with_a_warning(
+    run: Run, tmp_path: Path, text: str
+) -> None:
+    run(toy())
+    before, path = files(tmp_path / "out"), tmp_path / "out" / "manifests" / "toy.json"
+    path.write_text(text)
+    with pytest.warns(UserWarning, match=r"toy\.json"):
+        run(toy())
+    assert files(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("field", ["build", "out"])
+def test_a_folder_that_cannot_be_written_is_one_line_before_any_work(
+    run: Run, tmp_path: Path, field: str
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot write there: Not a directory"):
+        run(toy(tmp_path / "log"), **{field: tmp_path / "file" / "folder"})
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize(("name", "field"), [(".json", "build"), ("toy.csv", "out")])
+def test_a_disk_that_fills_midway_is_one_line_and_loses_nothing_silently(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, field: str
+) -> None:
+    replaced, exhibit = os.replace, toy(tmp_path / "log")
+
+    def full(source: Any, target: Any) -> None:
+        stored = list((tmp_path / "build").glob("*/*.json"))
+        if str(target).endswith(name) and len(stored) >= 3:
+            raise OSError(28, "No space left on device")
+        replaced(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(InputError, match=r"No space left on device: .* was not written") as caught:
+        run(exhibit)
+    assert caught.value.field == field
+    assert not [file for file in files(tmp_path / "out") if "staging" in file]
+    monkeypatch.undo()
+    second = run(exhibit)
+    assert second.reused == (3 if field == "build" else 6)
+    assert not second.failed
+
+
+def test_a_checkpoint_folder_belongs_to_the_key_and_goes_when_the_cell_is_stored(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "build" / "checkpoints" / "another key").mkdir(parents=True)
+    cell = toy().entries(False)[0].cell
+    assert cell is not None
+    mine = Store(tmp_path / "build").checkpoints(combined(Sources().parts(cell, "cpu")))
+    mine.mkdir()
+    run(toy())
+    assert not mine.exists()
+    assert (tmp_path / "build" / "checkpoints" / "another key").exists()
+
+
+# Progress, the registry and the command ----------------------------------------------------------
+
+
+def test_off_a_terminal_a_line_says_how_far_the_run_is() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    with Progress(["a", "b", "c"], 2, interval=0.05, console=console) as progress:
+        time.sleep(0.1)
+        progress.done("a")
+        time.sleep(0.1)
+    lines = str(console.file.getvalue()).splitlines()  # type: ignore[attr-defined]  # a StringIO
+    assert lines[0] == "0 of 3 cells after 0 s, not known how long to go; running: a, b"
+    assert lines[-1] == "1 of 3 cells after 0 s, about 0 s to go; running: b, c"
+
+
+def test_on_a_terminal_there_is_a_bar() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True)
+    with Progress(["a", "b"], 1, console=console) as progress:
+        progress.done("a")
+    assert "1/2" in str(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
 
 
 def test_every_exhibit_has_a_valid_spec() -> None:
     for name in exhibits.names():
-        exhibit = exhibits.load(name)
         for smoke in (True, False):
-            assert exhibit.checked_cells(smoke)
-        for other in (*exhibit.depends, *exhibit.shows):
-            exhibits.load(other)
+            assert exhibits.load(name).checked_entries(smoke)
 
 
 def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
@@ -294,78 +652,40 @@ def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
 def test_the_command_lists_and_fails_with_the_names_of_failed_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def trouble(row: str, column: str) -> None:
-        if column == "B":
-            raise ValueError("wrong")
-
-    exhibit = toy(rows=("10",), trouble=trouble)
+    exhibit = toy(rows=("10",), trouble={"10B": "raise"})
     monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
     monkeypatch.setattr(exhibits, "load", {"toy": exhibit}.__getitem__)
-    runner = CliRunner()
-    assert "A toy" in runner.invoke(command.app, ["list"]).output
+    cli = CliRunner()
+    assert "A toy" in cli.invoke(command.app, ["list"]).output
     folders = ["--build", str(tmp_path / "build"), "--out", str(tmp_path / "out")]
-    found = runner.invoke(command.app, ["run", "--workers", "0", *folders])
-    assert found.exit_code == 1
-    assert "toy/10/B/measured: failed: ValueError: wrong" in found.output
-    assert "toy/10/A" not in found.output.partition("Failed")[2]
+    result = cli.invoke(command.app, ["run", "--workers", "0", *folders])
+    assert result.exit_code == 1
+    last = result.output.partition("Failed")[2]
+    assert "10B" in last
+    assert "ZeroDivisionError: nothing to divide by" in last
+    assert "10A" not in last
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["compare", "--help"]])
-def test_help_has_an_example(arguments: list[str]) -> None:
-    found = CliRunner().invoke(command.app, arguments)
-    assert found.exit_code == 0
-    assert "Example: python -m reproduce" in found.output
+@pytest.mark.parametrize("name", ["", "run", "list", "compare", "check", "stamp", "readme"])
+def test_help_has_an_example(name: str) -> None:
+    result = CliRunner().invoke(command.app, [*filter(None, [name]), "--help"])
+    assert result.exit_code == 0
+    assert "Example: python -m reproduce" in result.output
 
 
 def test_bad_input_is_one_line_and_exit_code_two(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["reproduce", "run", "table_two"])
+    monkeypatch.setattr(sys, "argv", ["reproduce", "run", "table_two"])
     with pytest.raises(SystemExit) as caught:
         command.main()
     assert caught.value.code == 2
-    assert "exhibit = 'table_two'" in capsys.readouterr().err
-
-
-def test_frame_of_a_cell_that_was_not_run() -> None:
-    cell = Cell("toy", "1", "A", "measured", not_run="why")
-    frame = Results([cell], [None], False).frame()
-    assert frame["status"].tolist() == ["not_run"]
-    assert pd.isna(frame["value"].item())
-
-
-def test_readme_table_replaces_what_stands_between_the_marks_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(toy(), tmp_path)
-    monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
-    monkeypatch.setattr(exhibits, "load", {"toy": toy()}.__getitem__)
-    page = tmp_path / "README.md"
-    page.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nafter\n")
-    assert readme.update(page, tmp_path / "out")
-    lines = page.read_text().splitlines()
-    assert lines[0] == "before"
-    assert lines[-1] == "after"
-    assert "old" not in lines
-    assert any(line.startswith("| A toy | `python -m reproduce run toy` |") for line in lines)
-    assert not readme.update(page, tmp_path / "out")
-
-
-def test_readme_of_this_checkout_is_up_to_date(tmp_path: Path) -> None:
-    page = tmp_path / "README.md"
-    page.write_text((provenance.ROOT / "README.md").read_text(encoding="utf-8"), encoding="utf-8")
-    assert not readme.update(page, engine.GENERATED), "run: python -m reproduce readme"
-
-
-def test_readme_without_marks_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "README.md").write_text("nothing")
-    with pytest.raises(InputError, match="README"):
-        readme.update(tmp_path / "README.md", tmp_path)
+    assert capsys.readouterr().err.startswith("Error: exhibit")
 
 
 def test_processor_time_is_that_of_the_processes_started_too() -> None:
     """Table 1 measures in processes of their own: their time is the exhibit's."""
-    before = tasks.processor_time()
+    before = runner.processor_time()
     spin = "import time\nwhile time.process_time() < 0.5: pass"
     subprocess.run([sys.executable, "-c", spin], check=True)
-    assert tasks.processor_time() - before >= 0.4
+    assert runner.processor_time() - before >= 0.4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gladius.checks import InputError
-from reproduce import engine, seeds
-from reproduce.spec import Cell, Record, Result, summarise, worst
-from reproduce.store import Store, Stored, decode, encode
+from reproduce import run as runner
+from reproduce import seeds
+from reproduce.spec import Cell, Entry, Record, Result, summarise, worst
+from reproduce.store import MIDDLE, Store, Stored, decode, encode
 from tests.reproduce.toys import toy
+
+CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})
 
 # Seeds -------------------------------------------------------------------------------------------
 
@@ -40,13 +44,18 @@ def test_the_seed_is_the_stated_function_of_the_key() -> None:
     assert found.generate_state(8).tolist() == expected.generate_state(8).tolist()
 
 
-def test_the_column_is_not_in_the_key_and_exhibits_can_share_data() -> None:
-    a = Cell("toy", "10", "A", "measured", {"repetitions": 2})
-    b = Cell("other", "10", "B", "fresh", {"repetitions": 2, "seeds": "toy"})
-    c = Cell("other", "10", "B", "fresh", {"repetitions": 2})
-    draws = [[g.random() for g in seeds.generators(cell)] for cell in (a, b, c)]
+def test_a_cell_names_its_stream_and_no_method_is_in_the_key() -> None:
+    shared = {"repetitions": 2, "seeds": "table_2", "trajectories": 50}
+    cells = [
+        Cell("reproduce.fits:compute", {**shared, "method": "nfxp"}),
+        Cell("elsewhere:compute", {**shared, "method": "bc", "seeds_row": "50"}),
+        Cell("reproduce.fits:compute", {**shared, "trajectories": 250}),
+    ]
+    draws = [[g.random() for g in seeds.generators(cell)] for cell in cells]
     assert draws[0] == draws[1] != draws[2]
     assert draws[0][0] != draws[0][1]
+    with pytest.raises(InputError, match=r"settings\.seeds"):
+        seeds.generators(Cell("reproduce.fits:compute"))
 
 
 # Specs and records -------------------------------------------------------------------------------
@@ -55,10 +64,7 @@ def test_the_column_is_not_in_the_key_and_exhibits_can_share_data() -> None:
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"exhibit": "Table 2"}, "exhibit"),
-        ({"row": ""}, "row"),
-        ({"row": 50}, "row"),
-        ({"protocol": "leak_fre"}, "protocol"),
+        ({"compute": "no function"}, "compute"),
         ({"settings": {"method": "gladus"}}, "settings.method"),
         ({"settings": {"repetitions": 0}}, "settings.repetitions"),
         ({"settings": {"seeds": "table 2"}}, "settings.seeds"),
@@ -66,23 +72,59 @@ def test_the_column_is_not_in_the_key_and_exhibits_can_share_data() -> None:
         ({"settings": {"x": object()}}, "settings"),
     ],
 )
-def test_a_bad_cell_is_refused_by_name(changes: dict[str, object], field: str) -> None:
-    good: dict[str, object] = {"exhibit": "toy", "row": "1", "column": "A", "protocol": "fresh"}
-    Cell(**good)  # type: ignore[arg-type]
+def test_a_bad_cell_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
+    good: dict[str, Any] = {"compute": "reproduce.fits:compute", "settings": {"method": "nfxp"}}
+    Cell(**good)
     with pytest.raises(InputError) as caught:
-        Cell(**{**good, **changes})  # type: ignore[arg-type]
+        Cell(**{**good, **changes})
     assert caught.value.field == field
 
 
-def test_two_cells_of_one_name_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"row": ""}, "row"),
+        ({"row": 50}, "row"),
+        ({"protocol": "leak_fre"}, "protocol"),
+        ({"cell": None}, "not_run"),
+        ({"not_run": "why"}, "not_run"),
+    ],
+)
+def test_a_bad_entry_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
+    good: dict[str, Any] = {"row": "1", "column": "A", "protocol": "fresh", "cell": CELL}
+    Entry(**good)
+    with pytest.raises(InputError) as caught:
+        Entry(**{**good, **changes})
+    assert caught.value.field == field
+
+
+def test_the_label_is_no_part_of_a_cell() -> None:
+    named = Cell("tests.reproduce.toys:compute", {"b": 1, "a": [2]}, "a label")
+    other = Cell("tests.reproduce.toys:compute", {"a": (2,), "b": 1})
+    assert named == other
+    assert named.digest == other.digest
+    assert named != CELL
+    assert named.id.startswith("a label [")
+
+
+def test_two_entries_of_one_place_are_refused() -> None:
     with pytest.raises(InputError, match="twice"):
-        toy(columns=("A", "A")).checked_cells(False)
+        toy(columns=("A", "A")).checked_entries(False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"), [({"name": "Table 2"}, "name"), ({"cost": math.nan}, "cost")]
+)
+def test_a_bad_exhibit_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        replace(toy(), **changes)
+    assert caught.value.field == field
 
 
 @pytest.mark.parametrize("options", [{"workers": -1}, {"device": "tpu"}])
 def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"workers|device"):
-        engine.run([toy(tmp_path / "log")], build=tmp_path, out=tmp_path, **options)
+        runner.run([toy(tmp_path / "log")], build=tmp_path, out=tmp_path, **options)
     assert not (tmp_path / "log").exists()
 
 
@@ -130,26 +172,38 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 
 @given(anything, anything, st.lists(anything, min_size=1, max_size=4))
 def test_a_stored_cell_reads_back_as_it_was(value: float, se: float, many: list[float]) -> None:
-    cell = Cell("toy", "1", "A", "measured")
-    result = Result((Record("MAPE", value, se, 3),), {"MAPE": many}, {"r": np.array(many)}, value)
-    text = encode(cell, Stored(result, "ok", "source", {"seconds": 1.0}))
+    arrays = {"r": np.array(many)}
+    result = Result((Record("MAPE", value, se, 3),), {"MAPE": many}, arrays, value, "cuda")
+    text = encode(CELL, Stored(result, "ok", "key", {"seconds": 1.0}))
 
     def refuse(name: str) -> float:
         raise AssertionError(f"{name} is not JSON")
 
-    back = decode(json.loads(text, parse_constant=refuse))
+    assert set(json.loads(text, parse_constant=refuse)) == {"checksum", "cell"}
+    back = decode(text, CELL)
     (record,) = back.result.records
     assert np.array_equal([record.value, record.se], [value, se], equal_nan=True)
     assert np.array_equal(back.result.replications["MAPE"], many, equal_nan=True)
     assert np.array_equal(back.result.arrays["r"], many, equal_nan=True)
+    assert (back.status, back.key, back.result.device) == ("ok", "key", "cuda")
 
 
-def test_a_torn_or_foreign_file_is_not_a_result(tmp_path: Path) -> None:
-    store, cell = Store(tmp_path), Cell("toy", "1", "A", "measured")
-    path = store.path(cell)
+@given(st.data())
+def test_any_changed_character_is_noticed(data: st.DataObject) -> None:
+    text = encode(CELL, Stored(Result((Record("MAPE", 1.25),)), "ok", "key", {}))
+    place = data.draw(st.integers(13, len(text) - 3))  # of the checksum or of the content
+    character = data.draw(st.characters(codec="ascii").filter(lambda c: c != text[place]))
+    changed = text[:place] + character + text[place + 1 :]
+    joint = range(77, 77 + len(MIDDLE))  # between the two stands nothing that is read
+    if place not in joint:
+        with pytest.raises((ValueError, KeyError)):
+            decode(changed, CELL)
+
+
+def test_the_file_of_another_cell_is_no_result_of_this_one(tmp_path: Path) -> None:
+    store, other = Store(tmp_path), Cell("tests.reproduce.toys:compute", {"repetitions": 2})
+    path = store.path(CELL)
     path.parent.mkdir(parents=True)
-    path.write_text('{"spec": ')
-    assert store.load(cell) is None
-    other = Cell("toy", "1", "A", "measured", {"repetitions": 2})
-    path.write_text(encode(other, Stored(Result(()), "ok", "s", {})))
-    assert store.load(cell) is None
+    path.write_text(encode(other, Stored(Result((Record("MAPE", 1.0),)), "ok", "key", {})))
+    with pytest.warns(UserWarning, match="another cell"):
+        assert store.load(CELL) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,29 +12,34 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
+import gladius
 from gladius import METHODS, BusEngine, Diagnostics, Estimate
-from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import group
-from reproduce import engine, published
-from reproduce.exhibits import _table_1_reasons as reasons
+from gladius.checks import InputError
+from gladius.methods import KNOWLEDGE, needs, title
+from gladius.transition_probabilities import (
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+)
+from gladius.transitions import Counts, group
+from gladius.worlds.bus import BUS_REWARD
+from reproduce import fits, published, traits
 from reproduce.exhibits import table_1, table_2_all
 from reproduce.results import Results
-from reproduce.spec import Array, Cell, Record, Result
-from reproduce.store import Stored
+from reproduce.spec import Array, Cell, Entry, Record, Result
+from tests.reproduce.shown import entry_of, stored, written
 
 WORLD = BusEngine()
 Fit = Callable[..., list[Estimate]]
 
 
 def planted(
-    shift: Array, converged: bool = True, inner: int = 0, methods: str = "planted"
+    shift: Array, converged: bool = True, inner: int = 0, objective: float = 0.0
 ) -> list[Estimate]:
     """The true Q and the true r plus a number, one estimate for each number."""
     mdp = WORLD.mdp
-    extra = {"objective": 0.0, "inner_iterations": inner}
+    extra = {"objective": objective, "inner_iterations": inner}
     looks = Diagnostics(converged, 4, 0.0, 0.0, 0.0, 0.0, extra=extra)
 
     def at(states: Any) -> Any:
@@ -41,7 +47,7 @@ def planted(
 
     return [
         Estimate(
-            methods,
+            "planted",
             lambda states: mdp.solution.q[at(states)],
             lambda states, one=one: mdp.reward[at(states)] + one,
             1,
@@ -69,9 +75,11 @@ def table_1_title(method: str) -> str:
 
 
 def measure(name: str, column: str) -> dict[str, float]:
-    """A smoke cell's records by statistic."""
-    (cell,) = [c for c in table_1.cells(True) if (c.row, c.column) == (name, column)]
-    return {r.statistic: r.value for r in table_1.compute(cell, "cpu").records}
+    """A smoke entry's records by statistic; computed each time, for the methods are planted."""
+    entry = entry_of("table_1", name, column)
+    assert entry.cell is not None
+    result = entry.cell.function()(entry.cell, "cpu")
+    return {r.statistic: r.value for r in table_1.view(entry, result)}
 
 
 def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() -> None:
@@ -80,7 +88,8 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
         dict.fromkeys(said["row"])
     )
     assert set(table_1.COLUMNS) == set(said["column"])
-    found = {(cell.row, cell.column) for cell in table_1.EXHIBIT.checked_cells(False)}
+    entries = table_1.EXHIBIT.checked_entries(False)
+    found = {(e.row, e.column) for e in entries if e.is_shown}
     declared = {table_1.GRADIENT, table_1.RATE}
     for line in table_1.LINES:
         for column in table_1.COLUMNS:
@@ -88,29 +97,26 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
             assert ((line.name, column) in found) != silent
 
 
-def test_the_data_are_those_of_table_2() -> None:
-    (cell,) = [c for c in table_2_all.cells(True) if (c.row, c.protocol) == ("50", "leak_free")][:1]
-    theirs = table_1._bus.data_sets(WORLD, cell)[0]
-    for line in table_1.LINES[:2]:
-        (mine,) = [
-            c
-            for c in table_1.cells(True)
-            if (c.row, c.column) == (line.name, "One-shot Optimization")
-        ]
-        for one, other in zip(table_1._train(WORLD, mine), theirs, strict=True):
-            assert np.array_equal(one.states, other.states)
-            assert np.array_equal(one.actions, other.actions)
+def test_its_fits_are_those_of_the_extended_table() -> None:
+    theirs = {e.cell for e in table_2_all.entries(False)}
+    for entry in table_1.entries(False):
+        if entry.column in (table_1.ONE_SHOT, table_1.BELLMAN, table_1.RATE):
+            assert entry.cell in theirs
 
 
 @pytest.mark.parametrize("inner", [0, 3])
 def test_one_shot_is_no_inner_step(plant: Callable[..., None], inner: int) -> None:
-    plant("nfxp", lambda data, anchor, discount: planted(np.zeros(len(data)), inner=inner))
+    plant(
+        "nfxp",
+        lambda data, anchor, discount, reward=None: planted(np.zeros(len(data)), inner=inner),
+    )
     found = measure("NFXP", table_1.ONE_SHOT)
-    assert found == {table_1.TICK: float(inner == 0), "inner steps an outer one": inner / 4}
+    assert found == {traits.TICK: float(inner == 0), "inner steps an outer one": inner / 4}
 
 
 @pytest.mark.parametrize(
-    ("law", "counts", "needs"), [(True, True, ()), (False, True, ()), (False, False, ("law",))]
+    ("law", "counts", "needs"),
+    [(True, True, ()), (False, True, ()), (False, False, ("transitions",))],
 )
 def test_free_of_a_law_is_declared_and_measured(
     plant: Callable[..., None], law: bool, counts: bool, needs: tuple[str, ...]
@@ -124,17 +130,17 @@ def test_free_of_a_law_is_declared_and_measured(
 
     plant("nfxp", fit, needs)
     found = measure("NFXP", table_1.FREE)
-    assert found[table_1.TICK] == float(not law and not needs)
-    assert (found["forms a law"], found["forms counts"]) == (law, counts)
+    assert found[traits.TICK] == float(not law and not needs)
+    assert (found["forms P"], found["forms counts"]) == (law, counts)
 
 
 @pytest.mark.parametrize(("shift", "tick"), [(0.0, 1.0), (0.04, 1.0), (0.06, 0.0)])
 def test_the_bellman_error_is_of_q_against_r(
     plant: Callable[..., None], shift: float, tick: float
 ) -> None:
-    plant("nfxp", lambda data, anchor, discount: planted(np.full(len(data), shift)))
+    plant("nfxp", lambda data, anchor, discount, reward=None: planted(np.full(len(data), shift)))
     found = measure("NFXP", table_1.BELLMAN)
-    assert found[table_1.TICK] == tick
+    assert found[traits.TICK] == tick
     assert found["Bellman error"] == pytest.approx(shift, abs=1e-9)
     assert found["anchor's Bellman error"] == pytest.approx(0.0, abs=1e-9)
 
@@ -153,7 +159,7 @@ def test_global_is_one_reward_from_every_start_and_every_fit_converged(
 
     plant("nfxp", fit)
     found = measure("NFXP", table_1.GLOBAL)
-    assert found[table_1.TICK] == tick
+    assert found[traits.TICK] == tick
     assert found["spread of r"] == pytest.approx(spread)
     assert found["converged"] == float(converged)
 
@@ -167,39 +173,39 @@ def test_a_start_that_is_a_reward_is_one_function_for_each_fit(plant: Callable[.
         return planted(np.zeros(1))
 
     plant("clare", fit)
-    assert measure("Clare", table_1.GLOBAL)[table_1.TICK] == 1.0
+    assert measure("Clare", table_1.GLOBAL)[traits.TICK] == 1.0
     assert len(starts) == 2
     assert np.abs(starts[0] - starts[1]).min() > 0
 
 
-def with_errors(method: str, word: str, power: float) -> Results:
-    """Errors N^power times a factor of each data set."""
-    column, protocol = table_2_all.column_of(method, word)
-    cells, stored = [], []
+def with_errors(name: str, power: float) -> Results:
+    """Errors N^power times a factor of each data set, of one line."""
+    entries, known = [], []
     for n in (50, 500, 5000):
-        cells.append(Cell("table_2_all", str(n), column, protocol, {"method": method}))
+        entries.append(Entry(name, table_1.RATE, f"measured {n}", Cell("reproduce.fits:compute")))
         errors = (np.array([1.0, 1.2, 0.8, 1.1]) * n**power).tolist()
-        stored.append(Stored(Result((), {"MAPE": errors}), "ok", "", {}))
-    return Results(cells, stored, False)
+        known.append(stored(Result((), {"MAPE": errors})))
+    return Results(entries, known, False)
 
 
-def test_the_slope_is_that_of_the_errors_of_the_line_s_variant() -> None:
+def test_the_slope_is_that_of_the_errors_of_the_line() -> None:
     line = table_1.BY_NAME["NFXP"]
-    mean, half, n = table_1.slope(with_errors("nfxp", "", -0.5), line)
+    mean, half, n = table_1.slope(with_errors("NFXP", -0.5), line)
     assert (mean, n) == (pytest.approx(-0.5), 4)
     assert half == pytest.approx(0.0, abs=1e-9)
-    assert math.isnan(table_1.slope(with_errors("nfxp", "", -0.5), table_1.BY_NAME["BC"])[0])
+    assert math.isnan(table_1.slope(with_errors("NFXP", -0.5), table_1.BY_NAME["BC"])[0])
     samq = table_1.BY_NAME["SAmQ, 5 cells"]
-    assert math.isnan(table_1.slope(with_errors("samq", "", -0.5), samq)[0])
-    assert table_1.slope(with_errors("samq", "5 cells", -0.2), samq)[0] == pytest.approx(-0.2)
+    assert math.isnan(table_1.slope(with_errors("SAmQ", -0.5), samq)[0])
 
 
 @pytest.mark.parametrize(("power", "tick"), [(-0.5001, 1.0), (-0.7, 1.0), (-0.49, 0.0), (0.0, 0.0)])
 def test_the_rate_is_root_n_or_faster(power: float, tick: float) -> None:
-    results = with_errors("nfxp", "", power)
-    frame = pd.DataFrame(columns=["row", "column"])
+    results = with_errors("NFXP", power)
     line = table_1.BY_NAME["NFXP"]
-    assert table_1._ours(results, frame, line, table_1.RATE)[0] == tick
+    assert table_1._ours(results, results.frame(), line, table_1.RATE)[0] == tick
+
+
+OPEN = f"failed: {traits.UNDECIDED}"
 
 
 def latex(path: Path) -> str:
@@ -208,37 +214,36 @@ def latex(path: Path) -> str:
 
 
 def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Path) -> None:
-    """Planted records of two lines: one tick borne out, one refuted, one silent, others not run."""
+    """Planted records: ticks borne out, refuted, open and silent, others not run."""
 
-    def stored(cell: Cell) -> Stored | None:
+    def planted_(entry: Entry) -> Any:
         records = {
-            ("NFXP", table_1.ONE_SHOT): [Record("inner steps an outer one", 6.0)],
-            ("BC", table_1.ONE_SHOT): [Record("inner steps an outer one", 2.0)],
+            ("Semi-gradient", table_1.FREE): [Record("forms P", 1.0), Record("forms counts", 1.0)],
+            ("BC", table_1.FREE): [Record("forms P", 0.0), Record("forms counts", 0.0)],
             ("Ours", table_1.SCALE): [
                 Record("largest K", 2.0),
-                Record("CPU seconds at K = 2", 9.0, status="not_converged"),
+                Record("finishes K = 2", 1.0, status="not_converged"),
             ],
-        }.get((cell.row, cell.column))
-        if records is None:
-            return None
-        result = Result((Record(table_1.TICK, 0.0), *records))
-        return Stored(result, "ok", "", {"started": "", "seconds": 0, "cpu_seconds": 0})
+        }.get((entry.row, entry.column))
+        if (entry.row, entry.column) == ("AVI", table_1.SCALE):
+            return stored(Result((Record(traits.TICK, math.nan, status=OPEN),)))
+        return records and stored(Result((Record(traits.TICK, 0.0), *records)))
 
-    cells = table_1.cells(True)
-    results = Results(cells, [stored(cell) for cell in cells], True)
-    written = engine.write_exhibit(table_1.EXHIBIT, results, tmp_path)
-    assert {path.suffix for path in written} >= {".csv", ".tex", ".png"}
+    entries = table_1.entries(True)
+    results = Results(entries, [planted_(e) for e in entries], True, table_1.view)
+    frame = written(table_1.EXHIBIT, results, tmp_path)
+    assert OPEN in set(frame["status"])
     page = latex(tmp_path / "table_1.tex")
-    assert "blank | no (6.00 inner)" in page
-    assert "yes | no # (2.00 inner)" in page
+    assert "yes | no # (neither)" in page
+    assert "| ? (not decided in 60 s)" in page
     assert "yes | no # (K = 2, not converged)" in page
     assert "blank | ? (one cell: NFXP)" in page
     why = latex(tmp_path / "table_1_reasons.tex")
-    assert reasons.reason("Ours", table_1.SCALE, "no") in why
-    assert reasons.UNKNOWN in why  # nobody wrote why BC should have inner steps
+    assert table_1.reason("Ours", table_1.SCALE, "no") in why
+    assert table_1.UNKNOWN in why  # nobody wrote why BC should need P
     # and the declared ticks of the solvers
-    assert reasons.reason("Semi-gradient", table_1.GRADIENT, "no") in why
-    assert table_1.verdict(tmp_path) == "3 ticks measured by runs of their own, 2 not as printed"
+    assert table_1.reason("Semi-gradient", table_1.GRADIENT, "no") in why
+    assert table_1.verdict(tmp_path) == "3 ticks measured by runs of their own, 3 not as printed"
 
 
 def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
@@ -252,18 +257,18 @@ def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
 
 
 def test_reasons_are_for_one_direction() -> None:
-    for (name, column, measured), text in reasons.REASONS.items():
+    for (name, column, measured), text in table_1.REASONS.items():
         assert measured in table_1.SIGNS.values()
         assert column in table_1.COLUMNS
         assert not name or name in table_1.BY_NAME
-        assert text != reasons.UNKNOWN
+        assert text != table_1.UNKNOWN
         if name:  # it explains a difference, or says that and why there is none
             printed = table_1._printed(table_1.BY_NAME[name].printed, column)
             agrees = (printed == "blank") == (measured == "no")
             assert agrees == text.startswith("agrees") or printed.startswith("conditional")
-    assert reasons.reason("AVI", table_1.SCALE, "no") == reasons.UNKNOWN
-    assert not reasons.known("AVI", table_1.SCALE, "no")
-    assert not reasons.known("BC", table_1.ONE_SHOT, "yes")
+    assert table_1.reason("AVI", table_1.SCALE, "no") == table_1.UNKNOWN
+    assert not table_1.known("AVI", table_1.SCALE, "no")
+    assert not table_1.known("BC", table_1.ONE_SHOT, "yes")
 
 
 def test_every_line_has_a_solver() -> None:
@@ -271,9 +276,182 @@ def test_every_line_has_a_solver() -> None:
 
 
 def test_wide_fits_say_how_they_ended() -> None:
-    (cell,) = [c for c in table_1.cells(True) if (c.row, c.column) == ("RP", table_1.SCALE)]
+    cell = entry_of("table_1", "RP", table_1.SCALE).cell
+    assert cell is not None
     coarse = replace(cell, settings={**cell.settings, "options": {"max_cells": 1}})
-    assert table_1.wide_fit(2, coarse.spec()) == "ok"
-    short = {"max_cells": 1, "max_iterations": 1}
-    stopped = replace(cell, settings={**cell.settings, "options": short})
-    assert table_1.wide_fit(2, stopped.spec()) == "not_converged"
+    assert traits.wide_fit(2, coarse) == "ok"
+
+
+# What a run forms, recovers and needs ------------------------------------------------------------
+
+DATA = WORLD.simulate(8, np.random.default_rng(1))
+
+
+def fit(method: str, **options: Any) -> Estimate:
+    if "form" in needs(method):
+        options["reward"] = BUS_REWARD
+    return gladius.fit(DATA, method, **options, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+
+
+@pytest.mark.parametrize(
+    ("method", "law", "counts"),
+    [
+        ("nfxp", True, True),
+        ("gladius", True, True),
+        ("semi_gradient", False, False),
+        ("bc", False, False),
+        ("iq_learn", False, True),
+    ],
+)
+def test_what_a_run_forms_is_noticed_and_its_absence_too(
+    method: str, law: bool, counts: bool
+) -> None:
+    assert traits.forms(TransitionProbabilities, lambda: fit(method)) == law
+    assert traits.forms(Counts, lambda: fit(method)) == counts
+    assert fit("nfxp").diagnostics.converged, "the guard was not lifted"
+
+
+def test_algorithm_1_forms_no_probabilities() -> None:
+    assert not traits.forms(
+        TransitionProbabilities, lambda: fit("gladius", protocol="printed", iterations=10)
+    )
+
+
+def test_other_errors_pass_through_the_guard() -> None:
+    with pytest.raises(InputError):
+        traits.forms(TransitionProbabilities, lambda: fit("no such method"))
+
+
+def test_a_method_without_inner_steps_is_refused(plant: Callable[..., None]) -> None:
+    def fit(data: Any, anchor: Any, discount: float, reward: Any = None) -> list[Estimate]:
+        found = planted(np.zeros(len(data)))
+        return [replace(e, diagnostics=replace(e.diagnostics, extra={})) for e in found]
+
+    plant("nfxp", fit)
+    with pytest.raises(KeyError, match="inner_iterations"):
+        measure("NFXP", table_1.ONE_SHOT)
+
+
+def test_bellman_errors_of_the_truth_and_of_a_shifted_q() -> None:
+    mdp = WORLD.mdp
+    q = np.stack([mdp.solution.q, mdp.solution.q + 2.0])
+    found, anchored = traits.bellman_errors(WORLD, q, np.stack([mdp.reward] * 2))
+    # Q + 2 violates every equation by 2 (1 - beta)
+    np.testing.assert_allclose(found, [0.0, 0.1], atol=1e-9)
+    np.testing.assert_allclose(anchored, [0.0, 0.1], atol=1e-9)
+
+
+def test_spread_is_the_range_over_starts() -> None:
+    (one,) = planted(np.zeros(1), objective=1.0)
+    (same,) = planted(np.zeros(1), objective=1.5)
+    other = replace(same, reward_function=lambda s: one.reward_function(s) + np.array([0, 3]))
+    objective, reward = traits.spread(WORLD, [one, other, one])
+    share = WORLD.mdp.occupancy(100)[:, 1].sum()
+    assert objective == 0.5
+    assert reward == pytest.approx(3.0 * math.sqrt(share))
+    assert traits.spread(WORLD, [one, one]) == (0.0, 0.0)
+
+
+def busy(seconds: float) -> str:
+    while time.process_time() < seconds:
+        pass
+    return "ok"
+
+
+def hungry(gibibytes: float) -> str:
+    bytearray(int(gibibytes * 2**30))
+    return "not_converged"
+
+
+def choosy(rung: int, most: int) -> str:
+    if rung > most:
+        raise InputError("rung", rung, "give less")
+    return ["not_converged", "ok"][rung == 5] if rung else "diverged"
+
+
+def test_limits_of_time_and_memory_hold() -> None:
+    assert traits.within((60.0, 4.0), hungry, 0.1) == "not_converged"
+    assert traits.within((60.0, 1.0), hungry, 2.0) == traits.MEMORY
+    assert traits.within((1.0, 4.0), busy, 1e9) == traits.UNDECIDED
+
+
+def test_the_largest_rung_is_found_with_its_reason() -> None:
+    limits = (60.0, 4.0)
+    most, ends = traits.largest(choosy, [0, 2, 5, 10], 5, limits)
+    assert most == 5
+    assert ends[5] == "ok"
+    assert ends[10] == "failed: rung = 10: give less"
+    assert traits.largest(choosy, [0, 2], 2, limits)[0] == 2  # not converged
+    assert traits.largest(choosy, [0, 2], 0, limits)[0] == -1  # diverged
+
+
+@pytest.mark.parametrize(
+    ("most", "stopped", "tick", "is_told"),
+    [(2, 5, math.nan, False), (10, 20, 1.0, False), (2, None, 0.0, True), (20, None, 1.0, True)],
+)
+def test_processor_time_decides_no_tick(
+    monkeypatch: pytest.MonkeyPatch, most: int, stopped: int | None, tick: float, is_told: bool
+) -> None:
+    def within(limits: object, run: object, rung: int, cell: Cell) -> str:
+        if rung <= most:
+            return "ok"
+        return traits.UNDECIDED if stopped else "failed: too large"
+
+    monkeypatch.setattr(traits, "within", within)
+    cell = Cell("reproduce.traits:scale", {"ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
+    value = {r.statistic: r.value for r in traits.scale(cell, "cpu").records}
+    assert value[traits.TICK] == pytest.approx(tick, nan_ok=True)
+    assert ("largest K" in value) == is_told  # how far it came in 60 seconds is the machine's
+
+
+def test_methods_say_who_they_are_and_what_they_use() -> None:
+    for name in METHODS:
+        assert title(name)
+        assert set(needs(name)) <= set(KNOWLEDGE)
+    assert {line.method for line in table_1.LINES} <= set(METHODS)
+
+
+def test_the_extended_table_has_every_method_at_every_size() -> None:
+    entries = table_2_all.EXHIBIT.checked_entries(False)
+    found = {(e.cell.settings["method"], e.row) for e in entries if e.cell}
+    assert {(m, str(n)) for m in METHODS for n in fits.TRAJECTORIES} <= found
+
+
+def test_a_further_method_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("fourteenth")
+    calls: list[int] = []
+
+    def fit(data: Any, anchor: Any, discount: float, *, level: float = 0.0) -> list[Estimate]:
+        calls.append(len(data))
+        return planted(np.full(len(data), level))
+
+    vars(module).update(TITLE="Fourteenth", NEEDS=("next",), fit=fit)
+    monkeypatch.setitem(sys.modules, "fourteenth", module)
+    monkeypatch.setitem(METHODS, "fourteenth", "fourteenth")
+    (entry,) = [e for e in table_2_all.entries(True) if e.column == "Fourteenth" and e.row == "50"]
+    assert entry.cell is not None
+    records = table_2_all.view(entry, fits.compute(entry.cell, "cpu"))
+    assert calls == [2]
+    value = {r.statistic: r.value for r in records}
+    assert (value["MAPE"], value["iterations"]) == (0.0, 4.0)
+
+
+def rewards_of(methods: dict[str, float]) -> Results:
+    """Entries of `table_2_all` at one N whose rewards are a number each."""
+    entries, known = [], []
+    for method, level in methods.items():
+        cell = Cell("reproduce.fits:compute", {"method": method})
+        entries.append(Entry("50", title(method), "leak_free", cell))
+        arrays = {"reward": np.full((2, 20, 2), level), "visits": np.ones((2, 20, 2))}
+        arrays["visits"][:, 9, 0] = 0.0
+        arrays["reward"][:, 9, 0] += level  # differs where no data set has the pair: no matter
+        known.append(stored(Result((), {}, arrays)))
+    return Results(entries, known, False)
+
+
+def test_agreement_is_judged_by_the_rewards_at_the_pairs_seen() -> None:
+    results = rewards_of({"nfxp": 1.0, "mpec": 1.0 + 1e-6, "rp": 1.1})
+    pair = (("nfxp", ""), ("mpec", ""))
+    assert table_2_all._equal(results, "50", *pair, 1e-5) == "1e-06 yes"
+    assert table_2_all._equal(results, "50", *pair, 1e-7) == "1e-06 NO"
+    assert table_2_all._equal(results, "50", ("nfxp", ""), ("rp", ""), 1e-5) == "1e-01 NO"

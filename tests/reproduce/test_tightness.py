@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +16,8 @@ from gladius.transitions import group
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.worlds import Empirical, empirical
-from reproduce import engine
-from reproduce.exhibits import _bus, tightness
-from reproduce.exhibits._landscape import (
+from reproduce.exhibits import tightness
+from reproduce.exhibits.tightness import (
     FLAT,
     TERMS,
     Landscape,
@@ -31,16 +28,18 @@ from reproduce.exhibits._landscape import (
     sample_of,
     worst_starts,
 )
+from reproduce.fits import data_sets
 from reproduce.results import Results
-from reproduce.store import Stored
+from tests.reproduce.shown import computed, resized, results_of, written
 
 WORLD = BusEngine()
-CELL = tightness.cells(True)[0]
+(ENTRY,) = tightness.entries(True)
 
 
 def bus_sample() -> tuple[Sample, float]:
     """The exhibit's smaller data set, and the library's R_emp at its centre."""
-    train, _ = _bus.data_sets(WORLD, CELL)
+    assert ENTRY.cell is not None
+    train, _ = data_sets(WORLD, ENTRY.cell)
     counts = group(train)
     sample = sample_of(counts, WORLD.anchor_action, WORLD.anchor_reward, WORLD.discount)
     reward = np.full(len(counts.states), WORLD.anchor_reward)
@@ -157,14 +156,12 @@ def test_constants_of_a_ball_are_bounds_in_it(radius: float) -> None:
 
 
 def test_files_and_their_numbers(tmp_path: Path) -> None:
-    cell = replace(CELL, settings={**CELL.settings, "points": 5, "iterations": 5, "starts": 1})
-    first, again = (tightness.compute(cell, "cpu") for _ in range(2))
-    assert [r.value for r in first.records] == [r.value for r in again.records]
-    provenance = {"started": "", "seconds": 0, "cpu_seconds": 0}
-    results = Results([cell], [Stored(first, "ok", "", provenance)], True)
-    written = engine.write_exhibit(tightness.EXHIBIT, results, tmp_path)
-    assert {path.name for path in written} >= {"tightness.csv", "tightness.png", "tightness_pl.tex"}
-    frame = pd.read_csv(tmp_path / "tightness.csv").set_index(["protocol", "statistic"])["value"]
+    entry = resized(ENTRY, points=5, iterations=5, starts=1)
+    results = results_of(tightness.EXHIBIT, [entry])
+    frame = written(tightness.EXHIBIT, results, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} >= {"tightness.png", "tightness_pl.tex"}
+    first = computed(entry.cell).result
+    frame = frame.set_index(["protocol", "statistic"])["value"]
     for radius in (1, 10):
         where = f"measured radius {radius}"
         for term in TERMS:
@@ -181,4 +178,4 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
 
 
 def test_nothing_is_drawn_where_nothing_was_computed(tmp_path: Path) -> None:
-    assert all(p.exists() for p in tightness.render(Results([CELL], [None], True), tmp_path))
+    assert all(p.exists() for p in tightness.render(Results([ENTRY], [None], True), tmp_path))

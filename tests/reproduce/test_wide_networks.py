@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, hessian_bound, limit_kernel
-from reproduce import engine
 from reproduce.exhibits import wide_networks as wide
-from reproduce.results import Results
-from reproduce.spec import Cell, Result
-from reproduce.store import Stored
+from tests.reproduce.shown import failed, results_of, written
 
 NUMBERS = st.integers(-12, 12).map(lambda n: n / 4)
 
@@ -116,18 +111,10 @@ def test_outputs_do_not_share_in_the_limit() -> None:
     assert np.abs(total - limit).max() < 0.1 * limit.max()
 
 
-def drawn(cells: list[Cell], out: Path, failed: bool = False) -> pd.DataFrame:
-    results = [Result(()) if failed else wide.compute(c, "cpu") for c in cells]
-    status, provenance = "failed: why" if failed else "ok", {"started": "", "seconds": 0}
-    made = [Stored(r, status, "", {**provenance, "cpu_seconds": 0}) for r in results]
-    written = engine.write_exhibit(wide.EXHIBIT, Results(cells, made, True), out)
-    assert all(path.stat().st_size > 0 for path in written)
-    assert {path.suffix for path in written} >= {".csv", ".pdf", ".png"}
-    return pd.read_csv(out / f"{wide.NAME}.csv")
-
-
 def test_a_smoke_run_says_what_the_lemma_is_about(tmp_path: Path) -> None:
-    frame = drawn(wide.cells(True), tmp_path).set_index(["row", "statistic"])["value"]
+    frame = written(wide.EXHIBIT, results_of(wide.EXHIBIT), tmp_path).set_index(
+        ["row", "statistic"]
+    )["value"]
     star = frame[wide.APART, "lambda_star"]
     assert 0.5 * star < frame[f"{wide.APART}, width 64", wide.LEAST] < 1.5 * star
     balls = [frame[f"{wide.APART}, width 64", f"least in ball {r:g}"] for r in wide.RADII]
@@ -140,15 +127,14 @@ def test_a_smoke_run_says_what_the_lemma_is_about(tmp_path: Path) -> None:
     assert frame[f"{wide.BUS}, relu, raw mileage", "full row rank"] == 0
 
 
-def test_the_same_cell_gives_the_same_numbers_and_files(tmp_path: Path) -> None:
-    cells = [replace(c) for c in wide.cells(True)]
-    once, again = (drawn(cells, tmp_path / name) for name in ("once", "again"))
-    pd.testing.assert_frame_equal(once, again)
+def test_the_same_cells_give_the_same_files(tmp_path: Path) -> None:
+    for name in ("once", "again"):
+        written(wide.EXHIBIT, results_of(wide.EXHIBIT), tmp_path / name)
     for suffix in (".pdf", ".png"):
         files = [(tmp_path / n / f"{wide.NAME}{suffix}").read_bytes() for n in ("once", "again")]
         assert files[0] == files[1]
 
 
 def test_failed_cells_leave_an_empty_figure(tmp_path: Path) -> None:
-    frame = drawn(wide.cells(True), tmp_path, failed=True)
-    assert set(frame["status"]) == {"failed: why"}
+    frame = written(wide.EXHIBIT, failed(wide.EXHIBIT), tmp_path)
+    assert set(frame["status"]) == {"failed: a reason"}

@@ -1,13 +1,19 @@
-"""Exhibits that cost nothing. Their functions are nested, so that workers get them by value."""
+"""Exhibits that cost nothing, and what can go wrong in a cell."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import os
+import signal
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from reproduce.spec import Cell, Exhibit, Result
+from reproduce import seeds
+from reproduce.results import Results
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise
 
 ROWS = ("10", "20", "30")
 
@@ -16,36 +22,70 @@ def toy(
     log: Path | None = None,
     rows: tuple[str, ...] = ROWS,
     columns: tuple[str, ...] = ("A", "B"),
-    trouble: Callable[[str, str], None] = lambda row, column: None,
+    trouble: Mapping[str, str] | None = None,
+    until: Path | None = None,
     name: str = "toy",
-    shows: tuple[str, ...] = (),
+    cost: float = 1.0,
 ) -> Exhibit:
-    """An exhibit that draws normal numbers and adds a line to `log` for each cell it computes."""
+    """An exhibit that draws normal numbers and adds a line to `log` for each cell it computes.
 
-    def cells(smoke: bool) -> list[Cell]:
-        settings = {"repetitions": 2 if smoke else 5}
-        return [Cell(name, row, column, "measured", settings) for row in rows for column in columns]
+    Args:
+        log: a file.
+        rows, columns: of the table.
+        trouble: row and column ("20A") -> what goes wrong there, see `compute`.
+        until: a file; where it exists nothing goes wrong any more.
+        name, cost: of the exhibit.
+    """
 
-    def compute(cell: Cell, device: str) -> Result:
-        from reproduce import seeds
-        from reproduce.spec import Result, summarise
+    def entries(smoke: bool) -> list[Entry]:
+        return [
+            Entry(row, column, "measured", cell(row, column, smoke))
+            for row in rows
+            for column in columns
+        ]
 
-        if log is not None:
-            with log.open("a") as stream:
-                stream.write(f"{cell.id}\n")
-        trouble(cell.row, cell.column)
-        values = [float(rng.normal()) for rng in seeds.generators(cell)]
-        if cell.column == "B":
-            values = [v + 1.0 for v in values]
-        return Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values}, {}, 0.0)
+    def cell(row: str, column: str, smoke: bool) -> Cell:
+        settings = {"repetitions": 2 if smoke else 5, "seeds": "toy", "seeds_row": row}
+        settings |= {"column": column, "log": str(log or ""), "until": str(until or "")}
+        settings |= {"trouble": (trouble or {}).get(row + column, "")}
+        return Cell("tests.reproduce.toys:compute", settings, f"{row}{column}")
 
-    def render(results: object, out: Path) -> list[Path]:
-        from reproduce import layout
+    return Exhibit(name, "A toy", entries, cost=cost, render=render)
 
-        frame = pd.DataFrame({("A", "ours"): ["1.00 (0.5)"]}, index=pd.Index(["10"], name="N"))
-        return layout.write(frame, out, "toy", "A toy & its title", ["100 % a note"])
 
-    return Exhibit(name, "A toy", cells, compute, render, shows=shows)
+def compute(cell: Cell, device: str) -> Result:
+    """Five numbers, or the trouble that the settings name."""
+    log, until, row = (cell.settings[name] for name in ("log", "until", "seeds_row"))
+    if log:
+        with Path(log).open("a") as stream:
+            stream.write(f"{cell.label}\n")
+    trouble = "" if until and Path(until).exists() else cell.settings["trouble"]
+    if trouble == "raise":
+        raise ZeroDivisionError("nothing\nto divide by")
+    if trouble == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if trouble == "interrupt":
+        raise KeyboardInterrupt
+    if trouble == "none":
+        return None  # type: ignore[return-value]  # the mistake that is tested
+    if trouble == "empty":
+        return Result(())
+    if trouble in ("nan", "inf"):
+        return Result((Record("MAPE", math.nan if trouble == "nan" else math.inf),))
+    if trouble == "sleep":
+        time.sleep(60)
+    values = [float(rng.normal()) for rng in seeds.generators(cell)]
+    if cell.settings["column"] == "B":
+        values = [v + 1.0 for v in values]
+    arrays = {"row": [float(row)]} if trouble == "array" else {}
+    return Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values}, arrays, 0.5)
+
+
+def render(results: Results, out: Path) -> list[Path]:
+    """Something beside the CSV."""
+    path = out / "toy.tex"
+    path.write_text("a table")
+    return [path]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -55,6 +95,6 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
-def numbers(folder: Path) -> pd.DataFrame:
+def numbers(folder: Path, name: str = "toy") -> pd.DataFrame:
     """The toy's long CSV."""
-    return pd.read_csv(folder / "toy.csv", dtype={"row": str})
+    return pd.read_csv(folder / f"{name}.csv", dtype={"row": str})

@@ -15,7 +15,7 @@ from gladius.checks import check_generators, check_whole
 from gladius.mdp import Array, TabularMDP
 from gladius.transitions import Counts
 
-SHARE = 0.8  # of the trajectories is for training, as in _bus
+SHARE = 0.8  # of the trajectories is for training
 
 
 def moves(

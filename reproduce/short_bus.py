@@ -1,25 +1,28 @@
-"""Errors against T and N: descent-ascent, and exact empirical minimisers, on a short bus engine.
+"""What `rates` computes: errors against T and N on a short bus engine.
 
 The world is the bus engine with MILEAGES states, whose log-odds of maintaining are affine in the
-mileage, so that Q* is in a class of three parameters. Data are drawn as counts (see _flow.py).
+mileage, so that Q* is in a class of three parameters. Data are drawn as counts (drawn_counts.py).
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
-from gladius import BusEngine
 from gladius.anchor import Anchor
+from gladius.newton import minimise
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.printed_steps import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
-from gladius.transitions import Counts
-from reproduce.exhibits import _flow
-from reproduce.spec import Array
+from gladius.transitions import Counts, Integers
+from gladius.worlds.bus import BusEngine
+from reproduce import drawn_counts, seeds
+from reproduce.spec import Array, Cell, Record, Result, worst
 
 MILEAGES = 5
 ODDS = (3.0, 1.0)  # Q*(x, maintain) - Q*(x, replace) = 3 - x
@@ -28,6 +31,8 @@ ANCHOR = 1  # replacement
 REWARD = -5.0
 BLOW_UP = 1e6  # gap at which a run has diverged
 CHUNK = 500  # steps whose batches are drawn at once
+EXCESS, L2 = "excess risk", "L2(d*) error"
+GAP = "gap"
 
 
 def world(discount: float) -> BusEngine:
@@ -125,7 +130,9 @@ def descend(
     c_1, c_2 = step_constants(engine, kernels[0])
     faster = ratio if np.isfinite(ratio) else 1.0
     c_2 *= faster
-    moves = np.stack([_flow.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs])
+    moves = np.stack(
+        [drawn_counts.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs]
+    )
     train = Counts(engine.mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves.astype(float))
     reward = np.full(MILEAGES, REWARD)
     law = (moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
@@ -219,49 +226,37 @@ def tabular_minimisers(counts: Counts, discount: float, limit: float) -> Array:
     return np.stack([q + odds, q], axis=2)
 
 
-def linear_minimisers(counts: Counts, discount: float, start: Array) -> tuple[Array, Array]:
-    """(R, S, A) least risk over Q(x, 0) = t_0 + t_1 x, Q(x, 1) = t_2; and (R,) gradient norms.
+def linear_minimisers(counts: Counts, discount: float) -> tuple[Array, NDArray[np.bool_]]:
+    """(R, S, A) least risk over Q(x, 0) = t_0 + t_1 x, Q(x, 1) = t_2; and whether each converged.
 
-    Damped Newton steps on the risk with zeta exact, Gauss-Newton in the Bellman term.
+    Newton steps on the risk with zeta exact, Gauss-Newton in the Bellman term.
     """
-    states = counts.states[:, 0]
+    states, seen = counts.states[:, 0], counts.visits
     design = np.zeros((len(states), 2, 3))
     design[:, 0, 0], design[:, 0, 1], design[:, 1, 2] = 1.0, states, 1.0
-    theta = np.tile(start, (len(counts.visits), 1))
-    size, seen = counts.size, counts.visits
     moves = counts.moves[:, ANCHOR]
-    number = moves.sum(axis=2)
-    law = moves / np.maximum(number, 1)[..., None]
+    number, total = moves.sum(axis=2), seen.sum(axis=2)
+    p_hat = moves / np.maximum(number, 1)[..., None]
 
-    def risk(t: Array) -> Array:
-        q = np.einsum("sap,rp->rsa", design, t)
-        reward = np.full(len(states), REWARD)
-        return grouped_risk(q, counts, ANCHOR, reward, discount).total()
-
-    now, norm = risk(theta), np.full(len(theta), np.inf)
-    for _ in range(50):
+    def risk(rows: Integers, theta: Array) -> tuple[Array, Array, Array]:
         q = np.einsum("sap,rp->rsa", design, theta)
-        p = np.exp(q - value(q)[..., None])
+        v = value(q)
+        p = np.exp(q - v[..., None])
         mean = np.einsum("rsa,sap->rsp", p, design)
-        residual = REWARD + discount * np.einsum("rst,rt->rs", law, value(q)) - q[..., ANCHOR]
-        slope = discount * law @ mean - design[:, ANCHOR]
-        total = seen.sum(axis=2)
-        gradient = np.einsum("rs,rsp->rp", total, mean) - np.einsum("rsa,sap->rp", seen, design)
-        gradient += 2 * np.einsum("rs,rs,rsp->rp", number, residual, slope)
-        hessian = np.einsum("rs,rsa,sap,saq->rpq", total, p, design, design)
-        hessian -= np.einsum("rs,rsp,rsq->rpq", total, mean, mean)
-        hessian += 2 * np.einsum("rs,rsp,rsq->rpq", number, slope, slope)
-        norm = np.abs(gradient).max(axis=1) / size
-        move = np.linalg.solve(hessian + 1e-9 * np.eye(3), gradient[..., None])[..., 0]
-        length = np.ones(len(theta))
-        for _ in range(20):  # halve where the risk would rise
-            trial = risk(theta - length[:, None] * move)
-            worse = trial > now + 1e-14
-            if not np.any(worse):
-                break
-            length[worse] /= 2
-        theta, now = theta - length[:, None] * move, np.minimum(trial, now)
-    return np.einsum("sap,rp->rsa", design, theta), norm
+        residual = REWARD + discount * np.einsum("rst,rt->rs", p_hat[rows], v) - q[..., ANCHOR]
+        slope = discount * p_hat[rows] @ mean - design[:, ANCHOR]
+        loss = np.sum(seen[rows] * (v[..., None] - q), axis=(1, 2))
+        loss += np.sum(number[rows] * residual**2, axis=1)
+        gradient = np.einsum("rs,rsp->rp", total[rows], mean)
+        gradient -= np.einsum("rsa,sap->rp", seen[rows], design)
+        gradient += 2 * np.einsum("rs,rs,rsp->rp", number[rows], residual, slope)
+        hessian = np.einsum("rs,rsa,sap,saq->rpq", total[rows], p, design, design)
+        hessian -= np.einsum("rs,rsp,rsq->rpq", total[rows], mean, mean)
+        hessian += 2 * np.einsum("rs,rsp,rsq->rpq", number[rows], slope, slope)
+        return loss, gradient, hessian
+
+    minimum = minimise(risk, np.zeros((len(seen), 3)))
+    return np.einsum("sap,rp->rsa", design, minimum.x), minimum.converged
 
 
 def interpolating_errors(
@@ -324,3 +319,83 @@ def _nearest_errors(
         q[0, x, : len(here)] = tables[here]
     errors: Array = population_errors(engine, q, weight)[0]
     return errors
+
+
+# --- cells
+def against_t(cell: Cell, device: str) -> Result:
+    """The gap at checkpoints, and the slope of its logarithm on that of T in the last decade."""
+    settings, began = cell.settings, time.process_time()
+    marks = np.unique(
+        np.geomspace(10, settings["last"], settings["checkpoints"]).round().astype(int)
+    )
+    gaps, gone, (c_1, c_2) = descend(
+        world(settings["beta"]),
+        seeds.generators(cell),
+        trajectories=settings["trajectories"],
+        batch=settings["batch"],
+        checkpoints=marks.tolist(),
+        features=settings["features"],
+        zeta_scale=settings["zeta"],
+        ratio=float(settings["ratio"]),
+    )
+    status = "diverged" if np.any(gone) else "ok"
+    late, times = marks >= settings["last"] / 10, len(gaps)
+    slope = (math.nan, math.nan)
+    if status == "ok":
+        slope = log_slope(marks[late].astype(float), gaps[:, late])
+    lines = [
+        Record(f"slope of {GAP}", *slope, times, status),
+        Record("share diverged", float(gone.mean()), math.nan, times, status),
+        Record("c_1", c_1, status=status),
+        Record("c_2", c_2, status=status),
+    ]
+    for mark, column in zip(marks, gaps.T, strict=True):
+        if mark in (marks[0], marks[-1]):
+            lines.append(_mean(GAP, column, status, f"T {mark}"))
+    arrays = {"x": marks.astype(float), GAP: gaps}
+    return Result(tuple(lines), arrays=arrays, cpu_seconds=(time.process_time() - began) / times)
+
+
+def _mean(statistic: str, values: Array, status: str, row: str) -> Record:
+    """Mean and standard error over all repetitions; infinite if one has diverged."""
+    mean, times = float(values.mean()), len(values)
+    known = times > 1 and math.isfinite(mean)
+    se = float(values.std(ddof=1) / math.sqrt(times)) if known else math.nan
+    return Record(statistic, mean, se, times, status, row=row)
+
+
+def against_n(cell: Cell, device: str) -> Result:
+    """Both errors at each size, and the slope of their logarithms on that of N over all sizes."""
+    settings, began = cell.settings, time.process_time()
+    engine, rngs = world(settings["beta"]), seeds.generators(cell)
+    errors = np.empty((len(rngs), len(settings["sizes"]), 2))
+    statuses = ["ok"]
+    for k, size in enumerate(settings["sizes"]):
+        if settings["family"] == "never repeats":
+            draws = (interpolating_errors(engine, size, settings["limit"], rng) for rng in rngs)
+            errors[:, k] = np.array(list(draws))
+            continue
+        moves = [drawn_counts.moves(engine.mdp, HORIZON, (size,), rng)[0] for rng in rngs]
+        table = np.stack(moves).astype(float)
+        counts = Counts(engine.mdp.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
+        if settings["family"] == "linear":
+            q, converged = linear_minimisers(counts, settings["beta"])
+            statuses += ["ok" if np.all(converged) else "not_converged"]
+        else:
+            q = tabular_minimisers(counts, settings["beta"], settings["limit"])
+        errors[:, k] = population_errors(engine, q[:, :, None])
+    x = np.array(settings["sizes"], dtype=float) * HORIZON
+    status, times = worst(statuses), len(rngs)
+    lines = []
+    for j, statistic in enumerate((EXCESS, L2)):
+        root = 1.0 if statistic == EXCESS else 0.5  # the L2 error is the root of a mean square
+        slope, se = log_slope(x, errors[:, :, j])
+        lines.append(Record(f"slope of {statistic}", root * slope, root * se, times, status))
+    for k, size in enumerate(x):
+        row = f"N {size:g}"
+        lines.append(_mean(EXCESS, errors[:, k, 0], status, row))
+        squared = _mean(L2, errors[:, k, 1], status, row)
+        value = math.sqrt(squared.value)
+        lines.append(Record(L2, value, squared.se / (2 * value), times, status, row=row))
+    arrays = {"x": x, EXCESS: errors[:, :, 0], L2: errors[:, :, 1]}
+    return Result(tuple(lines), arrays=arrays, cpu_seconds=(time.process_time() - began) / times)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gladius import BusEngine, Estimate, Transitions
 from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel
 from gladius.estimate import StateFunction
-from gladius.parametric import positions
 from gladius.mdp import TabularMDP
+from gladius.metrics import mape
 from gladius.offline_rl import Logged, learn
+from gladius.parametric import positions
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, group
-from gladius.worlds.bus import MAINTAIN, REPLACE
-from reproduce.spec import FAILED, Array, worst
+from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
+from reproduce.fits import data_sets, fit
+from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise, worst
 
 
 def cheaper(states: Array, table: Array) -> Array:
@@ -75,18 +76,18 @@ class Given:
     """What the solvers are given, R replications.
 
     Attributes:
-        rewards: R functions, r-hat.
+        rewards: (R, S, A) r-hat on the world's states.
         kept: (R, S, A) the policies of the estimates.
         statuses: R, of the fits.
         logged: R, the moves.
-        law: (R, A, S, S) P-hat on the world's states.
+        transition: (R, A, S, S) P-hat on the world's states.
     """
 
-    rewards: Sequence[StateFunction]
+    rewards: Array
     kept: Array
     statuses: Sequence[str]
     logged: Sequence[Logged]
-    law: Array
+    transition: Array
 
 
 @dataclass(frozen=True)
@@ -120,64 +121,75 @@ def population(world: BusEngine, column: str) -> Given:
     counts = Counts(mdp.features, visits[None], (visits.T[:, :, None] * mdp.transition)[None])
     reward = {"Truth": mdp.reward, "BC": np.log(policy)}[column]
     logged = [Logged.of_counts(counts)]
-    return Given([table_of(reward)], policy[None], ["ok"], logged, mdp.transition[None])
+    return Given(reward[None], policy[None], ["ok"], logged, mdp.transition[None])
 
 
-def given(world: BusEngine, train: Sequence[Transitions], estimates: Sequence[Estimate]) -> Given:
-    """From the data and the estimates; without estimates the truth."""
-    mdp, reps = world.mdp, len(train)
-    rewards = [one.reward_function for one in estimates] or [table_of(mdp.reward)] * reps
-    kept = [one.policy(mdp.features) for one in estimates] or [mdp.solution.policy] * reps
-    statuses = [one.diagnostics.status for one in estimates] or ["ok"] * reps
-    law = empirical_transition_probabilities(_on_the_grid(group(train), mdp)).law
-    return Given(rewards, np.stack(kept), statuses, [Logged.of(one) for one in train], law)
+def on_data(world: BusEngine, cell: Cell) -> tuple[Given, Result | None]:
+    """What the cell's estimates and data give, and their score; the truth without a method."""
+    mdp = world.mdp
+    train, test = data_sets(world, cell)
+    logged = [Logged.of(one) for one in train]
+    counts = _on_the_grid(group(train), mdp)
+    p_hat = empirical_transition_probabilities(counts).transition
+    if "method" not in cell.settings:
+        copies = np.ones((len(train), 1, 1))
+        policies = copies * mdp.solution.policy
+        return Given(copies * mdp.reward, policies, ["ok"] * len(train), logged, p_hat), None
+    estimates = fit(world, cell, train)
+    statuses = [e.diagnostics.status for e in estimates]
+    errors = [mape(e, split, world.reward) for e, split in zip(estimates, test, strict=True)]
+    seconds = float(np.mean([e.diagnostics.cpu_seconds for e in estimates]))
+    score = Result(summarise("MAPE", errors, statuses), {"MAPE": errors}, cpu_seconds=seconds)
+    rewards = np.stack([e.reward_function(mdp.features) for e in estimates])
+    kept = np.stack([e.policy(mdp.features) for e in estimates])
+    return Given(rewards, kept, statuses, logged, p_hat), score
 
 
 def _on_the_grid(counts: Counts, mdp: TabularMDP) -> Counts:
     """The same counts with a row for every state of the world: a planner knows what there is."""
-    n, at = len(mdp.features), positions(mdp.features, counts.states)
+    n, place = len(mdp.features), positions(mdp.features, counts.states)
     visits = np.zeros((len(counts.visits), n, counts.visits.shape[2]))
-    visits[:, at] = counts.visits
+    visits[:, place] = counts.visits
     moves = np.zeros((*counts.moves.shape[:2], n, n))
-    moves[:, :, at[:, None], at] = counts.moves
+    moves[:, :, place[:, None], place] = counts.moves
     return Counts(mdp.features, visits, moves)
 
 
-def answers(mdp: TabularMDP, at: Given) -> Iterator[Answer]:
+def answers(mdp: TabularMDP, given: Given) -> Iterator[Answer]:
     """Every solver's answer to every change that it can answer."""
     solvers: dict[str, Callable[[Change], tuple[Array, Array, list[str]]]] = {
-        solver: lambda change, options=options: _learned(mdp, at, change, options)  # type: ignore[misc]
+        solver: lambda change, options=options: _learned(mdp, given, change, options)  # type: ignore[misc]
         for solver, options in OFFLINE.items()
     }
-    solvers[ESTIMATED] = lambda change: _planned(mdp, at, change, at.law)
-    everywhere = np.broadcast_to(mdp.transition, at.law.shape)
-    solvers[KNOWN] = lambda change: _planned(mdp, at, change, everywhere)
+    solvers[ESTIMATED] = lambda change: _planned(mdp, given, change, given.transition)
+    everywhere = np.broadcast_to(mdp.transition, given.transition.shape)
+    solvers[KNOWN] = lambda change: _planned(mdp, given, change, everywhere)
     start = {solver: solve(NOTHING) for solver, solve in solvers.items()}
-    nothing = np.full(len(at.logged), math.nan)
+    nothing = np.full(len(given.logged), math.nan)
     for change in CHANGES:
-        yield Answer(change, KEPT, at.kept, nothing, nothing, at.statuses)
+        yield Answer(change, KEPT, given.kept, nothing, nothing, given.statuses)
         for solver, solve in solvers.items():
             if change.law is not None and solver in OFFLINE:
                 continue  # the logged moves follow the old law
             policies, v, how = solve(change)
-            all_three = zip(at.statuses, start[solver][2], how, strict=True)
+            all_three = zip(given.statuses, start[solver][2], how, strict=True)
             statuses = [worst(three) for three in all_three]
             yield Answer(change, solver, policies, start[solver][1], v, statuses)
 
 
 def _learned(
-    mdp: TabularMDP, at: Given, change: Change, options: dict[str, object]
+    mdp: TabularMDP, given: Given, change: Change, options: dict[str, object]
 ) -> tuple[Array, Array, list[str]]:
-    policies, v = np.full(at.kept.shape, math.nan), np.full(len(at.logged), math.nan)
+    policies, v = np.full(given.kept.shape, math.nan), np.full(len(given.logged), math.nan)
     statuses, labels = [], {}
-    for r, (logged, reward) in enumerate(zip(at.logged, at.rewards, strict=True)):
+    for r, (logged, reward) in enumerate(zip(given.logged, given.rewards, strict=True)):
         try:
-            labels[r] = relabel(logged, reward, change)
+            labels[r] = relabel(logged, table_of(reward), change)
             statuses.append("ok")
         except InputError as error:
             statuses.append(f"{FAILED}{error}")
     if labels:
-        data = [at.logged[r] for r in labels]
+        data = [given.logged[r] for r in labels]
         found = learn(data, list(labels.values()), mdp.discount, **options)  # type: ignore[arg-type]
         for r, one in zip(labels, found, strict=True):
             policies[r] = one.policy(mdp.features)
@@ -187,36 +199,36 @@ def _learned(
 
 
 def _planned(
-    mdp: TabularMDP, at: Given, change: Change, law: Array
+    mdp: TabularMDP, given: Given, change: Change, transition: Array
 ) -> tuple[Array, Array, list[str]]:
-    tables = np.stack([reward(mdp.features) for reward in at.rewards])
+    tables = given.rewards
     known = np.all(np.isfinite(tables), axis=(1, 2))
     policies, v = np.full(tables.shape, math.nan), np.full(len(tables), math.nan)
     done = "ok"
     if np.any(known):
-        found = plan(mdp.features, tables[known], law[known], mdp.discount, change)
+        found = plan(mdp.features, tables[known], transition[known], mdp.discount, change)
         policies[known], v[known] = found.policy, found.v[:, 0]
         done = "ok" if found.converged else "not_converged"
     return policies, v, [done if k else f"{FAILED}no reward in some state" for k in known]
 
 
-def numbers(world: BusEngine, at: Answer) -> dict[str, list[float]]:
+def numbers(world: BusEngine, answer: Answer) -> dict[str, list[float]]:
     """Statistic -> its value in each replication, judged in the true new world.
 
     LOSS in units of reward; DISTANCE in per cent; RATE a period of the world's horizon; VALUE and
     GAIN, V(1) after the change and its rise by the change, less the exact ones.
     """
-    new = changed(world.mdp, at.change)
+    new = changed(world.mdp, answer.change)
     found: dict[str, list[float]] = {LOSS: [], DISTANCE: [], RATE: []}
-    for policy in at.policies:
+    for policy in answer.policies:
         one = judge(new, policy, world.horizon) if np.all(np.isfinite(policy)) else None
         found[LOSS].append(one.loss if one else math.nan)
         found[DISTANCE].append(100 * one.distance if one else math.nan)
         found[RATE].append(float(one.frequencies[REPLACE]) if one else math.nan)
-    if at.solver != KEPT:
+    if answer.solver != KEPT:
         exact = new.solution.v[0]
-        found[VALUE] = (at.after - exact).tolist()
-        found[GAIN] = (at.after - at.before - (exact - world.mdp.solution.v[0])).tolist()
+        found[VALUE] = (answer.after - exact).tolist()
+        found[GAIN] = (answer.after - answer.before - (exact - world.mdp.solution.v[0])).tolist()
     return found
 
 
@@ -229,3 +241,42 @@ def uncovered(world: BusEngine, change: Change, logged: Sequence[Logged]) -> lis
         rows[positions(world.mdp.features, one.states)] = one.visits > 0
         shares.append(100 * float(path[~rows].sum()))
     return shares
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """Fit the cell's replications, answer every change by every solver and judge; on the CPU."""
+    world = BusEngine()
+    records: list[Record] = []
+    replications: dict[str, list[float]] = {}
+    seconds = math.nan
+    if "population" in cell.settings:
+        known = population(world, cell.settings["population"])
+    else:
+        known, score = on_data(world, cell)
+        if score is not None:
+            records += score.records
+            replications |= {k: list(v) for k, v in score.replications.items()}
+            seconds = score.cpu_seconds
+    arrays: dict[str, Array] = {}
+    for answer in answers(world.mdp, known):
+        change, solver = answer.change.name, answer.solver
+        for statistic, values in numbers(world, answer).items():
+            replications[label(statistic, change, solver)] = values
+            records.append(_record(statistic, change, solver, values, answer.statuses))
+        arrays[label("replacement", change, solver)] = answer.policies[:, :, REPLACE].mean(axis=0)
+    if "method" not in cell.settings and cell.settings.get("population") != "BC":
+        # the same for every method of the row
+        for one in CHANGES:
+            shares = uncovered(world, one, known.logged)
+            replications[label(UNCOVERED, one.name, KEPT)] = shares
+            ok = ["ok"] * len(shares)
+            records.append(_record(UNCOVERED, one.name, KEPT, shares, ok))
+    return Result(tuple(records), replications, arrays, seconds)
+
+
+def _record(
+    statistic: str, change: str, solver: str, values: list[float], statuses: Sequence[str]
+) -> Record:
+    """The mean over all replications, none dropped; by change (row) and solver (protocol)."""
+    mean = summarise(statistic, values, statuses)[0]
+    return replace(mean, row=change, protocol=solver)

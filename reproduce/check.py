@@ -1,0 +1,182 @@
+"""Whether the committed numbers were made by the code of this tree.
+
+What decides: the code and settings behind every cell and the code that draws the exhibit (digests
+in its manifest), whether that code was committed when the files were written, and the files'
+SHA-256. Versions of packages are told and do not decide: another machine may have others, and
+`rerun` says whether the numbers are the same there.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any
+
+from gladius.baselines import METHODS
+from gladius.checks import InputError
+from reproduce import compare, provenance
+from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
+from reproduce.results import records
+from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
+from reproduce.spec import Exhibit
+from reproduce.store import decode, write
+
+OLDER = "older code"
+CLAIMS = ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong with one exhibit, the ledger or the speed table; `notes` do not decide."""
+
+    name: str
+    problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
+    """A finding for each exhibit, then for the ledger of claims and the speed table."""
+    sources = Sources()
+    expected: list[tuple[str, Callable[[], dict[str, Any]]]] = [
+        (exhibit.name, lambda exhibit=exhibit: of_exhibit(exhibit, sources))  # type: ignore[misc]
+        for exhibit in exhibits
+    ]
+    expected += [(name, lambda name=name: of_modules(name)) for name in MODULES]  # type: ignore[misc]
+    return [_compare(name, now(), folder) for name, now in expected]
+
+
+def of_exhibit(exhibit: Exhibit, sources: Sources) -> dict[str, Any]:
+    """What the manifest of a full run with the code of this tree says."""
+    cells = {e.cell.digest: e.cell for e in exhibit.checked_entries(False) if e.cell is not None}
+    code = provenance.code(sources.parts(cell, "cpu") for cell in cells.values())
+    return {"smoke": False, "code": code, "view": sources.view(exhibit)}
+
+
+def of_modules(name: str) -> dict[str, Any]:
+    """The same for the ledger or the speed table, which are not made of cells."""
+    _, modules = MODULES[name]
+    parts = Sources().closure(*modules())
+    if name == "claims":
+        data = [*ROOT.glob(PUBLISHED), ROOT / "proofs_checks" / "claims.csv"]
+        parts |= {f"data {path.name}": sha256(path) for path in data}
+    return {"smoke": False, "code": combined(parts), "view": ""}
+
+
+def _claims() -> Iterator[str]:
+    for path in sorted((ROOT / "proofs_checks").rglob("*.py")):
+        yield ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def _speed() -> Iterator[str]:
+    yield from ("reproduce.speed", METHODS["gladius"], METHODS["nfxp"])
+
+
+MODULES: dict[str, tuple[tuple[str, ...], Callable[[], Iterator[str]]]] = {
+    "claims": (CLAIMS, _claims),
+    "speed": (("speed.csv",), _speed),
+}
+
+
+def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
+    manifest = read_manifest(folder, name)
+    if not manifest:
+        return Finding(name, ("nothing says how it was made",))
+    said = {
+        "smoke": "a smoke run",
+        "code": f"{OLDER}: what computes it has changed since",
+        "view": f"{OLDER}: what draws it has changed since",
+    }
+    problems = [text for key, text in said.items() if manifest.get(key) != now[key]]
+    if manifest.get("dirty") is not False:
+        problems.append("made by code that was not committed")
+    problems += [f"{file} was changed since" for file in edited(manifest, folder)]
+    here, notes = provenance.versions(), []
+    for there in manifest.get("versions", []):
+        names = [package for package in there if there[package] != here.get(package)]
+        notes += [f"{package} {there[package]}, here {here.get(package)}" for package in names]
+    return Finding(name, tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def stamp(name: str, folder: Path) -> None:
+    """Write the manifest of the ledger or the speed table, right after they were made.
+
+    Raises:
+        InputError: another name, or a file that is missing or older than the code.
+    """
+    if name not in MODULES:
+        raise InputError("name", name, f"choose one of {', '.join(MODULES)}")
+    files = [folder / file for file in MODULES[name][0]]
+    missing = [path.name for path in files if not path.is_file()]
+    if missing:
+        raise InputError("name", name, f"make them first: {', '.join(missing)}")
+    made = min(path.stat().st_mtime for path in files)
+    names = [
+        part.removeprefix(provenance.MODULE) for part in Sources().closure(*MODULES[name][1]())
+    ]
+    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in names]
+    newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
+    if newer:
+        raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")
+    manifest = of_modules(name) | provenance.commit()
+    manifest |= {"versions": [provenance.versions()], "machines": [provenance.machine()]}
+    manifest["finished"] = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
+    manifest["files"] = {path.name: sha256(path) for path in files}
+    write(folder / MANIFESTS / f"{name}.json", json.dumps(manifest, indent=1) + "\n")
+
+
+def rerun(
+    exhibits: Sequence[Exhibit], folder: Path, number: int, workers: int = 0
+) -> tuple[int, list[str]]:
+    """Compute some cheap cells again and hold them against the committed CSVs.
+
+    The cells are those of the exhibits with the cheapest ones, one of each in turn; the exhibit's
+    tolerance is relative, and absolute below 1.
+
+    Returns:
+        How many cells were computed, and a line for each number that is another now.
+    """
+    by_cost = sorted(exhibits, key=lambda exhibit: exhibit.cost)
+    lists = []
+    for exhibit in by_cost:
+        shown = [e for e in exhibit.checked_entries(False) if e.cell is not None and e.is_shown]
+        random.Random(exhibit.name).shuffle(shown)
+        lists.append([(exhibit, entry) for entry in shown])
+    turns = [place for place in chain(*zip_longest(*lists)) if place is not None][:number]
+    cells = {entry.cell.digest: entry.cell for _, entry in turns if entry.cell is not None}
+    sources = Sources()
+    jobs = [Job(cell, "cpu", sources.parts(cell, "cpu"), {}) for cell in cells.values()]
+    stored = {
+        job.cell.digest: decode(text, job.cell) for job, text in computed(jobs, workers, None)
+    }
+    lines = []
+    for exhibit, entry in turns:
+        assert entry.cell is not None
+        shown_now = records(entry, stored[entry.cell.digest], exhibit.view)
+        committed = {
+            (line["row"], line["column"], line["protocol"], line["statistic"]): line
+            for line in compare.read(exhibit.name, folder).to_dict("records")
+        }
+        for record in shown_now:
+            row, protocol = record.row or entry.row, record.protocol or entry.protocol
+            line = committed.get((row, entry.column, protocol, record.statistic))
+            before = (math.nan, "absent") if line is None else (line["value"], line["status"])
+            now = (record.value, record.status)
+            if before[1] != now[1] or not _close(before[0], now[0], exhibit.tolerance):
+                name = f"{exhibit.name}: {row}/{entry.column}/{protocol}/{record.statistic}"
+                lines.append(
+                    f"{name}: {now[0]:.10g} ({now[1]}), was {before[0]:.10g} ({before[1]})"
+                )
+    return len(cells), lines
+
+
+def _close(before: float, now: float, tolerance: float) -> bool:
+    if math.isnan(before) or math.isnan(now):
+        return math.isnan(before) and math.isnan(now)
+    rounding = max(tolerance, 1e-9)  # of the CSV
+    return math.isclose(before, now, rel_tol=rounding, abs_tol=rounding)

@@ -1,0 +1,251 @@
+"""The one kind of cell that fits: a method on data sets of the bus engine, kept for every table.
+
+A fit is computed once; tables and figures are views of what is stored here. `fitting` makes the
+cell, so that two exhibits which mean the same fit list an equal cell. An estimator sees the
+training split, the anchor's reward and the discount factor; a method whose reward is linear in
+parameters is told the form, an oracle the transition probabilities too. Only the scores know the
+truth.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gladius import methods
+from gladius.anchor import Anchor
+from gladius.baselines import METHODS
+from gladius.estimate import Estimate
+from gladius.metrics import mape
+from gladius.transitions import Counts, Transitions
+from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
+from reproduce import seeds
+from reproduce.drawn_counts import SHARE, splits
+from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
+
+TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  # Table 2's rows
+REPETITIONS, SMOKE_REPETITIONS = 20, 2
+BOOTSTRAP, SMOKE_BOOTSTRAP = 100, 8
+SMOKE_ITERATIONS = 300  # of Algorithm 1
+CHUNK = 100  # data sets drawn as counts that are fitted side by side: 100 MB
+TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
+    "affine": None,  # the paper's -x
+    "sine": lambda x: -x - 0.6 * np.sin(x),
+    "power": lambda x: -0.25 * x**1.7,
+    "step": lambda x: -x - 2.0 * (x > 2),
+    "sqrt": lambda x: -3.0 * np.sqrt(x),
+}
+RUNS = ("iterations", "inner iterations", "converged")  # of every fit, beside its score
+
+
+def fitting(
+    method: str,
+    trajectories: int,
+    smoke: bool,
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Cell:
+    """The cell of a method on data sets of one size; settings at their defaults are left out.
+
+    Args:
+        method: of METHODS.
+        trajectories: N.
+        smoke: fewer repetitions, and few steps of Algorithm 1.
+        options: of the method, as JSON holds them.
+        settings: any of `repetitions`; `seeds` and `seeds_row` (the stream of data sets); `truth`
+            (of TRUTHS); `oracle` (told the transition probabilities); `theta_1_given` (told the
+            anchor's reward, so that one parameter is left); `streams` (option -> stream of its
+            random generators); `bootstrap` (resamples of the first data set); `drawn="counts"`
+            (data sets drawn as counts, of which only the scores are kept).
+    """
+    repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
+    if smoke and dict(options or {}).get("protocol") == "printed":
+        options = {**dict(options or {}), "iterations": SMOKE_ITERATIONS}
+    told = {"method": method, "trajectories": trajectories, "repetitions": repetitions}
+    told |= {"seeds": "table_2", "options": dict(options or {})} | settings
+    if "bootstrap" in told:  # one data set; its resamples are no repetitions
+        told |= {"repetitions": 1, "bootstrap": SMOKE_BOOTSTRAP if smoke else BOOTSTRAP}
+    defaults: dict[str, Any] = {"options": {}, "oracle": False, "theta_1_given": False}
+    told = {k: v for k, v in told.items() if k not in defaults or v != defaults[k]}
+    words = [method, f"N = {trajectories}", *map(str, dict(options or {}).values())]
+    return Cell(f"{__name__}:compute", told, ", ".join(words))
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """Fit and score the cell's data sets; small matrices, so always on the CPU.
+
+    Records are those of `summarise`. Of each repetition the result has `MAPE` (per cent), `status`
+    (its place in SEVERITY, beyond them where it failed) and RUNS; and as arrays (R, S, A) on the
+    world's grid `reward`, `q` and `visits` of the training split, and `theta` (R, k) if there is
+    one.
+    """
+    world = make_world(cell)
+    if cell.settings.get("drawn") == "counts":
+        return _on_counts(cell, world)
+    train, test = data_sets(world, cell)
+    if "bootstrap" in cell.settings:
+        return _on_resamples(cell, world, train[0], test[0])
+    estimates, grid = fit(world, cell, train), world.mdp.features
+    errors = [mape(e, split, world.reward) for e, split in zip(estimates, test, strict=True)]
+    found = [e.diagnostics for e in estimates]
+    statuses = [one.status for one in found]
+    replications = {
+        "MAPE": errors,
+        "status": [_severity(status) for status in statuses],
+        "iterations": [float(one.iterations) for one in found],
+        "inner iterations": [float(np.asarray(one.extra["inner_iterations"])) for one in found],
+        "converged": [float(one.converged) for one in found],
+    }
+    if all("trace_bellman" in one.extra for one in found):
+        ends = [float(np.asarray(one.extra["trace_bellman"])[-1]) for one in found]
+        replications["signed Bellman term"] = ends
+    arrays = {
+        "reward": np.array([e.reward_function(grid) for e in estimates]),
+        "q": np.array([e.q_function(grid) for e in estimates]),
+        "visits": np.array([visits(world, one) for one in train]),
+    }
+    if all("theta" in one.extra for one in found):
+        arrays["theta"] = np.array([one.extra["theta"] for one in found], dtype=float)
+    seconds = float(np.mean([one.cpu_seconds for one in found]))
+    return Result(summarise("MAPE", errors, statuses), replications, arrays, seconds)
+
+
+def make_world(cell: Cell) -> BusEngine:
+    """The bus engine without dummies, with the cell's truth."""
+    return BusEngine(maintenance=TRUTHS[cell.settings.get("truth", "affine")])
+
+
+def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Transitions]]:
+    """(training, test) splits of the cell's repetitions; its settings say how many trajectories."""
+    sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
+    parts = [one.split(SHARE) for one in sets]
+    return [train for train, _ in parts], [test for _, test in parts]
+
+
+def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any) -> list[Estimate]:
+    """The cell's method on all repetitions; `given` are further options."""
+    return methods.fit(
+        train,
+        cell.settings["method"],
+        anchor_action=world.anchor_action,
+        anchor_reward=world.anchor_reward,
+        discount=world.discount,
+        **options_of(world, cell, given),
+    )
+
+
+def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The cell's options as the method takes them, with what it is told of the world.
+
+    Where a method draws random numbers each repetition has its own generator.
+    """
+    settings = cell.settings
+    method = settings["method"]
+    options: dict[str, Any] = {**settings.get("options", {}), **given}
+    if "training" in options:  # as JSON holds it
+        options["training"] = import_module(METHODS[method]).Training(**options["training"])
+    if settings.get("oracle"):
+        options["transition"] = world.known_transitions
+    if "form" in methods.needs(method):
+        # a method that takes the anchor beside the form is told its reward in the form
+        is_given = settings.get("theta_1_given") or "anchor" in methods.needs(method)
+        options["reward"] = bus_reward_given(-world.anchor_reward) if is_given else BUS_REWARD
+    if methods.takes(method, "rng") and "rng" not in options:
+        options["rng"] = seeds.generators(cell, methods.title(method))
+    for option, stream in settings.get("streams", {}).items():
+        options[option] = seeds.generators(cell, stream)
+    return options
+
+
+def visits(world: BusEngine, data: Transitions) -> Array:
+    """(S, A) how often each pair of the world's grid occurs."""
+    table = np.zeros(world.mdp.reward.shape)
+    np.add.at(table, (data.states[:, 0].astype(np.int64) - 1, data.actions), 1.0)
+    return table
+
+
+def _severity(status: str) -> float:
+    return float(len(SEVERITY) if status.startswith(FAILED) else SEVERITY.index(status))
+
+
+def _on_resamples(cell: Cell, world: BusEngine, train: Transitions, test: Transitions) -> Result:
+    """As the paper's note says of the oracles: one data set, its trajectories resampled.
+
+    `se` is the standard deviation over resamples / sqrt(resamples). It leaves out that another
+    data set would have given another mean, so it understates the error of the number.
+    """
+    started, times = time.process_time(), int(cell.settings["bootstrap"])
+    (rng,) = seeds.generators(cell, "bootstrap")
+    estimates = [fit(world, cell, [one])[0] for one in resamples(train, times, rng)]
+    errors = [mape(e, test, world.reward) for e in estimates]
+    statuses = [e.diagnostics.status for e in estimates]
+    seconds = (time.process_time() - started) / times
+    records = summarise("MAPE", errors, statuses)
+    return Result(records, {"MAPE of resamples": errors}, cpu_seconds=seconds)
+
+
+def resamples(data: Transitions, times: int, rng: np.random.Generator) -> Iterator[Transitions]:
+    """Samples of the trajectories with replacement, one after the other; rows without order."""
+    names, label = np.unique(data.trajectory, return_inverse=True)
+    weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=times)
+    for weight in weights:
+        rows = np.repeat(np.arange(len(data)), weight[label])
+        yield Transitions(
+            data.states[rows],
+            data.actions[rows],
+            data.next_states[rows],
+            number_of_actions=data.number_of_actions,
+        )
+
+
+def _on_counts(cell: Cell, world: BusEngine) -> Result:
+    """Hundreds of data sets, drawn as counts, CHUNK at a time."""
+    rngs = seeds.generators(cell)
+    errors: list[float] = []
+    statuses: list[str] = []
+    seconds = 0.0
+    for start in range(0, len(rngs), CHUNK):
+        part = rngs[start : start + CHUNK]
+        train, test = splits(world.mdp, world.horizon, cell.settings["trajectories"], part)
+        began = time.process_time()
+        rewards, ends = _fit_counts(world, cell, train)
+        seconds += time.process_time() - began
+        errors += scores(rewards, test, world.mdp.reward).tolist()
+        statuses += ends
+    records = summarise("MAPE", errors, statuses)
+    return Result(records, {"MAPE": errors}, cpu_seconds=seconds / len(rngs))
+
+
+def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, list[str]]:
+    """((R, S, A) rewards, R statuses) of the methods that take counts."""
+    options = options_of(world, cell, {})
+    function = import_module(METHODS[cell.settings["method"]]).fit_counts
+    if cell.settings["method"] == "nfxp":
+        design, offset = options["reward"].tables(train.states, train.visits.shape[2])
+        fitted = function(train.visits, world.mdp.transition, design, offset, world.discount)
+        return offset + np.einsum("sak,rk->rsa", design, fitted.theta), list(fitted.status)
+    anchor = Anchor(world.anchor_action, world.anchor_reward)
+    estimates = function(train, anchor, world.discount, **options)
+    rewards = np.stack([one.reward_function(train.states) for one in estimates])
+    return rewards, [one.diagnostics.status for one in estimates]
+
+
+def scores(rewards: Array, test: Counts, truth: Array) -> Array:
+    """(R,) MAPE in per cent of (R, S, A) rewards over the test pairs, as in gladius.metrics."""
+    error = np.abs(rewards - truth) / np.abs(truth)
+    total: Array = 100.0 * (test.visits * error).sum(axis=(1, 2)) / test.size
+    return total
+
+
+def means(result: Result, statistics: Sequence[str]) -> tuple[Record, ...]:
+    """A record for the mean of each of these numbers of every repetition."""
+    status = result.records[0].status
+    values = [result.replications[statistic] for statistic in statistics]
+    return tuple(
+        Record(statistic, float(np.mean(x)), repetitions=len(x), status=status)
+        for statistic, x in zip(statistics, values, strict=True)
+    )
