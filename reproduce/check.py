@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -43,11 +44,8 @@ class Finding:
 def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     """A finding for each exhibit, then for the ledger of claims and the speed table."""
     sources = Sources()
-    expected: list[tuple[str, Callable[[], dict[str, Any]]]] = [
-        (exhibit.name, lambda exhibit=exhibit: of_exhibit(exhibit, sources))  # type: ignore[misc]
-        for exhibit in exhibits
-    ]
-    expected += [(name, lambda name=name: of_modules(name)) for name in MODULES]  # type: ignore[misc]
+    expected = [(exhibit.name, partial(of_exhibit, exhibit, sources)) for exhibit in exhibits]
+    expected += [(name, partial(of_modules, name)) for name in MODULES]
     return [_compare(name, now(), folder) for name, now in expected]
 
 

@@ -1,14 +1,14 @@
-"""How far a run is: a bar on a terminal, elsewhere a line a minute."""
+"""How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
 
 
 class Progress:
@@ -34,36 +34,26 @@ class Progress:
         self._console = console or Console()
         self._interval, self._start = interval, time.monotonic()
         self._shown, self._stop = verbose and bool(ids), threading.Event()
-        self._bar: Any = None
+        self._status: Status | None = None
 
     def __enter__(self) -> Progress:
         if self._shown and self._console.is_terminal:
-            from rich import progress
-
-            parts = [progress.TextColumn("{task.description}"), progress.BarColumn()]
-            parts += [progress.MofNCompleteColumn(), progress.TimeRemainingColumn()]
-            self._bar = progress.Progress(*parts, console=self._console)
-            self._bar.add_task(self._running(), total=self._total)
-            self._bar.start()
+            self._status = self._console.status(escape(self.line()))
+            self._status.start()
         elif self._shown:
             threading.Thread(target=self._lines, daemon=True).start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._stop.set()
-        if self._bar is not None:
-            self._bar.stop()
+        if self._status is not None:
+            self._status.stop()
 
     def done(self, id_: str) -> None:
         """One cell more is stored."""
         del self._left[id_]
-        if self._bar is not None:
-            self._bar.update(0, advance=1, description=self._running())
+        if self._status is not None:
+            self._status.update(escape(self.line()))
 
     def line(self) -> str:
         """Cells done, of how many, time so far and left, what runs."""
@@ -72,10 +62,7 @@ class Progress:
             f"about {duration(passed / done * len(self._left))}" if done else "not known how long"
         )
         counts = f"{done} of {self._total} cells after {duration(passed)}, {left} to go"
-        return f"{counts}; running: {self._running()}"
-
-    def _running(self) -> str:
-        return ", ".join(list(self._left)[: self._size])
+        return f"{counts}; running: {', '.join(list(self._left)[: self._size])}"
 
     def _lines(self) -> None:
         while not self._stop.wait(self._interval):

@@ -26,6 +26,20 @@ def update(
 ) -> list[Path]:
     """Write both sections of the README and PAGE; returns the files that changed.
 
+    Args: as of `contents`.
+    """
+    wanted = contents(readme, exhibits, findings, folder)
+    changed = [p for p, t in wanted.items() if not p.exists() or p.read_text("utf-8") != t]
+    for path in changed:
+        write(path, wanted[path])
+    return changed
+
+
+def contents(
+    readme: Path, exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path
+) -> dict[Path, str]:
+    """What the README and PAGE have to say.
+
     Args:
         readme: the file, with a line `<!-- NAME: ... -->` before and `<!-- /NAME -->` after each
             section, `exhibits` and `claims`.
@@ -38,14 +52,9 @@ def update(
     """
     older = {finding.name for finding in findings if finding.problems}
     link = folder.relative_to(ROOT).as_posix() if folder.is_relative_to(ROOT) else folder.as_posix()
-    text = readme.read_text(encoding="utf-8")
-    new = section(text, "exhibits", lines(exhibits, older, folder, link))
-    new = section(new, "claims", claims(older, folder, link))
-    wanted = {readme: new, folder / PAGE: page(exhibits, findings, folder)}
-    changed = [p for p, t in wanted.items() if not p.exists() or p.read_text("utf-8") != t]
-    for path in changed:
-        write(path, wanted[path])
-    return changed
+    text = section(readme.read_text("utf-8"), "exhibits", lines(exhibits, older, folder, link))
+    text = section(text, "claims", claims(older, folder, link))
+    return {readme: text, folder / PAGE: page(exhibits, findings, folder)}
 
 
 def section(text: str, name: str, content: str) -> str:

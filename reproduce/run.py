@@ -201,7 +201,7 @@ def run_cell(job: Job) -> tuple[str, str]:
     one_thread()
     if job.checkpoints:
         os.environ[CHECKPOINTS] = job.checkpoints
-    started, clock, processor = datetime.now(UTC), time.perf_counter(), processor_time()
+    started, clock, processor = now(), time.perf_counter(), processor_time()
     result, status, trace = Result(()), "ok", ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -213,7 +213,8 @@ def run_cell(job: Job) -> tuple[str, str]:
     record = {
         "machine": provenance.machine(),
         "versions": provenance.versions(),
-        "started": started.isoformat(timespec="seconds"),
+        "started": started,
+        "finished": now(),
         "seconds": time.perf_counter() - clock,
         "cpu_seconds": processor_time() - processor,
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
@@ -247,6 +248,11 @@ def one_thread() -> None:
         os.environ[name] = "1"
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+def now() -> str:
+    """The time to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def processor_time() -> float:
@@ -350,9 +356,9 @@ def _ignore_interrupt() -> None:
 
 def _lost(job: Job, error: BaseException) -> str:
     why = f"{FAILED}{LOST}; {failure(error).removeprefix(FAILED)}"
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    record = {"machine": {}, "versions": {}, "started": now, "seconds": 0.0, "cpu_seconds": 0.0}
-    return text_of(job, Result(()), why, {**record, "warnings": [], "traceback": str(error)})
+    record: dict[str, Any] = {"machine": {}, "versions": {}, "started": now(), "finished": now()}
+    record |= {"seconds": 0.0, "cpu_seconds": 0.0, "warnings": [], "traceback": str(error)}
+    return text_of(job, Result(()), why, record)
 
 
 @contextmanager
@@ -488,14 +494,6 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         texts = {json.dumps(record.get(name), sort_keys=True) for record in made}
         return [json.loads(text) for text in sorted(texts)]
 
-    starts = [datetime.fromisoformat(record["started"]).timestamp() for record in made]
-    ends = [a + record["seconds"] for a, record in zip(starts, made, strict=True)]
-
-    def moment(times: list[float], which: Any) -> str | None:
-        return (
-            datetime.fromtimestamp(which(times), UTC).isoformat("T", "seconds") if times else None
-        )
-
     return {
         "title": exhibit.title,
         "smoke": results.smoke,
@@ -505,8 +503,8 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "versions": distinct("versions"),
         "machines": distinct("machine"),
         "devices": distinct("device"),
-        "started": moment(starts, min),
-        "finished": moment(ends, max),
+        "started": min((record["started"] for record in made), default=None),
+        "finished": max((record["finished"] for record in made), default=None),
         "cells": dict(sorted(Counter(s.status.partition(":")[0] for s in cells.values()).items())),
         "seconds": round(sum(record["seconds"] for record in made), 3),
         "cpu_seconds": round(sum(spent(stored) for stored in cells.values()), 3),

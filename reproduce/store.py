@@ -163,14 +163,13 @@ def encode(cell: Cell, stored: Stored) -> str:
         },
     }
     body = json.dumps(_finite(content), indent=1, allow_nan=False)
-    return f"{HEAD}{_checksum(body)}{MIDDLE}{body}{TAIL}"
+    return _sealed(body)
 
 
 def decode(text: str, cell: Cell) -> Stored:
     """Inverse of `encode`; raises where the text is not what was written for this cell."""
-    checksum = text[len(HEAD) : len(HEAD) + 64]
     body = text[len(HEAD) + 64 + len(MIDDLE) : -len(TAIL)]
-    if checksum != _checksum(body):
+    if text != _sealed(body):
         raise ValueError("the checksum is not that of the content")
     content = json.loads(body)
     if content["spec"] != cell.spec():
@@ -186,11 +185,12 @@ def decode(text: str, cell: Cell) -> Stored:
         float(result["cpu_seconds"]),
         result["device"],
     )
+    checksum = hashlib.sha256(text.encode()).hexdigest()
     return Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
 
 
-def _checksum(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()
+def _sealed(body: str) -> str:
+    return f"{HEAD}{hashlib.sha256(body.encode()).hexdigest()}{MIDDLE}{body}{TAIL}"
 
 
 def _finite(value: Any) -> Any:

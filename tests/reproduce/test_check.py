@@ -1,0 +1,197 @@
+"""`check`, `stamp` and the README's sections: what says that a number is not of this tree."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gladius.checks import InputError
+from reproduce import __main__ as command
+from reproduce import check, exhibits, provenance, readme
+from reproduce import run as runner
+from reproduce.provenance import ROOT
+from tests.reproduce.toys import toy
+
+Run = Callable[..., runner.Outcome]
+PAGE = "before\n<!-- exhibits: any -->\nold\n<!-- /exhibits -->\nbetween\n"
+PAGE += "<!-- claims: any -->\n<!-- /claims -->\nafter\n"
+
+
+@pytest.fixture
+def committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs as if from a clean tree, without a ledger and a speed table."""
+    monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
+    monkeypatch.setattr(check, "MODULES", {})
+    return run
+
+
+def problems(folder: Path) -> str:
+    (finding,) = check.check([toy()], folder)
+    return "; ".join(finding.problems)
+
+
+def change(folder: Path, name: str = "toy", **changes: Any) -> None:
+    path = folder / "manifests" / f"{name}.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def test_numbers_of_this_tree_pass(committed: Run, tmp_path: Path) -> None:
+    committed(toy())
+    assert problems(tmp_path / "out") == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"code": "0"}, "older code: what computes it has changed since"),
+        ({"view": "0"}, "older code: what draws it has changed since"),
+        ({"dirty": True}, "made by code that was not committed"),
+        ({"dirty": None}, "made by code that was not committed"),
+        ({"smoke": True}, "a smoke run"),
+        ({"files": {"toy.csv": "0"}}, "toy.csv was changed since"),
+        ({"files": {"gone.pdf": "0"}}, "gone.pdf was changed since"),
+    ],
+)
+def test_what_is_not_of_this_tree_is_named(
+    committed: Run, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    committed(toy())
+    change(tmp_path / "out", **changes)
+    assert problems(tmp_path / "out") == said
+    committed(toy())  # nothing is computed, and all is of this tree again
+    assert problems(tmp_path / "out") == ""
+
+
+def test_a_changed_setting_or_module_is_older_code(
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed(toy())
+    (finding,) = check.check([toy(rows=("10", "20"))], tmp_path / "out")
+    assert finding.problems == ("older code: what computes it has changed since",)
+    (finding,) = check.check([replace(toy(), view=lambda entry, result: ())], tmp_path / "out")
+    assert finding.problems == ("older code: what draws it has changed since",)
+    closure = provenance.Sources.closure
+    monkeypatch.setattr(
+        provenance.Sources, "closure", lambda *a: {**closure(*a), "module gladius.checks": "edited"}
+    )
+    assert problems(tmp_path / "out").count("older code") == 2
+
+
+def test_versions_are_told_and_do_not_decide(committed: Run, tmp_path: Path) -> None:
+    committed(toy())
+    change(tmp_path / "out", versions=[{"numpy": "1.0"}])
+    (finding,) = check.check([toy()], tmp_path / "out")
+    assert finding.problems == ()
+    assert finding.notes[0].startswith("numpy 1.0, here ")
+
+
+def test_nothing_is_said_of_an_exhibit_without_a_manifest(tmp_path: Path) -> None:
+    finding = check.check([toy()], tmp_path)[0]
+    assert finding.problems == ("nothing says how it was made",)
+
+
+def test_the_command_exits_1_and_names_what_is_older(
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed(toy(), toy(name="other"))
+    change(tmp_path / "out", "other", code="0")
+    monkeypatch.setattr(exhibits, "names", lambda: ("other", "toy"))
+    monkeypatch.setattr(exhibits, "load", {"toy": toy(), "other": toy(name="other")}.__getitem__)
+    result = CliRunner().invoke(command.app, ["check", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert "other: older code" in result.output
+    assert "toy: of this tree" in result.output
+    committed(toy(), toy(name="other"))
+    result = CliRunner().invoke(
+        command.app, ["check", "--rerun", "3", "--out", str(tmp_path / "out")]
+    )
+    assert result.exit_code == 0
+    assert "3 cells computed again, 0 numbers are others." in result.output
+
+
+def test_a_rerun_holds_numbers_against_the_tolerance(committed: Run, tmp_path: Path) -> None:
+    exhibit, path = toy(rows=("10",), columns=("A",)), tmp_path / "out" / "toy.csv"
+    committed(exhibit)
+    assert check.rerun([exhibit], tmp_path / "out", 5) == (1, [])
+    lines = path.read_text().splitlines()
+    value = lines[1].split(",")[4]
+    lines[1] = lines[1].replace(value, f"{float(value) + 0.001:.10g}")
+    path.write_text("\n".join(lines))
+    number, differences = check.rerun([exhibit], tmp_path / "out", 5)
+    assert (number, len(differences)) == (1, 1)
+    assert differences[0].startswith("toy: 10/A/measured/MAPE")
+    assert check.rerun([replace(exhibit, tolerance=0.01)], tmp_path / "out", 5) == (1, [])
+    lines[2] = lines[2].replace(",ok", ",diverged")
+    path.write_text("\n".join(lines))
+    assert len(check.rerun([replace(exhibit, tolerance=0.01)], tmp_path / "out", 5)[1]) == 1
+
+
+def test_the_ledger_is_stamped_when_it_is_made_and_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
+    with pytest.raises(InputError, match="make them first"):
+        check.stamp("claims", tmp_path)
+    for name in check.CLAIMS:
+        (tmp_path / name).write_text("text")
+    check.stamp("claims", tmp_path)
+    (ledger, speed) = check.check([], tmp_path)
+    assert (ledger.name, ledger.problems) == ("claims", ())
+    assert speed.problems == ("nothing says how it was made",)
+    (tmp_path / "claims.csv").write_text("edited")
+    assert check.check([], tmp_path)[0].problems == ("claims.csv was changed since",)
+    os.utime(tmp_path / "claims.csv", (0, 0))
+    with pytest.raises(InputError, match="make it again"):
+        check.stamp("claims", tmp_path)
+    with pytest.raises(InputError, match="choose one of claims, speed"):
+        check.stamp("table_2", tmp_path)
+
+
+# The README --------------------------------------------------------------------------------------
+
+
+def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
+    committed: Run, tmp_path: Path
+) -> None:
+    out, path = tmp_path / "out", tmp_path / "README.md"
+    committed(toy())
+    (out / "claims.csv").write_text("id,verdict\na,fails\nb,holds\nc,holds\n")
+    path.write_text(PAGE)
+    changed = readme.update(path, [toy()], check.check([toy()], out), out)
+    assert {p.name for p in changed} == {"README.md", "EXHIBITS.md"}
+    text = path.read_text()
+    assert text.startswith("before\n<!-- exhibits: generated by `python -m reproduce readme`")
+    assert text.endswith("<!-- /claims -->\nafter\n")
+    assert "old\n" not in text
+    assert "| `toy` | A toy | `python -m reproduce run toy` |" in text
+    assert "3 claims: 2 holds, 1 fails. Every claim" in text
+    assert "older code" not in text
+    assert "[toy.csv](toy.csv)" in (out / "EXHIBITS.md").read_text()
+    assert readme.update(path, [toy()], check.check([toy()], out), out) == []
+    change(out, code="0")
+    readme.update(path, [toy()], check.check([toy()], out), out)
+    (line,) = [line for line in path.read_text().splitlines() if line.startswith("| `toy`")]
+    assert line.endswith("| older code |")
+
+
+@pytest.mark.parametrize("name", ["exhibits", "claims"])
+def test_a_readme_without_marks_is_refused(committed: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "claims.csv").write_text("id,verdict\n")
+    (tmp_path / "README.md").write_text(PAGE.replace(f"<!-- {name}", "<!-- "))
+    with pytest.raises(InputError, match=f"put the lines <!-- {name}"):
+        readme.update(tmp_path / "README.md", [], [], tmp_path)
+
+
+def test_the_readme_of_this_checkout_is_up_to_date_and_its_marks_are_those_of_check() -> None:
+    loaded = [exhibits.load(name) for name in exhibits.names()]
+    findings = check.check(loaded, runner.GENERATED)
+    wanted = readme.contents(ROOT / "README.md", loaded, findings, runner.GENERATED)
+    for path, text in wanted.items():
+        assert path.read_text("utf-8") == text, "run: python -m reproduce readme"
