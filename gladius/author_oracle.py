@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from gladius.author_steps import Network, forward, order_of_appearance
-from gladius.checks import InputError
-from gladius.mdp import Array
+from gladius.checks import Array, InputError
 from gladius.transitions import Integers, Transitions, group
 
 

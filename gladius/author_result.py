@@ -10,9 +10,8 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.author_steps import Network, forward
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.estimate import Diagnostics, Estimate
-from gladius.mdp import Array
 from gladius.transitions import Counts, Integers
 
 

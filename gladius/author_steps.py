@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import InputError
-from gladius.mdp import Array
+from gladius.checks import Array, InputError
 from gladius.transitions import Counts, Integers, Transitions, group
 
 

@@ -34,8 +34,8 @@ from typing import Literal
 
 import numpy as np
 
-from gladius.checks import InputError
-from gladius.mdp import Array, TabularMDP, check_finite
+from gladius.checks import Array, InputError, check_finite
+from gladius.mdp import TabularMDP
 
 Law = Literal["known", "two_step", "joint"]
 

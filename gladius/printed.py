@@ -41,10 +41,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import InputError, check_discount, check_whole
+from gladius.checks import Array, InputError, check_discount, check_whole
 from gladius.estimate import Diagnostics, Estimate
 from gladius.function_classes import MLP, FunctionClass, Linear
-from gladius.mdp import Array
 from gladius.objective import conditional_mean, value
 from gladius.printed_steps import Block, ascent_slope, descent, draw, standardised
 from gladius.transition_probabilities import (

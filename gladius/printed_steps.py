@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from gladius.checks import Array
 from gladius.function_classes import FunctionClass
-from gladius.mdp import Array
 from gladius.objective import value
 from gladius.transitions import Counts
 

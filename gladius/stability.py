@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gladius.anchor import Anchor
-from gladius.checks import InputError, check_discount, check_whole
-from gladius.mdp import Array, TabularMDP
+from gladius.checks import Array, InputError, check_discount, check_whole
+from gladius.mdp import TabularMDP
 from gladius.objective import value
 from gladius.printed import BLOW_UP
 from gladius.printed_steps import ascent_slope, descent

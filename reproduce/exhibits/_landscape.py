@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import kl_div, softmax
 
-from gladius.mdp import Array
+from gladius.checks import Array
 from gladius.transitions import Counts
 from proofs_checks.oracle.grouped import Sample
 
