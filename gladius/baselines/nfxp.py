@@ -26,8 +26,8 @@ from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import CERTAIN, SATURATED, has_effect
 from gladius.checks import InputError
 from gladius.estimate import Estimate
-from gladius.checks import ROW_SUM_TOLERANCE
 from gladius.mdp import (
+    ROW_SUM_TOLERANCE,
     Array,
     Solution,
     check_discount,
