@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from gladius.checks import (
-    ROW_SUM_TOLERANCE,
     Array,
     InputError,
     check_discount,
@@ -24,20 +23,6 @@ from gladius.checks import (
     check_probabilities,
     check_whole,
 )
-
-__all__ = [
-    "ROW_SUM_TOLERANCE",
-    "Array",
-    "Paths",
-    "Solution",
-    "TabularMDP",
-    "action_values",
-    "check_discount",
-    "check_finite",
-    "check_probabilities",
-    "check_whole",
-    "soft_bellman",
-]
 
 
 @dataclass(frozen=True)

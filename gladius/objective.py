@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.checks import InputError
-from gladius.mdp import Array
+from gladius.checks import Array, InputError
 from gladius.transitions import Counts
 
 
