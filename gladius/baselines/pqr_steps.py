@@ -183,12 +183,10 @@ def default_training(data: Transitions) -> Training:
     and a tolerance for gradients that such batches can reach.
     """
     if len(data.pairs().weights) <= FEW_STATES * data.number_of_actions:
-        return Training(activation="relu", tolerance=1e-4)
+        return Training(standardise=True, tolerance=1e-4)
     trajectories = len(np.unique(data.trajectory))
     held_out = 0.1 if trajectories > 4 else 0.0
-    return Training(
-        activation="relu", steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out
-    )
+    return Training(standardise=True, steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out)
 
 
 def _batches(
