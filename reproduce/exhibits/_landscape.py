@@ -16,7 +16,7 @@ from scipy.special import kl_div, softmax
 
 from gladius.mdp import Array
 from gladius.transitions import Counts
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.risk import Sample
 
 TERMS = ("L_BE", "L_NLL", "R_Q", "F_zeta")
 FLAT = 1e-9  # a loss nearer to its infimum than this is rounding

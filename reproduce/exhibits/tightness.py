@@ -27,8 +27,8 @@ from gladius import BusEngine
 from gladius.objective import value
 from gladius.transitions import group
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.smooth import Sizes
+from proofs_checks.oracle.polyak import Sizes
+from proofs_checks.oracle.risk import Sample
 from reproduce import layout, seeds
 from reproduce.exhibits import _bus, _figures
 from reproduce.exhibits._landscape import (

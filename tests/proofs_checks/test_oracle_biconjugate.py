@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
 from proofs_checks.oracle.biconjugate import (
     Population,
     golden_maximum,
@@ -17,6 +16,7 @@ from proofs_checks.oracle.biconjugate import (
     reachable,
     td_minimiser,
 )
+
 from proofs_checks.worlds import VALUES, Fitted, fitted
 
 COIN = np.array([[0.0, 0.5, 0.5], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-
 from proofs_checks.oracle.empirical import (
     FixedDesign,
     Rows,

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-
 from proofs_checks.oracle.grouped import Sample
+
 from proofs_checks.worlds import Empirical, empirical
 
 

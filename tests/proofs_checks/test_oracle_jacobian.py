@@ -10,10 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize
-
-from gladius import BusEngine
-from gladius.approximators import MLP
 from proofs_checks.oracle.jacobian import (
     evaluation_points,
     gram_below,
@@ -22,6 +18,10 @@ from proofs_checks.oracle.jacobian import (
     rank,
     smallest_eigenvalue,
 )
+from scipy.optimize import minimize
+
+from gladius import BusEngine
+from gladius.approximators import MLP
 
 WHOLE = st.integers(-2, 2).map(float)
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(

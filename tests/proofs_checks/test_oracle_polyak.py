@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.smooth import Sizes
 from scipy.optimize import minimize_scalar
 
 from gladius.approximators import MLP
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.smooth import Sizes
 from proofs_checks.worlds import VALUES, Empirical, empirical
 
 ENTRIES = st.floats(-2, 2, width=32)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from proofs_checks.oracle.grouped import Sample
 from scipy.special import logsumexp
 
 from gladius.mdp import Array
 from proofs_checks.oracle import saddle as oracle
-from proofs_checks.oracle.grouped import Sample
 from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import Empirical, empirical
 

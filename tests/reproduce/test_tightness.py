@@ -16,7 +16,7 @@ from gladius import BusEngine
 from gladius.objective import grouped_risk
 from gladius.transitions import group
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import Empirical, empirical
 from reproduce import engine
 from reproduce.exhibits import _bus, tightness
