@@ -28,12 +28,6 @@ def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -
         assert list(committed[column]) == list(now[column])
 
 
-def test_the_checks_named_in_the_ledger_exist() -> None:
-    for claim in claims().values():
-        path, name = ledger.where(claim).split("::")
-        assert f"def {name}(" in (ledger.ROOT / path).read_text("utf-8")
-
-
 def test_the_errata_name_every_refuted_claim(decided: dict[str, Decision]) -> None:
     page = ledger.errata(claims(), list(decided.values()))
     for id_, claim in claims().items():

@@ -19,7 +19,6 @@ from gladius.approximators import MLP
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,
-    dual,
     evaluation_points,
     expectation,
     gram_below,
@@ -227,13 +226,6 @@ def test_limits_of_polynomials_are_singular_and_the_others_are_not() -> None:
     least = {n: np.linalg.eigvalsh(limit_kernel(u, a))[0] for n, a in ACTIVATIONS.items()}
     assert max(least["identity"], least["square"]) < 1e-12
     assert min(least["tanh"], least["sine"], least["softplus"]) > 1e-5
-
-
-def test_the_dual_is_a_covariance() -> None:
-    points = np.random.default_rng(5).normal(size=(3, 4))
-    moments = dual(points @ points.T, np.tanh)
-    assert np.linalg.eigvalsh(moments)[0] > 0
-    np.testing.assert_array_equal(moments, moments.T)
 
 
 def test_descent_in_the_ball_stays_there_and_goes_down() -> None:

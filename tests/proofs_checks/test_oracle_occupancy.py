@@ -200,16 +200,3 @@ def test_the_excess_risk_is_its_definition(drawn: Identified) -> None:
     scale = 1 + np.abs(drawn.q).max() + np.abs(solved.q).max()
     expected = risk(drawn.q) - risk(solved.q)
     assert excess_risk(drawn, solved) == pytest.approx(expected, rel=1e-9, abs=1e-11 * scale**2)
-
-
-def test_the_null_direction_in_closed_form() -> None:
-    """E c^2 = .55/(1 - .45/.81) = 1.2375, and the excess at t is of order t^6."""
-    n = np.arange(2000)
-    d = 0.55 * 0.45**n
-    c_squared = np.exp(np.log(d[:400]) - 2 * n[:400] * math.log(0.9)).sum()
-    assert c_squared == pytest.approx(1.2375)
-    excess = []
-    for t in (0.02, 0.01):
-        u = t * 0.9 ** -n[:200].astype(float)
-        excess.append(0.5 * d[:200] @ (0.9 * np.tanh(u / 0.9) - np.tanh(u)) ** 2)
-    assert 40 < excess[0] / excess[1] < 64  # 2^6 but for the saturated states
