@@ -213,14 +213,19 @@ def dual(covariance: Array, f: Scalar) -> Array:
     return moments
 
 
-def limit_kernel(u: Array, activation: Activation) -> Array:
-    """K_infinity = (u u') . E sigma' sigma' + E sigma sigma + 1 (the 1 is the bias).
+def limit_kernel(u: Array, activation: Activation, layers: int = 1) -> Array:
+    """K_infinity on the points u (M, n + 1), whose last entry is 1.
 
-    The points u (M, n + 1) end in 1; the expectations are over normals with the covariance u u'.
+    Layer by layer Theta <- Theta . E sigma' sigma' + E sigma sigma + 1 (the 1 is the bias), from
+    the Gram matrix of the inputs.
     """
-    gram = u @ u.T
-    forward = dual(gram, activation.value) + 1
-    return np.asarray(gram * dual(gram, activation.slope) + forward)
+    forward = u @ u.T
+    theta = forward
+    for _ in range(layers):
+        slopes = dual(forward, activation.slope)
+        forward = dual(forward, activation.value) + 1
+        theta = theta * slopes + forward
+    return theta
 
 
 def hessian_bound(v: Array, u: Array, activation: Activation, radius: float) -> float:

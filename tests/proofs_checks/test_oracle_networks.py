@@ -221,6 +221,25 @@ def test_the_limit_is_the_mean_of_random_kernels(name: str) -> None:
     np.testing.assert_allclose(kernel, limit_kernel(u, ACTIVATIONS[name]), rtol=0.03)
 
 
+def test_the_limit_of_two_layers_is_the_mean_of_random_networks() -> None:
+    points, units = np.array([[-1.0], [0.0], [1.5]]), 300
+    u = inputs(points)
+    rng = np.random.default_rng(4)
+    total, repeats = np.zeros((3, 3)), 10
+    for _ in range(repeats):
+        first = rng.normal(size=(units, 2))
+        second, bias = rng.normal(size=(units, units)), rng.normal(size=units)
+        last = rng.normal(size=units)
+        h = np.tanh(u @ first.T)
+        g = np.tanh(h @ second.T / math.sqrt(units) + bias)
+        back = (1 - g**2) * last / math.sqrt(units)
+        deep = (1 - h**2) * (back @ second) / math.sqrt(units)
+        total += g @ g.T / units + 1
+        total += (back @ back.T) * (h @ h.T / units + 1) + (deep @ deep.T) * (u @ u.T)
+    limit = limit_kernel(u, ACTIVATIONS["tanh"], layers=2)
+    np.testing.assert_allclose(total / repeats, limit, rtol=0.06)
+
+
 def test_limits_of_polynomials_are_singular_and_the_others_are_not() -> None:
     u = inputs(np.arange(5.0)[:, None] / 2 - 1)
     least = {n: np.linalg.eigvalsh(limit_kernel(u, a))[0] for n, a in ACTIVATIONS.items()}
