@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.progress import track
 
 from gladius.checks import InputError
-from proofs_checks import ledger, run
-from proofs_checks.decide import CI, DEEP
-from proofs_checks.register import claims, find, listed
+from proofs_checks import decide, ledger
+from proofs_checks.claims import claims, find, listed
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 
@@ -20,51 +19,50 @@ app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 @app.command(epilog="Example: python -m proofs_checks lem:BE_PL --examples 5000")
 def main(
     ids: Annotated[list[str] | None, typer.Argument(help="Claims; all of them by default.")] = None,
-    examples: Annotated[int, typer.Option(min=1, help="Instances of each claim.")] = CI,
-    deep: Annotated[bool, typer.Option("--deep", help=f"{DEEP} instances of each.")] = False,
+    examples: Annotated[int, typer.Option(min=1, help="Instances of each claim.")] = decide.CI,
+    deep: Annotated[bool, typer.Option("--deep", help=f"{decide.DEEP} instances of each.")] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    build: Annotated[Path, typer.Option(help="Folder of the finished claims.")] = run.BUILD,
+    build: Annotated[Path, typer.Option(help="Folder of the finished claims.")] = decide.BUILD,
     out: Annotated[Path, typer.Option(help="Folder of the ledger.")] = ledger.GENERATED,
-    readme: Annotated[bool, typer.Option(help="Rewrite the README's section.")] = True,
 ) -> None:
     """Decide every checkable claim of the paper; exit 1 if a verdict is not the recorded one.
 
     A run of all claims writes claims.csv, claims.tex, CLAIMS.md and ERRATA.md.
     """
     console = Console()
-    number = DEEP if deep else examples
+    number = decide.DEEP if deep else examples
     try:
         chosen = [find(id_).id for id_ in ids or claims()]
     except InputError as error:
         console.print(f"[red]{error}", soft_wrap=True)
         raise typer.Exit(2) from None
-    found = {}
-    for one in track(
-        run.decisions(chosen, number, workers, build),
+    decisions = {}
+    for decision in track(
+        decide.decisions(chosen, number, workers, build),
         total=len(chosen),
         description="claims",
         console=console,
         disable=not console.is_terminal,
     ):
-        found[one.id] = one
-        if not one.as_recorded:
-            console.print(f"{one.id}: recorded {one.recorded}, found {one.verdict}", style="red")
-            console.print(one.problem, markup=False, soft_wrap=True)
-    decided = [found[id_] for id_ in chosen]
+        decisions[decision.id] = decision
+        if not decision.as_recorded:
+            verdicts = f"recorded {decision.recorded}, found {decision.verdict}"
+            console.print(f"{decision.id}: {verdicts}", style="red")
+            console.print(decision.problem, markup=False, soft_wrap=True)
+    decided = [decisions[id_] for id_ in chosen]
+    missing: list[str] = []
     if ids:
-        for one in decided:
-            shown = f"{one.shown.observed} {one.shown.relation} {one.shown.bound}"
-            console.print(f"{one.id}: {one.verdict}, {one.instances} instances, {shown}")
+        for decision in decided:
+            shown = f"{decision.shown.observed} {decision.shown.relation} {decision.shown.bound}"
+            instances = f"{decision.instances} instances"
+            console.print(f"{decision.id}: {decision.verdict}, {instances}, {shown}")
     else:
         ledger.write(claims(), decided, number, out)
-        if readme:
-            ledger.update_readme(claims())
-        console.print(f"{len(decided)} claims: {ledger.counts([d.verdict for d in decided])}")
-        missing = [id_ for id_ in listed() if id_ not in found]
-        if missing:
-            console.print(f"without a check: {', '.join(missing)}", style="red")
-            raise typer.Exit(1)
-    if not all(one.as_recorded for one in decided):
+        console.print(f"{len(decided)} claims: {ledger.counts(decided)}")
+        missing = [id_ for id_ in listed() if id_ not in decisions]
+    if missing:
+        console.print(f"without a check: {', '.join(missing)}", style="red")
+    if missing or not all(decision.as_recorded for decision in decided):
         raise typer.Exit(1)
 
 

@@ -1,4 +1,4 @@
-"""A claim of the paper, what a check of it returns, and how a verdict follows from evidence.
+"""A claim of the paper, what a check of it returns, and the register of all claims.
 
 A check is a function of an instance. A claim joins the check of the statement as printed with
 what else decides it: instances to try it on, a counterexample where there is one, the corrected
@@ -7,35 +7,37 @@ statement (a check like any other) and a negative control, a broken variant that
 
 from __future__ import annotations
 
+import csv
 import inspect
 import math
+import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
-from typing import Any, Literal, TypeVar
+from functools import cache, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from gladius.checks import InputError
+from proofs_checks import sections
 
 Relation = Literal["<=", ">=", "=="]
 Verdict = Literal["holds", "holds-if", "fails", "misprint", "untested"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "holds-if", "fails", "misprint", "untested")
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+STATEMENTS = Path(__file__).with_name("claims.csv")
 # The paragraphs of a check's docstring after the statement itself.
 PARAGRAPHS = ("Where", "Assumes", "Decided")
 
 
-class AssumptionError(AssertionError):
-    """An instance that was to satisfy the paper's assumptions does not."""
-
-
 def assume_stated(true: bool | np.bool_, assumption: str) -> None:
-    """Assert one of the paper's stated assumptions on an instance, by name."""
+    """Raise AssertionError where an instance misses a stated assumption of the paper."""
     if not true:
-        raise AssumptionError(f"the instance does not satisfy: {assumption}")
+        raise AssertionError(f"the instance does not satisfy: {assumption}")
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class CheckResult:
     reason: str
 
     def __post_init__(self) -> None:
-        if self.relation not in ("<=", ">=", "=="):
+        if self.relation not in get_args(Relation):
             raise InputError("relation", self.relation, "use '<=', '>=' or '=='")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InputError("tolerance", self.tolerance, "give a finite number, 0 or more")
@@ -88,20 +90,6 @@ class CheckResult:
         if self.relation == "==" or not (low > self.tolerance and high > self.tolerance):
             return math.nan
         return high / low if math.isfinite(high) else math.nan
-
-
-def worst(results: Iterable[CheckResult]) -> CheckResult:
-    """Of several results: the one that fails by most, or else the one with the least slack."""
-    found = list(results)
-    if not found:
-        raise InputError("results", found, "give at least one")
-    failed = [r for r in found if not r.holds]
-    if failed:
-        return max(failed, key=lambda r: math.inf if math.isnan(r.excess) else r.excess)
-    tight = [r for r in found if not math.isnan(r.slack)]
-    if tight:
-        return min(tight, key=lambda r: r.slack)
-    return max(found, key=lambda r: r.excess - r.tolerance)
 
 
 Check = Callable[[Any], CheckResult]
@@ -187,8 +175,9 @@ class Claim:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
         if self.counterexample and self.counterexample.text.strip().count("\n") > 2:
             raise InputError(f"{self.id}: text", self.counterexample.text, "three lines at most")
-        for check in (self.printed, *([self.corrected] if self.corrected else [])):
-            paragraphs(check)
+        paragraphs(self.printed)
+        if self.corrected:
+            paragraphs(self.corrected, printed=False)
 
     @property
     def surviving(self) -> Check:
@@ -203,29 +192,29 @@ class Claim:
     @property
     def correction(self) -> str:
         """The statement to write instead; empty where the printed one stands."""
-        return paragraphs(self.corrected)["Statement"] if self.corrected else ""
+        return paragraphs(self.corrected, False)["Statement"] if self.corrected else ""
 
 
-def paragraphs(check: Check) -> dict[str, str]:
+def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
     """The parts of a check's docstring: Statement, Where, Assumes, Decided, each on one line.
 
     The first paragraph is the statement; the others start with their name and a colon. A
     corrected statement needs `Decided` only: it stands where the printed one stands.
     """
-    parts = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
-    found = {"Statement": " ".join(parts[0].split())}
-    for part in parts[1:]:
+    statement, *parts = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
+    named = {"Statement": " ".join(statement.split())}
+    for part in parts:
         name, _, text = part.partition(":")
         if name in PARAGRAPHS:
-            found[name] = " ".join(text.split())
-    needed = PARAGRAPHS if check in _PRINTED else ("Decided",)
-    lacking = [name for name in ("Statement", *needed) if not found.get(name)]
+            named[name] = " ".join(text.split())
+    needed = PARAGRAPHS if printed else ("Decided",)
+    lacking = [name for name in ("Statement", *needed) if not named.get(name)]
     if lacking:
         raise InputError(f"docstring of {check.__name__}", lacking, "add these paragraphs")
-    return found
+    return named
 
 
-_PRINTED: set[Check] = set()
+# --- the register
 _REGISTER: dict[str, Claim] = {}
 
 
@@ -261,7 +250,6 @@ def claim(
         faulty = rejected
         if isinstance(faulty, Mapping):
             faulty = partial(evidence.get("corrected", check), **faulty)
-        _PRINTED.add(check)
         _REGISTER[id_] = Claim(
             id=id_,
             printed=check,
@@ -272,3 +260,55 @@ def claim(
         return check
 
     return register
+
+
+@cache
+def claims() -> dict[str, Claim]:
+    """Claim by id, in the order in which the paper makes them."""
+    for module in sorted(m.name for m in pkgutil.iter_modules(sections.__path__)):
+        import_module(f"{sections.__name__}.{module}")
+    order = {id_: n for n, id_ in enumerate(listed())}
+    for id_ in _REGISTER:
+        if id_ not in order:
+            raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")
+    return {id_: _REGISTER[id_] for id_ in order if id_ in _REGISTER}
+
+
+@cache
+def listed() -> dict[str, str]:
+    """The list of claims: id to statement in a line."""
+    with STATEMENTS.open(encoding="utf-8", newline="") as file:
+        return {row["id"]: row["statement"] for row in csv.DictReader(file)}
+
+
+def find(id_: str) -> Claim:
+    """The claim with this id.
+
+    Raises:
+        InputError: there is none.
+    """
+    known = claims()
+    if id_ not in known:
+        raise InputError("claim", id_, f"choose one of {', '.join(known)}")
+    return known[id_]
+
+
+def check(id_: str, instance: Any = None, *, corrected: bool = False) -> CheckResult:
+    """Check a claim of the paper on an instance.
+
+    Args:
+        id_: as in the ledger, "lem:BE_PL".
+        instance: of the kind that the check's docstring names; by default the counterexample
+            where there is one, else the negative control's instance.
+        corrected: check the statement to write instead, not the printed one.
+
+    Raises:
+        InputError: no such claim, or it has no corrected statement.
+    """
+    claim = find(id_)
+    if corrected and claim.corrected is None:
+        raise InputError("corrected", corrected, f"{id_} has no corrected statement: leave it out")
+    if instance is None:
+        shown = None if corrected else claim.counterexample
+        instance = (shown or claim.control).make()
+    return (claim.surviving if corrected else claim.printed)(instance)

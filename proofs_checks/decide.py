@@ -1,23 +1,31 @@
-"""From a claim's evidence to its verdict.
+"""From a claim's evidence to its verdict, and many claims at once.
 
 The statement that survives is tried on drawn instances (Hypothesis shrinks a failing one); the
 printed statement, if another, must fail at the counterexample; the negative control must be
 rejected where the sound check passes. What comes out is compared with the recorded verdict.
+Many claims are decided in parallel; finished ones are kept, so that an interrupted run resumes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
+import joblib
 from hypothesis import HealthCheck, Phase, given, settings
 
-from proofs_checks.claims import CheckResult, Claim, Verdict
+from proofs_checks.claims import CheckResult, Claim, Verdict, find
 
 CI, DEEP = 200, 5000  # instances of a property
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / ".cells" / "claims"
 
 
 class RejectedError(Exception):
@@ -86,11 +94,11 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
         verdict = "fails"
         problems.append(failure)
     if claim.adversary is not None and not failure:
-        found = claim.adversary()
-        result = claim.surviving(found)
+        instance = claim.adversary()
+        result = claim.surviving(instance)
         if not result.holds:
             verdict = "fails"
-            problems.append(f"{result}\nat the adversary's instance {found!r}")
+            problems.append(f"{result}\nat the adversary's instance {instance!r}")
         survey.add(result)
     problems += control_problem(claim)
     shown = refutation if refutation is not None else survey.shown
@@ -145,3 +153,39 @@ def _failure(claim: Claim, survey: _Survey, examples: int) -> str:
     except RejectedError:
         return last[0]
     return ""
+
+
+# --- many claims
+def source() -> str:
+    """Digest of all that a decision rests on: the code, the printed tables, the libraries."""
+    digest = hashlib.sha256()
+    files = [
+        *(ROOT / "proofs_checks").rglob("*.py"),
+        *(ROOT / "gladius").rglob("*.py"),
+        *(ROOT / "paper_tables" / "published").glob("*.csv"),
+    ]
+    for path in sorted(files):
+        digest.update(path.relative_to(ROOT).as_posix().encode())
+        digest.update(path.read_bytes())
+    for library in ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath"):
+        digest.update(f"{library}=={version(library)}".encode())
+    return digest.hexdigest()
+
+
+def decide_by_id(id_: str, examples: int, source: str) -> Decision:
+    """`decide` by id; `source` only tells stored results of other code apart."""
+    try:
+        return decide(find(id_), examples)
+    except Exception as error:
+        text = "".join(traceback.format_exception(error)[-3:])
+        raise RuntimeError(f"the check of {id_} stopped: {text}") from None
+
+
+def decisions(
+    ids: Sequence[str], examples: int, workers: int = 1, build: Path = BUILD
+) -> Iterator[Decision]:
+    """Decide claims as they come in; finished ones are kept in `build` and not decided again."""
+    kept, digest = joblib.Memory(build, verbose=0).cache(decide_by_id), source()
+    tasks = (joblib.delayed(kept)(id_, examples, digest) for id_ in ids)
+    parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
+    yield from parallel(tasks)

@@ -19,7 +19,7 @@ from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import vanishes
 
 __all__ = ["MLP", "Linear", "ascent_slope", "descent"]

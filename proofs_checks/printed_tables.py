@@ -78,8 +78,8 @@ def cell(
     Raises:
         InputError: the table has no number there.
     """
-    found = _table(table).get((str(row), column, statistic))
-    digits = "" if found is None else found[part == "se"]
+    value, error = _table(table).get((str(row), column, statistic), ("", ""))
+    digits = error if part == "se" else value
     if digits in ("", "N/A"):
         raise InputError(f"{table}: cell", (row, column, statistic), "no number is printed there")
     return Printed(digits)
@@ -102,24 +102,19 @@ class Column:
         return np.array([[float(c.value) for c in row] for row in getattr(self, kind)])
 
 
+def _grid(table: str, method: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
+    return tuple(tuple(cell(table, x, method, f"{symbol} a{a}") for a in ACTIONS) for x in MILEAGES)
+
+
 @cache
 def column(trajectories: int, method: str) -> Column:
     """The column of "Ground Truth", "ML-IRL", "Rust" or "GLADIUS"."""
     of_r, of_q = TABLES[trajectories]
-
-    def read(table: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
-        return tuple(
-            tuple(cell(table, x, method, f"{symbol} a{a}") for a in ACTIONS) for x in MILEAGES
-        )
-
-    return Column(read(of_r, "r"), read(of_q, "Q"))
+    return Column(_grid(of_r, method, "r"), _grid(of_q, method, "Q"))
 
 
 @cache
 def frequencies(trajectories: int) -> tuple[tuple[int, ...], ...]:
     """Counts of (mileage, action), rows of mileages 1 to 10."""
-    table = TABLES[trajectories][0]
-    return tuple(
-        tuple(int(cell(table, x, "Frequency", f"frequency a{a}").value) for a in ACTIONS)
-        for x in MILEAGES
-    )
+    counts = _grid(TABLES[trajectories][0], "Frequency", "frequency")
+    return tuple(tuple(int(count.value) for count in row) for row in counts)

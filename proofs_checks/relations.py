@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from proofs_checks.claims import CheckResult, worst
+from proofs_checks.claims import CheckResult
 
 
 def _exact(number: Any) -> float | Fraction:
@@ -38,5 +39,11 @@ def vanishes(gap: Any, tolerance: Any, reason: str) -> CheckResult:
 
 
 def weakest(*results: CheckResult) -> CheckResult:
-    """Of several relations that must all hold: the one that fails by most, or has least slack."""
-    return worst(results)
+    """Of relations that must all hold: the one that fails by most, or has the least slack."""
+    failed = [r for r in results if not r.holds]
+    if failed:
+        return max(failed, key=lambda r: math.inf if math.isnan(r.excess) else r.excess)
+    tight = [r for r in results if not math.isnan(r.slack)]
+    if tight:
+        return min(tight, key=lambda r: r.slack)
+    return max(results, key=lambda r: r.excess - r.tolerance)

@@ -20,9 +20,9 @@ from scipy.optimize import minimize_scalar
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import Check
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.overlap import Expert
-from proofs_checks.oracle.overlap import expert as solve_expert
+from proofs_checks.oracle.occupancy import Expert
+from proofs_checks.oracle.occupancy import expert as solve_expert
+from proofs_checks.oracle.risk import Sample
 
 
 def quarters(most: int) -> st.SearchStrategy[float]:

@@ -1,1 +1,1 @@
-"""Independent solutions (NumPy, SciPy, mpmath, cvxpy) that share no code with the library."""
+"""Independent solutions (NumPy, SciPy, fractions) that share no code with the library."""

@@ -31,23 +31,20 @@ class Observed:
     @property
     def log_anchor(self) -> Array:
         """(S,) log pi*(a_s | s)."""
-        chosen: Array = self.log_policy[np.arange(len(self.anchor)), self.anchor]
-        return chosen
+        return np.asarray(self.log_policy[np.arange(len(self.anchor)), self.anchor])
 
     @property
     def anchored(self) -> Array:
         """(S, S) P(s' | s, a_s)."""
-        rows: Array = self.transition[self.anchor, np.arange(len(self.anchor))]
-        return rows
+        return np.asarray(self.transition[self.anchor, np.arange(len(self.anchor))])
 
     def restricted(self, states: NDArray[np.bool_]) -> Observed:
         """The same on some states only; moves out of them are cut off."""
-        at = np.flatnonzero(states)
         return Observed(
-            self.log_policy[at],
-            self.transition[:, at][:, :, at],
-            self.anchor[at],
-            self.given[at],
+            self.log_policy[states],
+            self.transition[:, states][:, :, states],
+            self.anchor[states],
+            self.given[states],
             self.discount,
         )
 
@@ -59,7 +56,7 @@ def solve(seen: Observed) -> tuple[Array, Array]:
     """
     v = discounted_sum(seen.anchored, seen.given - seen.log_anchor, seen.discount)
     q = seen.log_policy + v[:, None]
-    following = np.stack([law @ v for law in seen.transition], axis=1)
+    following = np.stack([successors @ v for successors in seen.transition], axis=1)
     return q, q - seen.discount * following
 
 
@@ -95,17 +92,17 @@ def system(
 
     def add(entries: dict[tuple[int, int], float], value: float) -> None:
         row = np.zeros((states, actions))
-        for at, weight in entries.items():
-            row[at] = weight
+        for pair, weight in entries.items():
+            row[pair] = weight
         matrix.append(row.ravel())
         right.append(value)
 
     for s in range(states) if inside is None else np.flatnonzero(inside).tolist():
-        law = seen.discount * seen.anchored[s]
-        row = {(t, int(seen.anchor[t])): float(-law[t]) for t in range(states)}
+        ahead = seen.discount * seen.anchored[s]
+        row = {(t, int(seen.anchor[t])): float(-ahead[t]) for t in range(states)}
         here = (s, int(seen.anchor[s]))
         row[here] += 1.0
-        add(row, float(seen.given[s] - law @ seen.log_anchor))
+        add(row, float(seen.given[s] - ahead @ seen.log_anchor))
         for a in range(actions):
             if a != here[1] and a not in leave_out:
                 odds = float(seen.log_policy[s, a] - seen.log_anchor[s])
@@ -116,5 +113,4 @@ def system(
 def nearest(q: Array, matrix: Array, right: Array) -> Array:
     """The solution of the system that is nearest to Q; the same for all Q only if unique."""
     move = np.linalg.lstsq(matrix, right - matrix @ q.ravel(), rcond=None)[0]
-    nearest_: Array = q + move.reshape(q.shape)
-    return nearest_
+    return np.asarray(q + move.reshape(q.shape))

@@ -51,27 +51,28 @@ class Schedule:
     ratio: float
 
 
-def schedule(at: Constants) -> Schedule:
+def schedule(constants: Constants) -> Schedule:
     """c = 4 / mu_1, and the least gamma with tau_1 <= 1/L, 1/l and tau_2 <= 1/l from the start."""
-    c = 4 / at.mu_1
-    gamma = c * max(at.smooth_g, at.l, at.ratio * at.l)
-    return Schedule(c, gamma, at.ratio)
+    c = 4 / constants.mu_1
+    steepest = max(constants.smooth_g, constants.l, constants.ratio * constants.l)
+    return Schedule(c, c * steepest, constants.ratio)
 
 
-def rate(at: Constants, steps: Schedule, start: float, noise: float) -> float:
+def rate(constants: Constants, steps: Schedule, start: float, noise: float) -> float:
     """nu of E P_t <= nu / (gamma + t).
 
     Each step gives E P_{t+1} <= (1 - mu_1 tau_1 / 2) E P_t + tau_1^2 noise B / 20 with
     B = 11 L + l + 324 l^5 / mu_2^4; the claim follows by induction for mu_1 c > 2.
 
     Args:
-        at: the constants.
+        constants: of the problem.
         steps: the schedule.
         start: P_0.
         noise: sigma^2, the variance of each block's stochastic gradient.
     """
-    b = 11 * at.smooth_g + at.l + at.l * at.ratio**2
-    return max(steps.gamma * start, steps.c**2 * noise * b / (10 * at.mu_1 * steps.c - 20))
+    b = 11 * constants.smooth_g + constants.l + constants.l * constants.ratio**2
+    from_noise = steps.c**2 * noise * b / (10 * constants.mu_1 * steps.c - 20)
+    return max(steps.gamma * start, from_noise)
 
 
 def expected_potential(
@@ -97,15 +98,15 @@ def expected_potential(
     size = len(hessian)
     down, up = np.zeros((2, size, size))
     down[:x], up[x:] = -hessian[:x], hessian[x:]
-    own_x = np.diag(np.r_[np.full(x, 1 / x), np.zeros(size - x)])
-    own_y = np.diag(np.r_[np.zeros(x), np.full(size - x, 1 / (size - x))])
+    noise_x = np.diag(np.r_[np.full(x, noise / x), np.zeros(size - x)])
+    noise_y = np.diag(np.r_[np.zeros(x), np.full(size - x, noise / (size - x))])
     moment, eye = np.outer(start, start), np.eye(size)
     for t in range(times):
         tau_1 = steps.c / (steps.gamma + t)
         tau_2 = steps.ratio * tau_1
         first, second = eye + tau_1 * down, eye + tau_2 * up
-        moment = first @ moment @ first.T + tau_1**2 * noise * own_x
-        moment = second @ moment @ second.T + tau_2**2 * noise * own_y
+        moment = first @ moment @ first.T + tau_1**2 * noise_x
+        moment = second @ moment @ second.T + tau_2**2 * noise_y
     return float(np.sum(potential * moment))
 
 

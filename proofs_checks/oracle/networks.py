@@ -1,19 +1,103 @@
-"""Wide networks with one hidden layer: tangent kernel, its infinite-width limit, Hessian bounds.
+"""Jacobians of the model classes: ranks, least eigenvalues, random features and wide networks.
 
-Q(z) = sum_k v_k sigma(w_k' u) / sqrt(m) + c with u = (z, 1), all of v, w, c trained and v, w
-standard normal at the start: the usual over-parametrised scaling, biases included.
+The wide networks: Q(z) = sum_k v_k sigma(w_k' u) / sqrt(m) + c with u = (z, 1), all of v, w, c
+trained and v, w standard normal at the start: the usual over-parametrised scaling, biases included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from scipy.stats import binom
+
+from proofs_checks.oracle.occupancy import row_echelon
 
 Array = NDArray[np.float64]
+
+
+def rank(matrix: Array) -> int:
+    """Rank in exact arithmetic (the entries are taken as the floats they are)."""
+    return row_echelon([[Fraction(float(x)) for x in row] for row in np.atleast_2d(matrix)])[1]
+
+
+def least_response(gradients: Array) -> float:
+    """inf over unit h of max_i |h' g_i|, for gradients (n, d): the paper's full-rank condition.
+
+    It is 1 over the longest h with all |h' g_i| <= 1, a vertex of that polytope; without n >= d
+    spanning rows the polytope is unbounded and the infimum 0. All vertices are tried.
+    """
+    n, d = gradients.shape
+    signs = np.array([(1.0, *rest) for rest in product((-1.0, 1.0), repeat=d - 1)])
+    square = [gradients[list(rows)] for rows in combinations(range(n), d)]
+    regular = [part for part in square if rank(part) == d]
+    if not regular:
+        return 0.0
+    vertices = np.linalg.solve(np.stack(regular)[:, None], signs[None, :, :, None])[..., 0]
+    corners = vertices.reshape(-1, d)
+    inside = np.all(np.abs(corners @ gradients.T) <= 1 + 1e-9, axis=1)
+    return float(1 / np.max(np.linalg.norm(corners[inside], axis=1)))
+
+
+def gram_below(rows: int, columns: int, nonzero: float, present: float, level: float) -> float:
+    """P(lambda_min(Phi Phi') < level), exactly, for one or two random feature rows.
+
+    An entry is 0 with chance 1 - nonzero, else +-1 / sqrt(nonzero); a whole row is 0 with chance
+    1 - present, else it is scaled by 1 / sqrt(present): centred and isotropic either way.
+    """
+    if rows == 1:  # lambda_min is the squared norm, a binomial count / (nonzero present)
+        below = math.ceil(level * nonzero * present) - 1
+        short = float(binom.cdf(below, columns, nonzero))
+        return (1 - present) * (level > 0) + present * short
+    if rows != 2 or nonzero != 1:
+        raise ValueError("two rows at most, and without zero entries if two")
+    # [[d, S], [S, d]] / present with S a random walk of d steps: lambda_min = (d - |S|) / present
+    walk = columns - 2 * np.arange(columns + 1)
+    few = columns - np.abs(walk) < level * present
+    both = float(binom.pmf(np.arange(columns + 1), columns, 0.5)[few].sum())
+    return (1 - present**2) * (level > 0) + present**2 * both
+
+
+def parameters(inputs: int, hidden: Sequence[int], outputs: int) -> int:
+    """d_theta of a fully connected network with biases."""
+    total, width = 0, inputs
+    for units in (*hidden, outputs):
+        total, width = total + width * units + units, units
+    return total
+
+
+def evaluation_points(states: Array, anchored_next: Array, actions: int) -> int:
+    """M = |X_Q| |A|: X_Q are the distinct states of decisions and after anchor decisions."""
+    return len(np.unique(np.concatenate([states, anchored_next]), axis=0)) * actions
+
+
+def tanh_jacobian(theta: Array, x: Array, width: int, actions: int) -> Array:
+    """(n A, P) Jacobian of the network sum_k v_ka tanh(x' w_k + b_k) + c_a.
+
+    theta holds w (d, width), b (width,), v (width, A), c (A,), one after the other.
+    """
+    n, d = x.shape
+    w = theta[: d * width].reshape(d, width)
+    b = theta[d * width : (d + 1) * width]
+    v = theta[(d + 1) * width : (d + 1 + actions) * width].reshape(width, actions)
+    hidden, eye = np.tanh(x @ w + b), np.eye(actions)
+    into = (1 - hidden**2)[:, None] * v.T  # (n, A, width): derivative by the argument of each tanh
+    parts = (
+        (x[:, None, :, None] * into[:, :, None]).reshape(n, actions, -1),
+        into,
+        (hidden[:, None, :, None] * eye[:, None]).reshape(n, actions, -1),
+        np.broadcast_to(eye, (n, actions, actions)),
+    )
+    return np.concatenate(parts, axis=2).reshape(n * actions, -1)
+
+
+# --- wide networks with one hidden layer
 Scalar = Callable[[Array], Array]
 
 
@@ -29,8 +113,7 @@ class Activation:
 
 
 def _tanh_slope(z: Array) -> Array:
-    slope: Array = 1 - np.tanh(z) ** 2
-    return slope
+    return np.asarray(1 - np.tanh(z) ** 2)
 
 
 ACTIVATIONS = {
@@ -68,8 +151,7 @@ class Wide:
         h = self.u @ self.w.T
         values, slopes = self.activation.value(h), self.activation.slope(h) * self.v
         inner = (self.u @ self.u.T) * (slopes @ slopes.T)
-        kernel: Array = (values @ values.T + inner) / len(self.v) + 1
-        return kernel
+        return np.asarray((values @ values.T + inner) / len(self.v) + 1)
 
     def downhill(self, e: Array) -> tuple[Array, Array]:
         """Gradient of e' K e in v and w, up to the factor 2 / m."""
@@ -78,9 +160,8 @@ class Wide:
         a = e @ self.activation.value(h)
         b = (slopes.T * e) @ self.u  # (m, n + 1)
         bends = self.activation.bend(h) * e[:, None] * (self.u @ b.T)
-        return self.v * np.sum(b**2, axis=1), a[:, None] * b + self.v[
-            :, None
-        ] ** 2 * bends.T @ self.u
+        inner = a[:, None] * b + self.v[:, None] ** 2 * bends.T @ self.u
+        return self.v * np.sum(b**2, axis=1), inner
 
 
 def least_in_ball(start: Wide, radius: float, steps: int = 4) -> float:
@@ -89,19 +170,19 @@ def least_in_ball(start: Wide, radius: float, steps: int = 4) -> float:
     Frank and Wolfe's method on e' K(theta) e, with e the current eigenvector: an upper bound of
     the infimum over the ball, found by going where it is small.
     """
-    at, found = start, np.inf
+    network, least = start, np.inf
     for step in range(steps + 1):
-        values, vectors = np.linalg.eigh(at.kernel())
-        found = min(found, float(values[0]))
-        dv, dw = at.downhill(vectors[:, 0])
+        values, vectors = np.linalg.eigh(network.kernel())
+        least = min(least, float(values[0]))
+        dv, dw = network.downhill(vectors[:, 0])
         size = float(np.sqrt(np.sum(dv**2) + np.sum(dw**2)))
         if step == steps or size == 0:
             break
         share = 2 / (step + 2)
-        v = at.v + share * (start.v - radius * dv / size - at.v)
-        w = at.w + share * (start.w - radius * dw / size - at.w)
-        at = Wide(v, w, start.u, start.activation)
-    return found
+        v = network.v + share * (start.v - radius * dv / size - network.v)
+        w = network.w + share * (start.w - radius * dw / size - network.w)
+        network = Wide(v, w, start.u, start.activation)
+    return least
 
 
 def expectation(variances: tuple[float, float, float], f: Scalar) -> float:
@@ -124,12 +205,12 @@ def expectation(variances: tuple[float, float, float], f: Scalar) -> float:
 def dual(covariance: Array, f: Scalar) -> Array:
     """E f(x_i) f(x_j) for every pair of a centred normal vector."""
     n = len(covariance)
-    found = np.empty((n, n))
+    moments = np.empty((n, n))
     for i in range(n):
         for j in range(i, n):
             pair = (covariance[i, i], covariance[i, j], covariance[j, j])
-            found[i, j] = found[j, i] = expectation(pair, f)
-    return found
+            moments[i, j] = moments[j, i] = expectation(pair, f)
+    return moments
 
 
 def limit_kernel(u: Array, activation: Activation, layers: int = 1) -> Array:

@@ -1,7 +1,10 @@
-"""The constants of the paper's Polyak-Lojasiewicz lemmas, and what they are made of.
+"""The constants of Section 6's lemmas in the outputs of a data set, and what they are made of.
 
-Everything is in output space (M = |X_Q| |A| coordinates); a constant in parameter space is its
-output-space constant times mu, the least eigenvalue of the Jacobian's Gram matrix.
+PL constants as the appendix has them, and the sharper ones of the min-max objective f-hat_N; the
+smoothness bounds of Lemmas EmpLipschitz and lipsSmooth. Everything is in output space: q (X, A),
+M = |X_Q| |A| coordinates, and the auxiliary zeta (X,) at the anchor pairs. A PL constant in
+parameter space is that in output space times mu, the least eigenvalue of the Jacobian's Gram
+matrix. f-hat_N divides both of its terms by N; `Sample` divides the Bellman term by N_BE.
 """
 
 from __future__ import annotations
@@ -10,8 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 
-from proofs_checks.oracle.grouped import Array, Sample
+from proofs_checks.oracle.risk import Array, Sample
 
 # of u^2 + 3 sin^2 u, which is not convex; the largest possible is .17553, met near u = 2.2017
 WAVE = 0.17
@@ -94,8 +98,7 @@ def softmax_bound(q: Array) -> float:
 def within_blocks(rows: Array, actions: int) -> Array:
     """P_parallel of each row of (n, X A): what sums to zero over the actions of a state."""
     blocks = rows.reshape(len(rows), -1, actions)
-    centred: Array = (blocks - blocks.mean(axis=2, keepdims=True)).reshape(rows.shape)
-    return centred
+    return np.asarray((blocks - blocks.mean(axis=2, keepdims=True)).reshape(rows.shape))
 
 
 def least_eigenvalue(jacobian: Array) -> float:
@@ -110,28 +113,159 @@ def auxiliary_constant(discount: float, weight: Array, power: int = 2) -> float:
     return float(2 * discount**power * weight.min())
 
 
-def tanh_jacobian(theta: Array, x: Array, width: int, actions: int) -> Array:
-    """(n A, P) Jacobian of the network sum_k v_ka tanh(x' w_k + b_k) + c_a.
-
-    theta holds w (d, width), b (width,), v (width, A), c (A,), one after the other.
-    """
-    n, d = x.shape
-    w = theta[: d * width].reshape(d, width)
-    b = theta[d * width : (d + 1) * width]
-    v = theta[(d + 1) * width : (d + 1 + actions) * width].reshape(width, actions)
-    hidden = np.tanh(x @ w + b)
-    slope = 1 - hidden**2
-    jacobian = np.zeros((n, actions, len(theta)))
-    for i in range(n):
-        for a in range(actions):
-            into = slope[i] * v[:, a]  # derivative by the argument of each tanh
-            out = np.zeros((width, actions))
-            out[:, a] = hidden[i]
-            parts = (np.outer(x[i], into).ravel(), into, out.ravel(), np.eye(actions)[a])
-            jacobian[i, a] = np.concatenate(parts)
-    return jacobian.reshape(n * actions, -1)
-
-
 def combination(kappa: float, a: float, c: float) -> float:
     """a^2 / (2 (1 + kappa^2)) + c^2 / 2, the right side of the abc inequality."""
     return a**2 / (2 * (1 + kappa**2)) + c**2 / 2
+
+
+# --- the min-max objective f-hat_N
+def share(sample: Sample) -> float:
+    """N_BE / N, the weight of the Bellman term in g-hat_N beside that in R-hat_Q."""
+    return sample.be_size / sample.size
+
+
+def profile(sample: Sample, q: Array) -> float:
+    """g-hat_N(q) = max over zeta of f-hat_N = L_NLL + (N_BE / N) L_BE."""
+    return sample.nll(q) + share(sample) * sample.bellman(q)
+
+
+def solution(sample: Sample) -> Array:
+    """(X, A) outputs at which the NLL is least and the Bellman error zero at once.
+
+    Every action must have been taken in every state. The logits are log pi-hat, and the levels V
+    solve V = r + beta P-hat V - log pi-hat(a_s).
+    """
+    if np.any(sample.visits == 0):
+        raise ValueError("an action never taken: the NLL has no minimiser")
+    log_pi = np.log(sample.choices)
+    rows = np.arange(len(sample.anchor))
+    system = np.eye(len(rows)) - sample.discount * sample.law
+    v = np.linalg.solve(system, sample.reward - log_pi[rows, sample.anchor])
+    return np.asarray(v[:, None] + log_pi)
+
+
+def zeta_at(sample: Sample, q: Array) -> Array:
+    """(X,) the maximiser: the mean of V(s') over a state's anchor rows; 0 without any."""
+    zeta = np.zeros(len(q))
+    zeta[sample.be_states] = sample.target(q)
+    return zeta
+
+
+def level_curvature(sample: Sample) -> float:
+    """Second derivative of f-hat_N(q + c, zeta) in c for fixed zeta: 2 (1 - 2 beta) N_BE / N.
+
+    V(s') and Q(s, a_s) both move by c, the NLL does not, and
+    (1 - beta)^2 - beta^2 = 1 - 2 beta.
+    """
+    return 2 * (1 - 2 * sample.discount) * share(sample)
+
+
+def output_hessian(sample: Sample, q: Array) -> Array:
+    """(X A + B, X A + B) Hessian of f-hat_N in (q, zeta) at a solution (zero Bellman error).
+
+    With e = r + beta zeta - q_a each row adds e^2 + 2 beta e (V' - zeta), where e = 0 on average
+    and zeta is the mean of V': the curvature of V' is multiplied by e = 0.
+    """
+    size, actions = q.size, q.shape[1]
+    p = softmax(q, axis=1)
+    hessian = np.zeros((size + len(sample.be_states), size + len(sample.be_states)))
+    for k, x in enumerate(sample.nll_states):
+        block = slice(x * actions, (x + 1) * actions)
+        spread = np.diag(p[x]) - np.outer(p[x], p[x])
+        hessian[block, block] += sample.nll_weight[k] * spread
+    beta = sample.discount
+    for j, x in enumerate(sample.be_states):
+        ahead, anchored, aux = np.zeros((3, len(hessian)))
+        ahead[:size] = np.ravel(sample.law[j][:, None] * p)
+        anchored[x * actions + sample.anchor[x]], aux[size + j] = 1.0, 1.0
+        slope, lag = beta * aux - anchored, ahead - aux
+        weight = share(sample) * sample.be_weight[j]
+        hessian += weight * 2 * np.outer(slope, slope)
+        hessian += weight * 2 * beta * (np.outer(slope, lag) + np.outer(lag, slope))
+    return hessian
+
+
+def strong_concavity(sample: Sample) -> float:
+    """2 beta^2 min_j m_j / N: the modulus of f-hat_N in the outputs zeta, Q fixed."""
+    return float(2 * sample.discount**2 * share(sample) * sample.be_weight.min())
+
+
+def shift_coercivity(sample: Sample) -> float:
+    """Smallest singular value of P_perp A', exactly; the appendix bounds it by gamma_perp.
+
+    P_perp A' u is constant over each action block, (beta T u - E u)_x / |A| there, whatever Q is.
+    """
+    matrix = sample.discount * sample.law.T
+    matrix[sample.be_states, np.arange(len(sample.be_states))] -= 1.0
+    least = np.linalg.svd(matrix, compute_uv=False).min()
+    return float(least / np.sqrt(sample.moves.shape[1]))
+
+
+def pl_constant(sample: Sample, least_p: float, bellman_share: float) -> float:
+    """Theorem bothPL's constant in the outputs, for NLL + bellman_share x L_BE.
+
+    Args:
+        sample: the data.
+        least_p: lower bound on p-hat(a | x) over the states of the NLL, where it is to hold.
+        bellman_share: 1 for R-hat_Q, N_BE / N for g-hat_N.
+    """
+    gamma = shift_coercivity(sample)
+    # column x of P_par A' is beta sum_y P(y) (p_y - 1/A) - (e_a - 1/A): each part is below one
+    spread = 1.0 + sample.discount * float(np.sqrt((sample.law**2).sum(axis=1).max()))
+    kappa = spread * np.sqrt(len(sample.be_states)) / gamma if sample.moves.shape[1] > 1 else 0.0
+    weight = bellman_share * sample.be_weight
+    nll = least_p * float(sample.nll_weight.min()) / (4 * (1 + kappa**2))
+    bellman = gamma**2 * float(weight.min()) ** 2 / float(weight.max())
+    # with one action the NLL is constant and Lemma BE_PL's constant, twice as large, applies
+    return float(2 * bellman if sample.moves.shape[1] == 1 else min(nll, bellman))
+
+
+# --- Lemmas EmpLipschitz and lipsSmooth, as printed and as they follow
+@dataclass(frozen=True)
+class Sizes:
+    """What the bounds are made of.
+
+    Attributes:
+        actions: |A|.
+        discount: beta.
+        slope: B, bound of |grad Q|.
+        bend: B_2, bound of |Hess Q|.
+        residual: M = R_max + beta V_max + Q_max.
+    """
+
+    actions: int
+    discount: float
+    slope: float
+    bend: float
+    residual: float
+
+    def lipschitz(self, choice: float = 2.0) -> float:
+        """(2 + 2 M (1 + beta)) B; printed with 1 in the place of the first 2."""
+        return (choice + 2 * self.residual * (1 + self.discount)) * self.slope
+
+    @property
+    def choice_printed(self) -> float:
+        """2 B_2 + |A| B^2 / 4."""
+        return 2 * self.bend + self.actions / 4 * self.slope**2
+
+    def choice(self, variance: float = 1.0) -> float:
+        """2 B_2 + B^2."""
+        return 2 * self.bend + variance * self.slope**2
+
+    @property
+    def theta_printed(self) -> float:
+        """L_theta as printed.
+
+        2 B_2 + |A| B^2 / 4 + 2 (1 + 2 beta) M B_2 + (2 (1 + beta)^2 + beta |A| M / 2) B^2.
+        """
+        beta, m = self.discount, self.residual
+        linear = 2 * (1 + 2 * beta) * m * self.bend
+        square = 2 * (1 + beta) ** 2 + beta * self.actions / 2 * m
+        return self.choice_printed + linear + square * self.slope**2
+
+    def theta(self, product: float = 2.0) -> float:
+        """2 B_2 + B^2 + 2 (1 + beta)^2 B^2 + 2 M ((1 + beta) B_2 + beta B^2)."""
+        beta = self.discount
+        of_residual = (1 + beta) * self.bend + beta * self.slope**2
+        square = 2 * (1 + beta) ** 2 * self.slope**2
+        return self.choice() + square + product * self.residual * of_residual

@@ -1,4 +1,4 @@
-"""The soft Bellman equation by iteration, by sums over periods and as a cone programme.
+"""The soft Bellman operator, and policies' values and visits as sums over periods.
 
 Nothing here solves the equation by Newton's method, as the library does. Arrays: reward (S, A),
 transition (A, S, S), policies and Q (S, A), V (S,).
@@ -21,16 +21,9 @@ def backup(q: Array, reward: Array, transition: Array, discount: float) -> Array
     """TQ(s, a) = r(s, a) + beta sum_s' P_a(s, s') log sum_b exp Q(s', b), pair by pair."""
     v = np.logaddexp.reduce(q, axis=1)
     target = np.empty_like(reward)
-    for a, law in enumerate(transition):
-        target[:, a] = reward[:, a] + discount * (law @ v)
+    for a, successors in enumerate(transition):
+        target[:, a] = reward[:, a] + discount * (successors @ v)
     return target
-
-
-def iterate(q: Array, reward: Array, transition: Array, discount: float, steps: int) -> Array:
-    """T^steps Q; within beta^steps |Q - Q*| of Q* in sup norm (a priori, by contraction)."""
-    for _ in range(steps):
-        q = backup(q, reward, transition, discount)
-    return q
 
 
 def discounted_sum(flow: Array, gain: Array, discount: float) -> Array:
@@ -58,8 +51,7 @@ def log_likeliest(log_policy: Array, transition: Array, discount: float, initial
     step = np.max(log_policy.T[:, :, None] + moves, axis=0) + np.log(discount)
     for _ in range(len(initial) - 1):  # the likeliest path visits no state twice
         best = np.maximum(best, np.max(best[:, None] + step, axis=0))
-    floor: Array = best + np.log1p(-discount)
-    return floor
+    return np.asarray(best + np.log1p(-discount))
 
 
 def policy_value(
@@ -77,13 +69,12 @@ def shortfall(policy: Array, log_best: Array, transition: Array, discount: float
 
 
 def best_blind(reward: Array, transition: Array, discount: float) -> Array:
-    """(S,) largest E_pi[sum_h beta^h r] over pi: S -> laws of actions, by trying all pure ones."""
+    """(S,) largest E_pi[sum_h beta^h r] over policies, by trying all pure ones."""
     states, actions = reward.shape
     every = product(range(actions), repeat=states)
     pure = (np.eye(actions)[list(choice)] for choice in every)
     values = [policy_value(p, reward, transition, discount, entropy=0.0) for p in pure]
-    best: Array = np.max(values, axis=0)
-    return best
+    return np.asarray(np.max(values, axis=0))
 
 
 def with_noise(
@@ -109,27 +100,13 @@ def expected_largest(index: Array, location: float) -> Array:
     return np.array([np.exp(log_p) @ mean for log_p, mean in pairs])
 
 
-def cone_programme(reward: Array, transition: Array, discount: float) -> Array:
-    """(S,) V*: the least V with V >= log sum exp(r + beta P V), an exponential-cone programme."""
-    import cvxpy as cp  # here, since it takes a second to load
-
-    v = cp.Variable(len(reward))
-    above = [
-        cp.log_sum_exp(row + discount * (transition[:, s] @ v)) <= v[s]  # type: ignore[attr-defined]
-        for s, row in enumerate(reward)
-    ]
-    goal = cp.Minimize(cp.sum(v))  # type: ignore[attr-defined]
-    cp.Problem(goal, above).solve(solver=cp.CLARABEL)  # type: ignore[no-untyped-call]
-    return np.asarray(v.value, dtype=float)
-
-
 def reachable(initial: Array, transition: Array, periods: int | None = None) -> NDArray[np.bool_]:
     """(S,) states with Pr(s_h = s) > 0 for some h <= periods, every action having mass."""
-    found: NDArray[np.bool_] = initial > 0
+    reached: NDArray[np.bool_] = initial > 0
     step = np.any(transition > 0, axis=0)
     for _ in range(len(initial) if periods is None else periods):
-        found = found | np.any(step[found], axis=0)
-    return found
+        reached = reached | np.any(step[reached], axis=0)
+    return reached
 
 
 def offline(

@@ -25,32 +25,31 @@ STEPS = range(1, 5)
 
 
 # --- the process
-def moves(mileage: int, action: int, cap: int = CAP) -> list[int]:
+def moves(mileage: int, action: int) -> list[int]:
     """The equally likely next mileages."""
-    return [min(mileage + k, cap) for k in STEPS] if action == 0 else [1]
+    return [min(mileage + k, CAP) for k in STEPS] if action == 0 else [1]
 
 
-def law(cap: int = CAP) -> Array:
+def transition() -> Array:
     """(A, S, S) transition probabilities."""
-    p = np.zeros((2, cap, cap))
+    p = np.zeros((2, CAP, CAP))
     for a in range(2):
-        for x in range(1, cap + 1):
-            after = moves(x, a, cap)
+        for x in range(1, CAP + 1):
+            after = moves(x, a)
             for y in after:
                 p[a, x - 1, y - 1] += 1 / len(after)
     return p
 
 
-def linear_reward(theta: Sequence[float], cap: int = CAP) -> Array:
+def linear_reward(theta: Sequence[float]) -> Array:
     """(S, A) -theta_0 x and -theta_1."""
-    x = np.arange(1.0, cap + 1)
-    return np.stack([-theta[0] * x, np.full(cap, -theta[1])], axis=1)
+    x = np.arange(1.0, CAP + 1)
+    return np.stack([-theta[0] * x, np.full(CAP, -theta[1])], axis=1)
 
 
 def solve(reward: Array, discount: float = DISCOUNT) -> Array:
     """(S, A) Q*, by value iteration until its error is below 1e-11."""
-    p = law(len(reward))
-    v = np.zeros(len(reward))
+    p, v = transition(), np.zeros(CAP)
     while True:
         q = reward + discount * (p @ v).T
         new: Array = np.logaddexp(q[:, 0], q[:, 1])
@@ -61,19 +60,7 @@ def solve(reward: Array, discount: float = DISCOUNT) -> Array:
 
 def choice(q: Array) -> Array:
     """(S, A) pi(a | s)."""
-    p: Array = np.exp(q - np.logaddexp(q[:, 0], q[:, 1])[:, None])
-    return p
-
-
-def occupancy(policy: Array, horizon: int = HORIZON) -> Array:
-    """(S, A) share of each pair in `horizon` periods from mileage 1."""
-    p, now = law(len(policy)), np.eye(len(policy))[0]
-    total = np.zeros_like(policy)
-    for _ in range(horizon):
-        pairs = now[:, None] * policy
-        total += pairs / horizon
-        now = np.einsum("sa,ast->t", pairs, p)
-    return total
+    return np.asarray(np.exp(q - np.logaddexp(q[:, 0], q[:, 1])[:, None]))
 
 
 # --- Bellman equation of printed numbers
@@ -116,14 +103,14 @@ def fit(q: Array, reward: Array | None = None) -> tuple[Array, float]:
             axis=1,
         )
         room = np.ones((len(gap), 1))
-        found = linprog(
+        nearest = linprog(
             [0, 0, 1],
             A_ub=np.block([[slope, -room], [-slope, -room]]),
             b_ub=np.concatenate([gap, -gap]),
             bounds=[(None, None), (None, None), (0, None)],
         )
-        theta = theta + found.x[:2]
-        if np.max(np.abs(found.x[:2])) < 1e-5:  # the error is then of the order of its square
+        theta = theta + nearest.x[:2]
+        if np.max(np.abs(nearest.x[:2])) < 1e-5:  # the error is then of the order of its square
             break
     return theta, float(np.max(np.abs(target - table(theta))))
 
@@ -151,7 +138,7 @@ def count_probability(
         inside: (S, A) the pairs that are counted.
         count: how often they occurred.
     """
-    policy, p = choice(solve(linear_reward((1.0, 5.0)))), law()
+    policy, p = choice(solve(linear_reward((1.0, 5.0)))), transition()
     now = np.zeros((CAP, horizon + 1))  # [state, count so far]
     now[0, 0] = 1.0
     for _ in range(horizon):
@@ -168,69 +155,3 @@ def count_probability(
     if count >= size:
         return 0.0
     return float(min(1.0, 2 * min(total[: count + 1].sum(), total[count:].sum())))
-
-
-# --- bounds on the expected MAPE of r(., a0), the reward of a1 being known
-def expected_mape(deviation: Array, pairs: float) -> float:
-    """E[MAPE] in per cent where sqrt(n) (r-hat - r)(., a0) is normal with this deviation (S,)."""
-    r = linear_reward((1.0, 5.0))
-    share = occupancy(choice(solve(r)))[:, 0]
-    return float(100 * math.sqrt(2 / (math.pi * pairs)) * np.sum(share * deviation / -r[:, 0]))
-
-
-def affine_deviation() -> Array:
-    """(S,) Cramer-Rao: r(x, a0) = theta' (1, x) for an unknown theta, the law known."""
-    truth, x, step = linear_reward((1.0, 5.0)), np.arange(1.0, CAP + 1), 1e-4
-    basis = np.stack([np.ones(CAP), x], axis=1)
-
-    def log_odds(theta: Array) -> Array:
-        shifted = truth.copy()
-        shifted[:, 0] += basis @ theta
-        q = solve(shifted)
-        return q[:, 0] - q[:, 1]
-
-    slope = np.stack([(log_odds(step * e) - log_odds(-step * e)) / (2 * step) for e in np.eye(2)])
-    policy = choice(solve(truth))
-    seen = occupancy(policy).sum(axis=1)
-    information = (slope * seen * policy[:, 0] * policy[:, 1]) @ slope.T
-    deviation: Array = np.sqrt(np.einsum("xi,ij,xj->x", basis, np.linalg.inv(information), basis))
-    return deviation
-
-
-def free_deviation() -> Array:
-    """(S,) the same with r(., a0) and the law of a0 free in every cell: delta method.
-
-    Choice frequencies and move frequencies are then the data, r(., a0) a function of them:
-    V = (I - beta P_1)^-1 (r_1 - log pi_1), r_0 = V + log pi_0 - beta P_0 V; its derivatives are
-    taken with complex steps.
-    """
-    truth, p = linear_reward((1.0, 5.0)), law()
-    q = solve(truth)
-    share = occupancy(choice(q))
-    level = np.linalg.inv(np.eye(CAP) - DISCOUNT * p[1])
-
-    def recovered(odds: NDArray[np.complex128], maintain: NDArray[np.complex128]) -> Array:
-        """Imaginary part of r(., a0) over the step."""
-        v = level @ (truth[:, 1] + np.log1p(np.exp(odds)))
-        r = v - np.log1p(np.exp(-odds)) - DISCOUNT * maintain @ v
-        slope: Array = r.imag / 1e-30
-        return slope
-
-    odds = (q[:, 0] - q[:, 1]).astype(complex)
-    maintain = p[0].astype(complex)
-    variance = np.zeros(CAP)
-    for s in range(CAP):
-        bump = odds.copy()
-        bump[s] += 1e-30j
-        variance += recovered(bump, maintain) ** 2 * share[s].sum() / np.prod(share[s])
-        reached = np.flatnonzero(p[0, s])
-        by_move = []
-        for t in reached:
-            tilted = maintain.copy()
-            tilted[s, t] += 1e-30j
-            by_move.append(recovered(odds, tilted))
-        slopes, chance = np.array(by_move), p[0, s, reached]
-        spread = chance @ slopes**2 - (chance @ slopes) ** 2
-        variance += spread / share[s, 0]
-    deviation: Array = np.sqrt(variance)
-    return deviation

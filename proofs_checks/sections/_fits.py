@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.polyak import tanh_jacobian
+from proofs_checks.oracle.networks import tanh_jacobian
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import empirical, one_state, quarters, tables
 

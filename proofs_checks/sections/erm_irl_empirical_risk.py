@@ -12,7 +12,7 @@ from gladius.objective import conditional_mean, grouped_risk, sampled_risk, valu
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import anchor_first, objective, sample_counts
-from proofs_checks.oracle.empirical import FixedDesign
+from proofs_checks.oracle.risk import FixedDesign
 from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 

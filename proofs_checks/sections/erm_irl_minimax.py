@@ -14,13 +14,13 @@ from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import population_risk
-from proofs_checks.oracle.biconjugate import (
+from proofs_checks.oracle.risk import (
     Population,
     golden_maximum,
     least_squares_zeta,
-    reachable,
     td_minimiser,
 )
+from proofs_checks.oracle.soft_bellman import reachable
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
 from proofs_checks.sections.setup import covered
@@ -341,7 +341,7 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
     some = float(population_risk(mdp, probe.q, probe.dual).total()[0])
     least = float(population_risk(mdp, star.q).total()[0])
     # uniqueness: log p - log pi* and the anchor residual on S-bar give back Q - Q* there
-    there = reachable(known.law, mdp.initial)
+    there = np.flatnonzero(reachable(mdp.initial, mdp.transition))
     ratio = (log_p - (star.q - star.v[:, None]))[there]
     system = np.eye(len(there)) - mdp.discount * known.law[there, 0][:, there]
     shift = np.linalg.solve(system, -residual[there] - ratio[:, 0])

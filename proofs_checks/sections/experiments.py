@@ -19,7 +19,7 @@ from gladius.worlds.bus import DUMMY_LIMIT
 from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.oracle.jacobian import evaluation_points, parameters
+from proofs_checks.oracle.networks import evaluation_points, parameters
 from proofs_checks.printed_tables import (
     ACTIONS,
     MILEAGES,

@@ -18,7 +18,7 @@ from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import ascent_slope, descent
-from proofs_checks.oracle.empirical import Rows, complex_gradient
+from proofs_checks.oracle.risk import Rows, complex_gradient
 from proofs_checks.relations import equal, vanishes, weakest
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
 

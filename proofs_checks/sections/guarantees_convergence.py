@@ -25,8 +25,8 @@ from proofs_checks.library import (
     sample_risk,
 )
 from proofs_checks.oracle import descent as steps
-from proofs_checks.oracle import saddle as oracle
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle import polyak as oracle
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import absorbing, anchors, empirical, one_state, tables
 

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, Linear
-from proofs_checks.oracle.jacobian import least_response, rank, smallest_eigenvalue
-from proofs_checks.oracle.networks import ACTIVATIONS, Wide, least_in_ball, limit_kernel
+from proofs_checks.oracle.networks import (
+    ACTIVATIONS,
+    Wide,
+    least_in_ball,
+    least_response,
+    limit_kernel,
+    rank,
+)
+from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import tables
 

@@ -14,7 +14,7 @@ from gladius.objective import value
 from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections._fits import (
     GRADIENT,

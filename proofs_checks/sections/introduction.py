@@ -16,7 +16,7 @@ from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
-from proofs_checks.oracle.empirical import zeta_error
+from proofs_checks.oracle.risk import zeta_error
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.worlds import (
     DISCOUNTS,

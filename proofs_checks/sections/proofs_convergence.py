@@ -17,8 +17,8 @@ from proofs_checks.library import (
     objective_rounding,
     sample_risk,
 )
-from proofs_checks.oracle import saddle as oracle
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle import polyak as oracle
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import empirical, one_state, tables

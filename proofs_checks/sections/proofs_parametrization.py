@@ -13,8 +13,7 @@ from scipy.special import expit
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import MLP
-from proofs_checks.oracle.jacobian import gram_below, parameters
-from proofs_checks.oracle.networks import ACTIVATIONS, hessian_bound
+from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound, parameters
 from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 

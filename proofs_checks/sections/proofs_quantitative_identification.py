@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.oracle import overlap as oracle
+from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.relations import at_least, at_most
 from proofs_checks.worlds import (
     DISCOUNTS,

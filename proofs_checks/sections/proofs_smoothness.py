@@ -20,8 +20,8 @@ from gladius.mdp import TabularMDP
 from gladius.objective import Risk, value
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import Complex, complex_slope, sample_risk
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.smooth import Sizes
+from proofs_checks.oracle.polyak import Sizes
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_most, equal
 from proofs_checks.worlds import (
     REWARDS,

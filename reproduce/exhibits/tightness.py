@@ -28,8 +28,8 @@ from gladius.objective import value
 from gladius.transitions import Counts, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.smooth import Sizes
+from proofs_checks.oracle.polyak import Sizes
+from proofs_checks.oracle.risk import Sample
 from reproduce import layout, seeds
 from reproduce.fits import data_sets
 from reproduce.results import Results

@@ -11,13 +11,12 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from gladius.checks import InputError
 from proofs_checks import __main__ as command
-from proofs_checks import ledger, run
+from proofs_checks import decide, ledger
+from proofs_checks.claims import claims, listed
 from proofs_checks.decide import Decision
-from proofs_checks.register import claims, listed
 
-ONE = "lem:lipsSmooth.hessian-of-V"
+REFUTED = "lem:lipsSmooth.hessian-of-V"
 
 
 def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -> None:
@@ -27,18 +26,6 @@ def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -
     now = ledger.frame(claims(), [decided[id_] for id_ in listed()])
     for column in ("id", "verdict", "corrected", "check"):
         assert list(committed[column]) == list(now[column])
-
-
-def test_the_checks_named_in_the_ledger_exist() -> None:
-    for claim in claims().values():
-        path, name = ledger.where(claim).split("::")
-        assert f"def {name}(" in (ledger.ROOT / path).read_text("utf-8")
-
-
-def test_the_readme_section_is_the_generated_one() -> None:
-    text = (ledger.ROOT / "README.md").read_text("utf-8")
-    inside = text.split(ledger.BEGIN)[1].split(ledger.END)[0]
-    assert inside.strip() == ledger.readme_section(claims()).strip()
 
 
 def test_the_errata_name_every_refuted_claim(decided: dict[str, Decision]) -> None:
@@ -72,40 +59,19 @@ def test_what_is_not_printed_has_a_section_of_its_own(decided: dict[str, Decisio
 
 
 def test_a_statement_is_an_error_only_if_the_paper_prints_it(decided: dict[str, Decision]) -> None:
-    here = {ONE: dataclasses.replace(claims()[ONE], inferred="a test")}
-    shown = [decided[ONE]]
-    assert set(_chapters(ledger.errata({ONE: claims()[ONE]}, shown))) == {"Errors"}
+    here = {REFUTED: dataclasses.replace(claims()[REFUTED], inferred="a test")}
+    shown = [decided[REFUTED]]
+    assert set(_chapters(ledger.errata({REFUTED: claims()[REFUTED]}, shown))) == {"Errors"}
     assert set(_chapters(ledger.errata(here, shown))) == {ledger.INFERRED}
     assert "| *(not printed)* " in ledger.page(here, shown, 1)
     assert "(not printed)* " not in ledger.page(claims(), shown, 1)
     assert "statement as printed" not in ledger.page(claims(), shown, 1)
 
 
-def test_the_readme_puts_what_is_not_printed_in_a_table_of_its_own() -> None:
-    tables = ledger.readme_section(claims()).split("\n\n")
-    heads = ("| wrong as printed | ", "| needs a condition | ", "| not printed, but expected | ")
-    wrong, condition, unprinted = (next(t for t in tables if t.startswith(h)) for h in heads)
-    assert unprinted.startswith("| not printed, but expected | what to say instead | check |")
-    for claim in claims().values():
-        link = ledger.link(claim, "")
-        if claim.inferred:
-            assert link in unprinted
-            assert link not in wrong + condition
-        else:
-            assert link not in unprinted
-
-
-def test_a_readme_without_marks_is_refused(tmp_path: Path) -> None:
-    page = tmp_path / "README.md"
-    page.write_text("nothing")
-    with pytest.raises(InputError):
-        ledger.update_readme(claims(), page)
-
-
 def test_the_command_decides_one_claim(tmp_path: Path) -> None:
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "proofs_checks", ONE, "--examples", "5"),
+            *(sys.executable, "-m", "proofs_checks", REFUTED, "--examples", "5"),
             *("--build", str(tmp_path), "--out", str(tmp_path)),
         ],
         capture_output=True,
@@ -119,11 +85,11 @@ def test_the_command_decides_one_claim(tmp_path: Path) -> None:
 def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decided: dict[str, Decision]
 ) -> None:
-    wrong = dataclasses.replace(decided[ONE], verdict="holds", problem="at the instance 17")
-    monkeypatch.setattr(run, "decisions", lambda *_: iter([wrong]))
-    done = CliRunner().invoke(command.app, [ONE, "--build", str(tmp_path)])
+    wrong = dataclasses.replace(decided[REFUTED], verdict="holds", problem="at the instance 17")
+    monkeypatch.setattr(decide, "decisions", lambda *_: iter([wrong]))
+    done = CliRunner().invoke(command.app, [REFUTED, "--build", str(tmp_path)])
     assert done.exit_code == 1
-    assert ONE in done.output
+    assert REFUTED in done.output
     assert "recorded fails, found holds" in done.output
     assert "at the instance 17" in done.output
 
@@ -137,10 +103,10 @@ def test_an_unknown_claim_is_refused() -> None:
 def test_finished_claims_are_not_decided_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = list(run.decisions([ONE], 5, 1, tmp_path))
-    again = list(run.decisions([ONE], 5, 1, tmp_path))
+    first = list(decide.decisions([REFUTED], 5, 1, tmp_path))
+    again = list(decide.decisions([REFUTED], 5, 1, tmp_path))
     assert again[0].seconds == first[0].seconds  # the stored one, time and all
-    monkeypatch.setattr(run, "source", lambda: "other code")
-    fresh = list(run.decisions([ONE], 5, 1, tmp_path))
+    monkeypatch.setattr(decide, "source", lambda: "other code")
+    fresh = list(decide.decisions([REFUTED], 5, 1, tmp_path))
     assert fresh[0].seconds != first[0].seconds
     assert fresh[0].slack == first[0].slack or fresh[0].verdict == first[0].verdict

@@ -39,18 +39,18 @@ def test_the_expectation_is_that_over_all_signs_of_the_noise(
             z[0] -= tau * (hessian[0] @ z + sigma * signs[2 * t])
             z[1] += steps.ratio * tau * (hessian[1] @ z + sigma * signs[2 * t + 1])
         total += float(z @ z) / 4**times
-    found = oracle.expected_potential(hessian, 1, np.eye(2), start, steps, sigma**2, times)
-    assert found == pytest.approx(total, rel=1e-9, abs=1e-12)
+    expected = oracle.expected_potential(hessian, 1, np.eye(2), start, steps, sigma**2, times)
+    assert expected == pytest.approx(total, rel=1e-9, abs=1e-12)
 
 
 @given(st.floats(0.1, 10), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_the_schedule_meets_the_conditions(size: float, first: float, second: float) -> None:
-    at = oracle.Constants(l=size, mu_1=first * size, mu_2=second * size)
-    steps = oracle.schedule(at)
+    constants = oracle.Constants(l=size, mu_1=first * size, mu_2=second * size)
+    steps = oracle.schedule(constants)
     tau_1 = steps.c / steps.gamma
-    assert steps.c > 2 / at.mu_1
+    assert steps.c > 2 / constants.mu_1
     assert steps.ratio >= 18 * (1 - 1e-12)
-    assert tau_1 * max(at.smooth_g, at.l, steps.ratio * at.l) <= 1 + 1e-12
+    assert tau_1 * max(constants.smooth_g, constants.l, steps.ratio * constants.l) <= 1 + 1e-12
 
 
 @given(st.floats(0.1, 10), st.floats(0.01, 1), st.floats(0.1, 1), st.floats(0, 2), st.floats(0, 2))
@@ -58,14 +58,18 @@ def test_the_rate_is_preserved_by_the_recursion(
     size: float, first: float, second: float, start: float, noise: float
 ) -> None:
     """P <= nu/(gamma + t) implies the same a step later."""
-    at = oracle.Constants(size, first * size, second * size)
-    steps = oracle.schedule(at)
-    nu = oracle.rate(at, steps, start, noise)
+    constants = oracle.Constants(size, first * size, second * size)
+    steps = oracle.schedule(constants)
+    nu = oracle.rate(constants, steps, start, noise)
     assert nu >= steps.gamma * start
-    extra = noise * (11 * at.smooth_g + at.l + 324 * at.l**5 / at.mu_2**4) / 20
+    extra = (
+        noise
+        * (11 * constants.smooth_g + constants.l + 324 * constants.l**5 / constants.mu_2**4)
+        / 20
+    )
     for t in (0, 1, 10, 10**4):
         tau = steps.c / (steps.gamma + t)
-        after = (1 - at.mu_1 * tau / 2) * nu / (steps.gamma + t) + tau**2 * extra
+        after = (1 - constants.mu_1 * tau / 2) * nu / (steps.gamma + t) + tau**2 * extra
         assert after <= nu / (steps.gamma + t + 1) * (1 + 1e-9)
 
 

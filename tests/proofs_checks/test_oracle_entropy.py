@@ -24,10 +24,9 @@ def test_least_dual_bound_is_the_conic_optimum(x, tau):
         cp.Maximize(np.array(x) @ q + tau * cp.sum(cp.entr(q))), [cp.sum(q) == 1]
     )
     programme.solve(solver="CLARABEL")
-    at = np.array(x)
-    assert entropy.dual(entropy.multiplier(at, tau), at, tau) == pytest.approx(
-        programme.value, abs=1e-6
-    )
+    values = np.array(x)
+    least = entropy.dual(entropy.multiplier(values, tau), values, tau)
+    assert least == pytest.approx(programme.value, abs=1e-6)
 
 
 def test_two_equal_choices_by_hand():

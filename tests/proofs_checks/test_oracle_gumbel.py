@@ -46,12 +46,6 @@ def test_quadrature_error_is_below_its_stated_bound(nu):
         assert abs(expectation[k] - float(mean)) <= 1e-13 * max(1.0, abs(float(mean)))
 
 
-def test_counterexample_to_the_mean_of_the_larger_in_twenty_digits():
-    _, mean = by_mpmath([1.0, 1.0], 0)
-    with mpmath.workdps(30):
-        assert abs(mean - (1 + mpmath.euler + mpmath.log(2))) < mpmath.mpf(10) ** -20
-
-
 @given(LOCATIONS)
 def test_probabilities_sum_to_one(nu):
     log_p, _ = gumbel.largest(nu)

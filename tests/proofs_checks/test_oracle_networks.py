@@ -1,4 +1,4 @@
-"""Tangent kernels: against the library, automatic differentiation, sampling and closed forms."""
+"""Exact ranks, random Gram matrices, tangent kernels: against listing, sampling, autograd."""
 
 from __future__ import annotations
 
@@ -12,18 +12,121 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
 
+from gladius import BusEngine
 from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,
-    dual,
+    evaluation_points,
     expectation,
+    gram_below,
     hessian_bound,
     least_in_ball,
+    least_response,
     limit_kernel,
+    parameters,
+    rank,
+    tanh_jacobian,
 )
 
+WHOLE = st.integers(-2, 2).map(float)
+MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=WHOLE)
+)
+
+
+@given(MATRICES)
+def test_rank_is_that_of_the_singular_values(matrix: np.ndarray) -> None:
+    assert rank(matrix) == np.linalg.matrix_rank(matrix)
+
+
+def test_rank_sees_what_rounding_hides() -> None:
+    assert rank(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])) == 2
+
+
+@given(MATRICES)
+def test_least_response_is_the_infimum_over_unit_vectors(gradients: np.ndarray) -> None:
+    n, d = gradients.shape
+    infimum = least_response(gradients)
+    assert (infimum > 0) == (rank(gradients) == d)
+    directions = np.array([h for h in itertools.product(np.linspace(-1, 1, 9), repeat=d) if any(h)])
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    responses = np.abs(directions @ gradients.T).max(axis=1)
+    assert responses.min() >= infimum - 1e-9
+    singular = np.linalg.svd(gradients, compute_uv=False)[-1] if n >= d else 0.0
+    assert singular / math.sqrt(n) - 1e-9 <= infimum <= singular + 1e-9
+
+
+def test_least_response_is_attained() -> None:
+    gradients = np.array([[2.0, 0.0], [1.0, 1.0], [0.0, 3.0]])
+    best = minimize(
+        lambda x: np.abs(gradients @ [math.cos(x[0]), math.sin(x[0])]).max(),
+        x0=[2.2],
+        method="Nelder-Mead",
+        options={"xatol": 1e-10},
+    )
+    assert least_response(gradients) == pytest.approx(best.fun, abs=1e-7)
+
+
+LISTED = [(1, 4, 1 / 3, 1.0), (1, 3, 0.5, 0.5), (2, 4, 1.0, 1.0), (2, 3, 1.0, 0.5)]
+
+
+@pytest.mark.parametrize(("rows", "columns", "nonzero", "present"), LISTED)
+@pytest.mark.parametrize("level", [0.0, 0.7, 1.0, 2.5, 4.0])
+def test_gram_below_by_listing_every_matrix(
+    rows: int, columns: int, nonzero: float, present: float, level: float
+) -> None:
+    high = 1 / math.sqrt(nonzero)
+    entries = [(high, nonzero / 2), (-high, nonzero / 2)]
+    entries += [(0.0, 1 - nonzero)] if nonzero < 1 else []
+    switches = [(1 / math.sqrt(present), present)]
+    switches += [(0.0, 1 - present)] if present < 1 else []
+    total = 0.0
+    for drawn in itertools.product(entries, repeat=rows * columns):
+        phi = np.array([x for x, _ in drawn]).reshape(rows, columns)
+        chance = math.prod(p for _, p in drawn)
+        for on in itertools.product(switches, repeat=rows):
+            gram = np.array([x for x, _ in on])[:, None] * phi
+            least = np.linalg.eigvalsh(gram @ gram.T)[0]
+            total += chance * math.prod(p for _, p in on) * (least < level - 1e-9)
+    assert gram_below(rows, columns, nonzero, present, level - 1e-9) == pytest.approx(total)
+
+
+def test_gram_below_refuses_what_it_cannot_do() -> None:
+    with pytest.raises(ValueError, match="two rows"):
+        gram_below(3, 4, 1.0, 1.0, 1.0)
+
+
+def test_parameters_are_those_of_the_library() -> None:
+    assert parameters(1, (10, 10), 2) == MLP(1, 2).size == 152
+    assert parameters(101, (10, 10), 2) == MLP(101, 2).size == 1152
+    assert parameters(3, (4,), 1) == MLP(3, 1, (4,)).size
+
+
+def test_evaluation_points_are_distinct_states_and_all_actions() -> None:
+    world = BusEngine(dummies=1)
+    kept = world.simulate(3, np.random.default_rng(1))
+    after = kept.next_states[kept.actions == world.anchor_action]
+    listed = {tuple(row) for row in (*kept.states.tolist(), *after.tolist())}
+    assert evaluation_points(kept.states, after, 2) == 2 * len(listed)
+
+
+def test_tanh_jacobian_by_differences() -> None:
+    theta, x = np.linspace(-1, 1, 14), np.array([[0.3], [-0.7]])
+
+    def outputs(parameters: np.ndarray) -> np.ndarray:
+        hidden = np.tanh(x @ parameters[:3].reshape(1, 3) + parameters[3:6])
+        return np.ravel(hidden @ parameters[6:12].reshape(3, 2) + parameters[12:])
+
+    jacobian = tanh_jacobian(theta, x, 3, 2)
+    for k, move in enumerate(1e-6 * np.eye(14)):
+        change = (outputs(theta + move) - outputs(theta - move)) / 2e-6
+        np.testing.assert_allclose(change, jacobian[:, k], atol=1e-9)
+
+
+# --- wide networks
 NUMBERS = st.integers(-12, 12).map(lambda n: n / 4)
 TORCH: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "tanh": torch.tanh,
@@ -59,42 +162,31 @@ def derivative(values: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
 
 @given(networks())
 def test_jacobian_is_that_of_automatic_differentiation(drawn: tuple[Wide, str]) -> None:
-    at, name = drawn
-    units, width = at.w.shape
+    network, name = drawn
+    units, width = network.w.shape
 
     def outputs(theta: torch.Tensor) -> torch.Tensor:
         v, w = theta[:units], theta[units:-1].reshape(units, width)
-        hidden = TORCH[name](torch.as_tensor(at.u) @ w.T)
-        found: torch.Tensor = hidden @ v / math.sqrt(units) + theta[-1]
-        return found
+        hidden = TORCH[name](torch.as_tensor(network.u) @ w.T)
+        values: torch.Tensor = hidden @ v / math.sqrt(units) + theta[-1]
+        return values
 
-    theta = torch.tensor([*at.v, *at.w.ravel(), 0.5], dtype=torch.float64, requires_grad=True)
-    e = torch.linspace(1, 2, len(at.u), dtype=torch.float64)
+    theta = torch.tensor(
+        [*network.v, *network.w.ravel(), 0.5], dtype=torch.float64, requires_grad=True
+    )
+    e = torch.linspace(1, 2, len(network.u), dtype=torch.float64)
     rows = derivative(outputs(theta), theta)
     jacobian = rows.detach().numpy()
-    np.testing.assert_allclose(at.jacobian(), jacobian, atol=1e-12)
-    np.testing.assert_allclose(at.kernel(), jacobian @ jacobian.T, atol=1e-9)
-    dv, dw = at.downhill(e.numpy())
+    np.testing.assert_allclose(network.jacobian(), jacobian, atol=1e-12)
+    np.testing.assert_allclose(network.kernel(), jacobian @ jacobian.T, atol=1e-9)
+    dv, dw = network.downhill(e.numpy())
     slope = derivative(torch.sum((e @ rows) ** 2)[None], theta)[0].detach().numpy() * units / 2
     np.testing.assert_allclose(np.concatenate([dv, dw.ravel()]), slope[:-1], atol=1e-8)
-    if math.isfinite(at.activation.most_slope):
-        bound = hessian_bound(at.v, at.u, at.activation, 0.0) / math.sqrt(units)
+    if math.isfinite(network.activation.most_slope):
+        bound = hessian_bound(network.v, network.u, network.activation, 0.0) / math.sqrt(units)
         for row in rows:
             hessian = derivative(row, theta).detach().numpy()
             assert np.linalg.norm(hessian, 2) <= bound * (1 + 1e-12)
-
-
-@given(networks())
-def test_jacobian_is_that_of_the_library(drawn: tuple[Wide, str]) -> None:
-    at = Wide(drawn[0].v, drawn[0].w, drawn[0].u, ACTIVATIONS["tanh"])
-    units, width = at.w.shape
-    network = MLP(width - 1, 1, (units,))
-    scaled = at.v / math.sqrt(units)
-    theta = np.concatenate([at.w[:, :-1].T.ravel(), at.w[:, -1], scaled, [0.0]])
-    rows = network.jacobian(theta[None], at.u[:, :-1])[1][0, :, 0]
-    # the library differentiates in v / sqrt(m)
-    rows[:, -units - 1 : -1] /= math.sqrt(units)
-    np.testing.assert_allclose(rows @ rows.T, at.kernel(), atol=1e-10)
 
 
 def test_expectations_of_normal_pairs_in_closed_form() -> None:
@@ -155,26 +247,19 @@ def test_limits_of_polynomials_are_singular_and_the_others_are_not() -> None:
     assert min(least["tanh"], least["sine"], least["softplus"]) > 1e-5
 
 
-def test_the_dual_is_a_covariance() -> None:
-    at = np.random.default_rng(5).normal(size=(3, 4))
-    found = dual(at @ at.T, np.tanh)
-    assert np.linalg.eigvalsh(found)[0] > 0
-    np.testing.assert_array_equal(found, found.T)
-
-
 def test_descent_in_the_ball_stays_there_and_goes_down() -> None:
     rng = np.random.default_rng(6)
     drawn = rng.normal(size=(64, 3))
     start = Wide(drawn[:, 0], drawn[:, 1:], inputs(np.array([[-1.0], [1.0]])), ACTIVATIONS["tanh"])
-    found = [least_in_ball(start, radius) for radius in (0.0, 0.5, 1.0, 2.0)]
-    assert found[0] == pytest.approx(np.linalg.eigvalsh(start.kernel())[0], abs=1e-12)
-    assert all(a > b for a, b in itertools.pairwise(found))
+    least = [least_in_ball(start, radius) for radius in (0.0, 0.5, 1.0, 2.0)]
+    assert least[0] == pytest.approx(np.linalg.eigvalsh(start.kernel())[0], abs=1e-12)
+    assert all(a > b for a, b in itertools.pairwise(least))
     # no random point of the ball is lower
     for _ in range(200):
         move = rng.normal(size=(64, 3))
         move /= np.linalg.norm(move)
-        at = Wide(start.v + move[:, 0], start.w + move[:, 1:], start.u, start.activation)
-        assert np.linalg.eigvalsh(at.kernel())[0] >= found[2]
+        moved = Wide(start.v + move[:, 0], start.w + move[:, 1:], start.u, start.activation)
+        assert np.linalg.eigvalsh(moved.kernel())[0] >= least[2]
 
 
 def test_the_mean_over_permuted_units_has_a_jacobian_of_bounded_rank() -> None:
@@ -182,24 +267,15 @@ def test_the_mean_over_permuted_units_has_a_jacobian_of_bounded_rank() -> None:
     mileages = np.linspace(-1.6, 1.6, 10)[:, None]
     network = MLP(1, 2)
     theta = network.init([np.random.default_rng(7)])[0]
-    assert np.linalg.matrix_rank(network.jacobian(theta[None], mileages)[1].reshape(20, -1)) == 20
-    parts, at = [], 0
+    parts, start = [], 0
     for fan_in, fan_out in network.layers:
-        weight = theta[at : at + fan_in * fan_out].reshape(fan_in, fan_out)
-        bias = theta[at + fan_in * fan_out : at + (fan_in + 1) * fan_out]
-        at += (fan_in + 1) * fan_out
+        stop = start + (fan_in + 1) * fan_out
+        layer = theta[start:stop].reshape(fan_in + 1, fan_out)  # the last row is the bias
+        weight, bias, start = layer[:-1], layer[-1:], stop
         for axis, units in ((0, fan_in), (1, fan_out)):  # inputs and outputs keep their places
             if units == 10:
                 weight = np.broadcast_to(weight.mean(axis=axis, keepdims=True), weight.shape)
-        parts += [weight.ravel(), np.full_like(bias, bias.mean()) if fan_out == 10 else bias]
-    mean = np.concatenate(parts)
-    assert np.linalg.matrix_rank(network.jacobian(mean[None], mileages)[1].reshape(20, -1)) <= 8
-
-    drawn = np.random.default_rng(8).normal(size=3)
-    alike = Wide(
-        np.full(500, drawn[0]),
-        np.tile(drawn[1:], (500, 1)),
-        inputs(mileages),
-        ACTIVATIONS["softplus"],
-    )
-    assert np.linalg.matrix_rank(alike.jacobian()) <= 1 + 3
+        parts += [weight.ravel(), np.full(fan_out, bias.mean()) if fan_out == 10 else bias[0]]
+    for point, least, most in ((theta, 20, 20), (np.concatenate(parts), 0, 8)):
+        jacobian = network.jacobian(point[None], mileages)[1].reshape(20, -1)
+        assert least <= np.linalg.matrix_rank(jacobian) <= most

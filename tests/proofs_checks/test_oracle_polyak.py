@@ -1,4 +1,6 @@
-"""The appendix's constants: against hand values, exact inverses and direct minimisation."""
+"""PL constants by hand, the min-max objective against sums over rows, and the risk's bounds."""
+
+from __future__ import annotations
 
 import math
 
@@ -7,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
-from gladius.function_classes import MLP
+from gladius.mdp import Array
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
-from proofs_checks.oracle.smooth import Sizes
+from proofs_checks.oracle.polyak import Sizes
+from proofs_checks.oracle.risk import Sample
+from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import VALUES, Empirical, empirical
 
 ENTRIES = st.floats(-2, 2, width=32)
@@ -42,25 +45,14 @@ def test_constants_by_hand() -> None:
     assert of.combined == pytest.approx(min(0.025 / 20, 0.0625 * 0.04 / 0.8))
 
 
-def test_constants_of_one_state_two_actions() -> None:
-    """A' = beta p - e_0 at p = 1/2: within the block (-1/2, 1/2), so |.| = 1 / sqrt 2."""
-    sample = Sample(np.ones((1, 2, 1)), np.array([0]), np.zeros(1), 0.9)
-    of = polyak.constants(sample, np.zeros((1, 2)))
-    assert of.parallel == pytest.approx(1 / math.sqrt(2))
-    assert of.gamma == pytest.approx(0.1 / math.sqrt(2))
-    assert of.least_choice == pytest.approx(0.5)
-    assert of.kappa == pytest.approx(10.0)
-    assert (of.nll_least, of.be_least, of.be_most) == (1.0, 1.0, 1.0)
-
-
 @given(empirical())
-def test_parts_within_and_between_blocks_are_orthogonal(at: Empirical) -> None:
-    rows = at.sample.residual_jacobian(at.q)
-    within = polyak.within_blocks(rows, at.q.shape[1])
+def test_parts_within_and_between_blocks_are_orthogonal(drawn: Empirical) -> None:
+    rows, actions = drawn.sample.residual_jacobian(drawn.q), drawn.q.shape[1]
+    within = polyak.within_blocks(rows, actions)
     between = rows - within
-    np.testing.assert_allclose(within.reshape(-1, at.q.shape[1]).sum(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(within.reshape(-1, actions).sum(axis=1), 0, atol=1e-12)
     assert np.abs(within @ between.T).max() < 1e-12
-    assert np.ptp(between.reshape(-1, at.q.shape[1]), axis=1).max() < 1e-12
+    assert np.ptp(between.reshape(-1, actions), axis=1).max() < 1e-12
 
 
 @given(arrays(np.float64, (3, 4), elements=ENTRIES))
@@ -68,29 +60,6 @@ def test_least_eigenvalue_is_that_of_the_gram_matrix(jacobian: np.ndarray) -> No
     gram = np.linalg.eigvalsh(jacobian @ jacobian.T)[0]
     assert polyak.least_eigenvalue(jacobian) == pytest.approx(gram, abs=1e-12)
     assert polyak.least_eigenvalue(jacobian.T) == 0.0
-
-
-@given(
-    arrays(np.float64, 3 * 1 + 3 + 3 * 2 + 2, elements=ENTRIES),
-    arrays(np.float64, (2, 1), elements=ENTRIES),
-)
-def test_tanh_jacobian_is_the_library_s(theta: np.ndarray, x: np.ndarray) -> None:
-    _, jacobian = MLP(1, 2, (3,)).jacobian(theta[None], x)
-    ours = polyak.tanh_jacobian(theta, x, 3, 2)
-    np.testing.assert_allclose(ours, jacobian[0].reshape(4, -1), atol=1e-12)
-
-
-def test_tanh_jacobian_by_differences() -> None:
-    theta, x = np.linspace(-1, 1, 14), np.array([[0.3], [-0.7]])
-
-    def outputs(at: np.ndarray) -> np.ndarray:
-        hidden = np.tanh(x @ at[:3].reshape(1, 3) + at[3:6])
-        return np.ravel(hidden @ at[6:12].reshape(3, 2) + at[12:])
-
-    jacobian = polyak.tanh_jacobian(theta, x, 3, 2)
-    for k, move in enumerate(1e-6 * np.eye(14)):
-        change = (outputs(theta + move) - outputs(theta - move)) / 2e-6
-        np.testing.assert_allclose(change, jacobian[:, k], atol=1e-9)
 
 
 def test_wave_has_its_constant() -> None:
@@ -111,20 +80,6 @@ def test_wave_has_its_constant() -> None:
 def test_softmax_bound_is_a_bound(q: np.ndarray) -> None:
     p = np.exp(q - q.max(axis=1, keepdims=True))
     assert (p / p.sum(axis=1, keepdims=True)).min() >= polyak.softmax_bound(q) * (1 - 1e-12)
-
-
-@given(st.floats(0.05, 20))
-def test_best_factor_is_above_the_printed_one(kappa: float) -> None:
-    """For |c| = 1: the least of ((a - kappa)_+^2 + 1 - 1/2) / a^2 over a is 1 / (1 + 2 kappa^2)."""
-    found = minimize_scalar(
-        lambda a: (max(a - kappa, 0) ** 2 + 0.5) / a**2,
-        bounds=(kappa, 2 * kappa + 2 / kappa),
-        method="bounded",
-        options={"xatol": 1e-10},
-    )
-    best = 1 / (1 + 2 * kappa**2)
-    assert found.fun == pytest.approx(best, rel=1e-6)
-    assert polyak.combination(kappa, 1.0, 0.0) < best
 
 
 def test_auxiliary_constant_by_hand() -> None:
@@ -148,3 +103,84 @@ def test_printed_bounds_are_enough_from_four_actions_on(
     of = Sizes(actions, discount, slope, bend, residual)
     assert of.choice_printed >= of.choice() * (1 - 1e-12)
     assert of.theta_printed >= of.theta() * (1 - 1e-12)
+
+
+# --- the min-max objective
+def over_rows(sample: Sample, q: Array, zeta: Array) -> float:
+    """f-hat_N, one observed transition after another."""
+    total, number = 0.0, 0
+    v = logsumexp(q, axis=1)
+    for s, a, t in np.argwhere(sample.moves > 0):
+        times = int(sample.moves[s, a, t])
+        term = v[s] - q[s, a]
+        if a == sample.anchor[s]:
+            td = sample.reward[s] + sample.discount * v[t] - q[s, a]
+            term += td**2 - sample.discount**2 * (v[t] - zeta[s]) ** 2
+        total, number = total + times * term, number + times
+    return float(total) / number
+
+
+def one_state(discount: float = 0.95) -> Sample:
+    return Sample(np.ones((1, 2, 1)), np.array([0]), np.array([-discount * math.log(2)]), discount)
+
+
+@given(empirical(3, 2))
+def test_the_profile_is_the_objective_at_its_best_zeta(drawn: Empirical) -> None:
+    sample, q = drawn.sample, drawn.q
+    best = polyak.zeta_at(sample, q)
+    top = over_rows(sample, q, best)
+    scale = (1 + np.abs(q).max() + np.abs(sample.reward).max()) ** 2
+    assert polyak.profile(sample, q) == pytest.approx(top, rel=1e-9, abs=1e-9 * scale)
+    assert max(over_rows(sample, q, best + 1), over_rows(sample, q, best - 1)) < top
+
+
+@given(full_samples(3, 2))
+def test_at_the_solution_both_terms_are_least(sample: Sample) -> None:
+    q = polyak.solution(sample)
+    scale = 1 + np.abs(q).max()
+    assert sample.nll(q) == pytest.approx(sample.entropy(), rel=1e-12, abs=1e-13 * scale)
+    assert np.abs(sample.residual(q)).max() < 1e-12 * scale
+
+
+@given(full_samples(2, 2))
+def test_the_hessian_is_that_of_the_sums_over_rows(sample: Sample) -> None:
+    q = polyak.solution(sample)
+    point = np.concatenate([q.ravel(), polyak.zeta_at(sample, q)])
+    step, eye = 1e-3, np.eye(len(point))
+
+    def f(x: Array) -> float:
+        return over_rows(sample, x[: q.size].reshape(q.shape), x[q.size :])
+
+    def slopes(x: Array) -> Array:
+        return np.array([f(x + move) - f(x - move) for move in step * eye]) / (2 * step)
+
+    differences = [(slopes(point + m) - slopes(point - m)) / (2 * step) for m in step * eye]
+    tolerance = 1e-5 + 1e-15 * np.abs(point).max() ** 2 / step**2
+    assert polyak.output_hessian(sample, q) == pytest.approx(np.array(differences), abs=tolerance)
+
+
+def test_one_state_by_hand() -> None:
+    sample = one_state()
+    assert polyak.solution(sample) == pytest.approx(np.zeros((1, 2)), abs=1e-15)
+    assert polyak.share(sample) == 0.5
+    assert polyak.level_curvature(sample) == pytest.approx(-0.9)  # 2 (1 - 2 x .95) / 2
+    assert polyak.strong_concavity(sample) == pytest.approx(0.9025)
+    assert polyak.shift_coercivity(sample) == pytest.approx(0.05 / math.sqrt(2))
+    expected = [[0.3, -0.725, 0.45125], [-0.725, 0.25, 0.45125], [0.45125, 0.45125, -0.9025]]
+    assert polyak.output_hessian(sample, np.zeros((1, 2))) == pytest.approx(np.array(expected))
+
+
+def test_an_action_never_taken_leaves_no_solution() -> None:
+    moves = np.array([[[1.0], [0.0]]])
+    with pytest.raises(ValueError, match="never taken"):
+        polyak.solution(Sample(moves, np.array([0]), np.zeros(1), 0.5))
+
+
+@given(empirical(3, 3))
+def test_the_pl_constant_shrinks_with_the_bellman_weight(drawn: Empirical) -> None:
+    constants = [polyak.pl_constant(drawn.sample, 0.1, share) for share in (1.0, 0.5, 0.25)]
+    assert constants == sorted(constants, reverse=True)
+    # never above the appendix's own gamma_perp, which is a lower bound on the one used here
+    states = len(drawn.q)  # all occur
+    least = (1 - drawn.sample.discount) / math.sqrt(drawn.q.shape[1] * states)
+    assert polyak.shift_coercivity(drawn.sample) >= least * (1 - 1e-9)

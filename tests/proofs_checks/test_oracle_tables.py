@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose
 from scipy.stats import binom
 
 from gladius import BusEngine
-from gladius.efficiency import bounds
 from proofs_checks.oracle import tables as oracle
 
 THETAS = st.tuples(st.floats(0.1, 3.0), st.floats(0.5, 12.0))
@@ -24,32 +23,13 @@ def test_solution_is_the_librarys(theta, discount):
     assert_allclose(oracle.solve(oracle.linear_reward(theta), discount), expected, atol=1e-9)
 
 
-@given(THETAS, st.integers(1, 120))
-@settings(max_examples=10, deadline=None)
-def test_occupancy_is_the_librarys(theta, horizon):
-    policy = oracle.choice(oracle.solve(oracle.linear_reward(theta)))
-    expected = BusEngine(theta=theta).mdp.occupancy(horizon)
-    assert_allclose(oracle.occupancy(policy, horizon), expected, atol=1e-12)
-
-
-def test_bounds_are_the_librarys():
-    bus = BusEngine()
-    library = bounds(bus.mdp, bus.horizon, [40.0, 4000.0], bus.anchor_action)
-    pairs = (40 * 100, 4000 * 100)
-    free, affine = oracle.free_deviation(), oracle.affine_deviation()
-    assert_allclose([oracle.expected_mape(free, n) for n in pairs], library.tabular, rtol=1e-7)
-    assert_allclose(
-        [oracle.expected_mape(affine, n) for n in pairs], library.affine_known_p, rtol=1e-5
-    )
-
-
 @pytest.mark.parametrize("theta", [(1.0, 5.0), (0.7, 6.3), (1.4, 3.1)])
 def test_fit_finds_the_parameters_of_rounded_tables(theta):
     reward = oracle.linear_reward(theta)
     q = oracle.solve(reward)
-    found, distance = oracle.fit(np.round(q[:10], 3), np.round(reward[:10], 3))
+    fitted, distance = oracle.fit(np.round(q[:10], 3), np.round(reward[:10], 3))
     assert distance <= 0.0005 + 1e-7
-    assert_allclose(found, theta, atol=0.003)
+    assert_allclose(fitted, theta, atol=0.003)
 
 
 @given(
@@ -87,8 +67,8 @@ def test_count_of_one_period_is_binomial(trajectories, data):
     inside = np.zeros((20, 2), dtype=bool)
     inside[0, 0] = True
     q = oracle.solve(oracle.linear_reward((1.0, 5.0)))
-    law = binom(trajectories, oracle.choice(q)[0, 0])
-    expected = min(1.0, 2 * min(law.cdf(count), law.sf(count - 1)))
+    number = binom(trajectories, oracle.choice(q)[0, 0])
+    expected = min(1.0, 2 * min(number.cdf(count), number.sf(count - 1)))
     assert oracle.count_probability(inside, count, trajectories, 1) == pytest.approx(
         expected, abs=1e-12
     )

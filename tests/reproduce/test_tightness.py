@@ -14,7 +14,7 @@ from gladius import BusEngine
 from gladius.objective import grouped_risk
 from gladius.transitions import group
 from proofs_checks.oracle import polyak
-from proofs_checks.oracle.grouped import Sample
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import Empirical, empirical
 from reproduce.exhibits import tightness
 from reproduce.exhibits.tightness import (

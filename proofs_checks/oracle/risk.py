@@ -1,0 +1,437 @@
+"""The paper's risks: of the population, of a data set row by row, and of a data set grouped.
+
+Sums over successors, over rows and over counts, each written from the paper's displays (Section 4;
+Definition ERM and Equation empirical_minimax_gladius; appendix "Grouped empirical notation for the
+PL proof"). They share no code with the library: maxima and minima are searched for, derivatives
+taken by complex steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import exp, fsum, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, softmax, xlogy
+
+Array = NDArray[np.float64]
+Values = NDArray[Any]  # real, or complex where a derivative is taken
+Whole = NDArray[np.int64]
+
+
+# --- the population
+GOLDEN = (5**0.5 - 1) / 2
+
+
+def log_sum_exp(row: list[float]) -> float:
+    """log sum exp of one state's values."""
+    top = max(row)
+    return top + log(fsum(exp(x - top) for x in row))
+
+
+def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array, steps: int = 45) -> Array:
+    """Entrywise maximum of unimodal functions on [low, high], by golden section.
+
+    The bracket shrinks by 0.618^45 = 4e-10, so the value is exact to the square of that.
+    """
+    left, right = low, high
+    for _ in range(steps):
+        inner = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+        rising = f(inner[0]) < f(inner[1])
+        left, right = np.where(rising, inner[0], left), np.where(rising, right, inner[1])
+    return f((left + right) / 2)
+
+
+@dataclass(frozen=True)
+class Population:
+    """Every pair's transition probabilities, reward and value; results are (S, A).
+
+    Attributes:
+        law: (S, A, S) P(s' | s, a).
+        reward: (S, A) r.
+        q: (S, A) Q.
+        discount: beta.
+    """
+
+    law: Array
+    reward: Array
+    q: Array
+    discount: float
+
+    @cached_property
+    def v(self) -> list[float]:
+        """V_Q of each state."""
+        return [log_sum_exp(row) for row in self.q.tolist()]
+
+    def mean(self, term: Callable[[float, float, float], float]) -> Array:
+        """E over s' of term(r(s, a), Q(s, a), V_Q(s')), for each pair."""
+        rewards, values = self.reward.tolist(), self.q.tolist()
+        return np.array(
+            [
+                [
+                    fsum(p * term(r, q, v) for p, v in zip(row, self.v, strict=True))
+                    for row, r, q in zip(rows, rewards[s], values[s], strict=True)
+                ]
+                for s, rows in enumerate(self.law.tolist())
+            ]
+        )
+
+    def delta(self) -> Array:
+        """E[delta_Q(s, a, s')]."""
+        return self.mean(lambda r, q, v: r + self.discount * v - q)
+
+    def backup(self) -> Array:
+        """T Q."""
+        return self.mean(lambda r, _, v: r + self.discount * v)
+
+    def bellman(self) -> Array:
+        """L_BE = (T Q - Q)^2."""
+        return np.asarray((self.backup() - self.q) ** 2)
+
+    def td(self) -> Array:
+        """E[L_TD]."""
+        return self.mean(lambda r, q, v: (r + self.discount * v - q) ** 2)
+
+    def backup_variance(self) -> Array:
+        """E[(T Q - T-hat Q)^2]."""
+        centre = self.backup()
+        beta, v = self.discount, np.array(self.v)
+        gaps = centre[:, :, None] - (self.reward[:, :, None] + beta * v)
+        return np.asarray((self.law * gaps**2).sum(axis=2))
+
+    def linear(self, h: Array) -> Array:
+        """2 E[delta] h - h^2."""
+        return np.asarray(2 * self.delta() * h - h * h)
+
+    def spread(self, zeta: Array) -> Array:
+        """E[(V_Q(s') - zeta(s, a))^2]."""
+        gaps = np.array(self.v) - zeta[:, :, None]
+        return np.asarray((self.law * gaps**2).sum(axis=2))
+
+    def deviation(self) -> Array:
+        """D(Q), the least spread over zeta, searched for."""
+        low, high = np.full(self.q.shape, min(self.v)), np.full(self.q.shape, max(self.v))
+        return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
+
+
+def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> Array:
+    """(S,) the Q of a world of one action (so V = Q) that minimises the expected squared TD error.
+
+    Least squares over the rows (s, s'), weighted by weight(s) P(s' | s).
+
+    Args:
+        law: (S, S).
+        reward: (S,).
+        discount: beta.
+        weight: (S,) probabilities of s.
+    """
+    rows, targets = [], []
+    for s, p in enumerate(law):
+        for y in np.flatnonzero(p):
+            row = np.zeros(len(law))
+            row[y] += discount
+            row[s] -= 1.0
+            root = np.sqrt(weight[s] * p[y])
+            rows.append(root * row)
+            targets.append(-root * reward[s])
+    return np.asarray(np.linalg.lstsq(np.array(rows), np.array(targets), rcond=None)[0])
+
+
+def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
+    """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
+
+    Pairs of weight zero get the minimum norm, zero.
+
+    Args:
+        law: (S, A, S).
+        weight: (S, A) probabilities of the pairs.
+        v: (S,) V(s').
+    """
+    joint = (weight[:, :, None] * law).reshape(-1, len(v))
+    pair, after = np.nonzero(joint)
+    root = np.sqrt(joint[pair, after])
+    dummies = root[:, None] * (pair[:, None] == np.arange(len(joint)))
+    # each column is a pair of its own, so scaling it changes nothing but the conditioning
+    size = np.sqrt(np.sum(dummies**2, axis=0))
+    known = size > 0
+    scaled = dummies[:, known] / size[known]
+    zeta = np.zeros(len(joint))
+    zeta[known] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[known]
+    return zeta.reshape(weight.shape)
+
+
+# --- a data set, row by row
+STEP = 1e-30  # of the complex step: no difference is formed, so nothing cancels
+
+
+def v_of(row: Values) -> Any:
+    """log sum exp of one state's values, real or complex."""
+    top = float(np.max(row.real))
+    return top + np.log(np.sum(np.exp(row - top)))
+
+
+def complex_gradient(f: Callable[[Values], Any], x: Array) -> Array:
+    """Gradient of an analytic function, exact to rounding."""
+    slope = np.empty(len(x))
+    for k in range(len(x)):
+        moved = x.astype(complex)
+        moved[k] += 1j * STEP
+        slope[k] = np.imag(f(moved)) / STEP
+    return slope
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set D as its rows.
+
+    Attributes:
+        s, a, after: (N,) whole numbers.
+        anchor: a_s, the same in every state.
+        reward: (S,) r(s, a_s).
+        discount: beta.
+    """
+
+    s: Whole
+    a: Whole
+    after: Whole
+    anchor: int
+    reward: Array
+    discount: float
+
+    @property
+    def size(self) -> int:
+        """N."""
+        return len(self.s)
+
+    def triples(self) -> list[tuple[int, int, int]]:
+        """The rows (s, a, s')."""
+        return list(zip(self.s.tolist(), self.a.tolist(), self.after.tolist(), strict=True))
+
+    def nll(self, q: Values) -> Any:
+        """Sum over rows of -log p-hat_Q(a | s)."""
+        return sum(v_of(q[s]) - q[s, a] for s, a, _ in self.triples())
+
+    def td(self, q: Values) -> Any:
+        """Sum over anchor rows of (T-hat Q(s, a, s') - Q(s, a))^2."""
+        beta, triples = self.discount, self.anchor_triples()
+        gaps = [self.reward[s] + beta * v_of(q[y]) - q[s, a] for s, a, y in triples]
+        return sum(gap**2 for gap in gaps)
+
+    def anchor_triples(self) -> list[tuple[int, int, int]]:
+        """The rows at which the indicator of the anchor is one."""
+        return [(s, a, after) for s, a, after in self.triples() if a == self.anchor]
+
+    def spread(self, q: Values, zeta: Values) -> Any:
+        """Sum over anchor rows of (V_Q(s') - zeta(s, a))^2."""
+        return sum((v_of(q[y]) - zeta[s, a]) ** 2 for s, a, y in self.anchor_triples())
+
+    def zeta_bar(self, q: Values) -> Values:
+        """(S, A) the mean of V_Q(s') over the rows of each pair; zero at pairs without one."""
+        total, number = np.zeros(q.shape, dtype=q.dtype), np.zeros(q.shape)
+        for s, a, y in self.triples():
+            total[s, a] += v_of(q[y])
+            number[s, a] += 1
+        return np.asarray(total / np.where(number > 0, number, 1.0))
+
+    def f_hat(self, q: Values, zeta: Values) -> Any:
+        """f-hat_N: the mean over all N rows, at the given zeta."""
+        inner = self.td(q) - self.discount**2 * self.spread(q, zeta)
+        return (self.nll(q) + inner) / self.size
+
+    def risk(self, q: Values) -> Any:
+        """R_emp of Definition ERM: f-hat_N at zeta-bar."""
+        return self.f_hat(q, self.zeta_bar(q))
+
+    def algorithm_2(self, q: Values) -> Any:
+        """Equation DeterministicERMIRL: the mean of the NLL and the squared TD error."""
+        return (self.nll(q) + self.td(q)) / self.size
+
+
+@dataclass(frozen=True)
+class FixedDesign:
+    """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each with 1/2.
+
+    Attributes:
+        features: (n, d) chi of the rows; E[V(s') | s, a] = chi' slope, so it is in the class.
+        slope: (d,).
+        noise: (n,) standard deviations of V(s').
+        gap: (n,) r(s, a) - Q(s, a).
+        discount: beta.
+    """
+
+    features: Array
+    slope: Array
+    noise: Array
+    gap: Array
+    discount: float
+
+    @property
+    def mean(self) -> Array:
+        """(n,) E[V(s') | s, a]."""
+        return np.asarray(self.features @ self.slope)
+
+    @property
+    def hat(self) -> Array:
+        """(n, n) the projection that least squares on the features is."""
+        return np.asarray(self.features @ np.linalg.pinv(self.features))
+
+    def outcomes(self) -> Array:
+        """(2^n, n) the equally likely V(s') of the rows."""
+        number = len(self.noise)
+        signs = 1.0 - 2.0 * ((np.arange(2**number)[:, None] >> np.arange(number)) & 1)
+        return np.asarray(self.mean + signs * self.noise)
+
+    def bellman(self) -> float:
+        """The mean of L_BE over the rows."""
+        return float(np.mean((self.gap + self.discount * self.mean) ** 2))
+
+    def td_bias(self, weight: Array) -> float:
+        """beta^2 times the mean of weight times the variance of V(s')."""
+        return float(self.discount**2 * np.mean(weight * self.noise**2))
+
+
+def zeta_error(law: Array, v: Array, visits: int, discount: float) -> Fraction:
+    """beta^2 Var(V(s'))/n in exact arithmetic, the mean squared error of beta zeta-bar."""
+    p = [Fraction(float(x)) for x in law]
+    whole = sum(p, Fraction(0))  # one, but for the rounding of the float probabilities
+    values = [Fraction(float(x)) for x in v]
+    mean = sum((a * b for a, b in zip(p, values, strict=True)), Fraction(0)) / whole
+    squares = (a * (b - mean) ** 2 for a, b in zip(p, values, strict=True))
+    variance = sum(squares, Fraction(0)) / whole
+    return Fraction(discount) ** 2 * variance / visits
+
+
+# --- a data set, grouped: the states of Z_Q are those that the empirical objective evaluates
+@dataclass(frozen=True)
+class Sample:
+    """An observed data set in grouped form, with what the objective knows beside it.
+
+    Attributes:
+        moves: (X, A, X) whole numbers n(s, a, s'); every state occurs as s or s'.
+        anchor: (X,) the anchor action a_s of each state.
+        reward: (X,) r(s, a_s).
+        discount: beta.
+    """
+
+    moves: Array
+    anchor: Whole
+    reward: Array
+    discount: float
+
+    @cached_property
+    def visits(self) -> Array:
+        """(X, A) n(s, a)."""
+        return np.asarray(self.moves.sum(axis=2))
+
+    @property
+    def size(self) -> float:
+        """N."""
+        return float(self.moves.sum())
+
+    @cached_property
+    def evaluated(self) -> NDArray[np.bool_]:
+        """(X,) X_Q: states with a decision, or that follow an anchor decision."""
+        return np.asarray(self.visits.sum(axis=1) + self.anchored.sum(axis=0) > 0)
+
+    # --- the negative log-likelihood
+    @cached_property
+    def nll_states(self) -> Whole:
+        """X_NLL: states with a decision."""
+        return np.flatnonzero(self.visits.sum(axis=1))
+
+    @cached_property
+    def nll_weight(self) -> Array:
+        """omega^NLL (X_NLL,)."""
+        return np.asarray(self.visits[self.nll_states].sum(axis=1) / self.size)
+
+    @cached_property
+    def choices(self) -> Array:
+        """pi-hat_x(a) (X_NLL, A)."""
+        seen = self.visits[self.nll_states]
+        return np.asarray(seen / seen.sum(axis=1, keepdims=True))
+
+    # --- the Bellman error: rows whose action is the anchor
+    @cached_property
+    def anchored(self) -> Array:
+        """(X, X) n(s, a_s, s')."""
+        return np.asarray(self.moves[np.arange(len(self.moves)), self.anchor])
+
+    @cached_property
+    def be_states(self) -> Whole:
+        """X_BE: states with an anchor decision."""
+        return np.flatnonzero(self.anchored.sum(axis=1))
+
+    @property
+    def be_size(self) -> float:
+        """N_BE."""
+        return float(self.anchored.sum())
+
+    @cached_property
+    def be_weight(self) -> Array:
+        """omega^BE (B,), with the appendix's denominator N_BE."""
+        return np.asarray(self.anchored[self.be_states].sum(axis=1) / self.be_size)
+
+    @cached_property
+    def law(self) -> Array:
+        """P-hat_j(y) (B, X)."""
+        rows = self.anchored[self.be_states]
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    # --- the terms, as functions of the outputs q (X, A)
+    def nll(self, q: Array) -> float:
+        """L-hat_NLL(q)."""
+        log_p = q - logsumexp(q, axis=1, keepdims=True)
+        return float(-np.sum(self.nll_weight[:, None] * self.choices * log_p[self.nll_states]))
+
+    def entropy(self) -> float:
+        """sum_x omega_x H(pi-hat_x), the infimum of the NLL over all tables."""
+        inner = -xlogy(self.choices, self.choices).sum(axis=1)
+        return float(self.nll_weight @ inner)
+
+    def nll_gradient(self, q: Array) -> Array:
+        """(X, A) gradient of the NLL in the outputs."""
+        gradient = np.zeros_like(q)
+        p = softmax(q, axis=1)[self.nll_states]
+        gradient[self.nll_states] = self.nll_weight[:, None] * (p - self.choices)
+        return gradient
+
+    def residual(self, q: Array) -> Array:
+        """Psi (B,)."""
+        states = self.be_states
+        ahead = self.discount * self.law @ logsumexp(q, axis=1)
+        return np.asarray(self.reward[states] + ahead - q[states, self.anchor[states]])
+
+    def bellman(self, q: Array) -> float:
+        """L-hat_BE(q) = sum_j omega_j Psi_j^2."""
+        return float(self.be_weight @ self.residual(q) ** 2)
+
+    def residual_jacobian(self, q: Array) -> Array:
+        """A_theta (B, X A): derivative of Psi in the outputs, flattened state by state."""
+        states, actions = q.shape
+        p = softmax(q, axis=1)
+        rows = self.discount * self.law[:, :, None] * p[None]
+        rows[np.arange(len(self.be_states)), self.be_states, self.anchor[self.be_states]] -= 1.0
+        return np.asarray(rows.reshape(len(self.be_states), states * actions))
+
+    def bellman_gradient(self, q: Array) -> Array:
+        """(X, A) gradient of L-hat_BE in the outputs."""
+        weighted = self.be_weight * self.residual(q)
+        return 2 * (self.residual_jacobian(q).T @ weighted).reshape(q.shape)
+
+    def risk(self, q: Array) -> float:
+        """R-hat_Q = L-hat_NLL + L-hat_BE, the appendix's weights."""
+        return self.nll(q) + self.bellman(q)
+
+    # --- the auxiliary regression, on the anchor rows (the only ones where the objective has zeta)
+    def target(self, q: Array) -> Array:
+        """y-bar (B,): the mean of V(s') over a state's anchor rows."""
+        return np.asarray(self.law @ logsumexp(q, axis=1))
+
+    def auxiliary(self, zeta: Array, q: Array) -> float:
+        """F-hat_zeta of the outputs zeta (B,), without its constant."""
+        return float(self.discount**2 * self.be_weight @ (zeta - self.target(q)) ** 2)
