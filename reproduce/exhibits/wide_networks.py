@@ -221,7 +221,7 @@ def relu_jacobian(x: Array, rng: np.random.Generator) -> Array:
 
 def rank_cell(cell: Cell, device: str) -> Result:
     """Whether the Jacobian of the paper's network has full row rank at its start."""
-    from gladius.approximators import MLP
+    from gladius.function_classes import MLP
 
     settings, x = cell.settings, mileages()
     x = standardised(x) if settings["scale"] == "standardised" else x
