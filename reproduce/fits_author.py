@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gladius import author
 from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
@@ -50,6 +49,8 @@ def compute(cell: Cell, device: str) -> Result:
     selection the result has `MAPE <selection>` and `status <selection>` (its place in SEVERITY) of
     every repetition, and `reward <selection>`, `q <selection>`, (R, S, A), on the world's grid.
     """
+    from gladius import author  # here, for it imports torch
+
     world, settings = BusEngine(), cell.settings
     sets = world.simulate(settings["trajectories"], seeds.generators(cell))
     splits = [one.split(SHARE) for one in sets]
@@ -88,9 +89,10 @@ def _checkpoint(cell: Cell) -> Path | None:
     folder = os.environ.get(CHECKPOINTS)
     if folder is None:  # a remote worker, or a call outside the runner
         return None
+    from gladius import author
+
     key = {name: value for name, value in cell.settings.items() if name != "epochs"}
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode())
-    for source in sorted(Path(author.__file__).parent.glob("author*.py")):
-        digest.update(source.read_bytes())
+    digest.update(Path(author.__file__).read_bytes())
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder) / f"author-{cell.settings['trajectories']}-{digest.hexdigest()[:16]}.pt"

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solveh_banded
 
+from gladius.algorithm import ascent_slope, descent
 from gladius.anchor import Anchor
 from gladius.newton import minimise
 from gladius.objective import conditional_mean, grouped_risk, value
-from gladius.printed_steps import ascent_slope, descent
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts, Integers
 from gladius.worlds.bus import BusEngine
