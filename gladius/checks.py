@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +40,22 @@ def _one_line(text: str) -> str:
 
 
 Array = NDArray[np.float64]
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+CHECK_SHAPES = "GLADIUS_CHECK_SHAPES"  # environment: set in the tests
+
+
+def shaped(function: Function) -> Function:
+    """Hold each call to the jaxtyping shapes of the signature; in the tests only."""
+    if CHECK_SHAPES not in os.environ:
+        return function
+    from beartype import beartype
+    from jaxtyping import jaxtyped
+
+    checked: Function = jaxtyped(typechecker=beartype)(function)
+    return checked
+
 
 ROW_SUM_TOLERANCE = 1e-9  # rows typed with nine digits pass; a forgotten state does not
 

@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, check_anchor_support
+from gladius.baselines import PROTOCOLS
 from gladius.checks import Array, InputError, check_fields, check_widths
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.function_classes import MLP, AnchoredLine, NearestAdvantage, NetworkOutputs
@@ -71,7 +72,6 @@ from gladius.transition_probabilities import (
 from gladius.transitions import Counts, Integers, Transitions, group
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")
-MODULES = {"printed": "gladius.algorithm", "author": "gladius.author"}  # by protocol
 CLASSES = ("smooth", "mlp")
 LEVELS = ("function", "scalar")
 
@@ -149,13 +149,13 @@ def fit(
 
     `extra["inner_iterations"]` is 0 for `author`: steps of Q and of zeta alternate.
     """
-    if protocol in MODULES:
-        results: list[Estimate] = import_module(MODULES[protocol]).fit(
+    if protocol in PROTOCOLS:
+        results: list[Estimate] = import_module(PROTOCOLS[protocol]).fit(
             data, anchor, discount, **options
         )
         return results
     if protocol != "leak_free":
-        raise InputError("protocol", protocol, f"choose leak_free, {' or '.join(MODULES)}")
+        raise InputError("protocol", protocol, f"choose leak_free, {' or '.join(PROTOCOLS)}")
     check_fields(Options, options)
     chosen = Options(**options)
     began = time.process_time()

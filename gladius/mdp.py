@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from jaxtyping import Float, Inexact
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from gladius.checks import (
-    ROW_SUM_TOLERANCE,
     Array,
     InputError,
     check_discount,
@@ -23,21 +23,8 @@ from gladius.checks import (
     check_generators,
     check_probabilities,
     check_whole,
+    shaped,
 )
-
-__all__ = [
-    "ROW_SUM_TOLERANCE",
-    "Array",
-    "Paths",
-    "Solution",
-    "TabularMDP",
-    "action_values",
-    "check_discount",
-    "check_finite",
-    "check_probabilities",
-    "check_whole",
-    "soft_bellman",
-]
 
 
 @dataclass(frozen=True)
@@ -61,7 +48,13 @@ class Solution:
     converged: bool
 
 
-def action_values(reward: Array, transition: Array, discount: float, v: Array) -> Array:
+@shaped
+def action_values(
+    reward: Inexact[Array, "*batch S A"],
+    transition: Inexact[Array, "*other A S S"],
+    discount: float,
+    v: Inexact[Array, "*third S"],
+) -> Inexact[Array, "*any S A"]:
     """Q(s, a) = r(s, a) + beta sum_s' P_a(s, s') V(s').
 
     Shapes (..., S, A) of the result and the reward, (..., A, S, S), and (..., S) of V.
@@ -70,11 +63,12 @@ def action_values(reward: Array, transition: Array, discount: float, v: Array) -
     return reward + discount * following
 
 
+@shaped
 def soft_bellman(
-    reward: Array,
-    transition: Array,
+    reward: Float[Array, "*batch S A"],
+    transition: Float[Array, "*other A S S"],
     discount: float,
-    start: Array | None = None,
+    start: Float[Array, "*batch S"] | None = None,
     tolerance: float = 1e-12,
     max_iterations: int = 200,
 ) -> Solution:

@@ -13,9 +13,8 @@ import numpy as np
 
 from gladius.anchor import AnchorReward, make_anchor
 from gladius.baselines import METHODS
-from gladius.checks import InputError, check_options
+from gladius.checks import InputError, check_discount, check_options
 from gladius.estimate import Estimate
-from gladius.mdp import check_discount
 from gladius.transitions import Transitions
 
 KNOWLEDGE = {

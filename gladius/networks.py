@@ -17,7 +17,6 @@ from gladius.checks import Array, check_widths
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
-BENDS = ACTIVATIONS  # the name that iq_learn still imports
 
 Tensor = torch.Tensor
 Parameters = list[Tensor]

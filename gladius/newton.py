@@ -13,9 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
-from gladius.checks import Array
+from gladius.checks import Array, shaped
 from gladius.transitions import Integers
 
 Expansion = tuple[Array, Array, Array]  # value (n,), gradient (n, p), Hessian (n, p, p)
@@ -120,8 +121,9 @@ def minimise(
     return Minimum(x, value, gradient, inverse, iterations, converged, is_regular)
 
 
+@shaped
 def newton_step(
-    gradient: Array, hessian: Array
+    gradient: Float[Array, "n p"], hessian: Float[Array, "n p p"]
 ) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
     """Step -|H|^-1 g (n, p), |H|^-1 (n, p, p), whether H is regular and positive definite (n,)."""
     root = np.sqrt(np.abs(np.diagonal(hessian, axis1=1, axis2=2)))

@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Bool, Inexact, Int
+from numpy.typing import NDArray
 
-from gladius.checks import InputError
-from gladius.mdp import Array
-from gladius.transitions import Counts
+from gladius.checks import Array, InputError, shaped
+from gladius.transitions import Counts, Integers
 
 
-def value(q: Array) -> Array:
+@shaped
+def value(q: Inexact[Array, "*any A"]) -> Inexact[Array, "*any"]:
     """V_Q(s) = log sum_a exp Q(s, a); drops the last axis."""
     top = q.max(axis=-1)
     summed: Array = top + np.log(np.exp(q - top[..., None]).sum(axis=-1))
@@ -51,7 +53,8 @@ class Risk:
         return self.nll + weight * self.bellman
 
 
-def conditional_mean(v: Array, counts: Counts) -> Array:
+@shaped
+def conditional_mean(v: Inexact[Array, "*any S"], counts: Counts) -> Inexact[Array, "_ S A"]:
     """zeta-bar (..., S, A), the least-squares zeta, whether over anchor rows or over all.
 
     Pairs never visited get zero, which no term reads.
@@ -61,13 +64,14 @@ def conditional_mean(v: Array, counts: Counts) -> Array:
     return np.swapaxes(total / np.where(taken > 0, taken, 1.0), 1, 2)
 
 
+@shaped
 def grouped_risk(
-    q: Array,
+    q: Inexact[Array, "R S A"],
     counts: Counts,
     anchor_action: int,
-    anchor_reward: Array,
+    anchor_reward: Inexact[Array, " states"],
     discount: float,
-    zeta: Array | None = None,
+    zeta: Inexact[Array, "#R S A"] | None = None,
 ) -> Risk:
     """Terms of R_emp from counts.
 
@@ -95,15 +99,16 @@ def grouped_risk(
     return Risk(nll, td / size, spread / size, discount)
 
 
+@shaped
 def sampled_risk(
-    q: Array,
-    q_next: Array,
-    actions: Array,
-    done: Array,
+    q: Inexact[Array, "n A"],
+    q_next: Inexact[Array, "n A"],
+    actions: Int[Integers, " n"],
+    done: Bool[NDArray[np.bool_], " n"],
     anchor_action: int,
-    anchor_reward: Array,
+    anchor_reward: Inexact[Array, " n"],
     discount: float,
-    zeta: Array,
+    zeta: Inexact[Array, " n"],
 ) -> Risk:
     """Terms of R_emp from rows.
 
@@ -122,7 +127,7 @@ def sampled_risk(
     anchored = actions == anchor_action
     delta = anchor_reward + discount * after - q[rows, actions]
     return Risk(
-        nll=np.mean(value(q) - q[rows, actions]),
+        nll=np.asarray(np.mean(value(q) - q[rows, actions])),
         td=np.mean(anchored * delta**2),
         deviation=np.mean(anchored * (after - zeta) ** 2),
         discount=discount,

@@ -20,6 +20,7 @@ from gladius.checks import Array, InputError, check_finite, check_whole
 
 Integers = NDArray[np.int64]
 
+LARGEST_CODE = 2**62
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
@@ -36,8 +37,15 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
         blocks: (n_i, d) arrays of finite numbers with the same d.
     """
     rows = np.concatenate(blocks)
-    table = pd.DataFrame(rows)
-    index = table.groupby(list(table.columns), sort=True).ngroup().to_numpy()
+    code, size = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        rank, values = pd.factorize(column, sort=True)
+        if size * len(values) > LARGEST_CODE:  # the columns so far become one: their ranks
+            code, seen = pd.factorize(code, sort=True)
+            size = len(seen)
+        code = code * len(values) + rank
+        size *= len(values)
+    index, _ = pd.factorize(code, sort=True)
     representative = np.empty(index.max() + 1, dtype=np.int64)
     representative[index] = np.arange(len(index))
     ends = np.cumsum([len(block) for block in blocks])[:-1]

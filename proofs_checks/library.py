@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.function_classes import MLP, Linear
+from gladius.algorithm import ascent_slope, descent
 from gladius.checks import Array
+from gladius.function_classes import MLP, Linear
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
-from gladius.algorithm import ascent_slope, descent
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult
 from proofs_checks.oracle.grouped import Sample

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gladius.checks import check_generators, check_whole
-from gladius.mdp import Array, TabularMDP
+from gladius.checks import Array, check_generators, check_whole
+from gladius.mdp import TabularMDP
 from gladius.transitions import Counts
 
 SHARE = 0.8  # of the trajectories is for training

@@ -25,7 +25,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gladius.baselines import METHODS
+from gladius.baselines import METHODS, PROTOCOLS
 from gladius.checks import InputError
 from reproduce.spec import Cell, Exhibit
 
@@ -61,6 +61,9 @@ class Sources:
         modules = [cell.compute.partition(":")[0]]
         if "method" in cell.settings:
             modules.append(METHODS[cell.settings["method"]])
+        protocol = cell.settings.get("options", {}).get("protocol")
+        if protocol in PROTOCOLS:
+            modules.append(PROTOCOLS[protocol])
         python = ".".join(platform.python_version_tuple()[:2])
         known = {**versions(), "python": python}
         parts = {f"{VERSION}{package}": version for package, version in known.items()}

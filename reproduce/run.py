@@ -156,9 +156,9 @@ def run(
                 manifest = describe(exhibit, results, code, sources.view(exhibit))
                 try:
                     files.extend(write_exhibit(exhibit, results, {**manifest, **commit}, target))
-                except OSError as error:
-                    raise disk_error("out", target, error, exhibit.name) from None
                 except Exception as error:
+                    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                        raise disk_error("out", target, error, exhibit.name) from None
                     undrawn[exhibit.name] = failure(error)
 
         draw()
@@ -187,7 +187,9 @@ def run(
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
     """One line for a disk that fails after the work has begun; `name` is what was not written."""
-    hint = f"{error.strerror}: {name} was not written; what was before it is kept, so mend, rerun"
+    hint = (
+        f"{error.strerror}: {name} was not written, what came before it was; make room, run again"
+    )
     return InputError(field, str(folder), hint)
 
 

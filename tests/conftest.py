@@ -3,7 +3,7 @@
     HYPOTHESIS_PROFILE=deep python -m pytest tests/gladius
 
 The time limit of an example is off in both: the first call of a compiled routine, or a busy
-machine, is no failure.
+machine, is no failure. Array shapes in signatures are checked at each call.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 
 from hypothesis import HealthCheck, settings
+
+os.environ["GLADIUS_CHECK_SHAPES"] = "1"  # before the library is imported: see checks.shaped
 
 settings.register_profile(
     "ci",

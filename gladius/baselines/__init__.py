@@ -1,7 +1,7 @@
 """The register of methods: a further one is a file and a line here.
 
 This file decides which module a name stands for, and nothing else; so it is no part of what a
-stored number rests on.
+stored number rests on. That module is.
 """
 
 # name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set,
@@ -24,3 +24,6 @@ METHODS = {
     "ml_irl": "gladius.baselines.ml_irl",
     "airl": "gladius.baselines.airl",
 }
+
+# protocols of "gladius" other than its own -> module with a `fit` of the same form
+PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}

@@ -64,9 +64,16 @@ from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import negative_log_likelihood, read_off
-from gladius.checks import Array, InputError, check_finite, check_whole, check_widths, generators
+from gladius.checks import (
+    Array,
+    InputError,
+    check_discount,
+    check_finite,
+    check_whole,
+    check_widths,
+    generators,
+)
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.mdp import check_discount
 from gladius.networks import (
     Parameters,
     Tensor,

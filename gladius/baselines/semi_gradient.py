@@ -123,10 +123,10 @@ def projected(problem: Problem) -> tuple[Basis, Array, Array]:
     """The basis, its functions at the pairs (P, K), and E_n[phi (phi - beta phi')'], (K, K)."""
     basis = make_basis(problem.data, problem.rung)
     functions = at_pairs(basis, problem.data)
-    following = problem.data.follows @ functions  # (P, K) sums over the next pairs
-    weighted = problem.data.left[:, None] * functions
-    system = functions.T @ (weighted - problem.discount * following) / problem.data.size
-    return basis, functions, system
+    difference = problem.data.follows @ functions  # (P, K) sums over the next pairs
+    difference *= -problem.discount
+    difference += problem.data.left[:, None] * functions
+    return basis, functions, functions.T @ difference / problem.data.size
 
 
 def solve(

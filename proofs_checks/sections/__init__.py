@@ -1,1 +1,4 @@
-"""The checks, a module for each section of the paper and of its appendix."""
+"""The checks: one file a section of the paper, named by it, split by subsection where it is long.
+
+`guarantees_*` is Section 6, `equivalence*` Appendix B, `proofs_*` the technical proofs.
+"""

@@ -234,8 +234,8 @@ def gap_is_average_bellman_error(rival: Rival) -> CheckResult:
     Assumes: finite states and actions; the expert follows the entropy-regularised optimum pi*;
     T* is the Bellman operator of pi*, with the beta that Lemma telescoping lost in print.
 
-    Decided: the left side by the library's occupancies from where s_1 is drawn, the right side from
-    exact rational values and occupancies. The statement stands; the proof's first line equates
+    Decided: the left side by the library's occupancies from the distribution of s_1, the right side
+    from exact rational values and occupancies. The statement stands; the proof's first line equates
     E_d[r | s_0, a_0], which is (1 - beta) Q(s_0, a_0), with Q at (s, a). That line is not used.
     """
     return _gap(rival, 1.0)

@@ -99,12 +99,8 @@ def _td_misleads() -> CheckResult:
     mdp = replace(coin(1), reward=np.array([[0.0], [0.0], [1.0]]))
     weight = mdp.discounted_occupancy()
     q = td_minimiser(mdp.transition[0], mdp.reward[:, 0], mdp.discount, np.array([0.5, 0.25, 0.25]))
-    return equal(
-        np.sum(weight * by_pair(Fitted(mdp, q[:, None])).bellman),
-        1 / 32,
-        1e-13,
-        "rounding in a least-squares problem of six rows",
-    )
+    why = "rounding in a least-squares problem of six rows"
+    return equal(np.sum(weight * by_pair(Fitted(mdp, q[:, None])).bellman), 1 / 32, 1e-13, why)
 
 
 def _double_sampling(guess: Fitted, variance: float = 1.0) -> CheckResult:

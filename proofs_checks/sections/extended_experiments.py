@@ -27,8 +27,6 @@ from proofs_checks.printed_tables import (
 from proofs_checks.relations import at_least, at_most, equal, weakest
 
 HALF = Fraction(1, 2000)  # half a unit of the third decimal
-
-
 # A value iteration in single precision: near 55 the numbers are 3.8e-6 apart, 1/(1 - beta) = 20.
 SINGLE = 1e-4
 LEFT = "what value iteration in single precision leaves"
@@ -218,12 +216,8 @@ def _relative_residuals(method: Method, share: Fraction) -> CheckResult:
         / abs(r[x - 1, a])
         for x, a in _settled()
     ]
-    return at_most(
-        max(shares),
-        share,
-        1e-12,
-        "double precision; the printed digits' rounding is added to the residual",
-    )
+    why = "double precision; the printed digits' rounding is added to the residual"
+    return at_most(max(shares), share, 1e-12, why)
 
 
 def consistent_to_seven_thousandths(method: Method) -> CheckResult:
@@ -285,12 +279,8 @@ def _chance(tally: Count, share: Fraction, horizon: int = 100) -> CheckResult:
         x, a = tally.pair
         inside[x - 1, a], count = True, table[x - 1][a]
     chance = oracle.count_probability(inside, count, int(share * tally.trajectories), horizon)
-    return at_least(
-        max(chance, RESOLVED),
-        1e-4,
-        RESOLVED,
-        "rounding of a discrete Fourier transform of up to 100,001 terms",
-    )
+    why = "rounding of a discrete Fourier transform of up to 100,001 terms"
+    return at_least(max(chance, RESOLVED), 1e-4, RESOLVED, why)
 
 
 def counts_of_test_split(tally: Count) -> CheckResult:

@@ -39,6 +39,10 @@ class Step:
         states = len(self.rows.reward)
         return states, len(self.phi) // states
 
+    def table(self, features: Array, parameters: Array) -> Array:
+        """(S, A)."""
+        return np.asarray((features @ parameters).reshape(self.shape))
+
 
 @st.composite
 def data_sets(draw: st.DrawFn, states: int, actions: int) -> Rows:
@@ -69,34 +73,26 @@ def counts_of(rows: Rows, shape: tuple[int, int]) -> Counts:
 def _ascent(iterate: Step, anchor_rows_only: bool) -> tuple[Array, Array]:
     """(printed direction of eta, -grad of D; gradient of f-hat_N in eta), Q fixed."""
     rows, shape = iterate.rows, iterate.shape
-    q, zeta = (
-        (iterate.phi @ iterate.theta).reshape(shape),
-        (iterate.chi @ iterate.eta).reshape(shape),
-    )
+    phi, chi = iterate.phi, iterate.chi
+    q, zeta = iterate.table(phi, iterate.theta), iterate.table(chi, iterate.eta)
     batch = counts_of(rows, shape)
     if anchor_rows_only:
         kept = (np.arange(shape[1]) == rows.anchor).astype(float)
         batch = Counts(batch.states, batch.visits * kept, batch.moves * kept[:, None, None])
-    direction = -iterate.chi.T @ ascent_slope(zeta[None], value(q)[None], batch).ravel()
-    slope = complex_gradient(
-        lambda eta: rows.f_hat(q, (iterate.chi @ eta).reshape(shape)), iterate.eta
-    )
+    direction = -chi.T @ ascent_slope(zeta[None], value(q)[None], batch).ravel()
+    slope = complex_gradient(lambda eta: rows.f_hat(q, iterate.table(chi, eta)), iterate.eta)
     return direction, slope
 
 
 def _descent(iterate: Step) -> tuple[Array, Array]:
     """(printed direction of theta; gradient of f-hat_N in theta), zeta fixed."""
     rows, shape = iterate.rows, iterate.shape
-    q, zeta = (
-        (iterate.phi @ iterate.theta).reshape(shape),
-        (iterate.chi @ iterate.eta).reshape(shape),
-    )
+    phi, chi = iterate.phi, iterate.chi
+    q, zeta = iterate.table(phi, iterate.theta), iterate.table(chi, iterate.eta)
     batch = counts_of(rows, shape)
     given = batch, batch, rows.anchor, rows.reward, rows.discount
-    direction = -iterate.phi.T @ descent(q[None], zeta[None], *given).slope.ravel()
-    slope = complex_gradient(
-        lambda theta: rows.f_hat((iterate.phi @ theta).reshape(shape), zeta), iterate.theta
-    )
+    direction = -phi.T @ descent(q[None], zeta[None], *given).slope.ravel()
+    slope = complex_gradient(lambda x: rows.f_hat(iterate.table(phi, x), zeta), iterate.theta)
     return direction, slope
 
 
@@ -105,15 +101,11 @@ def _off_the_ray(iterate: Step, direction: Array, ray: Array, factor: float | No
     if factor is None:
         square = float(ray @ ray)
         factor = max(0.0, float(direction @ ray) / square) if square > 0 else 0.0
-    size = 1.0 + sum(
-        float(np.abs(x).sum()) for x in (iterate.theta, iterate.eta, iterate.rows.reward)
-    )
+    sides = (iterate.theta, iterate.eta, iterate.rows.reward)
+    size = 1.0 + sum(float(np.abs(x).sum()) for x in sides)
     entries = float(np.abs(iterate.phi).sum() + np.abs(iterate.chi).sum() + 1.0) ** 2
-    return vanishes(
-        direction - factor * ray,
-        1e-13 * iterate.rows.size * size * entries,
-        "rounding in sums over rows of features times r, Q, V and zeta",
-    )
+    why = "rounding in sums over rows of features times r, Q, V and zeta"
+    return vanishes(direction - factor * ray, 1e-13 * iterate.rows.size * size * entries, why)
 
 
 def _gda(iterate: Step, beta: float) -> CheckResult:

@@ -140,12 +140,8 @@ def profile_is_risk(ball: Ball) -> CheckResult:
     the ball and at its own.
     """
     of_g, of_r = (_least(ball, share) for share in (oracle.share(ball.sample), 1.0))
-    return equal(
-        ball.sample.risk(of_g),
-        ball.sample.risk(of_r),
-        1e-8,
-        "two constrained minima, each to 1e-15 in its value",
-    )
+    why = "two constrained minima, each to 1e-15 in its value"
+    return equal(ball.sample.risk(of_g), ball.sample.risk(of_r), 1e-8, why)
 
 
 # --- strong concavity
@@ -540,9 +536,5 @@ def optimisation_rate(path: Orbit) -> CheckResult:
     the rate at the cited ratio.
     """
     gap = ((1 - BETA) * orbit(path.c_1, path.c_2, path.times)[:, 0]) ** 2
-    return at_most(
-        np.max((path.gamma_0 + np.arange(path.times + 1)) * gap),
-        path.nu,
-        1e-6,
-        "rounding of 3,000 steps",
-    )
+    why = "rounding of 3,000 steps"
+    return at_most(np.max((path.gamma_0 + np.arange(path.times + 1)) * gap), path.nu, 1e-6, why)

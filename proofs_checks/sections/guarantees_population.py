@@ -14,7 +14,7 @@ from gladius.mdp import TabularMDP
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import population_risk
 from proofs_checks.relations import at_most
-from proofs_checks.worlds import absorbing, distributions, quarters, tables
+from proofs_checks.worlds import absorbing, distributions, quarters, tables, uniform
 
 
 # --- finitely many states
@@ -42,9 +42,8 @@ class Draws:
 @st.composite
 def draws(draw: st.DrawFn) -> Draws:
     states = draw(st.integers(1, 2))
-    small = quarters(4)
     mdp = TabularMDP(
-        draw(tables((states, 2), small)),
+        draw(tables((states, 2), quarters(4))),
         draw(distributions((2, states, states), self_loops=True)),
         draw(st.sampled_from([0.3, 0.5, 0.9])),
         draw(distributions((states,))),
@@ -103,9 +102,8 @@ def _scaled_excess(design: Draws, floor: float, free: float | None = None) -> Ch
     excess = population_excess(mdp, _minimisers(design, moves, floor, free))
     reach = float(np.abs(mdp.reward[:, 0]).max()) - np.log(design.floor)
     value = mdp.discount * reach / (1 - mdp.discount)
-    per_state = (
-        1 / (2 * design.floor * (1 - design.floor)) + np.log(2) + value**2 * (2 * states + 4)
-    )
+    spread = 1 / (2 * design.floor * (1 - design.floor))
+    per_state = spread + np.log(2) + value**2 * (2 * states + 4)
     return at_most(
         design.number * float(chance[chance > 0] @ excess),
         states * per_state,
@@ -157,14 +155,11 @@ def _twenty_transitions() -> Cells:
     number = 20
     cells = 2 * (number + 1) ** 2
     reward = np.repeat(np.log([[1.0, 3.0]]), cells, axis=0)
-    uniform = np.full((2, cells, cells), 1 / cells)
-    design = Cells(TabularMDP(reward, uniform, 0.5, np.full(cells, 1 / cells)), number, 2.0)
+    design = Cells(uniform(reward, 0.5, np.full(cells, 1 / cells)), number, 2.0)
     policy = design.mdp.solution.policy
     assume_stated(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
-    assume_stated(
-        float(np.ptp(design.mdp.solution.q, axis=0).max()) < 1e-10,
-        "realisable: Q* is a step function, in a ball around theta_0 = 0",
-    )
+    step = np.ptp(design.mdp.solution.q, axis=0).max()
+    assume_stated(step < 1e-10, "realisable: Q* is a step function, in a ball around theta_0 = 0")
     # the states of a trajectory are then in different cells, and J_Q J_Q' = I
     assume_stated(0.78 < distinct(number + 1, cells) < 0.8, "(ii) holds with probability .79")
     return design
@@ -263,12 +258,8 @@ def _error(terms: Rates, power: float) -> CheckResult:
         np.sqrt(terms.outer * terms.statistical) * terms.n**-0.5,
         np.sqrt(terms.optimisation) * (terms.gamma_0 + terms.t) ** -0.5,
     )
-    return at_most(
-        np.sqrt(squared),
-        sum(parts),
-        1e-13 * (1 + float(np.sqrt(squared))),
-        "rounding of three roots",
-    )
+    why = "rounding of three roots"
+    return at_most(np.sqrt(squared), sum(parts), 1e-13 * (1 + float(np.sqrt(squared))), why)
 
 
 @claim(

@@ -290,9 +290,5 @@ def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
         jacobian = (up - down).T / (2 * step)
         size = max(size, float(np.linalg.norm(jacobian)) ** 2)
         kernels.append(float(np.linalg.eigvalsh(jacobian @ jacobian.T)[0]))
-    return at_least(
-        min(kernels),
-        min(slopes) ** power * max(min(least), 0.0),
-        1e-7 * size,
-        "central differences with step 1e-5: error 1e-8 of |J_Q|",
-    )
+    why = "central differences with step 1e-5: error 1e-8 of |J_Q|"
+    return at_least(min(kernels), min(slopes) ** power * max(min(least), 0.0), 1e-7 * size, why)

@@ -172,27 +172,17 @@ def bellman_shift_coercivity(data: Empirical) -> CheckResult:
 
 
 # --- the two inequalities of the likelihood
-@dataclass(frozen=True)
-class Logits:
-    """Outputs (X, A)."""
-
-    q: Array
-
-
 @claim(
     "eq:softmax-lower-bound",
     verdict="holds",
-    instances=st.builds(
-        Logits,
-        st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
-            lambda shape: tables(shape, VALUES | st.floats(-100, 100))
-        ),
+    instances=st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
+        lambda shape: tables(shape, VALUES | st.floats(-100, 100))
     ),
     broken="|A| - 1 in place of |A|",
     rejected={"fewer": 1},
-    rejected_at=lambda: Logits(np.array([[0.0, 1.0, 1.0]])),
+    rejected_at=lambda: np.array([[0.0, 1.0, 1.0]]),
 )
-def softmax_lower_bound(logits: Logits, fewer: int = 0) -> CheckResult:
+def softmax_lower_bound(q: Array, fewer: int = 0) -> CheckResult:
     """p-hat_Q(a | x) >= exp(Q_-) / (|A| exp(Q_+)) = p_- where Q_- <= Q <= Q_+ on Z_Q.
 
     Where: Technical proofs, proof of Lemma NLL_PL.
@@ -203,9 +193,9 @@ def softmax_lower_bound(logits: Logits, fewer: int = 0) -> CheckResult:
     Q_- and Q_+ the extremes of the outputs themselves. Attained where Q is constant; else one
     summand is the numerator, and 1 / (1 + (|A| - 1) exp(Q_+ - Q_-)) is attained and larger.
     """
-    least = float(np.exp(logits.q - value(logits.q)[:, None]).min())
-    actions = logits.q.shape[1]
-    bound = polyak.softmax_bound(logits.q) * actions / (actions - fewer)
+    least = float(np.exp(q - value(q)[:, None]).min())
+    actions = q.shape[1]
+    bound = polyak.softmax_bound(q) * actions / (actions - fewer)
     why = "rounding of exp: eps times the exponent, at most 800"
     return at_least(least, bound, 1e-12 * bound, why)
 
@@ -261,12 +251,8 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
     log(|A| / (|A| - 1))) times KL, which falls to 1 as |A| grows (1.44 at |A| = 2, 1.07 at 8).
     """
     square = float(np.sum((pair.pi - pair.p) ** 2))
-    return at_most(
-        kl_div(pair.pi, pair.p).sum(),
-        factor * square / float(pair.p.min()),
-        1e-14,
-        "a sum of A terms of size 1, each to rounding",
-    )
+    why = "a sum of A terms of size 1, each to rounding"
+    return at_most(kl_div(pair.pi, pair.p).sum(), factor * square / float(pair.p.min()), 1e-14, why)
 
 
 # --- the inequality between vectors

@@ -221,12 +221,9 @@ def _identification(problem: Identified, solved: oracle.Expert, constant: float)
     excess = excess_risk(problem, solved)
     reach = 1 + float(np.abs(problem.q).max() + np.abs(solved.q).max())
     noise = 1e-11 * reach * (np.sqrt(max(norm, 0.0)) + 1e-11 * reach)
-    return at_most(
-        norm,
-        constant * excess if np.isfinite(constant) else np.inf,
-        noise + min(constant, 1e15) * 1e-11 * reach * (np.sqrt(excess) + 1e-11 * reach),
-        "Q* is solved to 1e-12 of |V| on either route, and enters squares",
-    )
+    tolerance = noise + min(constant, 1e15) * 1e-11 * reach * (np.sqrt(excess) + 1e-11 * reach)
+    why = "Q* is solved to 1e-12 of |V| on either route, and enters squares"
+    return at_most(norm, constant * excess if np.isfinite(constant) else np.inf, tolerance, why)
 
 
 def _constant(problem: Identified, solved: oracle.Expert, squared: bool) -> float:

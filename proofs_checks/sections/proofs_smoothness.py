@@ -255,12 +255,9 @@ def _hessian_of_v(outputs: Slope) -> Array:
 
 def _compare(outputs: Slope, formula: Array) -> CheckResult:
     size = float(np.max(np.sum(outputs.gradients**2, axis=1)))
-    return equal(
-        np.linalg.norm(_hessian_of_v(outputs) - formula, 2),
-        0.0,
-        1e-8 * max(1.0, size**2),
-        "central differences with step 1e-5: error of order step^2 |G|^4 and 1e-16/step |G|",
-    )
+    tolerance = 1e-8 * max(1.0, size**2)
+    why = "central differences with step 1e-5: error of order step^2 |G|^4 and 1e-16/step |G|"
+    return equal(np.linalg.norm(_hessian_of_v(outputs) - formula, 2), 0.0, tolerance, why)
 
 
 def _without_cross_terms(outputs: Slope) -> Array:

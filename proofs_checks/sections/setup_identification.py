@@ -90,13 +90,11 @@ def _two_anchors() -> Anchored:
 # --- any anchor will do
 def _rationalised(problem: Anchored, reward: Array) -> CheckResult:
     """`reward` has the drawn values at the anchors, and the library the old choices, in logs."""
-    new, old = (
-        soft_bellman(reward, problem.mdp.transition, problem.mdp.discount),
-        problem.mdp.solution,
-    )
+    mdp = problem.mdp
+    new, old = soft_bellman(reward, mdp.transition, mdp.discount), mdp.solution
     choices = (new.q - new.v[:, None]) - (old.q - old.v[:, None])
     gaps = (choices, reward[problem.here] - problem.table[problem.here])
-    return weakest(*(zero(gap, rounding(problem.mdp, new.q)) for gap in gaps))
+    return weakest(*(zero(gap, rounding(mdp, new.q)) for gap in gaps))
 
 
 def _with_anchor(problem: Anchored) -> Array:

@@ -69,10 +69,10 @@ def test_one_hot_iteration_reaches_the_semi_gradient_at_the_rate_of_a_contractio
     first = np.max(np.abs(start - limit[:, :2]))
     gap = {}
     for count in (20, 100, 400):
-        found = h_and_g(learner(count).learn([PROBLEM])[0].ahead, PROBLEM)
-        gap[count] = float(np.max(np.abs(found[:, :2] - limit[:, :2])))
+        table = h_and_g(learner(count).learn([PROBLEM])[0].ahead, PROBLEM)
+        gap[count] = float(np.max(np.abs(table[:, :2] - limit[:, :2])))
         assert gap[count] <= BETA ** (count - 1) * first + 1e-9
-        assert np.max(np.abs(found - limit)) < 100 * BETA ** (count - 1) + 1e-9
+        assert np.max(np.abs(table - limit)) < 100 * BETA ** (count - 1) + 1e-9
     assert gap[20] < 0.2  # started at the mean level; from z it would be about 6
     assert gap[20] > 1e-4, "twenty steps are not the limit"
     # what is left is a level, and shrinks by beta a step
@@ -88,9 +88,9 @@ def test_the_adjoint_is_that_of_the_semi_gradient() -> None:
     (closed,) = SemiGradient().adjoints([problem], [source])
     (iterated,) = learner(600).adjoints([problem], [source])
     expected = problem.chosen(closed(problem.data.states))
-    found = problem.chosen(iterated(problem.data.states))
-    np.testing.assert_allclose(found, expected, atol=1e-6 * np.max(np.abs(expected)))
-    assert np.max(np.abs(found - source)) > 0.1 * np.max(np.abs(source))  # control
+    table = problem.chosen(iterated(problem.data.states))
+    np.testing.assert_allclose(table, expected, atol=1e-6 * np.max(np.abs(expected)))
+    assert np.max(np.abs(table - source)) > 0.1 * np.max(np.abs(source))  # control
 
 
 def test_the_network_is_close_to_least_squares() -> None:
@@ -103,7 +103,7 @@ def test_the_network_is_close_to_least_squares() -> None:
     assert np.all(np.abs(extra(estimate, "theta") - extra(limit, "theta")) < se)
     busy = MDP.features[:7]  # visited hundreds of times
     np.testing.assert_allclose(estimate.q(busy), limit.q(busy), atol=0.3)
-    odds = [np.diff(one.q(busy)[:6], axis=1) for one in (estimate, limit)]
+    odds = [np.diff(fitted.q(busy)[:6], axis=1) for fitted in (estimate, limit)]
     np.testing.assert_allclose(odds[0], odds[1], atol=0.05)
     untrained = fit(LARGE, iterations=2)  # control
     assert np.max(np.abs(np.diff(untrained.q(busy)[:6], axis=1) - odds[1])) > 0.1

@@ -41,7 +41,6 @@ RECTANGLE = "give a rectangular array of numbers"
 NUMBER = "give a number"
 CODE = "code the actions 0, 1, 2, ..."
 TRUTH = "give true or false in each row, as booleans or 1 and 0, not as text"
-ONE_FEATURE = "it takes one feature, the data have 2: choose 'mlp' or 'tabular'"
 NO_EFFECT = "here no roughness is penalised, so it has no effect"
 BETA = "beta must lie strictly between 0 and 1"
 LABEL = "every row needs a trajectory label"
@@ -350,42 +349,17 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
         "'net'",
         "choose one of",
     ),
-    (fit, {"method": "gladius"}, "function_class", "'smooth'", ONE_FEATURE),
-    (
-        fit,
-        {"method": "gladius", "function_class": "polynomial"},
-        "function_class",
-        "'polynomial'",
-        ONE_FEATURE,
-    ),
-    (
-        fit,
-        {"method": "gladius", "function_class": "tabular", "penalty": 100.0},
-        "penalty",
-        "100.0",
-        NO_EFFECT,
-    ),
-    (
-        fit,
-        {
-            "transitions": data(states=np.arange(6.0), next_states=np.arange(6.0)),
-            "method": "gladius",
-            "function_class": "polynomial",
-            "penalty": 1.0,
-        },
-        "penalty",
-        "1.0",
-        NO_EFFECT,
-    ),
+    (fit, {"method": "gladius", "penalty": 100.0}, "penalty", "100.0", NO_EFFECT),
     (
         fit,
         {
             "transitions": data(states=np.ones(6), next_states=np.ones(6)),
             "method": "gladius",
+            "penalty": 1.0,
         },
-        "states",
-        "'1 distinct states'",
-        "use function_class 'mlp' or 'tabular'",
+        "penalty",
+        "1.0",
+        NO_EFFECT,
     ),
     (
         fit,

@@ -66,16 +66,16 @@ def test_a_function_of_the_state_moves_only_the_network_normalisation(
         _, after = bc.read_off(table(q + c, states), data, 0.9, normalisation)
         pairs = sorted({(s, a) for s, a in zip(data.states[:, 0], data.actions, strict=True)})
         for s, a in pairs:
-            at = np.array([[s]])
+            state = np.array([[s]])
             rows = (data.states[:, 0] == s) & (data.actions == a)
             here, there = (np.searchsorted(grid[:, 0], x) for x in (s, data.next_states[rows, 0]))
             ends = data.done[rows]
             moved = c[here, 0] - 0.9 * np.mean(np.where(ends, 0.0, c[there, 0]))
             if normalisation == "network":
                 v = np.where(ends, 0.0, logsumexp(q[there], axis=1))
-                assert before(at)[0, a] == pytest.approx(q[here, a] - 0.9 * v.mean(), abs=1e-9)
+                assert before(state)[0, a] == pytest.approx(q[here, a] - 0.9 * v.mean(), abs=1e-9)
             expected = moved if normalisation == "network" else 0.0
-            assert after(at)[0, a] - before(at)[0, a] == pytest.approx(expected, abs=1e-9)
+            assert after(state)[0, a] - before(state)[0, a] == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_normalisations_are_what_they_say() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.efficiency import (
     Bounds,
     bounds,
@@ -26,7 +26,7 @@ from gladius.efficiency import (
     linearise,
     tabular_deviation,
 )
-from gladius.mdp import Array, TabularMDP, soft_bellman
+from gladius.mdp import TabularMDP, soft_bellman
 from gladius.worlds.bus import BusEngine
 
 BUS, BUS_TRAJECTORIES = BusEngine(), 1000  # of which 800 are for training, as in the exhibits

@@ -1,6 +1,5 @@
 """The leak-free estimator: the minimiser it claims to be, blind to the truth, and consistent."""
 
-import pickle
 import time
 
 import numpy as np
@@ -286,18 +285,6 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     assert found.status == "not_converged" or found.nll < clean.nll + 0.02
 
 
-@pytest.mark.parametrize("family", ["smooth", "mlp"])
-def test_order_and_labels_of_rows_do_not_matter(family, bus_data):
-    data = bus_data[0]
-    rows = np.random.default_rng(0).permutation(len(data))
-    shuffled = Transitions(
-        data.states[rows], data.actions[rows], data.next_states[rows], data.trajectory[rows]
-    )
-    at = np.arange(1.0, 12.0)[:, None]
-    one, other = (gladius.fit(d, **KEYS, function_class=family) for d in (data, shuffled))
-    np.testing.assert_array_equal(one.reward(at, 0), other.reward(at, 0))
-
-
 def test_anchor_keeps_its_reward_and_bellman_holds(bus_data):
     counts = group(bus_data[0])
     for family in ("smooth", "mlp"):
@@ -346,17 +333,6 @@ def test_two_states_are_a_table():
     diagnostics = gladius.fit(data, anchor_action=0, anchor_reward=0.0, discount=0.5).diagnostics
     assert diagnostics.status == "ok"
     assert diagnostics.extra["penalty"] == 0.0
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"function_class": "mlp"}, {"function_class": "mlp", "level": "scalar"}]
-)
-def test_an_estimate_survives_a_pickle(options, bus_data):
-    estimate = gladius.fit(bus_data[0], **KEYS, **options)
-    states = np.array([[0.5], [1.0], [3.0], [99.0]])
-    copy = pickle.loads(pickle.dumps(estimate))
-    np.testing.assert_array_equal(copy.q(states), estimate.q(states))
-    np.testing.assert_array_equal(copy.reward(states, 0), estimate.reward(states, 0))
 
 
 def test_processor_time_includes_the_counting(bus_data, monkeypatch):

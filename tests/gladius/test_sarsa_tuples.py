@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from strategies import transitions
 
 from gladius.checks import InputError
-from gladius.transitions import ENDED, SarsaTuples, Transitions, consecutive, sarsa_tuples
-from gladius.worlds.bus import BusEngine
+from gladius.transitions import ENDED, SarsaTuples, Transitions, sarsa_tuples
 
 Array = NDArray[np.float64]
 
@@ -105,28 +104,3 @@ def test_means_ahead_by_hand() -> None:
     np.testing.assert_array_equal(
         tuples.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]]
     )
-
-
-def test_trajectories_are_not_run_together() -> None:
-    data = BusEngine().simulate(3, np.random.default_rng(0))
-    i, j = consecutive(data)
-    assert len(i) == 3 * 99
-    np.testing.assert_array_equal(j, i + 1)
-    glued = Transitions(data.states, data.actions, data.next_states, number_of_actions=2)
-    links = len(consecutive(glued)[0])  # without labels: a path that ends in s' = 1 runs on
-    assert links == 3 * 99 + np.sum(data.next_states[[99, 199], 0] == 1.0)
-
-
-def test_a_gap_is_not_jumped() -> None:
-    data = BusEngine().simulate(1, np.random.default_rng(0))
-    odd = np.flatnonzero(data.next_states[:-2, 0] != data.states[2:, 0])[0]
-    cut = data.take(np.delete(np.arange(len(data)), odd + 1))
-    assert len(consecutive(cut)[0]) == len(cut) - 2
-
-
-def test_rows_without_a_sequel_name_the_field() -> None:
-    data = BusEngine().simulate(2, np.random.default_rng(0))
-    alone = data.take(np.array([0, 100]))
-    with pytest.raises(InputError) as caught:
-        sarsa_tuples(alone)
-    assert caught.value.field == "trajectory"

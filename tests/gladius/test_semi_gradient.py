@@ -61,16 +61,16 @@ def fit(
 
 
 def population(mdp: TabularMDP, form: LinearReward, beta: float) -> Problem:
-    """Expected quadruples of 100 periods, with the true choice probabilities."""
+    """Expected SARSA tuples of 100 periods, with the true choice probabilities."""
     size, actions = mdp.reward.shape
     states = np.repeat(mdp.features, actions, axis=0)
-    own = np.tile(np.arange(actions), size)
+    chosen = np.tile(np.arange(actions), size)
     policy = mdp.solution.policy
     current = mdp.occupancy(100).ravel()
     after = np.einsum("ast,tb->satb", mdp.transition, policy).reshape(size * actions, -1)
     joint = current[:, None] * after
     now, following = np.nonzero(joint)
-    data = SarsaTuples(states, own, current, now, following, joint[now, following], actions)
+    data = SarsaTuples(states, chosen, current, now, following, joint[now, following], actions)
     index = {tuple(f): i for i, f in enumerate(mdp.features)}
 
     def log_choice(features: Array) -> Array:
@@ -126,11 +126,11 @@ def test_one_hot_equals_cell_ccp_from_the_next_pairs() -> None:
     assert np.all(grouped.left > 0)
     problem = make_problem(grouped, BUS_REWARD, BETA, ONE_HOT)
     log_choice = problem.log_choice
-    found = fitted_table(SemiGradient(), problem)
+    table = fitted_table(SemiGradient(), problem)
     expected = plain_cell_ccp(data, log_choice(MDP.features))
     there = ~np.isnan(expected[:, 0])
     assert there.sum() > 20
-    np.testing.assert_allclose(found[there], expected[there], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(table[there], expected[there], rtol=0, atol=1e-10)
     # control: with the law of x' and the choices at x' taken apart, only the limit is the same
     other = plain_cell_ccp(data, log_choice(MDP.features), split=True)
     assert 1e-2 < np.max(np.abs(other[there, :2] - expected[there, :2])) < 2.0
@@ -164,9 +164,9 @@ def test_the_basis_formula_is_the_papers_where_it_spans_z() -> None:
     x, a = LARGE.states[:, 0], LARGE.actions
     rows = np.flatnonzero(np.arange(len(LARGE)) % 100 < 99)
 
-    def phi(at: NDArray[np.int64]) -> Array:
-        power = np.stack([x[at] ** p / 20.0**p for p in range(3)], axis=1)
-        return np.concatenate([power * (a[at] == b)[:, None] for b in range(2)], axis=1)
+    def phi(index: NDArray[np.int64]) -> Array:
+        power = np.stack([x[index] ** p / 20.0**p for p in range(3)], axis=1)
+        return np.concatenate([power * (a[index] == b)[:, None] for b in range(2)], axis=1)
 
     now, after = phi(rows), phi(rows + 1)
     z = bus_design(LARGE.states[rows])[np.arange(len(rows)), a[rows]]
@@ -362,8 +362,8 @@ def test_scores_are_the_gradient_of_the_pseudo_likelihood(z: Array, theta: Array
     problem = make_problem(data, form, 0.5, ONE_HOT, lambda s: np.full((len(s), 2), -0.7))
     none = np.zeros((10, 2, 3))
 
-    def loss(at: Array) -> float:
-        logs = log_softmax(z @ at, axis=1)
+    def loss(parameters: Array) -> float:
+        logs = log_softmax(z @ parameters, axis=1)
         return float(np.sum(weights.reshape(5, 2) * logs) / weights.sum())
 
     tilt = np.array([0.1, -0.2])
@@ -372,11 +372,11 @@ def test_scores_are_the_gradient_of_the_pseudo_likelihood(z: Array, theta: Array
     pi = np.exp(log_softmax(z @ theta, axis=1))
     scores = (z - np.einsum("sa,sak->sk", pi, z)[:, None]).reshape(10, 2)
     np.testing.assert_allclose(problem.mean(scores), numeric, atol=1e-7)
-    found = second_step(problem, none, tilt)
-    if found.status == "ok":  # the tilted maximum may be at infinity
-        logs = np.exp(log_softmax(z @ found.theta, axis=1))
+    second = second_step(problem, none, tilt)
+    if second.status == "ok":  # the tilted maximum may be at infinity
+        logs = np.exp(log_softmax(z @ second.theta, axis=1))
         centred = (z - np.einsum("sa,sak->sk", logs, z)[:, None]).reshape(10, 2)
-        np.testing.assert_allclose(found.scores, centred, atol=1e-10)
+        np.testing.assert_allclose(second.scores, centred, atol=1e-10)
         np.testing.assert_allclose(problem.mean(centred) + tilt, 0.0, atol=1e-6)
 
 
@@ -443,7 +443,7 @@ def test_a_parameter_without_effect_is_reported() -> None:
 
 @pytest.mark.parametrize("seed", [0, 7])
 def test_choices_all_but_certain_are_no_convergence(seed: int) -> None:
-    """Three short paths: far out every score rounds to zero, which is not a maximum found."""
+    """Three short paths: far out every score rounds to zero, which is not a maximum second."""
     data = BusEngine(horizon=6).simulate(3, np.random.default_rng(seed))
     diagnostics = fit(data).diagnostics
     assert not diagnostics.converged

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from gladius import BusEngine
 from gladius.algorithm import ascent_slope, descent
 from gladius.anchor import Anchor
-from gladius.mdp import Array
+from gladius.checks import Array
 from gladius.objective import value
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from gladius.mdp import Array
+from gladius.checks import Array
 from proofs_checks.oracle import saddle as oracle
 from proofs_checks.oracle.grouped import Sample
 from proofs_checks.sections.guarantees_convergence import full_samples

@@ -15,8 +15,8 @@ from strategies import laws
 
 import gladius
 from gladius import METHODS, BusEngine
+from gladius.checks import Array
 from gladius.counterfactual import changed
-from gladius.mdp import Array
 from gladius.metrics import mape
 from gladius.offline_rl import Logged
 from gladius.worlds.bus import MAINTAIN, REPLACE

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from gladius.mdp import Array
+from gladius.checks import Array
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.stability import expected_counts
 from gladius.transitions import Counts
