@@ -32,12 +32,12 @@ def halved(states: Array, table: Array) -> Array:
     return np.asarray(table * np.where(np.arange(2) == MAINTAIN, 0.5, 1.0))
 
 
-def later(law: Array, action: int, by: int) -> Array:
+def later(transition: Array, action: int, by: int) -> Array:
     """Every arrival after the action at a mileage higher by `by`, capped."""
-    n = law.shape[-1]
-    new = law.copy()
+    n = transition.shape[-1]
+    new = transition.copy()
     moved = np.eye(n)[np.minimum(np.arange(n) + by, n - 1)]
-    new[..., action, :, :] = law[..., action, :, :] @ moved
+    new[..., action, :, :] = transition[..., action, :, :] @ moved
     return new
 
 
@@ -45,8 +45,8 @@ CHANGES = (
     Change("replacement costs 4", reward=cheaper),
     Change("maintenance halved", reward=halved),
     # steps of 2 to 5, the first change of P thought of, hardly move the policy: hence a second
-    Change("steps of 2 to 5", law=lambda law: later(law, MAINTAIN, 1)),
-    Change("replaced by used, mileage 3", law=lambda law: later(law, REPLACE, 2)),
+    Change("steps of 2 to 5", transition=lambda old: later(old, MAINTAIN, 1)),
+    Change("replaced by used, mileage 3", transition=lambda old: later(old, REPLACE, 2)),
 )
 NOTHING = Change("nothing")
 POPULATION = "population"  # the row of infinitely many data
@@ -169,8 +169,8 @@ def answers(mdp: TabularMDP, given: Given) -> Iterator[Answer]:
     for change in CHANGES:
         yield Answer(change, KEPT, given.kept, nothing, nothing, given.statuses)
         for solver, solve in solvers.items():
-            if change.law is not None and solver in OFFLINE:
-                continue  # the logged moves follow the old law
+            if change.transition is not None and solver in OFFLINE:
+                continue  # the logged moves follow the old P
             policies, v, how = solve(change)
             all_three = zip(given.statuses, start[solver][2], how, strict=True)
             statuses = [worst(three) for three in all_three]

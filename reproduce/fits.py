@@ -223,13 +223,17 @@ def _on_counts(cell: Cell, world: BusEngine) -> Result:
 def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, list[str]]:
     """((R, S, A) rewards, R statuses) of the methods that take counts."""
     options = options_of(world, cell, {})
-    function = import_module(METHODS[cell.settings["method"]]).fit_counts
+    module = import_module(METHODS[cell.settings["method"]])
     if cell.settings["method"] == "nfxp":
         design, offset = options["reward"].tables(train.states, train.visits.shape[2])
-        fitted = function(train.visits, world.mdp.transition, design, offset, world.discount)
+        fitted = module.fit_counts(
+            train.visits, world.mdp.transition, design, offset, world.discount
+        )
         return offset + np.einsum("sak,rk->rsa", design, fitted.theta), list(fitted.status)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    estimates = function(train, anchor, world.discount, **options)
+    if cell.settings["method"] == "gladius":
+        options = {"options": module.Options(**options)}
+    estimates = module.fit_counts(train, anchor, world.discount, **options)
     rewards = np.stack([one.reward_function(train.states) for one in estimates])
     return rewards, [one.diagnostics.status for one in estimates]
 

@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from gladius import author
 from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Result, summarise
+from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Record, Result, summarise
 
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
@@ -50,6 +49,8 @@ def compute(cell: Cell, device: str) -> Result:
     selection the result has `MAPE <selection>` and `status <selection>` (its place in SEVERITY) of
     every repetition, and `reward <selection>`, `q <selection>`, (R, S, A), on the world's grid.
     """
+    from gladius import author  # here, for it imports torch
+
     world, settings = BusEngine(), cell.settings
     sets = world.simulate(settings["trajectories"], seeds.generators(cell))
     splits = [one.split(SHARE) for one in sets]
@@ -64,7 +65,8 @@ def compute(cell: Cell, device: str) -> Result:
         checkpoint=_checkpoint(cell),
         **{name: settings[name] for name in ("level_from_truth", "absolute", "epochs")},
     )
-    replications, records = {}, []
+    replications: dict[str, list[float]] = {}
+    records: list[Record] = []
     arrays = {"trace_epochs": trained.trace_epochs.astype(float), "trace": trained.trace}
     grid = world.mdp.features
     for selection in SELECTIONS:
@@ -88,9 +90,10 @@ def _checkpoint(cell: Cell) -> Path | None:
     folder = os.environ.get(CHECKPOINTS)
     if folder is None:  # a remote worker, or a call outside the runner
         return None
+    from gladius import author
+
     key = {name: value for name, value in cell.settings.items() if name != "epochs"}
     digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode())
-    for source in sorted(Path(author.__file__).parent.glob("author*.py")):
-        digest.update(source.read_bytes())
+    digest.update(Path(author.__file__).read_bytes())
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder) / f"author-{cell.settings['trajectories']}-{digest.hexdigest()[:16]}.pt"

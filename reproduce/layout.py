@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
@@ -178,7 +178,9 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
     return save(figure, stem.parent, stem.name, dpi=150)
 
 
-def new_figure(width: float, height: float, layout: str | None = "constrained") -> Figure:
+def new_figure(
+    width: float, height: float, layout: Literal["constrained"] | None = "constrained"
+) -> Figure:
     """An empty figure in inches, drawn without a display; no global state is touched."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -64,6 +64,7 @@ from rich.table import Table
 import gladius
 from gladius import BusEngine, InputError, Transitions
 from gladius.metrics import RewardFunction, mape
+from gladius.worlds.bus import BUS_REWARD
 
 Array = NDArray[np.float64]
 
@@ -156,7 +157,7 @@ def ours(train: Transitions, world: BusEngine) -> list[Contender]:
         return Contender(column, rules, True, lambda: replace(train), fit)
 
     base: dict[str, Any] = {"method": "gladius", "protocol": "leak_free"}
-    known = {"transition": world.mdp.transition, "grid": world.mdp.features}
+    known = {"transition": world.known_transitions, "reward": BUS_REWARD}
     smooth = {**base, "function_class": "smooth"}
     return [
         contender("GLADIUS, ours (smooth)", "leak_free", **smooth),

@@ -47,7 +47,12 @@ def entries(smoke: bool) -> list[Entry]:
     for truth in TRUTHS:
         for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
             row = f"{truth}/{n}"
-            drawn = {"seeds": NAME, "seeds_row": row, "truth": truth, "drawn": "counts"}
+            drawn: dict[str, Any] = {
+                "seeds": NAME,
+                "seeds_row": row,
+                "truth": truth,
+                "drawn": "counts",
+            }
             for which, (method, times, told) in FITS.items():
                 if "oracle" in told and truth != "affine":
                     continue

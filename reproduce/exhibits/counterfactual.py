@@ -4,7 +4,7 @@ The paper's remark: a change of the reward is solved by offline reinforcement le
 data without P, a change of P with a model. Every estimate from Table 2's data sets (training split)
 goes through each solver, and the policy is judged in the true new world. Offline learners see the
 logged moves with r-hat + Delta; planners the mileages 1 to 20 and P or P-hat. No logged move
-follows a new law, so only planners answer a change of P. `kept` does not answer: it is the
+follows a new P, so only planners answer a change of P. `kept` does not answer: it is the
 estimate's own policy, and all that BC has. BC's rewards are log pi (the level V = 0 of Table 2).
 The population is infinitely many data, where every anchored estimate is the truth.
 """
@@ -145,13 +145,13 @@ def figures(value: float, se: float) -> str:
 LABELS = ("change", "N", "rewards from")
 
 
-def losses(results: Results, of_law: bool) -> pd.DataFrame:
+def losses(results: Results, of_transition: bool) -> pd.DataFrame:
     """Welfare loss: a line for each change of r (or P), N and source, a column for each solver."""
     places = by_place(results)
     lines = {
         (change.name, row, column): [text(stored, LOSS, change.name, s) for s in SOLVERS]
         for change in CHANGES
-        if (change.law is not None) == of_law
+        if (change.transition is not None) == of_transition
         for (row, column), stored in places.items()
     }
     table = pd.DataFrame.from_dict(lines, orient="index", columns=list(SOLVERS))
@@ -170,14 +170,14 @@ OUTCOMES = (
 )
 
 
-def outcomes(results: Results, of_law: bool) -> pd.DataFrame:
+def outcomes(results: Results, of_transition: bool) -> pd.DataFrame:
     """Every outcome of the solver that the remark has in mind, changes of r or of P."""
     places = by_place(results)
     lines = {}
     for change in CHANGES:
-        if (change.law is not None) != of_law:
+        if (change.transition is not None) != of_transition:
             continue
-        solver = MAIN[change.law is not None]
+        solver = MAIN[change.transition is not None]
         for (row, column), stored in places.items():
             cells_ = [text(stored, s, change.name, solver) for _, s in OUTCOMES]
             lines[change.name, row, column] = cells_
@@ -212,11 +212,11 @@ def paired(results: Results) -> pd.DataFrame:
     """
     places, lines = by_place(results), []
     for change in CHANGES:
-        main = MAIN[change.law is not None]
+        main = MAIN[change.transition is not None]
         for row in dict.fromkeys(row for row, _ in places if row != POPULATION):
             for pair in PAIRS:
                 (ours, first), (other, second) = ((c, s or main) for c, s in pair)
-                if change.law is not None and {first, second} & set(OFFLINE):
+                if change.transition is not None and {first, second} & set(OFFLINE):
                     continue
                 series = [
                     None if s is None else s.result.replications.get(label(LOSS, change.name, by))
@@ -301,7 +301,7 @@ def _coverage(results: Results) -> list[str]:
             shares = [
                 f"{one.name} {text(stored, UNCOVERED, one.name, KEPT)}"
                 for one in CHANGES
-                if one.law is None
+                if one.transition is None
             ]
             lines.append(
                 f"Per cent of the best new path (discounted) at pairs without a row, N = {row}: "
@@ -367,7 +367,7 @@ def _policies(axes: Axes, found: Found, change: Change, row: str) -> None:
     old, new = world.mdp.solution.policy, changed(world.mdp, change).solution.policy
     axes.plot(x, old[:SHOWN, REPLACE], ":", color="black", linewidth=1, label="old policy")
     axes.plot(x, new[:SHOWN, REPLACE], color="black", linewidth=1.6, label="best new policy")
-    for name, column, solver, colour, marker in POLICIES[change.law is not None]:
+    for name, column, solver, colour, marker in POLICIES[change.transition is not None]:
         stored, key = found.get((row, column)), label("replacement", change.name, solver)
         if stored is not None and key in stored.result.arrays:
             drawn = stored.result.arrays[key][:SHOWN]
@@ -383,7 +383,7 @@ def _policies(axes: Axes, found: Found, change: Change, row: str) -> None:
 def _losses(axes: Axes, found: Found, change: Change, sizes: list[str]) -> None:
     """Filled: the most trajectories; hollow: fewer."""
     for place, (_, column, solver, colour, marker) in enumerate(reversed(LINES)):
-        if change.law is not None and solver in OFFLINE:
+        if change.transition is not None and solver in OFFLINE:
             axes.text(
                 0.03,
                 place,
@@ -438,10 +438,10 @@ def render(results: Results, out: Path) -> list[Path]:
         f"The remark's solver: {MAIN[0]} for a change of r, {MAIN[1]} for one of P;"
         f" {MAIN[0]} was preferred to soft Q after both had been seen."
     )
-    reward, law = (f"{title}, a change of {what}" for what in ("r", "P"))
+    reward, transition = (f"{title}, a change of {what}" for what in ("r", "P"))
     parts = [
         (losses(results, False), NAME, f"{reward}: welfare loss by solver", said),
-        (losses(results, True), f"{NAME}_law", f"{law}: welfare loss by solver", said),
+        (losses(results, True), f"{NAME}_law", f"{transition}: welfare loss by solver", said),
         (
             outcomes(results, False),
             f"{NAME}_outcomes",
@@ -451,7 +451,7 @@ def render(results: Results, out: Path) -> list[Path]:
         (
             outcomes(results, True),
             f"{NAME}_law_outcomes",
-            f"{law}: outcomes",
+            f"{transition}: outcomes",
             [remark, *said],
         ),
         (

@@ -53,8 +53,8 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], dict[str, Any]]] = {
     ("IQ-learn", "leak_free"): ("iq_learn", {"function_class": "network"}, {}),
     ("IQ-learn", "leak_free table"): ("iq_learn", {}, {}),
     ("BC", "leak_free network"): ("bc", {}, {}),
-    ("BC", "leak_free zero_value"): ("bc", {"level": "zero_value"}, {}),
-    ("BC", "leak_free mean_zero"): ("bc", {"level": "mean_zero"}, {}),
+    ("BC", "leak_free zero_value"): ("bc", {"normalisation": "zero_value"}, {}),
+    ("BC", "leak_free mean_zero"): ("bc", {"normalisation": "mean_zero"}, {}),
 }
 
 

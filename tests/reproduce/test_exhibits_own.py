@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,17 +22,17 @@ from gladius.efficiency import bounds as exact_bounds
 from gladius.mdp import TabularMDP
 from gladius.metrics import mape
 from gladius.transitions import Counts, group
+from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 from reproduce import drawn_counts, exhibits, seeds
 from reproduce.exhibits import accuracy, bounds, sensitivity, stability
 from reproduce.exhibits.accuracy import NO, UNDECIDED, YES, Target, check, decide
-from reproduce.fits import BUS_REWARD, bus_reward_given, compute, fitting
+from reproduce.fits import TRUTHS, compute, fitting
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Record, Result, summarise
 from tests.reproduce.shown import FAILED, resized, results_of, stored, written
 
 OWN = ("accuracy", "bounds", "sensitivity", "stability")
 SMOKE = [entry for entry in accuracy.entries(True) if entry.column != bounds.COLUMN]
-TRUTHS = {"affine": None, "sine": lambda x: -x - 0.6 * np.sin(x), "power": lambda x: -0.25 * x**1.7}
 
 
 # Data sets drawn as counts ------------------------------------------------------------------------
@@ -137,10 +138,10 @@ def index(counts: Counts) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
 )
 def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str]) -> None:
     method, _, told = accuracy.FITS[which]
-    stream = {"seeds": "accuracy", "seeds_row": f"{truth}/20", "drawn": "counts"}
+    stream: dict[str, Any] = {"seeds": "accuracy", "seeds_row": f"{truth}/20", "drawn": "counts"}
     cell = fitting(method, 20, True, truth=truth, repetitions=3, **stream, **told)
     got = compute(cell, "cpu")
-    world = BusEngine(maintenance=TRUTHS[truth])  # type: ignore[arg-type]  # None and functions
+    world = BusEngine(maintenance=TRUTHS[truth])
     drawn = drawn_counts.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
     train, test = ([transitions_of(one, r) for r in range(3)] for one in drawn)
     options = dict(told.get("options", {}))
@@ -224,7 +225,7 @@ def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
 @pytest.mark.parametrize("changed", [{"other": "v"}, {"low": 2.0}, {"high": math.nan}])
 def test_a_target_that_means_nothing_is_refused(changed: dict[str, object]) -> None:
     with pytest.raises(InputError):
-        Target(**{**vars(accuracy.TARGETS[0]), **changed})  # type: ignore[arg-type]
+        Target(**{**vars(accuracy.TARGETS[0]), **changed})
 
 
 # Every exhibit ------------------------------------------------------------------------------------
@@ -249,8 +250,8 @@ def test_equal_fits_are_one_cell() -> None:
         ("table_2_all", "leak_free network"),
     ):
         entries = exhibits.load(exhibit).entries(False)
-        (cell,) = [e.cell for e in entries if (e.row, e.protocol) == ("50", protocol)]
-        assert cell == fitting("gladius", 50, False, network)
+        known = [e.cell for e in entries if (e.row, e.protocol) == ("50", protocol)]
+        assert fitting("gladius", 50, False, network) in known
     (mine,) = [e.cell for e in bounds.entries(False) if (e.row, e.column) == ("50", bounds.COLUMN)]
     assert mine in [e.cell for e in accuracy.entries(False) if e.row == "affine/50"]
 
@@ -281,10 +282,10 @@ def test_accuracy_writes_its_checks(tmp_path: Path) -> None:
 def test_bounds_are_those_of_the_training_split_and_fall_with_the_root_of_n(tmp_path: Path) -> None:
     entries = [bounds.bound_entry(str(n), n) for n in (50, 5000)]
     frame = written(bounds.EXHIBIT, results_of(bounds.EXHIBIT, entries), tmp_path)
-    frame = frame.set_index(["row", "protocol"])["value"]
+    series = frame.set_index(["row", "protocol"])["value"]
     at = exact_bounds(BusEngine().mdp, 100, [40.0, 4000.0])
     for numeral, field in bounds.FIELDS.items():
-        line = [frame[n, f"measured ({numeral})"] for n in ("50", "5000")]
+        line = [series[n, f"measured ({numeral})"] for n in ("50", "5000")]
         assert line == pytest.approx(getattr(at, field), rel=1e-9)
         assert line[0] / line[1] == pytest.approx(10.0, rel=1e-8)
 

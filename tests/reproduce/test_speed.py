@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from gladius import BusEngine, Transitions
 from gladius.metrics import mape
+from gladius.worlds.bus import BUS_REWARD
 from reproduce import speed
 
 POSITIVE = st.lists(st.floats(1e-4, 1e3), min_size=3, max_size=20)
@@ -165,7 +166,8 @@ def test_ours_are_given_the_transition_law_at_most_and_never_the_reward(monkeypa
     for data, options in given_options:
         assert len(data) == len(train) == 400
         assert (options["anchor_action"], options["anchor_reward"]) == (1, -5.0)
-        allowed = {"method", "protocol", "function_class", "penalty", "transition", "grid"}
+        allowed = {"method", "protocol", "function_class", "penalty", "transition", "reward"}
+        assert options.get("reward", BUS_REWARD) is BUS_REWARD  # the form, without its numbers
         assert set(options) <= allowed | {"anchor_action", "anchor_reward", "discount"}
     knows = {options["method"] for _, options in given_options if "transition" in options}
     assert knows == {"nfxp"}

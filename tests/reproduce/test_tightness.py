@@ -161,15 +161,15 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     frame = written(tightness.EXHIBIT, results, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} >= {"tightness.png", "tightness_pl.tex"}
     first = computed(entry.cell).result
-    frame = frame.set_index(["protocol", "statistic"])["value"]
+    series = frame.set_index(["protocol", "statistic"])["value"]
     for radius in (1, 10):
         where = f"measured radius {radius}"
         for term in TERMS:
             promised, found = (
-                frame[where, f"PL of {term}, {kind}"] for kind in ("appendix", "least found")
+                series[where, f"PL of {term}, {kind}"] for kind in ("appendix", "least found")
             )
             assert 0 < promised <= found * (1 + 1e-9)
-        slacks = frame[where][frame[where].index.str.startswith("slack")]
+        slacks = series[where][series[where].index.str.startswith("slack")]
         assert len(slacks) == 12
         assert (slacks >= 1).all()
         ratios = first.arrays[f"{radius} PL of R_Q"]
