@@ -220,9 +220,9 @@ def exponential_choice(q: Array) -> CheckResult:
     noise is largest, by quadrature. The paper's own p-hat under its empirical risk in Section 6
     has exp.
     """
-    row, zeros = q[None], np.zeros(1)
+    row, zeros, done = q[None], np.zeros(1), np.zeros(1, dtype=bool)
     given = 0, zeros, 0.5, zeros
-    nll = [sampled_risk(row, row, np.array([a]), zeros, *given).nll for a in range(len(q))]
+    nll = [sampled_risk(row, row, np.array([a]), done, *given).nll for a in range(len(q))]
     return chosen(-np.array(nll, dtype=float), q, quadrature_error(q))
 
 
