@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,18 +98,11 @@ class Model(Grid):
 def make_grid(
     data: Sequence[Transitions], discount: float, transition: KnownTransitions | None = None
 ) -> Grid:
-    """Count the data and take or estimate the transition probabilities.
-
-    Args:
-        data: replications.
-        discount: beta.
-        transition: what an oracle knows; without it the frequencies of each data set (see
-            transition_probabilities.py for pairs never visited).
+    """Count the data and take the transition probabilities, or estimate them by frequencies.
 
     Raises:
         InputError: for probabilities that do not fit the data.
     """
-    check_transition(transition)
     beta = check_discount(discount)
     counts = group(data)
     actions = counts.visits.shape[2]
@@ -131,15 +125,10 @@ def make_model(
     reward: LinearReward | None,
     transition: KnownTransitions | None = None,
 ) -> Model:
-    """A grid (see `make_grid`), and the form evaluated on it.
+    """A grid (see `make_grid`), and the form, which no parametric method can do without, on it.
 
-    Args:
-        data: replications.
-        anchor: the form identifies theta; where it has no parameter at the anchor's action it must
-            not contradict the anchor's reward.
-        discount: beta.
-        reward: the form; a parametric method cannot do without.
-        transition: what an oracle knows.
+    The form identifies theta; where it has no parameter at the anchor's action it must not
+    contradict the anchor's reward.
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
@@ -152,18 +141,23 @@ def make_model(
     return Model(**vars(grid), form=form, design=design, offset=offset, anchor=anchor)
 
 
+class Outcome(TypedDict):
+    """How the fits of R replications ended: R of each, as in Diagnostics, but for the seconds.
+
+    Attributes:
+        seconds: processor time of one replication.
+    """
+
+    converged: Sequence[bool] | NDArray[np.bool_]
+    iterations: Sequence[int] | Integers
+    gradient_norm: Sequence[float] | Array
+    status: Sequence[str]
+    seconds: float
+    extra: Sequence[Mapping[str, object]]
+
+
 def estimates(
-    name: str,
-    model: Model,
-    theta: Array,
-    v: Array,
-    *,
-    converged: Sequence[bool] | NDArray[np.bool_],
-    iterations: Sequence[int] | Integers,
-    gradient_norm: Sequence[float] | Array,
-    status: Sequence[str],
-    seconds: float,
-    extra: Sequence[Mapping[str, object]],
+    name: str, model: Model, theta: Array, v: Array, **outcome: Unpack[Outcome]
 ) -> list[Estimate]:
     """An Estimate for each replication from its theta and V; Q = r + beta P-hat V.
 
@@ -172,29 +166,17 @@ def estimates(
         model: what was fitted.
         theta: (R, k).
         v: (R, S) V on the grid, the soft Bellman fixed point at theta.
-        converged, iterations, gradient_norm, status, extra: R of each, as in Diagnostics.
-        seconds: processor time of one replication.
+        outcome: see there; `extra` without theta.
 
     Q is defined on the grid only where P is known, for it says nothing of other states.
     """
-    functions = []
+    functions: list[tuple[StateFunction, StateFunction]] = []
     for r in range(len(theta)):
         reward = RewardFunction(model.form, theta[r], model.visits.shape[2])
         functions.append((model.q_function(r, reward, v[r]), reward))
-    return grid_estimates(
-        name,
-        model,
-        model.anchor,
-        model.rewards(theta),
-        v,
-        functions,
-        converged=converged,
-        iterations=iterations,
-        gradient_norm=gradient_norm,
-        status=status,
-        seconds=seconds,
-        extra=[{"theta": theta[r], **extra[r]} for r in range(len(theta))],
-    )
+    outcome["extra"] = [{"theta": theta[r], **extra} for r, extra in enumerate(outcome["extra"])]
+    rewards = model.rewards(theta)
+    return grid_estimates(name, model, model.anchor, rewards, v, functions, **outcome)
 
 
 def grid_estimates(
@@ -204,13 +186,7 @@ def grid_estimates(
     rewards: Array,
     v: Array,
     functions: Sequence[tuple[StateFunction, StateFunction]],
-    *,
-    converged: Sequence[bool] | NDArray[np.bool_],
-    iterations: Sequence[int] | Integers,
-    gradient_norm: Sequence[float] | Array,
-    status: Sequence[str],
-    seconds: float,
-    extra: Sequence[Mapping[str, object]],
+    **outcome: Unpack[Outcome],
 ) -> list[Estimate]:
     """An Estimate for each replication from its rewards and V on a grid.
 
@@ -221,7 +197,7 @@ def grid_estimates(
         rewards: (R, S, A).
         v: (R, S).
         functions: (Q, r) of any state, of each replication.
-        The rest as in `estimates`.
+        outcome: see there.
     """
     beta = grid.discount
     q = rewards + beta * np.einsum("raij,rj->ria", grid.transition, v)
@@ -230,14 +206,14 @@ def grid_estimates(
     result = []
     for r, (q_function, reward) in enumerate(functions):
         diagnostics = Diagnostics(
-            converged=bool(converged[r]),
-            iterations=int(iterations[r]),
-            gradient_norm=float(gradient_norm[r]),
+            converged=bool(outcome["converged"][r]),
+            iterations=int(outcome["iterations"][r]),
+            gradient_norm=float(outcome["gradient_norm"][r]),
             nll=float(risk.nll[r]),
             bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status=status[r],
-            extra=extra[r],
+            cpu_seconds=outcome["seconds"],
+            status=outcome["status"][r],
+            extra=outcome["extra"][r],
         )
         result.append(Estimate(name, q_function, reward, grid.states.shape[1], diagnostics))
     return result
@@ -290,13 +266,6 @@ def check_form(reward: object) -> LinearReward:
     return reward
 
 
-def check_transition(transition: object) -> None:
-    """Raise where an oracle's knowledge is none."""
-    if transition is not None and not isinstance(transition, KnownTransitions):
-        hint = "give KnownTransitions(probabilities, grid), or leave it out"
-        raise InputError("transition", transition, hint)
-
-
 def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
     """Raise where the form has no parameter at the anchor action and contradicts its reward.
 
@@ -318,8 +287,11 @@ def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> 
         raise InputError("reward.offset", known[i], hint)
 
 
-def _known(given: KnownTransitions, features: int, actions: int) -> TransitionProbabilities:
+def _known(given: object, features: int, actions: int) -> TransitionProbabilities:
     """As P-hat with one replication; an error where the data have other shapes."""
+    if not isinstance(given, KnownTransitions):
+        hint = "give KnownTransitions(probabilities, grid), or leave it out"
+        raise InputError("transition", given, hint)
     if given.grid.shape[1] != features:
         raise InputError("transition.grid", given.grid.shape, f"give {features} features")
     if len(given.probabilities) != actions:
