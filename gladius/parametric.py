@@ -1,8 +1,7 @@
 """What methods with a parametric reward share: data, transition probabilities and form on one grid.
 
-A `Grid` holds the counts of R replications on one grid of states and their transition probabilities
-(known, or the frequencies of each data set), a `Model` the form of the reward at every state as
-well; `estimates` turns what a method found into the functions of any state that users get.
+A `Grid` holds counts and transition probabilities (known, or the frequencies of each data set), a
+`Model` the form of the reward as well; `estimates` makes functions of any state of what was fitted.
 """
 
 from __future__ import annotations
@@ -31,23 +30,15 @@ BY_CHANCE = 1e-6  # data without an end that are rarer than this contradict the 
 
 @dataclass(frozen=True)
 class Grid:
-    """R replications of the data on a grid of states, and their transition probabilities.
+    """R replications of the data on a grid of states, and their transition probabilities."""
 
-    Attributes:
-        counts: the data grouped over their own states.
-        position: (S_counts,) where those states are on the grid.
-        visits: (R, S, A) n(s, a) on the grid.
-        p_hat: for states off the grid; one replication where the probabilities are known.
-        is_known: whether they are.
-        discount: beta.
-    """
-
-    counts: Counts
-    position: Integers
-    visits: Array
+    counts: Counts  # the data grouped over their own states
+    position: Integers  # (S_counts,) where those states are on the grid
+    visits: Array  # (R, S, A) n(s, a) on the grid
+    # for states off the grid; one replication where the probabilities are known
     p_hat: TransitionProbabilities
-    is_known: bool
-    discount: float
+    is_known: bool  # whether they are
+    discount: float  # beta
 
     @property
     def states(self) -> Array:
@@ -61,13 +52,7 @@ class Grid:
         return np.broadcast_to(given, (len(self.visits), *given.shape[1:]))
 
     def q_function(self, replication: int, reward: StateFunction, v: Array) -> StateFunction:
-        """Q = reward + beta P-hat V of any state, of those on the grid alone where P is known.
-
-        Args:
-            replication: which.
-            reward: maps (n, d) features to (n, A).
-            v: (S,) V on the grid.
-        """
+        """Q = reward + beta P-hat V (S,) of any state, of the grid's alone where P is known."""
         row = 0 if self.is_known else replication
         q, _ = from_reward(reward, v, self.p_hat, row, self.discount)
         return OnGrid(q, self.states) if self.is_known else q
@@ -75,19 +60,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class Model(Grid):
-    """A grid with the form of the reward on it.
+    """A grid with the form of the reward on it."""
 
-    Attributes:
-        form: of the reward.
-        design: (S, A, k) on the grid.
-        offset: (S, A) on the grid.
-        anchor: the action whose reward is given, for the diagnostics.
-    """
-
-    form: LinearReward
-    design: Array
-    offset: Array
-    anchor: Anchor
+    form: LinearReward  # of the reward
+    design: Array  # (S, A, k) on the grid
+    offset: Array  # (S, A) on the grid
+    anchor: Anchor  # the action whose reward is given, for the diagnostics
 
     def rewards(self, theta: Array) -> Array:
         """(R, S, A) r at (R, k) theta."""
@@ -142,17 +120,13 @@ def make_model(
 
 
 class Outcome(TypedDict):
-    """How the fits of R replications ended: R of each, as in Diagnostics, but for the seconds.
-
-    Attributes:
-        seconds: processor time of one replication.
-    """
+    """How the fits of R replications ended: R of each, as in Diagnostics, but for the seconds."""
 
     converged: Sequence[bool] | NDArray[np.bool_]
     iterations: Sequence[int] | Integers
     gradient_norm: Sequence[float] | Array
     status: Sequence[str]
-    seconds: float
+    seconds: float  # processor time of one replication
     extra: Sequence[Mapping[str, object]]
 
 
@@ -191,11 +165,9 @@ def grid_estimates(
     """An Estimate for each replication from its rewards and V on a grid.
 
     Args:
-        name: of the method.
-        grid: where it was fitted.
+        name, grid: of the method, and where it was fitted.
         anchor: of which the Bellman error is reported.
-        rewards: (R, S, A).
-        v: (R, S).
+        rewards, v: (R, S, A) and (R, S) on the grid.
         functions: (Q, r) of any state, of each replication.
         outcome: see there.
     """
@@ -221,15 +193,10 @@ def grid_estimates(
 
 @dataclass(frozen=True)
 class NearestRow:
-    """A table's row of the nearest state, as a function of (n, d) features.
+    """A table's row of the nearest state, as a function of (n, d) features."""
 
-    Attributes:
-        states: (S, d).
-        table: (S, A).
-    """
-
-    states: Array
-    table: Array
+    states: Array  # (S, d)
+    table: Array  # (S, A)
 
     def __call__(self, states: Array) -> Array:
         return np.asarray(self.table[nearest(self.states, states)])
@@ -269,11 +236,8 @@ def check_form(reward: object) -> LinearReward:
 def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
     """Raise where the form has no parameter at the anchor action and contradicts its reward.
 
-    Args:
-        anchor: its action and reward.
-        states: (n, d).
-        design: (n, A, k) there; all zeros stand for a method that has no form.
-        offset: (n, A) there.
+    At (n, d) states the design is (n, A, k), of zeros alone where a method has no form, and the
+    offset (n, A).
     """
     a = anchor.action
     if np.any(design[:, a]) or not np.any(design):

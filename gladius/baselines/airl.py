@@ -70,6 +70,8 @@ DAMPING = 1e-10  # of a step of g(s), relative to a unit diagonal: flat directio
 STEPS = 50  # of g(s) a round of the game; what is left the next round takes up
 SINGULAR = 1e-9  # smallest singular value, relative, of the map from (g(s), phi) to f
 
+REPORTED = ("inner_iterations", "objective", "occupancy_tv", "log_policy_gap", "g", "phi")
+
 Blocks = list[tuple[int, Array]]  # (periods, (S,) paths started), the longest paths first
 
 
@@ -149,15 +151,7 @@ def fit(
             status=[equilibrium.status],
             seconds=time.process_time() - started,
             extra=[
-                {
-                    "inner_iterations": equilibrium.inner_iterations,
-                    "objective": equilibrium.objective,
-                    "occupancy_tv": equilibrium.occupancy_tv,
-                    "log_policy_gap": equilibrium.log_policy_gap,
-                    "states": grid.states,
-                    "g": equilibrium.g,
-                    "phi": equilibrium.phi,
-                }
+                {"states": grid.states} | {name: getattr(equilibrium, name) for name in REPORTED}
             ],
         )
     return results
@@ -177,31 +171,20 @@ def _functions(
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Where neither player can gain.
+    """Where neither player can gain."""
 
-    Attributes:
-        f: (S, A) the discriminator's f, its mean over s' under T-hat if plain.
-        g, phi: (S, A), (S,) its parts; phi is h if plain.
-        q, v: (S, A), (S,) of the reward g in T-hat; softmax(q) is the generator.
-        gradient: largest entry of the discriminator's, per row.
-        objective: the cross-entropy. occupancy_tv, log_policy_gap: see the module.
-        iterations, inner_iterations: rounds of the game; steps of the generator's planning and of
-            the discriminator.
-        status: ok, not_converged or diverged.
-    """
-
-    f: Array
-    g: Array
-    phi: Array
-    q: Array
-    v: Array
-    gradient: float
-    objective: float
+    f: Array  # (S, A) the discriminator's f, its mean over s' under T-hat if plain
+    g: Array  # (S, A) a part of f
+    phi: Array  # (S,) the other part; h if plain
+    q: Array  # (S, A) of the reward g in T-hat; softmax(q) is the generator
+    v: Array  # (S,) of the same
+    gradient: float  # largest entry of the discriminator's, per row
+    objective: float  # this and the next two: see the module
     occupancy_tv: float
     log_policy_gap: float
-    iterations: int
-    inner_iterations: int
-    status: str
+    iterations: int  # rounds of the game
+    inner_iterations: int  # steps of the generator's planning and of the discriminator
+    status: str  # ok, not_converged or diverged
 
 
 def fit_counts(
@@ -226,11 +209,9 @@ def fit_counts(
         visits: (S, A) rows of the data.
         transition: (A, S, S) T-hat.
         paths: what the roll-outs are: see `expected_rows`.
-        discount: beta.
-        anchor: for the anchored form.
         start: g (S, A) and phi (S,); by default zero.
         pseudo_count, tolerance: 0 and less than the defaults in a population.
-        The rest as in `fit`.
+        The rest as in `fit`, the anchor for the anchored form alone.
     """
     counts = Counts(states, visits[None], transition[None, :, :, :0])
     log_expert = np.log(choice_frequencies(counts, pseudo_count)[0])
@@ -298,24 +279,15 @@ class Discriminator:
     """f = columns @ parameters in each cell: a pair (s, a), or a triple (s, a, s').
 
     The parameters are f(s, a) itself, or u = g - phi and phi where g is of the state alone.
-
-    Attributes:
-        pair: (n,) s A + a of each cell.
-        share: (n,) of the rows of the pair that fall into the cell.
-        columns: (n, p), none negative.
-        transition: (A, S, S) T-hat.
-        discount: beta.
-        state_only: g(s) in the place of g(s, a).
-        plain: shape with h at the sampled s', not with its mean.
     """
 
-    pair: Integers
-    share: Array
-    columns: csr_array
-    transition: Array
-    discount: float
-    state_only: bool
-    plain: bool
+    pair: Integers  # (n,) s A + a of each cell
+    share: Array  # (n,) of the rows of the pair that fall into the cell
+    columns: csr_array  # (n, p), none negative
+    transition: Array  # (A, S, S) T-hat
+    discount: float  # beta
+    state_only: bool  # g(s) in the place of g(s, a)
+    plain: bool  # shape with h at the sampled s', not with its mean
 
     def shaping(self, phi: Array) -> Array:
         """(S, A) beta E[phi(s')] - phi(s)."""
@@ -444,12 +416,8 @@ def expected_rows(paths: Blocks, flow: Array, total: float) -> Array:
 
     With n_h the (S,) starts of paths of more than h periods the visits are sum_h (P')^h n_h, by
     Horner's rule: x -> n_h + P' x from the last period to the first, where n_h is constant over
-    a block of periods, so that its repeats are composed in the logarithm of their number.
-
-    Args:
-        paths: (periods, (S,) starts of the paths at least as long as the periods from here on).
-        flow: (S, S) probabilities of the moves of a policy.
-        total: rows.
+    a block of periods, so that its repeats are composed in the logarithm of their number. `flow`
+    (S, S) are the probabilities of the moves of a policy.
     """
     x = np.zeros(len(flow))
     for periods, starts in paths:

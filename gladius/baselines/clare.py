@@ -193,12 +193,8 @@ def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
     """w d, the masses (S, A) that the weights move, and Z.
 
     With masses in the place of the counts of points, -N/N_E times the expert's share of d is
-    -rho_E, taken off where c > u and given back where c < u in proportion to d.
-
-    Args:
-        expert: (S, A) rho_E, which is d as well.
-        spread: (S, A) c.
-        u: the threshold.
+    -rho_E, taken off where c > u and given back where c < u in proportion to d. `expert` (S, A) is
+    rho_E and d, `spread` (S, A) c.
 
     Raises:
         InputError: where every pair of the expert is above u.
@@ -216,25 +212,15 @@ def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
 
 @dataclass(frozen=True)
 class Game:
-    """What the reward step weighs.
+    """What the reward step weighs."""
 
-    Attributes:
-        target: (S, A) c, masses of the expert and the weights.
-        data: (S, A) d, of the data; positive wherever c is.
-        scale: Z.
-        entry: (S,) shares of the first states.
-        transition: (A, S, S).
-        discount: beta.
-        eta: of the regulariser.
-    """
-
-    target: Array
-    data: Array
-    scale: float
-    entry: Array
-    transition: Array
-    discount: float
-    eta: float
+    target: Array  # (S, A) c, masses of the expert and the weights
+    data: Array  # (S, A) d, of the data; positive wherever c is
+    scale: float  # Z
+    entry: Array  # (S,) shares of the first states
+    transition: Array  # (A, S, S)
+    discount: float  # beta
+    eta: float  # of the regulariser
 
     def answer(self, rho: Array) -> Array:
         """(S, A) t, the reward step's minimum at the occupancy rho."""
@@ -251,25 +237,15 @@ class Game:
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Where the alternation rests.
+    """Where the alternation rests."""
 
-    Attributes:
-        reward: (S, A) r.
-        v: (S,) V of the generator.
-        rho: (S, A) its occupancy.
-        residual: largest |r - t(r)|.
-        iterations: Newton steps.
-        inner_iterations: Bellman iterations.
-        converged: whether the residual is one of rounding and the Bellman equation is solved.
-    """
-
-    reward: Array
-    v: Array
-    rho: Array
-    residual: float
-    iterations: int
-    inner_iterations: int
-    converged: bool
+    reward: Array  # (S, A) r
+    v: Array  # (S,) V of the generator
+    rho: Array  # (S, A) its occupancy
+    residual: float  # largest |r - t(r)|
+    iterations: int  # Newton steps
+    inner_iterations: int  # Bellman iterations
+    converged: bool  # whether the residual is one of rounding and the Bellman equation is solved
 
 
 def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoint:

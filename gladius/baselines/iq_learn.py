@@ -182,48 +182,29 @@ def fit(
 
 @dataclass(frozen=True)
 class Fitted:
-    """One replication's Q and how it was reached, in either class.
+    """One replication's Q and how it was reached, in either class."""
 
-    Attributes:
-        q: maps (n, d) features to (n, A).
-        converged: by the rule of newton.py, or of the training.
-        iterations: Newton's or Adam's steps.
-        gradient_norm: largest entry of the full gradient per observation.
-        objective: the loss per observation.
-        extra: of the class.
-    """
-
-    q: StateFunction
-    converged: bool
-    iterations: int
-    gradient_norm: float
-    objective: float
-    extra: dict[str, object]
+    q: StateFunction  # maps (n, d) features to (n, A)
+    converged: bool  # by the rule of newton.py, or of the training
+    iterations: int  # Newton's or Adam's steps
+    gradient_norm: float  # largest entry of the full gradient per observation
+    objective: float  # the loss per observation
+    extra: dict[str, object]  # of the class
 
 
 @dataclass(frozen=True)
 class Table:
-    """f of one data set over its S states.
+    """f of one data set over its S states."""
 
-    Attributes:
-        choices: (S, A) n + c.
-        visits: (S, A) n(s, a).
-        moves: (S, A, S) n(s, a, s').
-        mean: (S, A, S) n(s, a, s') / n(s, a), 0 where a pair was never seen.
-        alpha: weight of the penalty, 1/(4 alpha).
-        discount: beta.
-        start: (S, A) log-frequencies of the choices, to which levels that f leaves open are held.
-        open_levels: (S, k) orthonormal: shifts of V, and with them of Q, that change no reward.
-    """
-
-    choices: Array
-    visits: Array
-    moves: Array
-    mean: Array
-    alpha: float
-    discount: float
+    choices: Array  # (S, A) n + c
+    visits: Array  # (S, A) n(s, a)
+    moves: Array  # (S, A, S) n(s, a, s')
+    mean: Array  # (S, A, S) n(s, a, s') / n(s, a), 0 where a pair was never seen
+    alpha: float  # weight of the penalty, 1/(4 alpha)
+    discount: float  # beta
+    # (S, A) log-frequencies of the choices, to which levels that f leaves open are held
     start: Array
-    open_levels: Array
+    open_levels: Array  # (S, k) orthonormal: shifts of V, and with them of Q, that change no reward
 
     @property
     def size(self) -> float:
@@ -330,11 +311,7 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Q of known states; of any other, that of the nearest state that was seen as the current one.
-
-    States that were only reached, at the end of a path, have Q of their own for V(s'), but no
-    choices to pass on.
-    """
+    """Q of known states; of any other, that of the nearest one from which a row starts."""
 
     states: Array
     table: Array
@@ -350,20 +327,13 @@ class Lookup:
 
 
 class Rows(NamedTuple):
-    """Distinct transitions of R replications, padded with share 0.
+    """Distinct transitions of R replications, padded with share 0."""
 
-    Attributes:
-        now, after: (R, n, d) features.
-        action: (R, n).
-        alive: (R, n) 0 where the path ended, else 1.
-        share: (R, n) of the observations.
-    """
-
-    now: Tensor
-    after: Tensor
-    action: Tensor
-    alive: Tensor
-    share: Tensor
+    now: Tensor  # (R, n, d) features
+    after: Tensor  # (R, n, d) features
+    action: Tensor  # (R, n)
+    alive: Tensor  # (R, n) 0 where the path ended, else 1
+    share: Tensor  # (R, n) of the observations
 
 
 def stack(data: Sequence[Transitions]) -> Rows:
@@ -424,14 +394,10 @@ def train(
     loss = torch.stack([losses(theta, piece, discount, alpha) for piece in pieces]).sum(dim=0)
     identity = [scaling(replication.states, False) for replication in data]
     extra: dict[str, object] = {"training": how}
+    ends = zip(end.converged, end.steps, end.gradient_norm, loss, strict=True)
     return [
-        Fitted(network, bool(c), int(n), float(g), float(f), extra)
-        for network, c, n, g, f in zip(
-            networks(theta, ACTIVATION, identity),
-            end.converged,
-            end.steps,
-            end.gradient_norm,
-            loss,
-            strict=True,
+        Fitted(network, bool(converged), int(steps), float(norm), float(objective), extra)
+        for network, (converged, steps, norm, objective) in zip(
+            networks(theta, ACTIVATION, identity), ends, strict=True
         )
     ]

@@ -159,21 +159,13 @@ def fit(
 
 @dataclass(frozen=True)
 class Problem:
-    """L of one data set, summed over its paths.
+    """L of one data set, summed over its paths."""
 
-    Attributes:
-        visits: (S, A) discounted visits n.
-        transition: (A, S, S) P-hat.
-        design: (S, A, k).
-        offset: (S, A), the known reward and the penalty.
-        discount: beta.
-    """
-
-    visits: Array
-    transition: Array
-    design: Array
-    offset: Array
-    discount: float
+    visits: Array  # (S, A) discounted visits n
+    transition: Array  # (A, S, S) P-hat
+    design: Array  # (S, A, k)
+    offset: Array  # (S, A), the known reward and the penalty
+    discount: float  # beta
 
     def derivatives(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Gradient (k,), Hessian (k, k) of L, dQ (S, A, k) at the fixed point (S, A), (S,)."""
@@ -185,26 +177,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Maximum:
-    """The maximum of L of one data set.
+    """The maximum of L of one data set."""
 
-    Attributes:
-        theta: (k,).
-        q: (S, A) and v: (S,), the soft Bellman fixed point there.
-        objective: L.
-        gradient_norm: largest entry of the gradient, per discounted observation.
-        iterations: steps of theta.
-        inner_iterations: policy steps: Bellman iterations, or one for each step of theta.
-        status: ok, not_converged or "failed: why".
-    """
-
-    theta: Array
-    q: Array
-    v: Array
-    objective: float
-    gradient_norm: float
-    iterations: int
-    inner_iterations: int
-    status: str
+    theta: Array  # (k,)
+    q: Array  # (S, A) of the soft Bellman fixed point there
+    v: Array  # (S,) of the same
+    objective: float  # L
+    gradient_norm: float  # largest entry of the gradient, per discounted observation
+    iterations: int  # steps of theta
+    inner_iterations: int  # policy steps: Bellman iterations, or one for each step of theta
+    status: str  # ok, not_converged or "failed: why"
 
 
 def exact(problem: Problem, start: Array, max_iterations: int) -> Maximum:

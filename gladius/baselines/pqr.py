@@ -132,21 +132,13 @@ def errors(
 
 @dataclass(frozen=True)
 class Inversion:
-    """What the steps tell of one data set.
+    """What the steps tell of one data set."""
 
-    Attributes:
-        q: (n, d) features -> (n, A).
-        reward: the same for r; None where the R step was not asked for.
-        status: as in Diagnostics, the worst of the steps'.
-        iterations: Adam steps of the Q step, 0 in a table.
-        gradient_norm: largest entry of the gradients of the Q and the R step.
-    """
-
-    q: StateFunction
-    reward: StateFunction | None
-    status: str
-    iterations: int
-    gradient_norm: float
+    q: StateFunction  # (n, d) features -> (n, A)
+    reward: StateFunction | None  # the same for r; None where the R step was not asked for
+    status: str  # as in Diagnostics, the worst of the steps'
+    iterations: int  # Adam steps of the Q step, 0 in a table
+    gradient_norm: float  # largest entry of the gradients of the Q and the R step
 
 
 def invert(
@@ -206,17 +198,11 @@ def _batches(
 
 @dataclass(frozen=True)
 class NetworkQ:
-    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s).
+    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)."""
 
-    Attributes:
-        level: the network h, one output.
-        logits: of the policy pi, A outputs.
-        anchor_action: a_s.
-    """
-
-    level: Network
-    logits: Network
-    anchor_action: int
+    level: Network  # the network h, one output
+    logits: Network  # of the policy pi, A outputs
+    anchor_action: int  # a_s
 
     def __call__(self, states: Array) -> Array:
         log_policy = log_softmax(self.logits(states), axis=1)
@@ -294,19 +280,12 @@ def pad(
 
 
 class Rows(NamedTuple):
-    """A regression for each of R data sets, padded with rows of share zero.
+    """A regression for each of R data sets, padded with rows of share zero."""
 
-    Attributes:
-        x: (R, n, d) scaled features.
-        output: (R, n) the network's output that a row is about.
-        share: (R, n) of the observations; sums to one.
-        target: (R, n) what that output should be on average.
-    """
-
-    x: Tensor
-    output: Tensor
-    share: Tensor
-    target: Tensor
+    x: Tensor  # (R, n, d) scaled features
+    output: Tensor  # (R, n) the network's output that a row is about
+    share: Tensor  # (R, n) of the observations; sums to one
+    target: Tensor  # (R, n) what that output should be on average
 
     @classmethod
     def of(
@@ -336,6 +315,9 @@ def drawn_rows(share: Tensor, rngs: Sequence[np.random.Generator], size: int) ->
     return index.clamp_max(share.shape[1] - 1)
 
 
+Refresh = Callable[[NDArray[np.bool_]], None]  # given the replications still active
+
+
 class Descent(NamedTuple):
     """R trained networks, and (R,) whether each converged, its steps and its gradient's norm."""
 
@@ -356,13 +338,8 @@ def level_network(
 
     Fitted iteration: what is regressed holds h as of the last REFRESH. At every refresh the level
     of h is solved for exactly (the mean residual is zero), since a fitted iteration by itself takes
-    away only 1 - beta of its error; the fixed point is the same.
-
-    Args:
-        rows: at the anchor, the network's only output; their target r(s, a_s) + beta g(s').
-        after: (R, n, d) scaled s'.
-        discounts: (R, n) beta, 0 where the path ended.
-        how, rngs: as in `fit`.
+    away only 1 - beta of its error; the fixed point is the same. The rows' target is
+    r(s, a_s) + beta g(s'), `after` (R, n, d) the scaled s', `discounts` (R, n) 0 after an end.
     """
     theta = start(rngs, (rows.x.shape[2], *how.hidden, 1))
     held = rows._replace(output=torch.zeros_like(rows.output), target=torch.zeros_like(rows.target))
@@ -395,7 +372,7 @@ def least_squares(
     rows: Rows,
     how: Training,
     rngs: Sequence[np.random.Generator],
-    refresh: Callable[[NDArray[np.bool_]], None] | None = None,
+    refresh: Refresh = lambda active: None,
 ) -> Descent:
     """Least squares, `theta` in place; `refresh` and the rest as in `adam_descent`."""
 
@@ -408,16 +385,8 @@ def least_squares(
     def drawn() -> Parameters:
         return gradient(rows if how.batch is None else rows.draw(rngs, how.batch))
 
-    return adam_descent(
-        theta,
-        lambda: gradient(rows),
-        drawn,
-        how.steps,
-        how.learning_rate,
-        how.tolerance,
-        REFRESH,
-        refresh,
-    )
+    limits = how.steps, how.learning_rate, how.tolerance
+    return adam_descent(theta, lambda: gradient(rows), drawn, *limits, REFRESH, refresh)
 
 
 def adam_descent(
@@ -428,7 +397,7 @@ def adam_descent(
     learning_rate: float,
     tolerance: float,
     check_every: int,
-    refresh: Callable[[NDArray[np.bool_]], None] | None = None,
+    refresh: Refresh = lambda active: None,
 ) -> Descent:
     """Adam on R networks, `theta` in place, the rate falling linearly to zero.
 
@@ -441,8 +410,7 @@ def adam_descent(
     norm = np.zeros(size)
     for t in range(steps + 1):
         if t % check_every == 0 or t == steps:
-            if refresh is not None:
-                refresh(active)
+            refresh(active)
             norm = np.where(active, norms(full()), norm)
             active &= (norm > tolerance) & np.isfinite(norm)
         if t == steps or not np.any(active):
@@ -463,10 +431,9 @@ def extrapolated_weight(data: Transitions, action: int, discount: float) -> floa
 
     and h(s_tau) is told by no row: a network extrapolates it, a table borrows it. E[beta^tau],
     moves by the frequencies of the anchor's rows, is by how much an error of one there is an error
-    of h(s); returned is its mean over observations. It sees no truth. A path that ends first has
-    no such state and counts as 0. Where states do not repeat (continuous features) every state but
-    the first is new and the weight is about beta: all rests on the regression's generalisation,
-    and it tells no more than that.
+    of h(s); returned is its mean over observations. A path that ends first has no such state and
+    counts as 0. Where states do not repeat every state but the first is new and the weight is about
+    beta: all rests on the regression's generalisation.
     """
     grid, (now, after) = index_rows([data.states, data.next_states])
     anchored = data.actions == action

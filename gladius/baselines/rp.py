@@ -350,10 +350,8 @@ class Tables:
     def gains(self, lower: Integers, upper: Integers, size: int) -> Array:
         """(cells, size) gain in score of a split at each threshold; -inf where a side is empty.
 
-        Args:
-            lower: (n,) how many thresholds lie below q_j, so that q_j <= t_k where lower <= k.
-            upper: the same of q_j'.
-            size: number of thresholds.
+        `lower` (n,) is how many of the `size` thresholds lie below q_j, so that q_j <= t_k where
+        lower <= k; `upper` is the same of q_j'.
         """
         left, left_next, both = (
             self._below(code, size) for code in (lower, upper, np.maximum(lower, upper))
@@ -406,13 +404,7 @@ def grow(
     delta: float = 0.01,
     max_cells: int | None = None,
 ) -> Growth:
-    """Split greedily, the best of all cells, features and thresholds at a time (ties: the first).
-
-    Args:
-        moves: of one data set.
-        features: columns that may be split (q).
-        transition_weight, delta, max_cells: as in `fit`.
-    """
+    """Split greedily, the best of cells, features and thresholds at a time (ties: the first)."""
     candidates = [(j, *_candidates(moves.data, j)) for j in features]
     candidates = [candidate for candidate in candidates if len(candidate[1])]
     partition, scores, gains = Partition(), [], []
