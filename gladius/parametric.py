@@ -1,14 +1,14 @@
 """What methods with a parametric reward share: data, transition probabilities and form on one grid.
 
-A `Grid` holds the counts of R replications on one grid of states and their transition probabilities
-(known, or the frequencies of each data set), a `Model` the form of the reward at every state as
-well; `estimates` turns what a method found into the functions of any state that users get.
+A `Grid` holds counts and transition probabilities (known, or the frequencies of each data set), a
+`Model` the form of the reward as well; `estimates` makes functions of any state of what was fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,23 +30,15 @@ BY_CHANCE = 1e-6  # data without an end that are rarer than this contradict the 
 
 @dataclass(frozen=True)
 class Grid:
-    """R replications of the data on a grid of states, and their transition probabilities.
+    """R replications of the data on a grid of states, and their transition probabilities."""
 
-    Attributes:
-        counts: the data grouped over their own states.
-        position: (S_counts,) where those states are on the grid.
-        visits: (R, S, A) n(s, a) on the grid.
-        p_hat: for states off the grid; one replication where the probabilities are known.
-        is_known: whether they are.
-        discount: beta.
-    """
-
-    counts: Counts
-    position: Integers
-    visits: Array
+    counts: Counts  # the data grouped over their own states
+    position: Integers  # (S_counts,) where those states are on the grid
+    visits: Array  # (R, S, A) n(s, a) on the grid
+    # for states off the grid; one replication where the probabilities are known
     p_hat: TransitionProbabilities
-    is_known: bool
-    discount: float
+    is_known: bool  # whether they are
+    discount: float  # beta
 
     @property
     def states(self) -> Array:
@@ -60,13 +52,7 @@ class Grid:
         return np.broadcast_to(given, (len(self.visits), *given.shape[1:]))
 
     def q_function(self, replication: int, reward: StateFunction, v: Array) -> StateFunction:
-        """Q = reward + beta P-hat V of any state, of those on the grid alone where P is known.
-
-        Args:
-            replication: which.
-            reward: maps (n, d) features to (n, A).
-            v: (S,) V on the grid.
-        """
+        """Q = reward + beta P-hat V (S,) of any state, of the grid's alone where P is known."""
         row = 0 if self.is_known else replication
         q, _ = from_reward(reward, v, self.p_hat, row, self.discount)
         return OnGrid(q, self.states) if self.is_known else q
@@ -74,19 +60,12 @@ class Grid:
 
 @dataclass(frozen=True)
 class Model(Grid):
-    """A grid with the form of the reward on it.
+    """A grid with the form of the reward on it."""
 
-    Attributes:
-        form: of the reward.
-        design: (S, A, k) on the grid.
-        offset: (S, A) on the grid.
-        anchor: the action whose reward is given, for the diagnostics.
-    """
-
-    form: LinearReward
-    design: Array
-    offset: Array
-    anchor: Anchor
+    form: LinearReward  # of the reward
+    design: Array  # (S, A, k) on the grid
+    offset: Array  # (S, A) on the grid
+    anchor: Anchor  # the action whose reward is given, for the diagnostics
 
     def rewards(self, theta: Array) -> Array:
         """(R, S, A) r at (R, k) theta."""
@@ -97,18 +76,11 @@ class Model(Grid):
 def make_grid(
     data: Sequence[Transitions], discount: float, transition: KnownTransitions | None = None
 ) -> Grid:
-    """Count the data and take or estimate the transition probabilities.
-
-    Args:
-        data: replications.
-        discount: beta.
-        transition: what an oracle knows; without it the frequencies of each data set (see
-            transition_probabilities.py for pairs never visited).
+    """Count the data and take the transition probabilities, or estimate them by frequencies.
 
     Raises:
         InputError: for probabilities that do not fit the data.
     """
-    check_transition(transition)
     beta = check_discount(discount)
     counts = group(data)
     actions = counts.visits.shape[2]
@@ -131,15 +103,10 @@ def make_model(
     reward: LinearReward | None,
     transition: KnownTransitions | None = None,
 ) -> Model:
-    """A grid (see `make_grid`), and the form evaluated on it.
+    """A grid (see `make_grid`), and the form, which no parametric method can do without, on it.
 
-    Args:
-        data: replications.
-        anchor: the form identifies theta; where it has no parameter at the anchor's action it must
-            not contradict the anchor's reward.
-        discount: beta.
-        reward: the form; a parametric method cannot do without.
-        transition: what an oracle knows.
+    The form identifies theta; where it has no parameter at the anchor's action it must not
+    contradict the anchor's reward.
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
@@ -152,18 +119,19 @@ def make_model(
     return Model(**vars(grid), form=form, design=design, offset=offset, anchor=anchor)
 
 
+class Outcome(TypedDict):
+    """How the fits of R replications ended: R of each, as in Diagnostics, but for the seconds."""
+
+    converged: Sequence[bool] | NDArray[np.bool_]
+    iterations: Sequence[int] | Integers
+    gradient_norm: Sequence[float] | Array
+    status: Sequence[str]
+    seconds: float  # processor time of one replication
+    extra: Sequence[Mapping[str, object]]
+
+
 def estimates(
-    name: str,
-    model: Model,
-    theta: Array,
-    v: Array,
-    *,
-    converged: Sequence[bool] | NDArray[np.bool_],
-    iterations: Sequence[int] | Integers,
-    gradient_norm: Sequence[float] | Array,
-    status: Sequence[str],
-    seconds: float,
-    extra: Sequence[Mapping[str, object]],
+    name: str, model: Model, theta: Array, v: Array, **outcome: Unpack[Outcome]
 ) -> list[Estimate]:
     """An Estimate for each replication from its theta and V; Q = r + beta P-hat V.
 
@@ -172,29 +140,17 @@ def estimates(
         model: what was fitted.
         theta: (R, k).
         v: (R, S) V on the grid, the soft Bellman fixed point at theta.
-        converged, iterations, gradient_norm, status, extra: R of each, as in Diagnostics.
-        seconds: processor time of one replication.
+        outcome: see there; `extra` without theta.
 
     Q is defined on the grid only where P is known, for it says nothing of other states.
     """
-    functions = []
+    functions: list[tuple[StateFunction, StateFunction]] = []
     for r in range(len(theta)):
         reward = RewardFunction(model.form, theta[r], model.visits.shape[2])
         functions.append((model.q_function(r, reward, v[r]), reward))
-    return grid_estimates(
-        name,
-        model,
-        model.anchor,
-        model.rewards(theta),
-        v,
-        functions,
-        converged=converged,
-        iterations=iterations,
-        gradient_norm=gradient_norm,
-        status=status,
-        seconds=seconds,
-        extra=[{"theta": theta[r], **extra[r]} for r in range(len(theta))],
-    )
+    outcome["extra"] = [{"theta": theta[r], **extra} for r, extra in enumerate(outcome["extra"])]
+    rewards = model.rewards(theta)
+    return grid_estimates(name, model, model.anchor, rewards, v, functions, **outcome)
 
 
 def grid_estimates(
@@ -204,24 +160,16 @@ def grid_estimates(
     rewards: Array,
     v: Array,
     functions: Sequence[tuple[StateFunction, StateFunction]],
-    *,
-    converged: Sequence[bool] | NDArray[np.bool_],
-    iterations: Sequence[int] | Integers,
-    gradient_norm: Sequence[float] | Array,
-    status: Sequence[str],
-    seconds: float,
-    extra: Sequence[Mapping[str, object]],
+    **outcome: Unpack[Outcome],
 ) -> list[Estimate]:
     """An Estimate for each replication from its rewards and V on a grid.
 
     Args:
-        name: of the method.
-        grid: where it was fitted.
+        name, grid: of the method, and where it was fitted.
         anchor: of which the Bellman error is reported.
-        rewards: (R, S, A).
-        v: (R, S).
+        rewards, v: (R, S, A) and (R, S) on the grid.
         functions: (Q, r) of any state, of each replication.
-        The rest as in `estimates`.
+        outcome: see there.
     """
     beta = grid.discount
     q = rewards + beta * np.einsum("raij,rj->ria", grid.transition, v)
@@ -230,14 +178,14 @@ def grid_estimates(
     result = []
     for r, (q_function, reward) in enumerate(functions):
         diagnostics = Diagnostics(
-            converged=bool(converged[r]),
-            iterations=int(iterations[r]),
-            gradient_norm=float(gradient_norm[r]),
+            converged=bool(outcome["converged"][r]),
+            iterations=int(outcome["iterations"][r]),
+            gradient_norm=float(outcome["gradient_norm"][r]),
             nll=float(risk.nll[r]),
             bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status=status[r],
-            extra=extra[r],
+            cpu_seconds=outcome["seconds"],
+            status=outcome["status"][r],
+            extra=outcome["extra"][r],
         )
         result.append(Estimate(name, q_function, reward, grid.states.shape[1], diagnostics))
     return result
@@ -245,15 +193,10 @@ def grid_estimates(
 
 @dataclass(frozen=True)
 class NearestRow:
-    """A table's row of the nearest state, as a function of (n, d) features.
+    """A table's row of the nearest state, as a function of (n, d) features."""
 
-    Attributes:
-        states: (S, d).
-        table: (S, A).
-    """
-
-    states: Array
-    table: Array
+    states: Array  # (S, d)
+    table: Array  # (S, A)
 
     def __call__(self, states: Array) -> Array:
         return np.asarray(self.table[nearest(self.states, states)])
@@ -290,21 +233,11 @@ def check_form(reward: object) -> LinearReward:
     return reward
 
 
-def check_transition(transition: object) -> None:
-    """Raise where an oracle's knowledge is none."""
-    if transition is not None and not isinstance(transition, KnownTransitions):
-        hint = "give KnownTransitions(probabilities, grid), or leave it out"
-        raise InputError("transition", transition, hint)
-
-
 def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
     """Raise where the form has no parameter at the anchor action and contradicts its reward.
 
-    Args:
-        anchor: its action and reward.
-        states: (n, d).
-        design: (n, A, k) there; all zeros stand for a method that has no form.
-        offset: (n, A) there.
+    At (n, d) states the design is (n, A, k), of zeros alone where a method has no form, and the
+    offset (n, A).
     """
     a = anchor.action
     if np.any(design[:, a]) or not np.any(design):
@@ -318,8 +251,11 @@ def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> 
         raise InputError("reward.offset", known[i], hint)
 
 
-def _known(given: KnownTransitions, features: int, actions: int) -> TransitionProbabilities:
+def _known(given: object, features: int, actions: int) -> TransitionProbabilities:
     """As P-hat with one replication; an error where the data have other shapes."""
+    if not isinstance(given, KnownTransitions):
+        hint = "give KnownTransitions(probabilities, grid), or leave it out"
+        raise InputError("transition", given, hint)
     if given.grid.shape[1] != features:
         raise InputError("transition.grid", given.grid.shape, f"give {features} features")
     if len(given.probabilities) != actions:

@@ -1,8 +1,8 @@
 """Model-enhanced AIRL (Zhan et al. 2024) and plain AIRL (Fu, Luo and Levine 2018), tabular.
 
-Adversarial inverse reinforcement learning. A discriminator D = exp f / (exp f + pi) learns to tell
-the data from roll-outs of a generator pi, by minimising -E_data[ln D] - E_rollouts[ln(1 - D)]; the
-generator is paid ln D - ln(1 - D) = f - ln pi, so it is the soft-optimal policy for the reward f.
+A discriminator D = exp f / (exp f + pi) learns to tell the data from roll-outs of a generator pi,
+by minimising -E_data[ln D] - E_rollouts[ln(1 - D)]; the generator is paid ln D - ln(1 - D) =
+f - ln pi, so it is the soft-optimal policy for the reward f.
 
     model-enhanced   f(s, a)     = g(s, a) + beta E_T-hat[phi(s') | s, a] - phi(s)
     plain            f(s, a, s') = g(s, a) + beta h(s') - h(s)
@@ -15,26 +15,21 @@ ln pi_E up to a few constants. Neither is the reward: Fu et al. show recovery up
 deterministic moves with a state-only reward alone. `anchored=True` is a different, identified
 estimator: it fixes g(., anchor) at the anchor's reward, which leaves one phi (V*) and one g (r).
 
-Needs: a law of the moves, estimated by frequencies (kernel.py) or given; roll-outs, here in T-hat;
-no form of r; no anchor unless `anchored`.
-
-What had to be decided (the originals are on-line, with networks; the text of the model-enhanced one
-was not at hand, its f follows its abstract, its hyper-parameters are not known here):
+What had to be decided (the text of the model-enhanced original was not at hand; f follows its
+abstract):
 
 - Tables in place of networks, the same for g, phi and T-hat; no weight decay, no clipping.
-- Whole roll-outs: one for each path of the data, from its first state and as long (as the longest
-  path where it ended by itself), their expected counts computed exactly in T-hat, then scaled to
-  as many rows as the data have.
-- Rows count alike in both classes (no beta^t), as in the code of the original.
+- Roll-outs in T-hat: one for each path of the data, from its first state and as long (as the
+  longest path where it ended by itself), their expected counts computed exactly, then scaled to as
+  many rows as the data have. Rows count alike in both classes (no beta^t), as in the original code.
 - PSEUDO_COUNT rows are added to every (s, a) of the data, and as many rows in each state, chosen
-  by the generator's policy, to the roll-outs. An unseen action would else have no finite
-  minimiser f. As the classes get as much each, nothing is biased at the point where they match.
+  by the generator's policy, to the roll-outs, which biases nothing at the point where they match.
+  An unseen action would else have no finite minimiser f.
 - The alternation: generator exactly soft-optimal for f, discriminator exactly minimised against it,
   f moved a share of the way to that minimiser: 1/2 at most, halved when the gradient grew (the
   original takes few gradient steps, and keeps roll-outs of old generators, to the same end).
-- Converged: with the generator soft-optimal for f (Bellman residual 1e-12), the discriminator's
-  gradient at the very roll-outs of that generator is below TOLERANCE in every cell, relative to
-  the rows there. So neither side has anything left to gain.
+- Converged: with the generator soft-optimal for f, the discriminator's gradient at the roll-outs
+  of that generator is below TOLERANCE in every cell, relative to the rows there.
 - Off the grid g is that of the nearest state; if anchored, the log-odds are.
 
 `extra`: objective is the discriminator's cross-entropy, ln 4 where f is free and the data and the
@@ -74,6 +69,8 @@ NO_END = 1e-9  # rows that sum to one within this never end the path
 DAMPING = 1e-10  # of a step of g(s), relative to a unit diagonal: flat directions do not move
 STEPS = 50  # of g(s) a round of the game; what is left the next round takes up
 SINGULAR = 1e-9  # smallest singular value, relative, of the map from (g(s), phi) to f
+
+REPORTED = ("inner_iterations", "objective", "occupancy_tv", "log_policy_gap", "g", "phi")
 
 Blocks = list[tuple[int, Array]]  # (periods, (S,) paths started), the longest paths first
 
@@ -116,9 +113,9 @@ def fit(
     rngs = generators(rng, len(data))
     if float(check_finite("start_spread", start_spread)) < 0:
         raise InputError("start_spread", start_spread, "give a number, 0 or more")
-    name = "_".join(
-        ["airl", *(["plain"] * plain + ["state_only"] * state_only + ["anchored"] * anchored)]
-    )
+    flags = {"plain": plain, "state_only": state_only, "anchored": anchored}
+    name = "_".join(["airl", *(flag for flag, is_set in flags.items() if is_set)])
+    level = anchor if anchored else None
     results = []
     for replication, generator in zip(data, rngs, strict=True):
         started = time.process_time()
@@ -134,7 +131,7 @@ def fit(
             grid.discount,
             state_only=state_only,
             plain=plain,
-            anchor=anchor if anchored else None,
+            anchor=level,
             start=(
                 start_spread * generator.standard_normal(visits.shape),
                 start_spread * generator.standard_normal(len(visits)),
@@ -147,22 +144,14 @@ def fit(
             anchor,
             equilibrium.g[None],
             equilibrium.v[None],
-            [_functions(grid, equilibrium, anchor if anchored else None)],
+            [_functions(grid, equilibrium, level)],
             converged=[equilibrium.status == "ok"],
             iterations=[equilibrium.iterations],
             gradient_norm=[equilibrium.gradient],
             status=[equilibrium.status],
             seconds=time.process_time() - started,
             extra=[
-                {
-                    "inner_iterations": equilibrium.inner_iterations,
-                    "objective": equilibrium.objective,
-                    "occupancy_tv": equilibrium.occupancy_tv,
-                    "log_policy_gap": equilibrium.log_policy_gap,
-                    "states": grid.states,
-                    "g": equilibrium.g,
-                    "phi": equilibrium.phi,
-                }
+                {"states": grid.states} | {name: getattr(equilibrium, name) for name in REPORTED}
             ],
         )
     return results
@@ -182,32 +171,20 @@ def _functions(
 
 @dataclass(frozen=True)
 class Equilibrium:
-    """Where neither player can gain.
+    """Where neither player can gain."""
 
-    Attributes:
-        f: (S, A) the discriminator's f, its mean over s' under T-hat if plain.
-        g, phi: (S, A), (S,) its parts; phi is h if plain.
-        q, v: (S, A), (S,) of the reward g in T-hat; softmax(q) is the generator.
-        residual: what TOLERANCE is about; gradient: largest entry, per row.
-        objective: the cross-entropy. occupancy_tv, log_policy_gap: see the module.
-        iterations, inner_iterations: rounds of the game; steps of the generator's planning and of
-            the discriminator.
-        status: ok, not_converged or diverged.
-    """
-
-    f: Array
-    g: Array
-    phi: Array
-    q: Array
-    v: Array
-    residual: float
-    gradient: float
-    objective: float
+    f: Array  # (S, A) the discriminator's f, its mean over s' under T-hat if plain
+    g: Array  # (S, A) a part of f
+    phi: Array  # (S,) the other part; h if plain
+    q: Array  # (S, A) of the reward g in T-hat; softmax(q) is the generator
+    v: Array  # (S,) of the same
+    gradient: float  # largest entry of the discriminator's, per row
+    objective: float  # this and the next two: see the module
     occupancy_tv: float
     log_policy_gap: float
-    iterations: int
-    inner_iterations: int
-    status: str
+    iterations: int  # rounds of the game
+    inner_iterations: int  # steps of the generator's planning and of the discriminator
+    status: str  # ok, not_converged or diverged
 
 
 def fit_counts(
@@ -225,19 +202,16 @@ def fit_counts(
     tolerance: float = TOLERANCE,
     max_iterations: int = 2000,
 ) -> Equilibrium:
-    """The alternation from counts, until the generator solves its Bellman equation for f and the
-    discriminator's gradient against that generator's roll-outs is within the tolerance.
+    """The alternation from counts.
 
     Args:
         states: (S, d) features.
         visits: (S, A) rows of the data.
         transition: (A, S, S) T-hat.
         paths: what the roll-outs are: see `expected_rows`.
-        discount: beta.
-        anchor: for the anchored form.
         start: g (S, A) and phi (S,); by default zero.
         pseudo_count, tolerance: 0 and less than the defaults in a population.
-        The rest as in `fit`.
+        The rest as in `fit`, the anchor for the anchored form alone.
     """
     counts = Counts(states, visits[None], transition[None, :, :, :0])
     log_expert = np.log(choice_frequencies(counts, pseudo_count)[0])
@@ -281,7 +255,6 @@ def fit_counts(
         phi=phi,
         q=g + discount * np.einsum("aij,j->ia", transition, v),
         v=v,
-        residual=residual,
         gradient=float(np.max(np.abs(slope)) / expert.sum()),
         objective=side.cross_entropy(parameters, rows),
         occupancy_tv=float(np.abs(apart).sum() / (2 * seen.sum())),
@@ -294,17 +267,11 @@ def fit_counts(
 
 @dataclass(frozen=True)
 class Rows:
-    """What a discriminator sees.
+    """What a discriminator sees."""
 
-    Attributes:
-        expert: (S, A) rows of the data.
-        rolled: (S,) rows of the roll-outs.
-        log_policy: (S, A) of the generator, a known part of D.
-    """
-
-    expert: Array
-    rolled: Array
-    log_policy: Array
+    expert: Array  # (S, A) rows of the data
+    rolled: Array  # (S,) rows of the roll-outs
+    log_policy: Array  # (S, A) of the generator, a known part of D
 
 
 @dataclass(frozen=True)
@@ -312,24 +279,15 @@ class Discriminator:
     """f = columns @ parameters in each cell: a pair (s, a), or a triple (s, a, s').
 
     The parameters are f(s, a) itself, or u = g - phi and phi where g is of the state alone.
-
-    Attributes:
-        pair: (n,) s A + a of each cell.
-        share: (n,) of the rows of the pair that fall into the cell.
-        columns: (n, p), none negative.
-        transition: (A, S, S) T-hat.
-        discount: beta.
-        state_only: g(s) in the place of g(s, a).
-        plain: shape with h at the sampled s', not with its mean.
     """
 
-    pair: Integers
-    share: Array
-    columns: csr_array
-    transition: Array
-    discount: float
-    state_only: bool
-    plain: bool
+    pair: Integers  # (n,) s A + a of each cell
+    share: Array  # (n,) of the rows of the pair that fall into the cell
+    columns: csr_array  # (n, p), none negative
+    transition: Array  # (A, S, S) T-hat
+    discount: float  # beta
+    state_only: bool  # g(s) in the place of g(s, a)
+    plain: bool  # shape with h at the sampled s', not with its mean
 
     def shaping(self, phi: Array) -> Array:
         """(S, A) beta E[phi(s')] - phi(s)."""
@@ -353,11 +311,8 @@ class Discriminator:
         """(n,) f - log pi, rows of the data and rows of the roll-outs in each cell."""
         generator = rows.rolled[:, None] * np.exp(rows.log_policy)
         gap = self.columns @ parameters - rows.log_policy.flat[self.pair]
-        return (
-            gap,
-            self.share * rows.expert.flat[self.pair],
-            self.share * generator.flat[self.pair],
-        )
+        expert, rolled = (self.share * n.flat[self.pair] for n in (rows.expert, generator))
+        return gap, expert, rolled
 
     def gradient(self, parameters: Array, rows: Rows) -> tuple[Array, Array]:
         """dL / dparameters, and the number of rows that each entry is a sum over."""
@@ -403,9 +358,7 @@ class Discriminator:
             return np.repeat(nearest[:states, None], actions, axis=1), nearest[states:]
         f, eye = parameters.reshape(states, actions), np.eye(states)
         basis = constant_over_successors(self.transition) if self.plain else eye
-        columns = ((self.discount * self.transition - eye) @ basis).reshape(
-            actions * states, basis.shape[1]
-        )
+        columns = np.concatenate((self.discount * self.transition - eye) @ basis)
         normal = basis.T @ basis + columns.T @ columns
         right = basis.T @ phi + columns.T @ (f - g).T.ravel()
         phi = basis @ np.linalg.solve(normal, right)
@@ -463,12 +416,8 @@ def expected_rows(paths: Blocks, flow: Array, total: float) -> Array:
 
     With n_h the (S,) starts of paths of more than h periods the visits are sum_h (P')^h n_h, by
     Horner's rule: x -> n_h + P' x from the last period to the first, where n_h is constant over
-    a block of periods, so that its repeats are composed in the logarithm of their number.
-
-    Args:
-        paths: (periods, (S,) starts of the paths at least as long as the periods from here on).
-        flow: (S, S) probabilities of the moves of a policy.
-        total: rows.
+    a block of periods, so that its repeats are composed in the logarithm of their number. `flow`
+    (S, S) are the probabilities of the moves of a policy.
     """
     x = np.zeros(len(flow))
     for periods, starts in paths:

@@ -8,11 +8,11 @@ where rho is what the policy visits in the model, E the expert's data, D all dat
 expert's) and the mean is over as many model as data points. The weights w tell where the model is
 to be trusted: with c in [0, 1] the spread of an ensemble over its maximum, w = -N/N_E at expert
 points with c > u, and what was taken off there is spread evenly over all points with c < u. As
-coded (the authors' public code), n_large counts expert points, so E_D[w] = 0 and Z = 1 where any
-point is below u. Where every point is above u nothing is left to fit, and u is refused.
+coded by the authors n_large counts expert points, so E_D[w] = 0 and Z = 1 where any point is below
+u. Where every point is above u nothing is left to fit, and u is refused.
 
-r is read off directly. For a table, with d = rho_E the discounted frequencies of D, the reward step
-has the closed form r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with w = 0
+With d = rho_E the discounted frequencies of D, the reward step for a table has the closed form
+r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with w = 0
 
     r = (rho_E - rho) / (eta (rho_E + rho)),         so |r| <= 1/eta :
 
@@ -29,28 +29,22 @@ of the data. There, with c = rho_E + w d,
 and K is a Hessian (of (1 - beta) E V(s_0)), hence symmetric and positive semi-definite. A positive
 diagonal times K has no negative eigenvalue, so dF/dr is regular everywhere; t is bounded, so F is
 proper. By Hadamard's theorem F is one-to-one: there is exactly one fixed point, |F|^2 has no other
-stationary point, and its Gauss-Newton steps are Newton's for F = 0. Plain iteration r <- t(r), the
-alternation of the original with both steps solved, need not converge: |dt/dr| exceeds 1 for small
-eta.
-
-Needs: beta and P (its frequencies, or given); no form, no anchor.
+stationary point, and its Gauss-Newton steps are Newton's for F = 0. Plain iteration r <- t(r) need
+not converge: |dt/dr| exceeds 1 for small eta.
 
 What had to be decided:
 - Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps
-  with rate 5e-5: that stops far from anything that can be checked.
-- Policy step: the soft Bellman equation at temperature 1, that of the logit agents. The code's term
-  of .25 times the negative log-likelihood of the expert's actions supports a policy network; an
-  exact step needs none, and it is left out.
+  with rate 5e-5, which stop far from anything that can be checked. The policy step is the soft
+  Bellman equation at temperature 1; the code's .25 times the negative log-likelihood of the
+  expert's actions supports a policy network, and is left out.
 - Occupancies are discounted, as in the theory: rho from the expert's first states, rho_E of the
-  paths observed, scaled up for what lies beyond H (beta^H = .6 % at H = 100, beta = .95). The
-  code's batches are undiscounted and its roll-outs are of 5 periods from the expert's states.
+  paths observed, scaled up for what lies beyond their ends. The code's batches are undiscounted and
+  its roll-outs are of 5 periods from the expert's states.
 - The model: frequencies. The ensemble: 7 bootstrap samples of the transitions, all kept (the code
-  drops the 2 worst of 7 networks, but a table of frequencies cannot fail to train). A pair that is
-  not in a sample has the pooled row of its action there (transition_probabilities.py).
+  drops the 2 worst of 7 networks, but a table of frequencies cannot fail to train).
 - c: the largest distance of an ensemble member's mean next state from the mean of them all
   (features over their range). The code's default, `aleatoric`, is the spread of the next state
-  itself, which takes noise for ignorance: on the bus engine every maintenance is noisy and no
-  replacement is, so all of the expert's maintenance would lose its weight.
+  itself, which takes noise for ignorance.
 - With given P nothing is uncertain and w = 0; so it is with u = 1.
 - Pairs never observed get -1/eta, the reward step's limit; states off the data take the nearest.
 """
@@ -132,9 +126,8 @@ def fit(
             spread = uncertainty(grid.counts, generator)
         weighted, scale = conservative(expert, spread, u)
         probabilities = grid.transition[0]
-        game = Game(
-            expert + weighted, expert, scale, paths.first, probabilities, grid.discount, eta
-        )
+        target = expert + weighted
+        game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
         end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
         reward = NearestRow(grid.states, end.reward)
         results += grid_estimates(
@@ -178,11 +171,11 @@ def uncertainty(counts: Counts, rng: np.random.Generator) -> Array:
     moves, visits = counts.moves[0], counts.visits[0]
     ended = visits - moves.sum(axis=2).T
     cells = np.concatenate([moves.ravel(), ended.ravel()])
-    kept = np.flatnonzero(cells)
+    kept, total_rows = np.flatnonzero(cells), int(cells.sum())
     means = []
     for _ in range(MODELS):
         drawn = np.zeros(len(cells))
-        drawn[kept] = rng.multinomial(int(cells.sum()), cells[kept] / int(cells.sum()))
+        drawn[kept] = rng.multinomial(total_rows, cells[kept] / total_rows)
         new_moves = drawn[: moves.size].reshape(moves.shape)
         new_visits = new_moves.sum(axis=2).T + drawn[moves.size :].reshape(ended.shape)
         resampled = Counts(counts.states, new_visits[None], new_moves[None])
@@ -200,12 +193,8 @@ def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
     """w d, the masses (S, A) that the weights move, and Z.
 
     With masses in the place of the counts of points, -N/N_E times the expert's share of d is
-    -rho_E, taken off where c > u and given back where c < u in proportion to d.
-
-    Args:
-        expert: (S, A) rho_E, which is d as well.
-        spread: (S, A) c.
-        u: the threshold.
+    -rho_E, taken off where c > u and given back where c < u in proportion to d. `expert` (S, A) is
+    rho_E and d, `spread` (S, A) c.
 
     Raises:
         InputError: where every pair of the expert is above u.
@@ -223,25 +212,15 @@ def conservative(expert: Array, spread: Array, u: float) -> tuple[Array, float]:
 
 @dataclass(frozen=True)
 class Game:
-    """What the reward step weighs.
+    """What the reward step weighs."""
 
-    Attributes:
-        target: (S, A) c, masses of the expert and the weights.
-        data: (S, A) d, of the data; positive wherever c is.
-        scale: Z.
-        entry: (S,) shares of the first states.
-        transition: (A, S, S).
-        discount: beta.
-        eta: of the regulariser.
-    """
-
-    target: Array
-    data: Array
-    scale: float
-    entry: Array
-    transition: Array
-    discount: float
-    eta: float
+    target: Array  # (S, A) c, masses of the expert and the weights
+    data: Array  # (S, A) d, of the data; positive wherever c is
+    scale: float  # Z
+    entry: Array  # (S,) shares of the first states
+    transition: Array  # (A, S, S)
+    discount: float  # beta
+    eta: float  # of the regulariser
 
     def answer(self, rho: Array) -> Array:
         """(S, A) t, the reward step's minimum at the occupancy rho."""
@@ -258,25 +237,15 @@ class Game:
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """Where the alternation rests.
+    """Where the alternation rests."""
 
-    Attributes:
-        reward: (S, A) r.
-        v: (S,) V of the generator.
-        rho: (S, A) its occupancy.
-        residual: largest |r - t(r)|.
-        iterations: Newton steps.
-        inner_iterations: Bellman iterations.
-        converged: whether the residual is one of rounding and the Bellman equation is solved.
-    """
-
-    reward: Array
-    v: Array
-    rho: Array
-    residual: float
-    iterations: int
-    inner_iterations: int
-    converged: bool
+    reward: Array  # (S, A) r
+    v: Array  # (S,) V of the generator
+    rho: Array  # (S, A) its occupancy
+    residual: float  # largest |r - t(r)|
+    iterations: int  # Newton steps
+    inner_iterations: int  # Bellman iterations
+    converged: bool  # whether the residual is one of rounding and the Bellman equation is solved
 
 
 def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoint:
@@ -317,14 +286,9 @@ def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoi
 def occupancy_derivative(
     policy: Array, transition: Array, states: Array, discount: float, pairs: Integers
 ) -> Array:
-    """(n, n) d rho / d r among the (flat) pairs, of the soft-optimal policy.
+    """(n, n) d rho / d r among the pairs s A + a, of the soft-optimal policy (S, A).
 
-    Args:
-        policy: (S, A), soft-optimal.
-        transition: (A, S, S).
-        states: (S,) their occupancy.
-        discount: beta.
-        pairs: (n,) s * A + a.
+    `states` (S,) is their occupancy.
     """
     flow = np.einsum("sa,ast->st", policy, transition)
     state, action = np.divmod(pairs, policy.shape[1])

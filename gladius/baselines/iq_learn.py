@@ -1,25 +1,19 @@
 """IQ-Learn (Garg et al. 2021), offline with the chi-square penalty: one Q, no anchor, no P-hat.
 
-The original maximises over Q, with V = log sum_a exp Q, phi(x) = x - x^2/(4 alpha) and the expert's
-data D,  E_D[phi(Q(s, a) - beta E V(s'))] - E_D[V(s) - beta V(s')], that is
+With V = log sum_a exp Q, phi(x) = x - x^2/(4 alpha) and the expert's data D the original maximises
+E_D[phi(Q(s, a) - beta E V(s'))] - E_D[V(s) - beta V(s')], that is
 
     min_Q  E_D[V(s) - Q(s, a)] + (1/(4 alpha)) E_D[(Q(s, a) - beta E[V(s') | s, a])^2]:
 
-the negative log-likelihood plus an L2 penalty on the reward that Q implies. Without the penalty it
-is behavioural cloning. The reward is read off by the inverse Bellman operator, r = Q - beta V(s'),
-averaged over the observed s' of a pair. Q solves the Bellman equation of that r exactly, whatever Q
-is, so nothing about the truth follows: shaping r by any c(s) - beta E c(s') leaves the choices as
-they are, and the penalty takes the smallest such reward. No anchor enters; a true reward of -1 to
--10 is out of reach, and MAPE stays near the 100 of r = 0.
+the negative log-likelihood plus an L2 penalty on the reward that Q implies. The reward is read off
+as r = Q - beta V(s'), averaged over the observed s' of a pair. Q solves the Bellman equation of
+that r whatever Q is: shaping r by any c(s) - beta E c(s') leaves the choices as they are, the
+penalty takes the smallest such reward, and a true reward of -1 to -10 is out of reach.
 
-Two classes:
-
-    table     Q free in every state that occurs, by Newton's method; cost free of N. The penalty is
-              that of the formula, (Q - beta mean V(s'))^2 with the mean over the s' observed after
-              the pair: n(s, a, s')/n(s, a), empirical transition probabilities, are formed for it.
-    network   Adam on rows, for states that do not repeat, dummies say. The penalty is that of the
-              original's code, (Q - beta V(s'))^2 row by row, which adds the conditional variance,
-              beta^2 Var V / (4 alpha). Only observed s' enter.
+    table     Q free in every state that occurs, by Newton's method; cost free of N. The mean of
+              V(s') is over the s' observed after a pair: transition frequencies are formed for it.
+    network   Adam on rows, for states that do not repeat. The penalty is that of the original's
+              code, (Q - beta V(s'))^2 row by row, which adds beta^2 Var V / (4 alpha).
 
 Where the table's f is convex. With visits n, choices n + c (c: pseudo-count), moves M(s, a, s') and
 N rows, f(Q) = (1/N) sum (n + c)(V - Q) + (1/(4 alpha N)) sum n (Q - beta M V / n)^2. Its gradient
@@ -30,14 +24,11 @@ V >= log sum_a exp Q. At a stationary point of f with g_V >= 0 its Karush-Kuhn-T
 hold there, with g_V as multipliers: a global minimum, of f as well. `extra["global_minimum"]` says
 whether this proof went through.
 
-Needs: nothing but the data. What had to be decided:
+What had to be decided:
 
-- Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99).
-- alpha = .5 is the original's. With alpha the policy tends to behavioural cloning's and r to the
-  smallest reward of that policy; as alpha falls to 0 so does r, and the policy is biased.
-- The original has its objective concave in Q (Proposition 3.5). With the softmax of Q as the
-  policy this needs a non-decreasing phi, which x - x^2/(4 alpha) is not past 2 alpha: where rewards
-  exceed 2 alpha the objective can bend the wrong way (an example is among the tests).
+- Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99);
+  alpha = .5 is the original's. Its Proposition 3.5 has the objective concave in Q, for which phi
+  must not decrease: past 2 alpha it does.
 - PSEUDO_COUNT, 1/2 (Jeffreys) in the likelihood of each cell of the table, not in the penalty: a
   pair never seen would send Q to minus infinity.
 - A level that the rows leave open (one row from 0 to 1 fits any V(0) = beta V(1)) stays that of the
@@ -46,8 +37,7 @@ Needs: nothing but the data. What had to be decided:
   action was, and states never seen the Q of the nearest one that was.
 - The network: see `Training`. The original's is 64 x 64 with steps of 1e-4 on 32 rows at a constant
   rate; here the rate falls to zero, so that a gradient can be said to vanish. The gradient passes
-  through V(s') too (no target network, as in the original). Equal rows are kept once with their
-  share, which is exact; where few are distinct a step uses all of them.
+  through V(s') too (no target network, as in the original). Equal rows are kept once, with a share.
 """
 
 from __future__ import annotations
@@ -55,6 +45,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -63,7 +54,8 @@ from scipy.linalg import null_space
 from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor, nearest
-from gladius.baselines.bc import negative_log_likelihood, read_off
+from gladius.baselines.bc import read_off
+from gladius.baselines.pqr import adam_descent, distinct, drawn_rows, errors, pad
 from gladius.checks import (
     Array,
     InputError,
@@ -74,19 +66,9 @@ from gladius.checks import (
     generators,
 )
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.networks import (
-    Parameters,
-    Tensor,
-    adam,
-    networks,
-    no_moments,
-    norms,
-    outputs,
-    scaling,
-    start,
-)
+from gladius.networks import Parameters, Tensor, networks, outputs, scaling, start
 from gladius.newton import Expansion, minimise
-from gladius.transitions import Counts, Integers, Transitions, group, index_rows
+from gladius.transitions import Counts, Integers, Transitions, group
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
 
@@ -176,18 +158,14 @@ def fit(
     estimates = []
     for fitted, replication in zip(fits, data, strict=True):
         q, reward = read_off(fitted.q, replication, discount, "network")
-        anchored = replication.states[replication.actions == anchor.action]
-        error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-        pairs = replication.pairs()
-        choices = np.zeros((len(pairs.actions), replication.number_of_actions))
-        choices[np.arange(len(pairs.actions)), pairs.actions] = pairs.weights
+        nll, bellman_error = errors(q, reward, replication, anchor)
         unfinished = "not_converged" if np.isfinite(fitted.objective) else "diverged"
         diagnostics = Diagnostics(
             converged=fitted.converged,
             iterations=fitted.iterations,
             gradient_norm=fitted.gradient_norm,
-            nll=negative_log_likelihood(q(pairs.states), choices),
-            bellman_error=float(error @ error / len(replication)),
+            nll=nll,
+            bellman_error=bellman_error,
             cpu_seconds=seconds,
             status="ok" if fitted.converged else unfinished,
             extra={
@@ -204,48 +182,29 @@ def fit(
 
 @dataclass(frozen=True)
 class Fitted:
-    """One replication's Q and how it was reached, in either class.
+    """One replication's Q and how it was reached, in either class."""
 
-    Attributes:
-        q: maps (n, d) features to (n, A).
-        converged: by the rule of newton.py, or of the training.
-        iterations: Newton's or Adam's steps.
-        gradient_norm: largest entry of the full gradient per observation.
-        objective: the loss per observation.
-        extra: of the class.
-    """
-
-    q: StateFunction
-    converged: bool
-    iterations: int
-    gradient_norm: float
-    objective: float
-    extra: dict[str, object]
+    q: StateFunction  # maps (n, d) features to (n, A)
+    converged: bool  # by the rule of newton.py, or of the training
+    iterations: int  # Newton's or Adam's steps
+    gradient_norm: float  # largest entry of the full gradient per observation
+    objective: float  # the loss per observation
+    extra: dict[str, object]  # of the class
 
 
 @dataclass(frozen=True)
 class Table:
-    """f of one data set over its S states.
+    """f of one data set over its S states."""
 
-    Attributes:
-        choices: (S, A) n + c.
-        visits: (S, A) n(s, a).
-        moves: (S, A, S) n(s, a, s').
-        mean: (S, A, S) n(s, a, s') / n(s, a), 0 where a pair was never seen.
-        alpha: weight of the penalty, 1/(4 alpha).
-        discount: beta.
-        start: (S, A) log-frequencies of the choices, to which levels that f leaves open are held.
-        open_levels: (S, k) orthonormal: shifts of V, and with them of Q, that change no reward.
-    """
-
-    choices: Array
-    visits: Array
-    moves: Array
-    mean: Array
-    alpha: float
-    discount: float
+    choices: Array  # (S, A) n + c
+    visits: Array  # (S, A) n(s, a)
+    moves: Array  # (S, A, S) n(s, a, s')
+    mean: Array  # (S, A, S) n(s, a, s') / n(s, a), 0 where a pair was never seen
+    alpha: float  # weight of the penalty, 1/(4 alpha)
+    discount: float  # beta
+    # (S, A) log-frequencies of the choices, to which levels that f leaves open are held
     start: Array
-    open_levels: Array
+    open_levels: Array  # (S, k) orthonormal: shifts of V, and with them of Q, that change no reward
 
     @property
     def size(self) -> float:
@@ -320,7 +279,7 @@ def make_table(
 def minimum(table: Table, first: Array, max_iterations: int = 200) -> tuple[Array, bool, int]:
     """Q (S, A) from `first`, whether it is a minimum, and Newton's steps."""
 
-    def longest(replications: Integers, step: Array) -> Array:
+    def longest(_: Integers, step: Array) -> Array:
         return np.asarray(LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), LONGEST_STEP))
 
     end = minimise(table.held, first.reshape(1, -1), max_iterations=max_iterations, longest=longest)
@@ -352,11 +311,7 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Q of known states; of any other, that of the nearest state that was seen as the current one.
-
-    States that were only reached, at the end of a path, have Q of their own for V(s'), but no
-    choices to pass on.
-    """
+    """Q of known states; of any other, that of the nearest one from which a row starts."""
 
     states: Array
     table: Array
@@ -371,35 +326,34 @@ class Lookup:
         return np.asarray(self.table[position])
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Distinct transitions of R replications, padded with share 0.
+class Rows(NamedTuple):
+    """Distinct transitions of R replications, padded with share 0."""
 
-    Attributes:
-        now, after: (R, n, d) scaled features.
-        action: (R, n, A) one-hot.
-        alive: (R, n) 0 where the path ended, else 1.
-        share: (R, n) of the observations.
-    """
+    now: Tensor  # (R, n, d) features
+    after: Tensor  # (R, n, d) features
+    action: Tensor  # (R, n)
+    alive: Tensor  # (R, n) 0 where the path ended, else 1
+    share: Tensor  # (R, n) of the observations
 
-    now: Tensor
-    after: Tensor
-    action: Tensor
-    alive: Tensor
-    share: Tensor
 
-    def take(self, place: Tensor, share: Tensor) -> Rows:
-        """Rows (R, m) with new shares."""
-        wide = place.unsqueeze(2)
-        now, after, action = (
-            torch.take_along_dim(x, wide, dim=1) for x in (self.now, self.after, self.action)
-        )
-        return Rows(now, after, action, torch.take_along_dim(self.alive, place, dim=1), share)
+def stack(data: Sequence[Transitions]) -> Rows:
+    """Distinct (s, a, s', done) of each data set with their shares, padded."""
+    moves, shares = zip(*(distinct(replication) for replication in data), strict=True)
+    return Rows(
+        pad([part.states for part in moves]),
+        pad([part.next_states for part in moves]),
+        pad([part.actions for part in moves]),
+        pad([(~part.done).astype(float) for part in moves]),
+        pad(shares),
+    )
 
-    def slice(self, low: int, high: int) -> Rows:
-        """Rows low to high of each replication."""
-        parts = (self.now, self.after, self.action, self.alive, self.share)
-        return Rows(*(x[:, low:high] for x in parts))
+
+def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
+    """`size` rows of each replication, drawn with replacement by their shares."""
+    index = drawn_rows(rows.share, rngs, size)
+    now, after = (torch.take_along_dim(x, index[..., None], dim=1) for x in (rows.now, rows.after))
+    action, alive = (torch.take_along_dim(x, index, dim=1) for x in (rows.action, rows.alive))
+    return Rows(now, after, action, alive, torch.full_like(alive, 1 / size))
 
 
 def losses(theta: Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
@@ -407,7 +361,7 @@ def losses(theta: Parameters, rows: Rows, discount: float, alpha: float) -> Tens
     size = rows.now.shape[1]
     table = outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
     v = torch.logsumexp(table, dim=2)
-    q = (table[:, :size] * rows.action).sum(dim=2)
+    q = torch.take_along_dim(table[:, :size], rows.action[..., None], dim=2)[..., 0]
     reward = q - discount * rows.alive * v[:, size:]
     return (rows.share * (v[:, :size] - q + reward**2 / (4 * alpha))).sum(dim=1)
 
@@ -421,80 +375,29 @@ def train(
 ) -> list[Fitted]:
     """One network for each data set, all in one batched Adam; each stops on its own."""
     rows = stack(data)
-    batch = how.batch
-    if batch is None and rows.share.shape[1] > LARGEST_FULL:
-        batch = 256
-    theta = start(rngs, (rows.now.shape[2], *how.hidden, rows.action.shape[2]))
-    moments = no_moments(theta)
-    active, taken = np.ones(len(data), dtype=bool), np.zeros(len(data), dtype=np.int64)
-    norm, loss = np.full(len(data), np.inf), np.full(len(data), np.inf)
-    for t in range(how.steps + 1):
-        if t % CHECK_EVERY == 0 or t == how.steps:
-            full, value = _full(theta, rows, discount, alpha)
-            norm, loss = np.where(active, norms(full), norm), np.where(active, value, loss)
-            active &= (norm > how.tolerance) & np.isfinite(norm)
-        if t == how.steps or not np.any(active):
-            break
-        part = rows if batch is None else draw(rows, rngs, batch)
-        slope, _ = _gradient(theta, part, discount, alpha)
-        rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        adam(theta, moments, slope, rate, t + 1)
-        taken += active
-    scalings = [scaling(replication.states, False) for replication in data]
+    size = rows.share.shape[1]
+    batch = 256 if how.batch is None and size > LARGEST_FULL else how.batch
+    theta = start(rngs, (rows.now.shape[2], *how.hidden, data[0].number_of_actions))
+    pieces = [Rows(*(x[:, i : i + AT_ONCE] for x in rows)) for i in range(0, size, AT_ONCE)]
+
+    def gradient(part: Rows) -> Parameters:
+        leaves = [p.detach().requires_grad_() for p in theta]
+        return list(torch.autograd.grad(losses(leaves, part, discount, alpha).sum(), leaves))
+
+    def full() -> Parameters:
+        return [torch.stack(parts).sum(dim=0) for parts in zip(*map(gradient, pieces), strict=True)]
+
+    def drawn() -> Parameters:
+        return gradient(rows if batch is None else draw(rows, rngs, batch))
+
+    end = adam_descent(theta, full, drawn, how.steps, how.learning_rate, how.tolerance, CHECK_EVERY)
+    loss = torch.stack([losses(theta, piece, discount, alpha) for piece in pieces]).sum(dim=0)
+    identity = [scaling(replication.states, False) for replication in data]
     extra: dict[str, object] = {"training": how}
+    ends = zip(end.converged, end.steps, end.gradient_norm, loss, strict=True)
     return [
-        Fitted(network, bool(g <= how.tolerance), int(n), float(g), float(f), extra)
-        for network, n, g, f in zip(
-            networks(theta, ACTIVATION, scalings), taken, norm, loss, strict=True
+        Fitted(network, bool(converged), int(steps), float(norm), float(objective), extra)
+        for network, (converged, steps, norm, objective) in zip(
+            networks(theta, ACTIVATION, identity), ends, strict=True
         )
     ]
-
-
-def _gradient(
-    theta: Parameters, rows: Rows, discount: float, alpha: float
-) -> tuple[Parameters, Array]:
-    leaves = [p.detach().requires_grad_() for p in theta]
-    each = losses(leaves, rows, discount, alpha)
-    slope = list(torch.autograd.grad(each.sum(), leaves))
-    return slope, np.asarray(each.detach().numpy(), dtype=np.float64)
-
-
-def _full(theta: Parameters, rows: Rows, discount: float, alpha: float) -> tuple[Parameters, Array]:
-    """Gradient and loss over all rows, added up in pieces."""
-    slope, value = [torch.zeros_like(p) for p in theta], np.zeros(len(rows.share))
-    for low in range(0, rows.share.shape[1], AT_ONCE):
-        more, part = _gradient(theta, rows.slice(low, low + AT_ONCE), discount, alpha)
-        slope = [a + b for a, b in zip(slope, more, strict=True)]
-        value = value + part
-    return slope, value
-
-
-def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
-    """`size` rows of each replication, drawn with replacement by their shares."""
-    ladder = torch.cumsum(rows.share, dim=1)
-    uniform = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-    place = torch.searchsorted(ladder, uniform * ladder[:, -1:], right=True)
-    return rows.take(place, torch.full(place.shape, 1 / size, dtype=torch.float64))
-
-
-def stack(data: Sequence[Transitions]) -> Rows:
-    """Distinct (s, a, s', done) of each data set with their shares, padded."""
-    width, actions = data[0].states.shape[1], data[0].number_of_actions
-    tables = []
-    for replication in data:
-        tail = np.stack([replication.actions, replication.done], axis=1).astype(float)
-        joined = np.concatenate([replication.states, replication.next_states, tail], axis=1)
-        distinct, (row,) = index_rows([joined])
-        tables.append((distinct, np.bincount(row, minlength=len(distinct)) / len(replication)))
-    shape = (len(data), max(len(distinct) for distinct, _ in tables))
-    now, after = (torch.zeros(*shape, width, dtype=torch.float64) for _ in range(2))
-    action = torch.zeros(*shape, actions, dtype=torch.float64)
-    alive, share = (torch.zeros(*shape, dtype=torch.float64) for _ in range(2))
-    for r, (distinct, part) in enumerate(tables):
-        n = len(distinct)
-        now[r, :n] = torch.from_numpy(distinct[:, :width])
-        after[r, :n] = torch.from_numpy(distinct[:, width:-2])
-        action[r, torch.arange(n), torch.from_numpy(distinct[:, -2].astype(np.int64))] = 1.0
-        alive[r, :n] = torch.from_numpy(1.0 - distinct[:, -1])
-        share[r, :n] = torch.from_numpy(part)
-    return Rows(now, after, action, alive, share)

@@ -12,37 +12,31 @@ with U <= 0 a penalty for what P-hat does not know. As log pi = r + U + beta P-h
 
 with n the expert's discounted visits: what the states hold less what P-hat brings there. This is
 NFXP's likelihood with beta^t of each choice in the place of 1, and nfxp.py maximises it. r is read
-off as r_theta, without U.
-
-Needs: beta, P (its frequencies, or given), the form of r, which identifies theta (a table of
-rewards is not identified: L is flat along potential shaping), and whole paths in order of time.
+off as r_theta, without U. The form identifies theta: L of a table of rewards is flat along
+potential shaping.
 
 What had to be decided:
-- L itself, and not the surrogate that the originals climb. For it the path takes the place of
-  P-hat: `entry` is the share of the paths that start in s, E_E[sum beta^t r] - E[V(s_0)] (Zeng et
-  al. 2022, Equations 8-9), so that occupancies are matched, those of the states too. The two
-  differ by beta^(t+1) (V(s_{t+1}) - P-hat V) along the paths, whose mean is zero but for the
-  periods beyond the last one. As sampling noise it vanishes with N, but a form with a parameter for
-  each choice puts all of it into the choice of the action that has none: with five actions, six
-  states and 20 periods the mean error of r was 2 to 6 times NFXP's, and at 100 paths there was at
-  times no maximum (numbers of test_ml_irl.py). Cut off at H the surrogate has a bias that no N
+- L itself, and not the surrogate that the originals climb, where `entry` is the share of the paths
+  that start in s, E_E[sum beta^t r] - E[V(s_0)] (Zeng et al. 2022, Equations 8-9). The two differ
+  by beta^(t+1) (V(s_{t+1}) - P-hat V) along the paths, whose mean is zero but for the periods
+  beyond the last one. A form with a parameter for each choice puts all of this noise into the
+  choice of the action that has none: with five actions, six states and 20 periods the mean error of
+  r was 2 to 6 times NFXP's (test_ml_irl.py). Cut off at H the surrogate has a bias that no N
   removes: on the bus engine, H = 100, a MAPE of 6.8 in the population.
 - Discounting: as in the objective of the paper. The authors' public code takes undiscounted means
   over roll-outs of 200 steps, which is the gradient of no likelihood. Discounted, a path of 100
   periods counts as 20: theta is consistent, but with more variance than NFXP.
 - P-hat: the frequencies of all moves, in the place of the authors' 7 to 12 networks.
-- U = -penalty / sqrt(1 + n(s, a)), n undiscounted, finite and largest where nothing is known;
-  penalty = 0 by default. The experts of these data do not shun what is rarely seen, so U is a bias
-  that vanishes with N, and the authors' scale (5.9) belongs to networks' spread, not to counts. The
-  paper's column has U = 0 as well, its P being known.
+- U = -penalty / sqrt(1 + n(s, a)), n undiscounted; penalty = 0 by default. The experts of these
+  data do not shun what is rarely seen, so U is a bias that vanishes with N, and the authors' scale
+  (5.9) belongs to networks' spread. The paper's column has U = 0 as well, its P being known.
 - Inner loop: `exact` solves the soft Bellman equation at every theta, and NFXP's Newton steps take
   the place of Adam. `one_step` is the alternation of the originals: one soft policy improvement
   (the policy's value by a linear solve), one step of theta. The step is Newton's, for a plain
   gradient step has a rate that depends on the units of features.
 - `finite_dependence` is what the paper's column ML-IRL computes: CCPs by frequencies and the
-  renewal action's shortcut, so that no Bellman equation is solved. That is the CCP estimator of
-  Arcidiacono and Miller (ccp.py, its decisions and standard errors), not weighted by beta^t:
-  another method, which needs a renewal action, the anchor's.
+  renewal action's (the anchor's) shortcut, so that no Bellman equation is solved. That is the CCP
+  estimator of Arcidiacono and Miller (ccp.py), not weighted by beta^t: another method.
 - Standard errors: the sandwich over paths, P-hat taken as known, as in nfxp.py (NaN where there are
   no more paths than parameters). The 2023 paper gives rates, not standard errors.
 - Networks for r (2 x 256, clamped at +-10, in the code) are left out: concavity, and with it the
@@ -118,11 +112,8 @@ def fit(
         raise InputError("penalty", penalty, "given probabilities are known: leave it at 0")
     check_whole("max_iterations", max_iterations, 1)
     if inner == "finite_dependence":
-        for name, value, is_given in [
-            ("penalty", penalty, penalty != 0),
-            ("start", start, start is not None),
-        ]:
-            if is_given:
+        for name, value in [("penalty", penalty or None), ("start", start)]:
+            if value is not None:
                 raise InputError(name, value, "not with inner='finite_dependence'")
         renewed = ccp.fit(
             data, anchor, discount, reward=reward, transition=transition, finite_dependence=True
@@ -130,7 +121,8 @@ def fit(
         return [replace(estimate, method="ml_irl[finite_dependence]") for estimate in renewed]
     model = make_model(data, anchor, discount, reward, transition)
     first = _start(start, len(data), model.design.shape[2])
-    maxima = []
+    maximise = exact if inner == "exact" else one_step
+    maxima, extra = [], []
     for r, paths in enumerate(discounted_paths(data, model.states, model.discount)):
         problem = Problem(
             paths.visits * len(paths.opens),
@@ -139,11 +131,8 @@ def fit(
             model.offset - penalty / np.sqrt(1.0 + model.visits[r]),
             model.discount,
         )
-        maximise = exact if inner == "exact" else one_step
-        maxima.append((maximise(problem, first[r], max_iterations), problem, paths))
-    theta = np.stack([maximum.theta for maximum, _, _ in maxima])
-    extra = []
-    for maximum, problem, paths in maxima:
+        maximum = maximise(problem, first[r], max_iterations)
+        maxima.append(maximum)
         covariance = _sandwich(maximum, problem, paths)
         extra.append(
             {
@@ -153,15 +142,16 @@ def fit(
                 "inner_iterations": maximum.inner_iterations,
             }
         )
+    theta = np.stack([maximum.theta for maximum in maxima])
     return estimates(
         f"ml_irl[{inner}]",
         model,
         theta,
         soft_bellman(model.rewards(theta), model.transition, model.discount).v,
-        converged=[maximum.status == "ok" for maximum, _, _ in maxima],
-        iterations=[maximum.iterations for maximum, _, _ in maxima],
-        gradient_norm=[maximum.gradient_norm for maximum, _, _ in maxima],
-        status=[maximum.status for maximum, _, _ in maxima],
+        converged=[maximum.status == "ok" for maximum in maxima],
+        iterations=[maximum.iterations for maximum in maxima],
+        gradient_norm=[maximum.gradient_norm for maximum in maxima],
+        status=[maximum.status for maximum in maxima],
         seconds=(time.process_time() - started) / len(data),
         extra=extra,
     )
@@ -169,21 +159,13 @@ def fit(
 
 @dataclass(frozen=True)
 class Problem:
-    """L of one data set, summed over its paths.
+    """L of one data set, summed over its paths."""
 
-    Attributes:
-        visits: (S, A) discounted visits n.
-        transition: (A, S, S) P-hat.
-        design: (S, A, k).
-        offset: (S, A), the known reward and the penalty.
-        discount: beta.
-    """
-
-    visits: Array
-    transition: Array
-    design: Array
-    offset: Array
-    discount: float
+    visits: Array  # (S, A) discounted visits n
+    transition: Array  # (A, S, S) P-hat
+    design: Array  # (S, A, k)
+    offset: Array  # (S, A), the known reward and the penalty
+    discount: float  # beta
 
     def derivatives(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Gradient (k,), Hessian (k, k) of L, dQ (S, A, k) at the fixed point (S, A), (S,)."""
@@ -195,26 +177,16 @@ class Problem:
 
 @dataclass(frozen=True)
 class Maximum:
-    """The maximum of L of one data set.
+    """The maximum of L of one data set."""
 
-    Attributes:
-        theta: (k,).
-        q: (S, A) and v: (S,), the soft Bellman fixed point there.
-        objective: L.
-        gradient_norm: largest entry of the gradient, per discounted observation.
-        iterations: steps of theta.
-        inner_iterations: policy steps: Bellman iterations, or one for each step of theta.
-        status: ok, not_converged or "failed: why".
-    """
-
-    theta: Array
-    q: Array
-    v: Array
-    objective: float
-    gradient_norm: float
-    iterations: int
-    inner_iterations: int
-    status: str
+    theta: Array  # (k,)
+    q: Array  # (S, A) of the soft Bellman fixed point there
+    v: Array  # (S,) of the same
+    objective: float  # L
+    gradient_norm: float  # largest entry of the gradient, per discounted observation
+    iterations: int  # steps of theta
+    inner_iterations: int  # policy steps: Bellman iterations, or one for each step of theta
+    status: str  # ok, not_converged or "failed: why"
 
 
 def exact(problem: Problem, start: Array, max_iterations: int) -> Maximum:

@@ -8,30 +8,24 @@ g(s) = -log pi(a_s | s), so that V = h + g:
        anchor's rows;  Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)
     R  r(s, a) = Q(s, a) - beta E[h(s') + g(s') | s, a], by regression on (s, a)
 
-It needs the anchor; no transition probabilities (the regressions stand in for them) and no form of
-r. The reward is read off the R step, at the anchor too.
+The regressions stand in for transition probabilities, and there is no form of r.
 
 What had to be decided:
-- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, means over counts.
-  The fixed point of these is a linear system, and the estimate is the plug-in's: it is what
-  plug_in.py computes, and nothing is iterated.
-- P step: plain maximum likelihood. Original not read: its adversarial P step of later wrappers is
-  not here.
+- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, means over counts,
+  whose fixed point is a linear system: the plug-in's (plug_in.py), and nothing is iterated.
+- P step: plain maximum likelihood (the original was not read; later wrappers have an adversarial
+  one).
 - Q step: fitted iteration as the paper. Its authors' code differentiates the target too, which
   pays for the variance of h(s') (double sampling) and is wrong wherever the anchor's moves are
-  random; where they are certain, as after a replacement, both agree.
-- The level of the network h is solved for at every new target, see `level_network`. The authors'
-  clamp of networks to +-50 is left out: the paper's Q* lies beyond it.
+  random. The level of the network h is solved for at every new target, see `level_network`. The
+  authors' clamp of networks to +-50 is left out: the paper's Q* lies beyond it.
 - R step: the regression itself; the authors' code reports a line through it for each action.
-- Training: see `default_training`; a validation share only where states hardly repeat.
 
 `converged` needs all three steps to meet their rules, and every action to occur, for else its
-reward is NaN; the objective reported is the P step's. Of a bad choice of anchor it says nothing;
-`extra["extrapolated"]` does: from 0 to 1, by how much an error of h where the anchor was never
-taken is an error of h on average, see `extrapolated_weight`. On the bus engine it is 0 where the
-anchor is to replace and .9 where it is to maintain, whose level rests on mileages at which nobody
-maintains: MAPE up to hundreds from steps that all converge. `inner_iterations` is 0: fitted
-iteration is one loop.
+reward is NaN; the objective reported is the P step's. Of a bad choice of anchor it says nothing,
+`extra["extrapolated"]` does, see `extrapolated_weight`: on the bus engine it is 0 where the anchor
+is to replace and .9 where it is to maintain, whose level rests on mileages at which nobody
+maintains: MAPE up to hundreds from steps that all converge.
 """
 
 from __future__ import annotations
@@ -108,18 +102,13 @@ def fit(
     estimates = []
     for transitions, weight, inversion in zip(data, weights, inversions, strict=True):
         assert inversion.reward is not None
-        anchored = transitions.states[transitions.actions == anchor.action]
-        error = inversion.reward(anchored)[:, anchor.action] - anchor.values(anchored)
-        pairs = transitions.pairs()
-        log_policy = log_softmax(inversion.q(pairs.states), axis=1)
-        chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
-        nll = -float(np.average(chosen, weights=pairs.weights))
+        nll, bellman_error = errors(inversion.q, inversion.reward, transitions, anchor)
         diagnostics = Diagnostics(
             converged=inversion.status == "ok",
             iterations=inversion.iterations,
             gradient_norm=inversion.gradient_norm,
             nll=nll,
-            bellman_error=float(error @ error / len(transitions)),
+            bellman_error=bellman_error,
             cpu_seconds=seconds,
             status=inversion.status,
             extra={"inner_iterations": 0, "objective": nll, "extrapolated": weight},
@@ -129,23 +118,27 @@ def fit(
     return estimates
 
 
+def errors(
+    q: StateFunction, reward: StateFunction, data: Transitions, anchor: Anchor
+) -> tuple[float, float]:
+    """Negative log-likelihood and squared Bellman error of the anchor's rows, per observation."""
+    pairs = data.pairs()
+    log_policy = log_softmax(q(pairs.states), axis=1)
+    chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
+    anchored = data.states[data.actions == anchor.action]
+    error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
+    return -float(np.average(chosen, weights=pairs.weights)), float(error @ error / len(data))
+
+
 @dataclass(frozen=True)
 class Inversion:
-    """What the steps tell of one data set.
+    """What the steps tell of one data set."""
 
-    Attributes:
-        q: (n, d) features -> (n, A).
-        reward: the same for r; None where the R step was not asked for.
-        status: as in Diagnostics, the worst of the steps'.
-        iterations: Adam steps of the Q step, 0 in a table.
-        gradient_norm: largest entry of the gradients of the Q and the R step.
-    """
-
-    q: StateFunction
-    reward: StateFunction | None
-    status: str
-    iterations: int
-    gradient_norm: float
+    q: StateFunction  # (n, d) features -> (n, A)
+    reward: StateFunction | None  # the same for r; None where the R step was not asked for
+    status: str  # as in Diagnostics, the worst of the steps'
+    iterations: int  # Adam steps of the Q step, 0 in a table
+    gradient_norm: float  # largest entry of the gradients of the Q and the R step
 
 
 def invert(
@@ -205,17 +198,11 @@ def _batches(
 
 @dataclass(frozen=True)
 class NetworkQ:
-    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s).
+    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)."""
 
-    Attributes:
-        level: the network h, one output.
-        logits: of the policy pi, A outputs.
-        anchor_action: a_s.
-    """
-
-    level: Network
-    logits: Network
-    anchor_action: int
+    level: Network  # the network h, one output
+    logits: Network  # of the policy pi, A outputs
+    anchor_action: int  # a_s
 
     def __call__(self, states: Array) -> Array:
         log_policy = log_softmax(self.logits(states), axis=1)
@@ -293,19 +280,12 @@ def pad(
 
 
 class Rows(NamedTuple):
-    """A regression for each of R data sets, padded with rows of share zero.
+    """A regression for each of R data sets, padded with rows of share zero."""
 
-    Attributes:
-        x: (R, n, d) scaled features.
-        output: (R, n) the network's output that a row is about.
-        share: (R, n) of the observations; sums to one.
-        target: (R, n) what that output should be on average.
-    """
-
-    x: Tensor
-    output: Tensor
-    share: Tensor
-    target: Tensor
+    x: Tensor  # (R, n, d) scaled features
+    output: Tensor  # (R, n) the network's output that a row is about
+    share: Tensor  # (R, n) of the observations; sums to one
+    target: Tensor  # (R, n) what that output should be on average
 
     @classmethod
     def of(
@@ -321,13 +301,21 @@ class Rows(NamedTuple):
 
     def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Rows:
         """`size` rows of each data set, drawn by their shares, which then count alike."""
-        ladder = torch.cumsum(self.share, dim=1)
-        draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-        index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
-        index = index.clamp_max(self.share.shape[1] - 1)
+        index = drawn_rows(self.share, rngs, size)
         output, target = (torch.take_along_dim(t, index, dim=1) for t in (self.output, self.target))
         x = torch.take_along_dim(self.x, index[..., None], dim=1)
         return Rows(x, output, torch.full_like(target, 1.0 / size), target)
+
+
+def drawn_rows(share: Tensor, rngs: Sequence[np.random.Generator], size: int) -> Tensor:
+    """(R, size) rows drawn with replacement by their shares (R, n)."""
+    ladder = torch.cumsum(share, dim=1)
+    draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
+    index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
+    return index.clamp_max(share.shape[1] - 1)
+
+
+Refresh = Callable[[NDArray[np.bool_]], None]  # given the replications still active
 
 
 class Descent(NamedTuple):
@@ -350,13 +338,8 @@ def level_network(
 
     Fitted iteration: what is regressed holds h as of the last REFRESH. At every refresh the level
     of h is solved for exactly (the mean residual is zero), since a fitted iteration by itself takes
-    away only 1 - beta of its error; the fixed point is the same.
-
-    Args:
-        rows: at the anchor, the network's only output; their target r(s, a_s) + beta g(s').
-        after: (R, n, d) scaled s'.
-        discounts: (R, n) beta, 0 where the path ended.
-        how, rngs: as in `fit`.
+    away only 1 - beta of its error; the fixed point is the same. The rows' target is
+    r(s, a_s) + beta g(s'), `after` (R, n, d) the scaled s', `discounts` (R, n) 0 after an end.
     """
     theta = start(rngs, (rows.x.shape[2], *how.hidden, 1))
     held = rows._replace(output=torch.zeros_like(rows.output), target=torch.zeros_like(rows.target))
@@ -370,7 +353,7 @@ def level_network(
         theta[-1] += level[:, None]
         held.target.copy_(target + discounts * level)
 
-    return descend(theta, held, how, rngs, refresh)
+    return least_squares(theta, held, how, rngs, refresh)
 
 
 def reward_network(
@@ -381,21 +364,17 @@ def reward_network(
     for a in range(actions):
         share = rows.share * (rows.output == a)
         theta[-1][:, 0, a] += (share * rows.target).sum(dim=1) / share.sum(dim=1).clamp_min(1e-300)
-    return descend(theta, rows, how, rngs)
+    return least_squares(theta, rows, how, rngs)
 
 
-def descend(
+def least_squares(
     theta: Parameters,
     rows: Rows,
     how: Training,
     rngs: Sequence[np.random.Generator],
-    refresh: Callable[[NDArray[np.bool_]], None] | None = None,
+    refresh: Refresh = lambda active: None,
 ) -> Descent:
-    """Least squares by Adam, `theta` in place, the rate falling linearly to zero.
-
-    A replication stops once no entry of its gradient over all rows exceeds the tolerance, or one
-    is not finite. `refresh` is called before each such check with the replications still active.
-    """
+    """Least squares, `theta` in place; `refresh` and the rest as in `adam_descent`."""
 
     def gradient(part: Rows) -> Parameters:
         leaves = [p.detach().requires_grad_() for p in theta]
@@ -403,23 +382,43 @@ def descend(
         gap = part.target - torch.take_along_dim(table, part.output[..., None], dim=2)[..., 0]
         return list(torch.autograd.grad(0.5 * (gap**2 * part.share).sum(), leaves))
 
-    moments = no_moments(theta)
-    active, converged = np.ones(len(rngs), dtype=bool), np.zeros(len(rngs), dtype=bool)
-    taken, norm = np.zeros(len(rngs), dtype=np.int64), np.zeros(len(rngs))
-    for t in range(how.steps + 1):
-        if t % REFRESH == 0 or t == how.steps:
-            if refresh is not None:
-                refresh(active)
-            norm = np.where(active, norms(gradient(rows)), norm)
-            converged |= active & (norm <= how.tolerance)
-            active &= ~converged & np.isfinite(norm)
-        if t == how.steps or not np.any(active):
+    def drawn() -> Parameters:
+        return gradient(rows if how.batch is None else rows.draw(rngs, how.batch))
+
+    limits = how.steps, how.learning_rate, how.tolerance
+    return adam_descent(theta, lambda: gradient(rows), drawn, *limits, REFRESH, refresh)
+
+
+def adam_descent(
+    theta: Parameters,
+    full: Callable[[], Parameters],
+    drawn: Callable[[], Parameters],
+    steps: int,
+    learning_rate: float,
+    tolerance: float,
+    check_every: int,
+    refresh: Refresh = lambda active: None,
+) -> Descent:
+    """Adam on R networks, `theta` in place, the rate falling linearly to zero.
+
+    A replication stops once no entry of its gradient over all rows (`full`) exceeds the tolerance,
+    or one is not finite. `refresh` is called before each such check with the replications still
+    active; `drawn` is the gradient of a step.
+    """
+    moments, size = no_moments(theta), len(theta[0])
+    active, taken = np.ones(size, dtype=bool), np.zeros(size, dtype=np.int64)
+    norm = np.zeros(size)
+    for t in range(steps + 1):
+        if t % check_every == 0 or t == steps:
+            refresh(active)
+            norm = np.where(active, norms(full()), norm)
+            active &= (norm > tolerance) & np.isfinite(norm)
+        if t == steps or not np.any(active):
             break
-        part = rows if how.batch is None else rows.draw(rngs, how.batch)
-        rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        adam(theta, moments, gradient(part), rate, t + 1)
+        rate = torch.from_numpy(active * learning_rate * (1 - t / steps))[:, None, None]
+        adam(theta, moments, drawn(), rate, t + 1)
         taken += active
-    return Descent(theta, converged, taken, norm)
+    return Descent(theta, norm <= tolerance, taken, norm)
 
 
 def extrapolated_weight(data: Transitions, action: int, discount: float) -> float:
@@ -432,10 +431,9 @@ def extrapolated_weight(data: Transitions, action: int, discount: float) -> floa
 
     and h(s_tau) is told by no row: a network extrapolates it, a table borrows it. E[beta^tau],
     moves by the frequencies of the anchor's rows, is by how much an error of one there is an error
-    of h(s); returned is its mean over observations. It sees no truth. A path that ends first has
-    no such state and counts as 0. Where states do not repeat (continuous features) every state but
-    the first is new and the weight is about beta: all rests on the regression's generalisation,
-    and it tells no more than that.
+    of h(s); returned is its mean over observations. A path that ends first has no such state and
+    counts as 0. Where states do not repeat every state but the first is new and the weight is about
+    beta: all rests on the regression's generalisation.
     """
     grid, (now, after) = index_rows([data.states, data.next_states])
     anchored = data.actions == action

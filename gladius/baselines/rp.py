@@ -18,10 +18,8 @@ last sum more cells would look worse merely because there are more places to go.
 every split, so growth stops where the best gain is at most `delta` of |score|.
 
 Second stage: NFXP (Rust 1987) on the states (x, cell) with the transition probabilities at the
-frequencies of these states. The reward is read off theta and the cell of the state.
-
-Needs: which features are x (`low`), transition frequencies, a form of r in x. x, and the product of
-its values with the cells, must be few.
+frequencies of these states. The reward is read off theta and the cell of the state. x, and the
+product of its values with the cells, must be few.
 
 What had to be decided:
 - x is the first feature by default, as on the bus engine; without other features, or where no split
@@ -30,17 +28,13 @@ What had to be decided:
   depend on x (theta_1 of the bus) has a value in each cell. A form without constants has no f, and
   the cells then matter for the transitions alone.
 - Identification: f is not identified where each action has a constant and the distribution of the
-  next cell does not depend on the action (shaping by a function of the cell). Where a reward that
-  the form leaves out does depend on the cell the choices are still fitted, but r is another member
-  of their class.
+  next cell does not depend on the action (shaping by a function of the cell).
 - The criterion is that of the first author's public code (the text was not available to us), with
   its defaults: lambda = 1, delta = .01, smoothing 1e-5, no least size, no limit to the cells. c is
-  fixed at its value without splits. A candidate threshold is any value of q in the data, so that
-  q need not be whole numbers; with more than MAX_THRESHOLDS of them, that many quantiles.
-- A move is a row (s, a, s'), whatever the order of rows or the lengths of paths. A move that ends
-  the path leads to one further state, in no cell. Both sides of a split keep an observation.
-- The authors' released second stage repeats a logit with the expected value as a fixed offset; ours
-  maximises the likelihood.
+  fixed at its value without splits. A candidate threshold is any value of q in the data, or one of
+  MAX_THRESHOLDS quantiles.
+- A move that ends the path leads to one further state, in no cell. Both sides of a split keep an
+  observation.
 - The cell's number stands beside x as a feature where the row of a pair (x, cell, a) never visited
   is borrowed (transition_probabilities.py), so nearness of two cells means nearness of their
   numbers there.
@@ -50,8 +44,7 @@ A feature that predicts itself raises the transition part, so persistent dummies
 they matter for nothing; `transition_weight=0` judges by choices alone. In small samples the gains
 of chance exceed delta: with irrelevant dummies on the bus engine 20 trajectories of 100 periods
 stay whole, 10 are split into dozens of cells (`max_cells` stops that). Standard errors are those of
-NFXP: conditional on the partition and the transition probabilities, as if neither had been
-estimated.
+NFXP: conditional on the partition and the transition probabilities.
 
 A row is touched by the split of a cell through its own cell, its next cell or both. Per feature
 three histograms over thresholds (of q_j, of q_j', of the larger of the two) give all counts of
@@ -69,7 +62,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor, nearest
+from gladius.anchor import Anchor, RewardOfStates
 from gladius.baselines import nfxp
 from gladius.checks import Array, InputError, check_discount, check_whole
 from gladius.estimate import Estimate, StateFunction
@@ -126,17 +119,18 @@ def fit(
     if max_cells is not None:
         check_whole("max_cells", max_cells, 1)
     actions = data[0].number_of_actions
-    for one in data:
-        check_level(anchor, one.states, *form.tables(one.states[:, columns], actions))
-    every_x, _ = index_rows([one.states[:, columns] for one in data])
+    for replication in data:
+        table = form.tables(replication.states[:, columns], actions)
+        check_level(anchor, replication.states, *table)
+    every_x, _ = index_rows([replication.states[:, columns] for replication in data])
     is_constant = np.all(np.ptp(form.tables(every_x, actions)[0], axis=0) == 0, axis=0)
     others = [j for j in range(data[0].states.shape[1]) if j not in columns]
     result = []
-    for one in data:
+    for replication in data:
         started = time.process_time()
-        growth = grow(Moves.of(one, columns), others, transition_weight, delta, max_cells)
+        growth = grow(Moves.of(replication, columns), others, transition_weight, delta, max_cells)
         space = Space(tuple(columns), growth.partition)
-        estimate = _fit_alone(one, space, anchor, discount, form, is_constant)
+        estimate = _fit_alone(replication, space, anchor, discount, form, is_constant)
         extra = {
             **estimate.diagnostics.extra,
             "objective": estimate.diagnostics.nll,
@@ -149,7 +143,7 @@ def fit(
         seconds = time.process_time() - started
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds, extra=extra)
         q, r = (OnSpace(f, space) for f in (estimate.q_function, estimate.reward_function))
-        result.append(Estimate("rp", q, r, one.states.shape[1], diagnostics))
+        result.append(Estimate("rp", q, r, replication.states.shape[1], diagnostics))
     return result
 
 
@@ -164,13 +158,19 @@ def _fit_alone(
     """NFXP of one data set on (x, cell)."""
     cells, width = len(space.partition), len(space.columns)
     now, after = space(data.states), space(data.next_states)
+    states, places = index_rows([now, after])
+    entries = data.number_of_actions * len(states) ** 2
+    if cells > 1 and entries > LARGEST_TABLE:
+        raise InputError("max_cells", cells, f"cells make a table of {entries} counts: allow fewer")
+    if callable(anchor.reward):
+        values = np.concatenate([anchor.values(s) for s in (data.states, data.next_states)])
+        position = np.concatenate(places)
+        means = np.bincount(position, weights=values) / np.bincount(position)
+        anchor = Anchor(anchor.action, RewardOfStates(states, means))
+    offset = None if form.offset is None else OfX(form.offset, width)
+    on_cells = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
     projected = replace(data, states=now, next_states=after, feature_names=())
-    _check_size(cells, projected)
-    if cells > 1:
-        offset = None if form.offset is None else OfX(form.offset, width)
-        form = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
-    on_cells = _anchor_on_cells(anchor, data, projected)
-    return nfxp.fit([projected], on_cells, discount, reward=form)[0]
+    return nfxp.fit([projected], anchor, discount, reward=on_cells)[0]
 
 
 # The states (x, cell).
@@ -178,16 +178,13 @@ def _fit_alone(
 
 @dataclass(frozen=True)
 class Space:
-    """(n, d) features -> (n, len(columns) + 1) x and the cell; x alone where there is one cell."""
+    """(n, d) features -> (n, len(columns) + 1) x and the cell."""
 
     columns: tuple[int, ...]
     partition: Partition
 
     def __call__(self, states: Array) -> Array:
-        x = states[:, self.columns]
-        if len(self.partition) == 1:
-            return x
-        return np.column_stack([x, self.partition.cells(states)])
+        return np.column_stack([states[:, self.columns], self.partition.cells(states)])
 
 
 @dataclass(frozen=True)
@@ -214,19 +211,12 @@ class OfX:
 
 @dataclass(frozen=True)
 class CellDesign:
-    """(n, width + 1) of (x, cell) -> (n, A, K), each constant of the form once for each cell.
+    """(n, width + 1) of (x, cell) -> (n, A, K), each constant of the form once for each cell."""
 
-    Attributes:
-        design: of the form, in x.
-        width: of x.
-        is_constant: (k,) which of its parameters are constants; they come last.
-        cells: their number.
-    """
-
-    design: TableFunction
-    width: int
-    is_constant: NDArray[np.bool_]
-    cells: int
+    design: TableFunction  # of the form, in x
+    width: int  # of x
+    is_constant: NDArray[np.bool_]  # (k,) which of its parameters are constants; they come last
+    cells: int  # their number
 
     def __call__(self, states: Array) -> Array:
         table = self.design(states[:, : self.width])
@@ -234,25 +224,6 @@ class CellDesign:
         constants = table[..., self.is_constant, None] * inside[:, None, None]
         constants = constants.reshape(*table.shape[:2], -1)
         return np.concatenate([table[..., ~self.is_constant], constants], axis=2)
-
-
-def _anchor_on_cells(anchor: Anchor, data: Transitions, projected: Transitions) -> Anchor:
-    """The anchor as a function of (x, cell): the mean over the observations there."""
-    if not callable(anchor.reward):
-        return anchor
-    values = np.concatenate([anchor.values(s) for s in (data.states, data.next_states)])
-    states, (now, after) = index_rows([projected.states, projected.next_states])
-    position = np.concatenate([now, after])
-    means = np.bincount(position, weights=values) / np.bincount(position)
-    return Anchor(anchor.action, lambda asked: means[nearest(states, asked)])
-
-
-def _check_size(cells: int, projected: Transitions) -> None:
-    """Raise where the table of (x, cell) states is too large, and the cells are why."""
-    states, _ = index_rows([projected.states, projected.next_states])
-    entries = projected.number_of_actions * len(states) ** 2
-    if cells > 1 and entries > LARGEST_TABLE:
-        raise InputError("max_cells", cells, f"cells make a table of {entries} counts: allow fewer")
 
 
 def _columns(low: Sequence[int], width: int) -> list[int]:
@@ -270,17 +241,11 @@ def _columns(low: Sequence[int], width: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Split:
-    """States of `cell` with feature > threshold become a new cell, numbered next.
+    """States of `cell` with feature > threshold become a new cell, numbered next."""
 
-    Attributes:
-        cell: which cell is divided.
-        feature: column of the full state.
-        threshold: a value of the data; states at it stay in `cell`.
-    """
-
-    cell: int
-    feature: int
-    threshold: float
+    cell: int  # which cell is divided
+    feature: int  # column of the full state
+    threshold: float  # a value of the data; states at it stay in `cell`
 
 
 @dataclass(frozen=True)
@@ -302,36 +267,24 @@ class Partition:
 
 @dataclass(frozen=True)
 class Growth:
-    """A partition and how it grew.
+    """A partition and how it grew."""
 
-    Attributes:
-        partition: the cells.
-        scores: score before each split and at the end, one for each number of cells.
-        gains: best gain / |score| at each number of cells; the last one was not taken.
-        stopped: "delta", "max_cells" or "nothing to split".
-    """
-
-    partition: Partition
+    partition: Partition  # the cells
+    # score before each split and at the end, one for each number of cells
     scores: tuple[float, ...]
+    # best gain / |score| at each number of cells; the last one was not taken
     gains: tuple[float, ...]
-    stopped: str
+    stopped: str  # "delta", "max_cells" or "nothing to split"
 
 
 @dataclass(frozen=True)
 class Moves:
-    """Observed moves with x as a code.
+    """Observed moves with x as a code."""
 
-    Attributes:
-        data: the moves.
-        x, x_next: (n,) codes, positions in `x_values`; ended paths lead to one more, which belongs
-            to no cell.
-        x_values: (m, len(low)) distinct x.
-    """
-
-    data: Transitions
-    x: Integers
-    x_next: Integers
-    x_values: Array
+    data: Transitions  # the moves
+    x: Integers  # (n,) codes, positions in `x_values`
+    x_next: Integers  # (n,) the same; ended paths lead to one more, which belongs to no cell
+    x_values: Array  # (m, len(low)) distinct x
 
     @classmethod
     def of(cls, data: Transitions, low: Sequence[int]) -> Moves:
@@ -397,10 +350,8 @@ class Tables:
     def gains(self, lower: Integers, upper: Integers, size: int) -> Array:
         """(cells, size) gain in score of a split at each threshold; -inf where a side is empty.
 
-        Args:
-            lower: (n,) how many thresholds lie below q_j, so that q_j <= t_k where lower <= k.
-            upper: the same of q_j'.
-            size: number of thresholds.
+        `lower` (n,) is how many of the `size` thresholds lie below q_j, so that q_j <= t_k where
+        lower <= k; `upper` is the same of q_j'.
         """
         left, left_next, both = (
             self._below(code, size) for code in (lower, upper, np.maximum(lower, upper))
@@ -431,22 +382,19 @@ class Tables:
 
 def _division(left: Integers, total: Integers, terms: Array) -> Array:
     """Change of sum n ln(n + s) where counts are divided into two."""
-    change: Array = terms[left] + terms[total - left] - terms[total]
-    return change
+    return np.asarray(terms[left] + terms[total - left] - terms[total])
 
 
-def _adder(to: Integers, size: int | None = None) -> csr_array:
+def _adder(to: Integers, size: int) -> csr_array:
     """The matrix that sums rows by their place `to`."""
-    height = int(to.max()) + 1 if size is None else size
-    return csr_array(
-        (np.ones(len(to), dtype=np.int64), (to, np.arange(len(to)))), shape=(height, len(to))
-    )
+    ones = np.ones(len(to), dtype=np.int64)
+    return csr_array((ones, (to, np.arange(len(to)))), shape=(size, len(to)))
 
 
 def _adders(code: Integers, cell: Integers, cells: int) -> tuple[csr_array, csr_array]:
     """From moves to the distinct values of a code, and from these to the cell of each."""
     _, first, place = np.unique(code, return_index=True, return_inverse=True)
-    return _adder(place), _adder(cell[first], cells)
+    return _adder(place, len(first)), _adder(cell[first], cells)
 
 
 def grow(
@@ -456,14 +404,9 @@ def grow(
     delta: float = 0.01,
     max_cells: int | None = None,
 ) -> Growth:
-    """Split greedily, the best of all cells, features and thresholds at a time (ties: the first).
-
-    Args:
-        moves: of one data set.
-        features: columns that may be split (q).
-        transition_weight, delta, max_cells: as in `fit`.
-    """
+    """Split greedily, the best of cells, features and thresholds at a time (ties: the first)."""
     candidates = [(j, *_candidates(moves.data, j)) for j in features]
+    candidates = [candidate for candidate in candidates if len(candidate[1])]
     partition, scores, gains = Partition(), [], []
     decision, transition = parts(moves, partition)
     weight = transition_weight * decision / transition if transition != 0 else 0.0
@@ -473,8 +416,6 @@ def grow(
         best, split = ROUNDING * len(moves.x), None
         tables = Tables(moves, partition, weight)
         for j, thresholds, lower, upper in candidates:
-            if len(thresholds) == 0:
-                continue
             gain = tables.gains(lower, upper, len(thresholds))
             cell, k = np.unravel_index(int(np.argmax(gain)), gain.shape)
             if gain[cell, k] > best:

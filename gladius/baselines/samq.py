@@ -8,9 +8,9 @@ probabilities, no form of r); (2) states into C cells by K-means on the vectors 
                   r(s_i, a; theta) + beta log sum_b exp f(c(s'_i), b),
     max_theta  sum_i log softmax(f_theta(c(s_i), .))_{a_i},
 
-the soft Bellman equation with the cells' mean rewards and transition frequencies. It needs the
-anchor (step 1), and the form of the reward (step 3), from which r is read off at every state;
-cells only shape theta-hat. With one cell a state it is NFXP with transition frequencies.
+the soft Bellman equation with the cells' mean rewards and transition frequencies. The reward is
+read off the form at every state; cells only shape theta-hat. With one cell a state it is NFXP with
+transition frequencies.
 
 What had to be decided:
 - Form: the authors' code is told the replacement cost and has a slope for every feature. Here any
@@ -18,14 +18,13 @@ What had to be decided:
 - Number of cells: min(100, distinct vectors of Q); 100 did best in the authors' Table 2. Fewer
   distinct vectors than cells: each is a cell and nothing is clustered, so that on the bus engine
   without dummies (at most 20 states) the default is NFXP with estimated transition probabilities.
-- K-means: scikit-learn's, k-means++ and Lloyd's steps, on the distinct vectors of s and s' with the
-  weight of their occurrences; one start from `rng`. A new state goes to the nearest centre.
+- K-means: scikit-learn's, on the distinct vectors of s and s' with the weight of their occurrences;
+  one start from `rng`. A new state goes to the nearest centre.
 - Pairs (c, a) never taken: their transition row is borrowed by transition_probabilities.py's rule,
-  on the mean features of cells, their mean reward is that of all rows of c. V = 0 after the end of
-  a path (`done`).
-- Step 3: exact, by nfxp.py. Standard errors are its own: cells and transitions taken as known. The
-  public code makes 100 passes of TD(0) with a constant step over the rows, from the end of a path
-  into the start of the next, which does not settle at the fixed point.
+  on the mean features of cells, their mean reward is that of all rows of c.
+- Step 3: exact, by nfxp.py. Standard errors take cells and transitions as known. The public code
+  makes 100 passes of TD(0) with a constant step over the rows, from the end of a path into the
+  start of the next, which does not settle at the fixed point.
 - Clustering: the public code's is Ward's agglomeration of the stacked rows of s and s', with 5
   cells by default: `clustering="ward"`, `cells=5`. A new state goes to the nearest vector, theirs
   to a vote of 100.
@@ -48,7 +47,7 @@ from scipy.spatial import cKDTree
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
+from gladius.baselines.pqr import REGRESSIONS, errors, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
@@ -120,8 +119,6 @@ def fit(
         )
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
         q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
-        anchored = transitions.states[transitions.actions == anchor.action]
-        error = r(anchored)[:, anchor.action] - anchor.values(anchored)
         nll = -float(solved.log_likelihood[0]) / len(transitions)
         status = solved.status[0] if solved.status[0] != "ok" else inverted.status
         diagnostics = Diagnostics(
@@ -129,7 +126,7 @@ def fit(
             iterations=int(solved.iterations[0]),
             gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
             nll=nll,
-            bellman_error=float(error @ error / len(transitions)),
+            bellman_error=errors(q, r, transitions, anchor)[1],
             cpu_seconds=seconds + time.process_time() - begun,
             status=status,
             extra={
@@ -150,24 +147,16 @@ def fit(
 
 @dataclass(frozen=True)
 class Cells:
-    """A partition of all states, by the nearest of some points in the space of Q.
+    """A partition of all states, by the nearest of some points in the space of Q."""
 
-    Attributes:
-        q: (n, d) features -> (n, A), that space.
-        points: (m, A): centres (K-means), or the vectors clustered (Ward).
-        label: (m,) cell of each point.
-        number: C.
-    """
-
-    q: StateFunction
-    points: Array
-    label: Integers
-    number: int
+    q: StateFunction  # (n, d) features -> (n, A), that space
+    points: Array  # (m, A): centres (K-means), or the vectors clustered (Ward)
+    label: Integers  # (m,) cell of each point
+    number: int  # C
 
     def of(self, states: Array) -> Integers:
         """(n,) cell of any (n, d) states."""
-        cell: Integers = self.label[cKDTree(self.points).query(self.q(states))[1]]
-        return cell
+        return np.asarray(self.label[cKDTree(self.points).query(self.q(states))[1]])
 
 
 @dataclass(frozen=True)
@@ -178,8 +167,7 @@ class OfCells:
     table: Array
 
     def __call__(self, states: Array) -> Array:
-        row: Array = self.table[self.cells.of(states)]
-        return row
+        return np.asarray(self.table[self.cells.of(states)])
 
 
 def make_cells(
@@ -245,28 +233,19 @@ def ward(points: Array, weights: Array, number: int) -> Integers:
 
 @dataclass(frozen=True)
 class Grouped:
-    """One data set over cells.
+    """One data set over cells."""
 
-    Attributes:
-        counts: n(c, a) and n(c, a, c'), one replication; its states are the cells' mean features.
-        design: (C, A, k) and offset (C, A), means over the rows of (c, a).
-    """
-
+    # n(c, a) and n(c, a, c'), one replication; its states are the cells' mean features
     counts: Counts
-    design: Array
-    offset: Array
+    design: Array  # (C, A, k), means over the rows of (c, a)
+    offset: Array  # (C, A), the same
 
 
 def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
     """Counts over cells, and the form of the reward averaged over the rows of each (c, a).
 
     A pair (c, a) without rows takes the mean over the rows of c, a cell without rows that over
-    the s' in it.
-
-    Args:
-        data: one data set.
-        cells: each of which holds an s, or an s' after which the path goes on.
-        form: of the reward.
+    the s' in it. Each cell holds an s, or an s' after which the path goes on.
 
     Raises:
         InputError: where a table over the cells would be too large.
@@ -288,8 +267,8 @@ def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
         """Weighted means (C, ...) of values (m, ...) by cell, NaN in cells without weight."""
         total = members @ weights
         sums = members @ (weights[:, None] * values.reshape(len(values), -1))
-        means: Array = sums / np.where(total > 0, total, np.nan)[:, None]
-        return means.reshape(cells.number, *values.shape[1:])
+        means = sums / np.where(total > 0, total, np.nan)[:, None]
+        return np.asarray(means.reshape(cells.number, *values.shape[1:]))
 
     def times(index: Integers) -> Array:
         return np.bincount(index, minlength=len(states)).astype(float)

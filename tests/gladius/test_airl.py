@@ -415,7 +415,6 @@ def test_the_start_is_drawn_for_each_data_set_from_its_own_generator() -> None:
         ("max_iterations", {"max_iterations": 0}),
         ("start_spread", {"start_spread": -1.0}),
         ("rng", {"rng": -1}),
-        ("transition", {"transition": np.ones((2, 1, 1))}),
     ],
 )
 def test_bad_options_are_named(field: str, options: dict[str, Any]) -> None:

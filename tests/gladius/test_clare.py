@@ -329,7 +329,6 @@ def test_too_few_steps_are_not_convergence() -> None:
         ({"max_iterations": 0}, "max_iterations"),
         ({"rng": -1}, "rng"),
         ({"start": lambda states: np.zeros(len(states))}, "start"),
-        ({"transition": MDP.transition}, "transition"),
     ],
 )
 def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:

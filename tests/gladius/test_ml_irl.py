@@ -366,7 +366,6 @@ def test_as_many_paths_as_parameters_have_no_standard_errors() -> None:
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        ({"reward": None}, "reward"),
         ({"inner": "twice"}, "inner"),
         ({"penalty": -1.0}, "penalty"),
         ({"penalty": 1.0, **ORACLE}, "penalty"),

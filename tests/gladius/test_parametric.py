@@ -158,12 +158,10 @@ def test_rp_looks_at_the_anchor_before_it_looks_for_cells() -> None:
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_a_form_is_required_and_has_the_shapes_of_the_data(name: str) -> None:
+def test_a_form_has_the_shapes_of_the_data(name: str) -> None:
     def constant(*shape: int) -> Any:
         return lambda states: np.ones((len(states), *shape))
 
-    assert message(DATA, name)[0] == "reward"
-    assert message(DATA, name, reward=form)[0] == "reward"
     for design in (constant(2), constant(3, 2), constant(2, 0)):
         assert message(DATA, name, reward=LinearReward(design))[0] == "reward.design"
     assert message(DATA, name, reward=LinearReward(form, constant(3)))[0] == "reward.offset"

@@ -214,7 +214,6 @@ def test_without_scikit_learn_the_error_says_what_to_install(
         ({"clustering": "dbscan"}, "clustering"),
         ({"cells": 0}, "cells"),
         ({"inversion": "forest"}, "inversion"),
-        ({"reward": None}, "reward"),
         ({"reward": LinearReward(every_slope)}, "reward.offset"),  # 0, not -5, at the anchor
     ],
 )
