@@ -16,15 +16,14 @@ What had to be settled to run the text:
 
 - The loop tests t <= T but counts `iteration`: they are one counter here.
 - Both steps are printed with tau_1: the descent takes its own tau_2.
-- The text ascends on B1 and descends on B2; the box has D and the likelihood on B2 and the
-  Bellman term on B1. The box is followed.
-- Batches: how to draw is not said. Here with replacement, afresh at each iteration, or all of D
-  (`batch=None`), which the text allows.
-- Losses are sums over the batch. tau_1 and tau_2 below are the printed steps times the batch
-  size, so that one value serves every N.
+- The text ascends on B1 and descends on B2; the box, which is followed, has D and the likelihood on
+  B2 and the Bellman term on B1. Batches are drawn with replacement, afresh at each iteration, or
+  are all of D (`batch=None`), which the text allows.
+- Losses are sums over the batch. tau_1 and tau_2 below are the printed steps times the batch size,
+  so that one value serves every N.
 - "Initialize": zero tables, or random weights with zero output biases. Nothing knows the level.
-- Algorithm 2's r-hat has a free s': it is the observed successor of (s, a). Where several were
-  observed (the transitions are not deterministic) their mean V is taken.
+- Algorithm 2's r-hat has a free s': it is the observed successor of (s, a), or the mean of V over
+  several.
 
 A replication whose signed Bellman term per transition leaves +-1e6, or is not a number, stops
 there with status `diverged`; its last tables are kept as its estimate.
@@ -35,16 +34,18 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_discount, check_fields, check_whole
+from gladius.anchor import Anchor
+from gladius.checks import Array, InputError, check_fields, check_whole
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.function_classes import MLP, FunctionClass, Linear
 from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.parametric import NearestRow
 from gladius.transition_probabilities import (
     Continuation,
     Sum,
@@ -101,32 +102,6 @@ class Options:
             check_whole("batch", self.batch, 1)
         if not self.tolerance >= 0:
             raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
-
-
-@dataclass(frozen=True)
-class Run:
-    """Where the iteration led; R replications lead.
-
-    Attributes:
-        q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s').
-        iteration: (R,) iterations done.
-        diverged, converged: (R,).
-        gradient: (R,) largest entry of both gradients over all of D, per transition.
-        trace_iterations: (T,).
-        trace_nll, trace_bellman: (R, T) per transition over all of D; the latter signed.
-        networks: Q's first.
-    """
-
-    q: Array
-    zeta: Array
-    iteration: NDArray[np.int64]
-    diverged: NDArray[np.bool_]
-    converged: NDArray[np.bool_]
-    gradient: Array
-    trace_iterations: NDArray[np.int64]
-    trace_nll: Array
-    trace_bellman: Array
-    networks: tuple[Network, ...]
 
 
 def ascent_slope(zeta: Array, v: Array, batch: Counts) -> Array:
@@ -207,19 +182,19 @@ def algorithm_1(
     """Algorithm 1 on R replications side by side: ascent in zeta, descent in Q."""
     q = _network(counts, options, rngs, options.tau_2)
     zeta = _network(counts, options, rngs, options.tau_1)
-    progress = _Progress(counts, anchor, discount, options)
-    while progress.goes_on(q, zeta):
-        batch_1, batch_2 = progress.batch(rngs), progress.batch(rngs)
+    run = Run(counts, anchor, discount, options, (q, zeta))
+    while run.goes_on():
+        batch_1, batch_2 = run.batch(rngs), run.batch(rngs)
         for _ in range(options.ascents):
             slope = ascent_slope(zeta.outputs(), value(q.outputs()), batch_2)
-            zeta.step_down(slope / batch_2.size[:, None, None], progress.moving)
+            zeta.step_down(slope / batch_2.size[:, None, None], run.moving)
         loss = descent(
             *(q.outputs(), zeta.outputs(), batch_1, batch_2),
-            *(anchor.action, progress.reward, discount),
+            *(anchor.action, run.reward, discount),
         )
-        progress.accept(loss.bellman / batch_1.size)
-        q.step_down(loss.slope / batch_1.size[:, None, None], progress.moving)
-    return progress.run(q.outputs(), zeta.outputs(), (q, zeta))
+        run.accept(loss.bellman / batch_1.size)
+        q.step_down(loss.slope / batch_1.size[:, None, None], run.moving)
+    return run
 
 
 def algorithm_2(
@@ -231,15 +206,13 @@ def algorithm_2(
 ) -> Run:
     """Algorithm 2, for deterministic transitions: descent in Q alone, the squared TD error."""
     q = _network(counts, options, rngs, options.tau_2)
-    progress = _Progress(counts, anchor, discount, options)
-    while progress.goes_on(q, None):
-        batch_1, batch_2 = progress.batch(rngs), progress.batch(rngs)
-        loss = descent(
-            q.outputs(), None, batch_1, batch_2, anchor.action, progress.reward, discount
-        )
-        progress.accept(loss.bellman / batch_1.size)
-        q.step_down(loss.slope / batch_1.size[:, None, None], progress.moving)
-    return progress.run(q.outputs(), conditional_mean(value(q.outputs()), counts), (q,))
+    run = Run(counts, anchor, discount, options, (q,))
+    while run.goes_on():
+        batch_1, batch_2 = run.batch(rngs), run.batch(rngs)
+        loss = descent(q.outputs(), None, batch_1, batch_2, anchor.action, run.reward, discount)
+        run.accept(loss.bellman / batch_1.size)
+        q.step_down(loss.slope / batch_1.size[:, None, None], run.moving)
+    return run
 
 
 @dataclass
@@ -304,43 +277,75 @@ def _network(
     return Network(family, inputs, family.init(rngs), step, options.optimiser == "adam")
 
 
-class _Progress:
-    """Which replications still move, and the traces of all."""
+@dataclass
+class Run:
+    """R replications of an algorithm: which of them still move, and where they led.
 
-    def __init__(self, counts: Counts, anchor: Anchor, discount: float, options: Options) -> None:
-        number = len(counts.visits)
-        self.counts, self.anchor, self.discount, self.options = counts, anchor, discount, options
-        self.reward = anchor.values(counts.states)
+    Attributes:
+        counts, anchor, discount, options: what is run.
+        networks: Q's, and zeta's in Algorithm 1.
+        iteration: (R,) iterations done.
+        diverged, converged: (R,).
+        gradient: (R,) largest entry of the gradients over all of D, per transition.
+        nll: (R,) per transition over all of D.
+        trace_bellman: (R,) signed, per transition over all of D, every CHECK_EVERY iterations.
+    """
+
+    counts: Counts
+    anchor: Anchor
+    discount: float
+    options: Options
+    networks: tuple[Network, ...]
+
+    def __post_init__(self) -> None:
+        number = len(self.counts.visits)
+        self.reward = self.anchor.values(self.counts.states)
         self.time = -1
         self.diverged, self.converged = np.zeros((2, number), dtype=bool)
         self.iteration = np.zeros(number, dtype=np.int64)
-        self.gradient = np.full(number, np.inf)
-        self.trace: list[tuple[int, Array, Array]] = []
+        self.gradient, self.nll = np.full((2, number), np.inf)
+        self.trace_bellman: list[Array] = []
+
+    @cached_property
+    def q(self) -> Array:
+        """(R, S, A) on the grid, at the end."""
+        return self.networks[0].outputs()
+
+    @cached_property
+    def zeta(self) -> Array:
+        """(R, S, A) on the grid, at the end; of Algorithm 2 the observed mean of V(s')."""
+        if self.options.deterministic:
+            return conditional_mean(value(self.q), self.counts)
+        return self.networks[1].outputs()
 
     @property
     def moving(self) -> NDArray[np.bool_]:
         """(R,)."""
         return ~(self.diverged | self.converged)
 
-    def goes_on(self, q: Network, zeta: Network | None) -> bool:
-        """Count the iteration that begins; trace and test for convergence where it is time."""
+    def goes_on(self) -> bool:
+        """Count the iteration that begins; test for convergence where it is time."""
         self.time += 1
         is_last = self.time == self.options.iterations
         if self.time % CHECK_EVERY == 0 or is_last:
-            self._look(q, zeta)
-        goes_on = not is_last and bool(np.any(self.moving))
-        return goes_on
+            self._test_convergence()
+        return not is_last and bool(np.any(self.moving))
 
-    def _look(self, q: Network, zeta: Network | None) -> None:
+    def _test_convergence(self) -> None:
         counts, size = self.counts, self.counts.size
-        outputs = q.outputs(), None if zeta is None else zeta.outputs()
-        whole = descent(*outputs, counts, counts, self.anchor.action, self.reward, self.discount)
+        q, *others = self.networks
+        dual = others[0].outputs() if others else None
+        whole = descent(
+            *(q.outputs(), dual, counts, counts),
+            *(self.anchor.action, self.reward, self.discount),
+        )
         slopes = [q.gradient(whole.slope / size[:, None, None])]
-        if zeta is not None:
+        for zeta in others:
             slope = ascent_slope(zeta.outputs(), value(q.outputs()), counts)
             slopes.append(zeta.gradient(slope / size[:, None, None]))
         self.gradient = np.max([np.abs(s).max(axis=1) for s in slopes], axis=0)
-        self.trace.append((self.time, whole.nll / size, whole.bellman / size))
+        self.nll = whole.nll / size
+        self.trace_bellman.append(whole.bellman / size)
         self.converged |= ~self.diverged & (self.gradient <= self.options.tolerance)
 
     def batch(self, rngs: Sequence[np.random.Generator]) -> Counts:
@@ -353,22 +358,6 @@ class _Progress:
         # `<=` is false of nan, so a replication that is not a number stops too
         self.diverged |= self.moving & ~(np.abs(bellman) <= BLOW_UP)
         self.iteration[self.moving] += 1
-
-    def run(self, q: Array, zeta: Array, networks: tuple[Network, ...]) -> Run:
-        """What there is at the end."""
-        times, nll, bellman = zip(*self.trace, strict=True)
-        return Run(
-            q=q,
-            zeta=zeta,
-            iteration=self.iteration,
-            diverged=self.diverged,
-            converged=self.converged,
-            gradient=self.gradient,
-            trace_iterations=np.array(times),
-            trace_nll=np.stack(nll, axis=1),
-            trace_bellman=np.stack(bellman, axis=1),
-            networks=networks,
-        )
 
 
 @dataclass(frozen=True)
@@ -410,13 +399,12 @@ def fit(
 
     Returns:
         Estimates. Status `ok` if the gradients fell below the tolerance, else `not_converged`
-        or `diverged`; `diagnostics.extra` has `trace_iterations`, `trace_nll`,
-        `trace_bellman` (the signed term, per transition) and `inner_iterations`: 0 where single
-        steps alternate, the ascent steps where there are several to a descent step.
+        or `diverged`; `diagnostics.extra` has `trace_bellman` (the signed term, per transition,
+        every hundredth iteration) and `inner_iterations`: 0 where single steps alternate, the
+        ascent steps where there are several to a descent step.
     """
     check_fields(Options, options)
     chosen = Options(**options)
-    check_discount(discount)
     started = time.process_time()
     if rngs is None:
         rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
@@ -427,7 +415,9 @@ def fit(
     with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded
         result = algorithm(counts, anchor, discount, chosen, rngs)
         risk = grouped_risk(result.q, counts, anchor.action, anchor.values(counts.states), discount)
+        functions = [_functions(result, r) for r in range(len(data))]
     seconds = (time.process_time() - started) / len(data)
+    several = chosen.ascents > 1 and not chosen.deterministic  # a single ascent is no loop
     estimates = []
     for r in range(len(data)):
         status = "ok" if result.converged[r] else "not_converged"
@@ -435,56 +425,34 @@ def fit(
             converged=bool(result.converged[r]),
             iterations=int(result.iteration[r]),
             gradient_norm=float(result.gradient[r]),
-            nll=float(result.trace_nll[r, -1]),
+            nll=float(result.nll[r]),
             bellman_error=float(risk.bellman[r]),
             cpu_seconds=seconds,
             status="diverged" if result.diverged[r] else status,
             extra={
-                "inner_iterations": _inner_steps(chosen) * int(result.iteration[r]),
-                "trace_iterations": result.trace_iterations,
-                "trace_nll": result.trace_nll[r],
-                "trace_bellman": result.trace_bellman[r],
+                "inner_iterations": several * chosen.ascents * int(result.iteration[r]),
+                "trace_bellman": np.stack(result.trace_bellman)[:, r],
             },
         )
         name = f"gladius (printed, {algorithm.__name__}, {chosen.function_class})"
-        functions = _functions(counts, result, r, discount, chosen)
-        estimates.append(Estimate(name, *functions, counts.states.shape[1], diagnostics))
+        estimates.append(Estimate(name, *functions[r], counts.states.shape[1], diagnostics))
     return estimates
 
 
-def _inner_steps(options: Options) -> int:
-    """Steps of the loop inside an iteration; a single ascent, or none, is no loop."""
-    return options.ascents if options.ascents > 1 and not options.deterministic else 0
-
-
-def _functions(
-    counts: Counts, result: Run, r: int, discount: float, options: Options
-) -> tuple[StateFunction, StateFunction]:
+def _functions(result: Run, r: int) -> tuple[StateFunction, StateFunction]:
     """(Q, r) of any state; zeta of Algorithm 2 is the mean of V over the observed successors."""
+    counts, options, discount = result.counts, result.options, result.discount
 
     def output(table: Array, network: Network) -> StateFunction:
         if options.function_class == "tabular":
-            return NearestState(counts.states, table[r])
+            return NearestRow(counts.states, table[r])
         return NetworkOutput(network.family, network.theta[[r]], Scaling.of(counts), r)
 
     q = output(result.q, result.networks[0])
     if options.deterministic:
         p_hat = empirical_transition_probabilities(counts)
-        with np.errstate(over="ignore", invalid="ignore"):
-            return q, Sum(q, Continuation(p_hat, r, value(result.q[r]), discount), -1.0)
+        return q, Sum(q, Continuation(p_hat, r, value(result.q[r]), discount), -1.0)
     return q, Sum(q, output(result.zeta, result.networks[1]), -discount)
-
-
-@dataclass(frozen=True)
-class NearestState:
-    """(n, d) features -> (n, A) the row of the table (S, A) at the nearest state of the grid."""
-
-    grid: Array
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        rows: Array = self.table[nearest(self.grid, states)]
-        return rows
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,13 @@ How sd follows. The choices depend on the reward and on P only through the cell-
 shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
 d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
 (diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
-(n d(s, a)), independently over cells. Successive periods of a trajectory are dependent, but the
-error of each choice and of each move has mean zero given the past (a martingale difference), so
-products across periods vanish on average and information adds up as if the periods were
-independent draws from d_H. No mixing is assumed.
+(n d(s, a)), independently over cells. The error of each choice and move has mean zero given the
+past, so information adds up as if periods were independent draws from d_H.
 
 What the numbers are not. They are first-order: the sum gives a cell of small d_H a share of order
-sqrt(d_H / n), which is finite, even where n d_H < 1 and the cell will most likely not be visited
-at all; there the normal law describes no actual estimator, and an estimator's own rule for empty
-cells decides. Cells with d_H = 0 are outside the sum. Being local asymptotic bounds, they hold
-for regular estimators of the stated class: shrinkage, or prior knowledge beyond the class, can do
-better at a given n.
+sqrt(d_H / n) even where n d_H < 1 and the cell will most likely not be visited at all. Cells with
+d_H = 0 are outside the sum. They hold for regular estimators of the stated class: shrinkage, or
+prior knowledge beyond the class, can do better at a given n.
 """
 
 from __future__ import annotations

@@ -95,13 +95,10 @@ class MLP:
         return np.stack(rows)
 
     def _unpack(self, theta: Array) -> list[tuple[Array, Array]]:
-        parts, offset = [], 0
-        for fan_in, fan_out in self.layers:
-            weight = theta[:, offset : offset + fan_in * fan_out].reshape(-1, fan_in, fan_out)
-            offset += fan_in * fan_out
-            parts.append((weight, theta[:, offset : offset + fan_out]))
-            offset += fan_out
-        return parts
+        """Weight (R, in, out) and bias (R, out) of each layer."""
+        parts = np.split(theta, np.cumsum([(i + 1) * o for i, o in self.layers])[:-1], axis=1)
+        shapes = zip(parts, self.layers, strict=True)
+        return [(p[:, :-o].reshape(-1, i, o), p[:, -o:]) for p, (i, o) in shapes]
 
     def _forward(self, theta: Array, x: Array) -> list[Array]:
         """Inputs of every layer, then the outputs."""

@@ -1,4 +1,4 @@
-"""The one network of the library, in torch: R of them as one tensor program, each as alone.
+"""Networks trained by Adam, in torch: R of them as one tensor program, each as alone.
 
 `Parameters` are a weight (R, in, out) and a bias (R, 1, out) of each layer in turn, float64.
 Adam is batched, with a rate of each replication's own, which torch.optim does not offer.
@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from gladius.checks import Array, check_widths
+from gladius.checks import Array
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
@@ -58,11 +58,7 @@ def no_moments(theta: Parameters) -> Moments:
 
 
 def adam(
-    theta: Parameters,
-    moments: Moments,
-    gradient: Parameters,
-    rate: Tensor,
-    step: int,
+    theta: Parameters, moments: Moments, gradient: Parameters, rate: Tensor, step: int
 ) -> None:
     """One step in place; a replication with rate zero stays where it is."""
     first, second, constant = ADAM
@@ -110,70 +106,3 @@ def networks(
         Network(tuple(p[r].detach().numpy().copy() for p in theta), activation, *scaling)
         for r, scaling in enumerate(scalings)
     ]
-
-
-@dataclass(frozen=True)
-class MLP:
-    """The tanh network as a function of flat parameters (R, P), with its exact Jacobian.
-
-    `hidden=(10, 10)` is the paper's. Weights start with variance 1 / fan-in (Glorot's rule for tanh
-    up to a constant), biases uniform on (-1, 1), so that the bends are spread over standardised
-    inputs.
-    """
-
-    inputs: int
-    actions: int
-    hidden: tuple[int, ...] = (10, 10)
-
-    def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-
-    @property
-    def layers(self) -> list[tuple[int, int]]:
-        """(fan-in, fan-out) of each layer."""
-        return list(pairwise((self.inputs, *self.hidden, self.actions)))
-
-    @property
-    def size(self) -> int:
-        """Parameters of one replication."""
-        return sum((fan_in + 1) * fan_out for fan_in, fan_out in self.layers)
-
-    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
-        """(R, P), each replication from its own generator."""
-        rows = []
-        for rng in rngs:
-            parts = []
-            for i, (fan_in, fan_out) in enumerate(self.layers):
-                last = i == len(self.layers) - 1
-                parts.append(rng.normal(size=fan_in * fan_out) / np.sqrt(fan_in))
-                parts.append(np.zeros(fan_out) if last else rng.uniform(-1, 1, fan_out))
-            rows.append(np.concatenate(parts))
-        return np.stack(rows)
-
-    def outputs(self, theta: Array, x: Array) -> Array:
-        """(R, n, A) from (R, P) parameters and (n, d) or (R, n, d) inputs."""
-        return np.asarray(self._signals(theta, x)[1][-1].numpy())
-
-    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
-        """Outputs and d outputs / d parameters (R, n, A, P), by one backward sweep for all."""
-        parts, every = self._signals(theta, x)
-        back = torch.eye(self.actions, dtype=torch.float64).expand(
-            *every[-1].shape, self.actions
-        )  # d outputs / d outputs of the layer
-        blocks: list[Tensor] = []
-        for i in range(len(parts) - 2, -2, -2):
-            signal = every[i // 2]
-            weight = signal[:, :, None, :, None] * back[:, :, :, None]
-            blocks = [weight.flatten(3), back, *blocks]
-            slope = (1 - signal**2)[:, :, None]
-            back = (back @ parts[i].mT[:, None]) * slope
-        return np.asarray(every[-1].numpy()), np.asarray(torch.cat(blocks, dim=-1).numpy())
-
-    def _signals(self, theta: Array, x: Array) -> tuple[Parameters, list[Tensor]]:
-        """The layers' parameters and signals."""
-        sizes = [size for fan_in, fan_out in self.layers for size in (fan_in * fan_out, fan_out)]
-        split = torch.split(torch.from_numpy(theta), sizes, dim=1)
-        widths = [fan_out for _, fan_out in self.layers for _ in range(2)]
-        parts = [part.reshape(len(theta), -1, w) for part, w in zip(split, widths, strict=True)]
-        inputs = np.broadcast_to(x, (len(theta), *x.shape[-2:])).copy()
-        return parts, signals(parts, torch.from_numpy(inputs), "tanh")

@@ -8,11 +8,10 @@ In a table both regressions are solved exactly: with targets y and the data's ch
 
     Q(s, a) = mean y over the rows of (s, a) - alpha (pi_Q(a | s) / pi_b(a | s) - 1).
 
-For every alpha the sweep is monotone and moves with constants (the penalty is unchanged when a
-constant is added to Q(s, .), and the Jacobian of its minimiser is the inverse of an M-matrix), so
-it is a beta-contraction in the largest norm: one fixed point, which the sweeps approach at rate
-beta. At alpha = 0 it is the soft Bellman equation of the moves as logged; as alpha grows the policy
-goes to pi_b, which is cloning. No transition probabilities are formed: rows are regressed upon.
+For every alpha the sweep is monotone and moves with constants, so it is a beta-contraction in the
+largest norm. At alpha = 0 its fixed point is that of the soft Bellman equation of the moves as
+logged; as alpha grows the policy goes to pi_b, which is cloning. No transition probabilities are
+formed: rows are regressed upon.
 
 Pairs without a row. Nothing in the data speaks of them, and each method has its own answer:
 `nearest` (the default without a penalty): Q(s, a) is that of the nearest state where a was taken,
@@ -21,9 +20,8 @@ only choice with a penalty, whose minimum in a table is Q = -inf there): where a
 other actions are never taken and do not enter V. A state with no row at all has the Q of the
 nearest one that has some, and an action taken nowhere is excluded under both.
 
-A table needs states that repeat. Where each occurs once (dummies), `excluded` leaves every state
-its logged action, which clones, and `nearest` is regression on a single neighbour: both run,
-neither is to be trusted there. Drop the features that do not matter first.
+A table needs states that repeat. Where each occurs once (dummies), both rules run and neither is to
+be trusted: drop the features that do not matter first.
 """
 
 from __future__ import annotations
@@ -79,10 +77,9 @@ class Logged:
         return cls(states, s, a, t, ended.astype(bool), weights.astype(np.float64), number)
 
     @classmethod
-    def of_counts(cls, counts: Counts, replication: int = 0) -> Logged:
-        """The moves of one replication of grouped data without ends."""
-        moves = counts.moves[replication]
-        visits = counts.visits[replication]
+    def of_counts(cls, counts: Counts) -> Logged:
+        """The moves of one data set, grouped, without ends."""
+        moves, visits = counts.moves[0], counts.visits[0]
         if not np.allclose(moves.sum(axis=2).T, visits, rtol=1e-9, atol=0):
             raise InputError("counts", "moves that end a path", "give them as Transitions")
         a, s, t = np.nonzero(moves)
@@ -145,13 +142,11 @@ class Learned:
 
     def value(self, states: Array) -> Array:
         """(n,) V = log sum_a exp Q."""
-        v: Array = logsumexp(self.q(states), axis=1)
-        return v
+        return np.asarray(logsumexp(self.q(states), axis=1))
 
     def policy(self, states: Array) -> Array:
         """(n, A) choice probabilities, softmax of Q; zero where an action is excluded."""
-        probabilities: Array = softmax(self.q(states), axis=1)
-        return probabilities
+        return np.asarray(softmax(self.q(states), axis=1))
 
 
 def learn(
@@ -162,7 +157,7 @@ def learn(
     conservatism: float = 0.0,
     unseen: str | None = None,
 ) -> list[Learned]:
-    """Soft fitted Q iteration (or CQL) on each data set, all in one batch.
+    """Soft fitted Q iteration (or CQL) on each data set.
 
     Args:
         data: the moves of each data set.
@@ -192,48 +187,38 @@ def learn(
         if label.shape != logged.now.shape:
             hint = f"give one for each of {len(logged.now)} moves"
             raise InputError("rewards", label.shape, hint)
-    return _sweep(data, np.concatenate(labels), beta, alpha, rule)
+    return [
+        _sweep(logged, label, beta, alpha, rule) for logged, label in zip(data, labels, strict=True)
+    ]
 
 
-def _sweep(
-    data: Sequence[Logged], label: Array, beta: float, alpha: float, unseen: str
-) -> list[Learned]:
-    """All data sets one after another: q is a vector over their pairs (s, a) with rows."""
-    sizes = np.array([len(logged.states) for logged in data])
-    begin = np.cumsum(sizes) - sizes
-    shifted = list(zip(data, begin, strict=True))
-    visits = np.concatenate([logged.visits for logged in data])
+def _sweep(logged: Logged, label: Array, beta: float, alpha: float, unseen: str) -> Learned:
+    """One data set; q is a vector over its pairs (s, a) with rows."""
+    visits = logged.visits
     number = np.full(visits.shape, -1)  # of each pair, in that vector
     number[visits > 0] = np.arange(np.count_nonzero(visits))
-    pair = np.concatenate([number[logged.now + i, logged.actions] for logged, i in shifted])
-    after = np.concatenate([logged.after + i for logged, i in shifted])
-    near = [logged.nearest_states(unseen) for logged in data]
-    columns = np.arange(visits.shape[1])
-    place = [np.where(n >= 0, number[n + i, columns], -1) for n, i in zip(near, begin, strict=True)]
-    reads = np.concatenate(place)
-    first = np.array([number[i:][visits[i:] > 0][0] for i in begin])  # pair of each data set
+    pair = number[logged.now, logged.actions]
+    near = logged.nearest_states(unseen)
+    reads = np.where(near >= 0, number[near, np.arange(visits.shape[1])], -1)
     count = visits[visits > 0]
     state = np.unique(np.nonzero(visits)[0], return_inverse=True)[1].reshape(-1)
     share = count / np.bincount(state, count)[state]
-    weight = np.concatenate([logged.weights for logged in data]) / count[pair]
+    weight = logged.weights / count[pair]
     mean = np.bincount(pair, weight * label)
-    goes_on = weight * ~np.concatenate([logged.done for logged in data])
-    moves = csr_array((goes_on, (pair, after)), shape=(len(count), len(visits)))
+    moves = csr_array((weight * ~logged.done, (pair, logged.after)), (len(count), len(visits)))
 
     def full(q: Array) -> Array:
-        """(all states, A) Q with the rule for pairs without a row."""
+        """(S, A) Q with the rule for pairs without a row."""
         return np.where(reads >= 0, q[reads], -np.inf)
 
-    q, gap, scale, sweeps = np.zeros(len(count)), np.full(len(data), np.inf), np.ones(len(data)), 0
-    while sweeps < SWEEPS and np.any(gap > TOLERANCE * scale):
+    q, gap, scale, sweeps = np.zeros(len(count)), np.inf, 1.0, 0
+    while sweeps < SWEEPS and gap > TOLERANCE * scale:
         target = mean + beta * (moves @ value(full(q)))  # the regression of r + beta V(s')
         new = penalised(target, alpha, q, share, state) if alpha else target
-        gap = np.maximum.reduceat(np.abs(new - q), first) * beta / (1 - beta)
-        scale = np.maximum(1.0, np.maximum.reduceat(np.abs(new), first))
+        gap = float(np.max(np.abs(new - q))) * beta / (1 - beta)
+        scale = max(1.0, float(np.max(np.abs(new))))
         q, sweeps = new, sweeps + 1
-    tables, converged = np.split(full(q), begin[1:]), gap <= TOLERANCE * scale
-    ends = zip(data, tables, gap.tolist(), converged.tolist(), strict=True)
-    return [Learned(logged, unseen, table, sweeps, g, done) for logged, table, g, done in ends]
+    return Learned(logged, unseen, full(q), sweeps, gap, gap <= TOLERANCE * scale)
 
 
 def penalised(target: Array, alpha: float, q: Array, share: Array, state: Integers) -> Array:

@@ -58,9 +58,9 @@ class TransitionProbabilities:
         every, (grid, asked) = index_rows([self.states, np.asarray(states, dtype=np.float64)])
         position = np.full(len(every), -1)
         position[grid] = np.arange(len(self.states))
-        at = position[asked]
-        known = at >= 0
-        transition: Array = self.transition[replication][:, at]
+        place = position[asked]
+        known = place >= 0
+        transition: Array = self.transition[replication][:, place]
         if not np.all(known):
             everything = np.ones(len(self.states), dtype=bool)
             own = everything if self.present is None else self.present[replication]
@@ -90,13 +90,13 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
         total[..., 0] * xlogy(p, p).sum(axis=2) for p in (shift_share, place_share)
     )
     relative = by_shift >= by_place - TIE * np.abs(by_place)
-    pooled = tuple(
-        tuple(
-            _pooled(True, shifts, moved) if is_relative else _pooled(False, grid, reached)
-            for is_relative, moved, reached in zip(*replication, strict=True)
-        )
-        for replication in zip(relative, shift_share, place_share, strict=True)
-    )
+
+    def pool(r: int, a: int) -> Pooled:
+        points, share = (shifts, shift_share) if relative[r, a] else (grid, place_share)
+        kept = share[r, a] > 0
+        return Pooled(bool(relative[r, a]), points[kept], share[r, a][kept])
+
+    pooled = tuple(tuple(pool(r, a) for a in range(taken.shape[1])) for r in range(len(taken)))
     borrows = taken == 0
     for own in np.unique(counts.present, axis=0):  # replications that hold the same states
         group = np.all(counts.present == own, axis=1)
@@ -140,32 +140,27 @@ def _targets(
     return target
 
 
-def _add_up(weights: Array, at: Integers, size: int) -> Array:
-    """(..., size) sums of weights (..., m) by their places `at` (m,)."""
-    flat = weights.reshape(int(np.prod(weights.shape[:-1])), len(at))
-    return _spread(flat, np.broadcast_to(at, flat.shape), size).reshape(*weights.shape[:-1], size)
+def _add_up(weights: Array, places: Integers, size: int) -> Array:
+    """(R, A, size) sums of weights (R, A, m) by their places (m,)."""
+    flat = weights.reshape(weights.shape[0] * weights.shape[1], len(places))
+    total = _spread(flat, np.broadcast_to(places, flat.shape), size)
+    return total.reshape(*weights.shape[:2], size)
 
 
-def _spread(weights: Array, at: Integers, size: int) -> Array:
+def _spread(weights: Array, places: Integers, size: int) -> Array:
     """(n, size) sums of weights (n, m), or of the same (m,) in each row, by their places (n, m)."""
-    place = np.arange(len(at))[:, None] * size + at
-    every = np.broadcast_to(weights, at.shape).ravel()
-    total = np.bincount(place.ravel(), weights=every, minlength=len(at) * size)
-    return total.astype(np.float64, copy=False).reshape(len(at), size)
-
-
-def _pooled(relative: bool, points: Array, transition: Array) -> Pooled:
-    return Pooled(relative, points[transition > 0], transition[transition > 0])
+    cell = np.arange(len(places))[:, None] * size + places
+    every = np.broadcast_to(weights, places.shape).ravel()
+    total = np.bincount(cell.ravel(), weights=every, minlength=len(places) * size)
+    return total.astype(np.float64, copy=False).reshape(len(places), size)
 
 
 def _borrow(pooled: Pooled, grid: Array, own: NDArray[np.bool_], states: Array) -> Array:
     """(n, S) pooled transition as rows over the grid; points off it go to the nearest own state."""
     base = states if pooled.relative else np.zeros_like(states)
     points = (base[:, None] + pooled.points[None]).reshape(-1, grid.shape[1])
-    at = np.flatnonzero(own)[nearest(grid[own], points)].reshape(
-        len(states), len(pooled.probabilities)
-    )
-    return _spread(pooled.probabilities, at, len(grid))
+    place = np.flatnonzero(own)[nearest(grid[own], points)].reshape(len(states), -1)
+    return _spread(pooled.probabilities, place, len(grid))
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one flo
 
 def distinct_rows(rows: Array) -> tuple[Array, Integers]:
     """Distinct rows in lexicographic order, and how often each occurs."""
-    found, (index,) = index_rows([rows])
-    return found, np.bincount(index, minlength=len(found)).astype(np.int64)
+    distinct, (index,) = index_rows([rows])
+    return distinct, np.bincount(index).astype(np.int64)
 
 
 def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
@@ -87,9 +87,8 @@ class Transitions:
         following = _features("next_states", self.next_states)
         n, width = states.shape
         if following.shape[1] != width:
-            raise InputError(
-                "next_states", following.shape, f"s and s' differ in width: give {width} features"
-            )
+            hint = f"s and s' differ in width: give {width} features"
+            raise InputError("next_states", following.shape, hint)
         _same_length("next_states", len(following), n)
         actions = _actions(self.actions, n, self.number_of_actions)
         seen = max(2, int(actions.max()) + 1)
@@ -140,26 +139,19 @@ class Transitions:
             raise InputError("fraction", fraction, "give a share strictly between 0 and 1")
         label, names = pd.factorize(self.trajectory)  # in order of appearance
         number = len(names)
-        order = np.arange(number)
         kept = round(fraction * number)
         if not 0 < kept < number:
-            raise InputError(
-                "trajectory",
-                f"{number} trajectories",
-                f"too few for a split at {fraction}: each side needs at least one",
-            )
-        if rng is not None:
-            order = rng.permutation(order)
-        chosen = np.zeros(number, dtype=bool)
-        chosen[order[:kept]] = True
-        mask = chosen[label]
-        return self.take(mask), self.take(~mask)
+            hint = f"too few for a split at {fraction}: each side needs at least one"
+            raise InputError("trajectory", f"{number} trajectories", hint)
+        order = np.arange(number) if rng is None else rng.permutation(number)
+        chosen = np.isin(label, order[:kept])
+        return self.take(chosen), self.take(~chosen)
 
     def pairs(self) -> Pairs:
         """Distinct (s, a) with their frequencies."""
         joint = np.concatenate([self.states, self.actions[:, None].astype(float)], axis=1)
-        found, weights = distinct_rows(joint)
-        return Pairs(found[:, :-1], found[:, -1].astype(np.int64), weights)
+        pairs, weights = distinct_rows(joint)
+        return Pairs(pairs[:, :-1], pairs[:, -1].astype(np.int64), weights)
 
     @classmethod
     def from_frame(
@@ -194,9 +186,8 @@ class Transitions:
         asked = [*state, action, id, *(next_state or ()), *([done] if done else ())]
         for name in asked:
             if list(frame.columns).count(name) != 1:
-                raise InputError(
-                    "column", name, f"the frame needs one such column, it has {list(frame.columns)}"
-                )
+                hint = f"the frame needs one such column, it has {list(frame.columns)}"
+                raise InputError("column", name, hint)
         if len(frame) == 0:
             raise InputError("frame", "no rows", "give at least one transition")
         if next_state is not None and len(next_state) != len(state):
@@ -349,20 +340,17 @@ class Counts:
     @property
     def size(self) -> Array:
         """(R,) N, the number of transitions of each replication."""
-        size: Array = self.visits.sum(axis=(1, 2))
-        return size
+        return np.asarray(self.visits.sum(axis=(1, 2)))
 
     @property
     def seen(self) -> Array:
         """(R, S) how often each state is the current one."""
-        seen: Array = self.visits.sum(axis=2)
-        return seen
+        return np.asarray(self.visits.sum(axis=2))
 
     @property
     def present(self) -> NDArray[np.bool_]:
         """(R, S) states of each replication's own, as s or s'; the others only pad the grid."""
-        there: NDArray[np.bool_] = self.seen + self.moves.sum(axis=(1, 2)) > 0
-        return there
+        return np.asarray(self.seen + self.moves.sum(axis=(1, 2)) > 0)
 
 
 def group(data: Transitions | Sequence[Transitions]) -> Counts:
@@ -461,41 +449,33 @@ class SarsaTuples:
         return np.asarray((self.follows.T @ values) / left[:, None])
 
 
-def consecutive(data: Transitions) -> tuple[Integers, Integers]:
-    """Rows i and j where j is the period after i: same trajectory, next in order, s'_i = s_j.
+def sarsa_tuples(data: Transitions) -> SarsaTuples:
+    """The SARSA tuples (s, a, s', a') of a data set.
 
-    Rows of a trajectory are in order of time, as everywhere in `Transitions`; a gap or another
-    order shows in s'_i != s_j, and such a pair of rows is left out.
+    Row j follows row i where it is the next of the same trajectory and s'_i = s_j: rows of a
+    trajectory are in order of time, as everywhere in `Transitions`, and a gap shows in s'_i != s_j.
+
+    Raises:
+        InputError: where no period is followed by another of the same trajectory.
     """
     _, label = np.unique(data.trajectory, return_inverse=True)
     order = np.argsort(label, kind="stable")
     i, j = order[:-1], order[1:]
     follows = (label[i] == label[j]) & ~data.done[i]
     follows &= np.all(data.next_states[i] == data.states[j], axis=1)
-    return i[follows].astype(np.int64), j[follows].astype(np.int64)
-
-
-def sarsa_tuples(data: Transitions) -> SarsaTuples:
-    """The SARSA tuples (s, a, s', a') of a data set.
-
-    Raises:
-        InputError: where no period is followed by another of the same trajectory.
-    """
-    i, j = consecutive(data)
-    if len(i) == 0:
+    if not np.any(follows):
         hint = "no row is followed by the next period of its trajectory: give trajectory labels "
         raise InputError("trajectory", f"{len(data)} rows", hint + "and rows in order of time")
     joint = np.concatenate([data.states, data.actions[:, None].astype(np.float64)], axis=1)
-    pairs, (at,) = index_rows([joint])
-    over = np.flatnonzero(data.done)
-    now = np.concatenate([at[i], at[over]])
-    after = np.concatenate([at[j], np.full(len(over), ENDED)])
+    pairs, (place,) = index_rows([joint])
+    now = np.concatenate([place[i[follows]], place[data.done]])
+    after = np.concatenate([place[j[follows]], np.full(np.count_nonzero(data.done), ENDED)])
     span = len(pairs) + 1
     codes, weights = np.unique(now * span + after + 1, return_counts=True)
     return SarsaTuples(
         states=pairs[:, :-1],
         actions=pairs[:, -1].astype(np.int64),
-        visits=np.bincount(at, minlength=len(pairs)).astype(np.float64),
+        visits=np.bincount(place).astype(np.float64),
         now=codes // span,
         after=codes % span - 1,
         weights=weights.astype(np.float64),

@@ -18,23 +18,18 @@ What had to be decided, besides the list in td_ccp.py:
 
 - F. The authors' simulations take random forests; here it is a network by default (their theory
   covers networks), or least squares in a basis of td_ccp.py.
-- The regression is of h_j(a', x') alone, with z added back (their note on 3.10). One network has an
-  output for each action and each column of h and g, where theirs is a regression for each column.
-  It starts from the weights of the step before: Adam moves all layers, over all pairs or over
-  batches of them, and then the output layer, in which the fit is linear, is solved for, with the
-  weight of one observation on what Adam left: an action never taken in a state, whose value the
-  second step needs, would otherwise be extrapolated wildly.
+- One network has an output for each action and each column of h and g, and starts from the weights
+  of the step before. Adam moves all layers; then the output layer is solved for, with the weight of
+  one observation on what Adam left: an action never taken in a state, whose value the second step
+  needs, would otherwise be extrapolated wildly.
 - Both rules for J together: at most `iterations` (J - 1 regressions), fewer where eps_j is below
   `tolerance` for every column. Only that counts as converged. eps_j compares neighbouring steps; it
-  does not bound the distance to the fixed point, which a slow common level may hide. Conversely
-  `not_converged` says that eps_j was still above `tolerance` after J steps (at beta = .9 a share
-  .9^19 = .14 of an error in the level is left then); theta may be settled all the same. Raise
-  `iterations`, to 40 say, and compare.
+  does not bound the distance to the fixed point. Conversely theta may be settled where
+  `not_converged` says that eps_j was not: raise `iterations`, to 40 say, and compare.
 - lambda is iterated in the same class: lambda_{j+1} = psi + beta (sum over the pairs before of
   lambda_j, per occurrence), from E_n[psi] / (1 - beta). Without stationarity this is the adjoint
-  that the moment needs; under it, the paper's conditional mean of the past. Pairs that only occur
-  in the last period of their trajectories are left out of it. `converged` speaks of h and g, not
-  of lambda, on which the standard errors rest.
+  that the moment needs; under it, the paper's conditional mean of the past. `converged` speaks of
+  h and g, not of lambda, on which the standard errors rest.
 """
 
 from __future__ import annotations
@@ -183,14 +178,8 @@ class ValueIteration:
     ) -> list[tuple[StateFunction, bool, int]]:
         """Fitted iteration f_{j+1} = known + regression of step(f_j - known), each set on its own.
 
-        The function of the state, whether it ended by the rule, and after how many regressions.
-
-        Args:
-            problems: R data sets.
-            step: maps r and (P, c) f_j - known at the pairs to the targets of the next regression.
-            starts: (P, c) f_1 - known of each.
-            known: (P, c) what is added to the regression.
-            regressor: of the R data sets.
+        The function of the state, whether it ended by the rule, and after how many regressions;
+        `step` maps r and (P, c) f_j - known at the pairs to the targets of the next regression.
         """
         current = list(starts)
         active = np.ones(len(problems), dtype=bool)

@@ -11,18 +11,15 @@ none: every number in a BC column depends on the level that somebody chose, the 
 The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
 computed. A method that "simply minimizes" the likelihood has no other Q than the network's, so our
 reading is `network`. That level is inherited from the initial weights: the gradient of the loss
-with respect to the outputs sums to zero over actions, so the sum of the output heads is not trained
-(with two actions Adam keeps it exactly; only the hidden layers under it move). A level c moves
-every reward by (1 - beta) c: at the true choice probabilities MAPE is 99.8 for the level zero and
-81.8 for -55, the output bias in the first author's GLADIUS code (computed in
-`test_bc.py::test_the_level_sets_the_size_of_the_column`). The column tells of initialisation and
-step counts; a larger sample by itself does not bring it nearer to the truth.
+with respect to the outputs sums to zero over actions, so the sum of the output heads is untrained.
+A level c moves every reward by (1 - beta) c: at the true choice probabilities MAPE is 99.8 for the
+level zero and 81.8 for -55, the output bias in the first author's GLADIUS code. The column tells of
+initialisation and step counts; a larger sample by itself does not bring it nearer to the truth.
 
-By default the network is tanh with standardised inputs: ReLU units on inputs as they come die or
-lie outside the data in every second draw of the weights, and the policy is then a constant. Where
-states repeat, every step sees all rows, as counts; where they hardly do, a step sees a batch, and a
-tenth of the trajectories tells when to stop (`default_training`). Whatever was asked for, a policy
-that frequencies by state beat by far, such as a constant one, is reported as a failure.
+Inputs are standardised and units tanh by default: ReLU units on inputs as they come die in every
+second draw of the weights. Where states repeat, every step sees all rows, as counts; elsewhere a
+batch, and a tenth of the trajectories tells when to stop. Whatever was asked for, a policy that
+frequencies by state beat by far, such as a constant one, is reported as a failure.
 """
 
 from __future__ import annotations
@@ -34,11 +31,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_discount, check_widths, generators
+from gladius.checks import Array, InputError, check_widths, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.networks import (
     Network,
@@ -142,7 +138,6 @@ def fit(
         InputError: for a bad option, or as many generators as there are not data sets.
     """
     started = time.process_time()
-    beta = check_discount(discount)
     if normalisation not in NORMALISATIONS:
         raise InputError("normalisation", normalisation, f"choose one of {NORMALISATIONS}")
     if training is not None and not isinstance(training, Training):
@@ -160,7 +155,7 @@ def fit(
     estimates = []
     for r, rows in enumerate(data):
         network, outcome, how = fits[r]
-        q, reward = read_off(network, rows, beta, normalisation)
+        q, reward = read_off(network, rows, discount, normalisation)
         states, choices = _choices(rows)
         values = q(states)
         status = "ok" if outcome.converged else "not_converged"
@@ -317,7 +312,8 @@ def train(
             better = active & (losses < lowest - margin)
             since = np.where(better, 0, since + 1)
             lowest[better] = losses[better]
-            _copy(theta, best, better)
+            for kept, current in zip(best, theta, strict=True):
+                kept[better] = current[better]
             converged |= active & (since >= how.patience) & np.isfinite(losses)
             active &= ~converged
         if t == how.steps or not np.any(active):
@@ -328,12 +324,11 @@ def train(
         taken += active
     if validation is not None:
         theta = best
-    norm = norms(_gradient(theta, x, share, how)).tolist()
-    held_nll = [float(v) if held_out else float("nan") for v in lowest]
-    ends = zip(converged, taken, norm, held_nll, strict=True)
-    return networks(theta, how.activation, scalings), [
-        Outcome(bool(c), int(n), g, h) for c, n, g, h in ends
-    ]
+    norm = norms(_gradient(theta, x, share, how))
+    held_nll = lowest if held_out else np.full(reps, np.nan)
+    ends = (part.tolist() for part in (converged, taken, norm, held_nll))
+    outcomes = [Outcome(*end) for end in zip(*ends, strict=True)]
+    return networks(theta, how.activation, scalings), outcomes
 
 
 def _losses(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
@@ -344,12 +339,6 @@ def _losses(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Tenso
 def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Parameters:
     leaves = [p.detach().requires_grad_() for p in theta]
     return list(torch.autograd.grad(_losses(leaves, x, share, how).sum(), leaves))
-
-
-def _copy(source: Parameters, target: Parameters, rows: NDArray[np.bool_]) -> None:
-    mask = torch.from_numpy(rows)
-    for p, q in zip(source, target, strict=True):
-        q[mask] = p[mask]
 
 
 def _sample(

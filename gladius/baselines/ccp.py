@@ -24,18 +24,15 @@ where NPL has converged. With an anchor in the place of the form CCPs give r dir
 method `plug_in`.
 
 What had to be decided:
-- First step: cell frequencies, those of the nearest state seen where a state never occurs. The
-  papers leave smoothing to the user; none is added with inversion, which needs no logarithm of an
-  empty cell (0 log 0 = 0), and 1/2 to each count with finite dependence, which does.
-  `ccps="logit"`: a logit in all monomials of the features up to degree 3 (2nd or 3rd is usual).
-- One stage by default, as Hotz and Miller. All stages of NPL have the same first-order asymptotics,
-  those of partial maximum likelihood (A&M 2002, Proposition 4): "one step is less efficient" does
-  not hold for this form. It does in general for finite dependence, which uses the CCP of one action
-  and does not average its noise away.
-- Standard errors: with inversion the inverse information of the pseudo-likelihood, which to first
-  order is that of NFXP (the noise of pi-hat drops out, zero Jacobian at the truth). With finite
-  dependence it does not drop out: the delta method, with the frequencies' noise in it; with a logit
-  first step they are not given (NaN). Always P is taken as known, as in nfxp.py.
+- First step: cell frequencies, those of the nearest state seen where a state never occurs. None is
+  smoothed with inversion, which needs no logarithm of an empty cell (0 log 0 = 0); 1/2 is added to
+  each count with finite dependence, which does.
+- One stage by default, as Hotz and Miller: all stages of NPL have the same first-order asymptotics,
+  those of partial maximum likelihood (A&M 2002, Proposition 4). Finite dependence is less
+  efficient: it uses the CCP of one action and does not average its noise away.
+- Standard errors, P taken as known: with inversion the inverse information of the
+  pseudo-likelihood, to first order that of NFXP (the noise of pi-hat drops out, zero Jacobian at
+  the truth). With finite dependence the delta method, the frequencies' noise in it.
 - Finite dependence takes the anchor's action as the renewal, and one stage only: the limit would
   not be the likelihood's.
 - `iterations`: Newton steps of the logit in one stage, which has nothing nested in it; with more
@@ -47,7 +44,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,14 +58,10 @@ from gladius.parametric import Model, estimates, make_model
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
-FIRST_STEPS = ("frequency", "logit")
 RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency
-DEGREE = 3  # of the first step's logit
-COLLINEAR = 1e-8  # share of a monomial that earlier ones leave on the sample: below it, none
 STAGE_TOLERANCE = 1e-10  # of theta (relative) and of every choice probability, between stages
 MAX_STAGES = 200
 SAME_ROW = 1e-12  # two rows this close are one: sums of probabilities differ by rounding
-NO_FIRST_STEP = "failed: the logit of the first step has no maximum"
 
 
 @dataclass(frozen=True)
@@ -78,15 +70,13 @@ class FirstStep:
 
     Attributes:
         policy: (R, S, A); a frequency may be 0.
-        lender: (R, S) the state whose frequencies each state has (its own where it was seen).
+        nearest_seen: (R, S) the state whose frequencies each state has, itself where it was seen.
         cells: (R, S, A) n(s, a) + c.
-        exists: (R,) whether the logit has a maximum; frequencies always exist.
     """
 
     policy: Array
-    lender: Integers
+    nearest_seen: Integers
     cells: Array
-    exists: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -115,7 +105,6 @@ def fit(
     *,
     reward: LinearReward | None = None,
     transition: KnownTransitions | None = None,
-    ccps: str = "frequency",
     stages: int | None = 1,
     finite_dependence: bool = False,
 ) -> list[Estimate]:
@@ -127,7 +116,6 @@ def fit(
         discount: beta.
         reward: the form, required.
         transition: the oracle's knowledge; without it the frequencies of each data set.
-        ccps: frequency or logit, the first step.
         stages: of NPL; 1: the two-step estimator; None: until nothing moves (STAGE_TOLERANCE).
         finite_dependence: use the renewal action's CCPs only, and no inversion.
 
@@ -139,37 +127,30 @@ def fit(
         InputError: for options that do not fit together or do not fit the data.
     """
     started = time.process_time()
-    if ccps not in FIRST_STEPS:
-        raise InputError("ccps", ccps, f"choose one of {FIRST_STEPS}")
     if stages is not None:
         check_whole("stages", stages, 1)
     if finite_dependence and stages != 1:
         raise InputError("stages", stages, "finite_dependence has one stage")
-    models = [make_model([one], anchor, discount, reward, transition) for one in data]
+    models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
     if finite_dependence:
         for model in models:
             present = None if model.is_known else model.p_hat.present
             check_renewal(model.p_hat.transition, anchor.action, present, model.visits)
     seconds = (time.process_time() - started) / len(data)
-    return [_fit_alone(model, ccps, stages, finite_dependence, seconds) for model in models]
+    return [_fit_alone(model, stages, finite_dependence, seconds) for model in models]
 
 
 def _fit_alone(
-    model: Model, ccps: str, stages: int | None, finite_dependence: bool, seconds: float
+    model: Model, stages: int | None, finite_dependence: bool, seconds: float
 ) -> Estimate:
     """One data set, of which `seconds` were spent on the model."""
     started = time.process_time()
-    if ccps == "frequency":
-        pseudo_count = RENEWAL_PSEUDO_COUNT if finite_dependence else 0.0
-        first = frequencies(model.visits, model.states, pseudo_count)
-    else:
-        first = fitted_choices(model.visits, model.states)
     if finite_dependence:
-        fitted = renewed(model, first, model.anchor.action, has_noise=ccps == "frequency")
+        fitted = renewed(model, frequencies(model.visits, model.states, RENEWAL_PSEUDO_COUNT))
     else:
         fitted = nested_pseudo_likelihood(
             model.visits,
-            first.policy,
+            frequencies(model.visits, model.states).policy,
             model.transition,
             model.design,
             model.offset,
@@ -177,12 +158,9 @@ def _fit_alone(
             stages=MAX_STAGES if stages is None else stages,
         )
     logit = fitted.logit
-    exists, status = bool(first.exists[0]), logit.status[0]
-    if not exists:
-        status = NO_FIRST_STEP
-    elif stages is None and status == "ok" and not fitted.settled:
+    covariance, status = logit.covariance[0], logit.status[0]
+    if stages is None and status == "ok" and not fitted.settled:
         status = "not_converged"
-    covariance = logit.covariance[0] if exists else np.full_like(logit.covariance[0], np.nan)
     return estimates(
         "ccp",
         model,
@@ -218,68 +196,11 @@ def frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) -> Firs
         pseudo_count: c.
     """
     cells = visits + pseudo_count
-    lender = np.tile(np.arange(len(states)), (len(visits), 1))
+    nearest_seen = np.tile(np.arange(len(states)), (len(visits), 1))
     for r, seen in enumerate(visits.sum(axis=2) > 0):
-        lender[r] = np.flatnonzero(seen)[nearest(states[seen], states)]
-    lent = np.take_along_axis(cells, lender[..., None], axis=1)
-    policy = lent / lent.sum(axis=2, keepdims=True)
-    return FirstStep(policy, lender, cells, np.ones(len(visits), dtype=bool))
-
-
-def fitted_choices(visits: Array, states: Array, degree: int = DEGREE) -> FirstStep:
-    """A logit in a polynomial of the features, for each replication alone."""
-    sets, _, actions = visits.shape
-    policy, exists = np.empty_like(visits), np.zeros(sets, dtype=bool)
-    for r, seen in enumerate(visits.sum(axis=2) > 0):
-        x = polynomial(states, actions, degree, states[seen])
-        logit = maximise(visits[[r]], x, np.zeros(visits.shape[1:]))
-        policy[r], exists[r] = np.exp(logit.log_policy[0]), logit.converged[0]
-    itself = np.tile(np.arange(len(states)), (sets, 1))
-    return FirstStep(policy, itself, visits, exists)
-
-
-def polynomial(states: Array, actions: int, degree: int, reference: Array) -> Array:
-    """(S, A, k) regressors of a logit: all monomials of the features, for each action but the 0th.
-
-    Args:
-        states: (S, d).
-        actions: A.
-        degree: largest total degree.
-        reference: (n, d) states of the sample. Features are scaled by them, which changes nothing
-            but rounding (monomials up to a total degree span the same functions in any units).
-            A monomial that is a combination of earlier ones there (z^2 of a feature with two
-            values, anything of a constant one) is left out: its coefficient would be free.
-    """
-    spread = np.ptp(reference, axis=0)
-    centre = (reference.max(axis=0) + reference.min(axis=0)) / 2
-    powers = [
-        list(chosen)
-        for power in range(degree + 1)
-        for chosen in combinations_with_replacement(np.flatnonzero(spread > 0), power)
-    ]
-
-    def monomials(points: Array) -> Array:
-        z = 2 * (points - centre) / np.where(spread > 0, spread, 1.0)
-        return np.stack([np.prod(z[:, chosen], axis=1) for chosen in powers], axis=1)
-
-    basis = monomials(states)[:, _independent(monomials(reference))]
-    blocks = np.zeros((len(states), actions, actions - 1, basis.shape[1]))
-    for a in range(1, actions):
-        blocks[:, a, a - 1] = basis
-    return blocks.reshape(len(states), actions, -1)
-
-
-def _independent(columns: Array) -> list[int]:
-    """The columns that are no combination of those kept before them."""
-    kept, span = [], columns[:, :0]  # orthonormal
-    for i, column in enumerate(columns.T):
-        left = column - span @ (span.T @ column)
-        left = left - span @ (span.T @ left)  # once more, for rounding
-        length = np.linalg.norm(left)
-        if length > COLLINEAR * np.linalg.norm(column):
-            kept.append(i)
-            span = np.column_stack([span, left / length])
-    return kept
+        nearest_seen[r] = np.flatnonzero(seen)[nearest(states[seen], states)]
+    borrowed = np.take_along_axis(cells, nearest_seen[..., None], axis=1)
+    return FirstStep(borrowed / borrowed.sum(axis=2, keepdims=True), nearest_seen, cells)
 
 
 # The second step by inversion, and NPL.
@@ -343,28 +264,16 @@ def valuation(
 # The second step by finite dependence.
 
 
-def renewed(model: Model, first: FirstStep, action: int, has_noise: bool = True) -> CcpFit:
-    """Finite dependence; `has_noise`: pi-hat are frequencies, their noise enters se."""
+def renewed(model: Model, first: FirstStep) -> CcpFit:
+    """Finite dependence, the anchor's action as the renewal."""
+    action = model.anchor.action
     log_policy = np.log(np.maximum(first.policy[:, :, action], np.finfo(float).tiny))
     transition = model.p_hat.transition
     x, known = renewal_regressors(
         log_policy, transition, model.design, model.offset, model.discount, action
     )
     logit = maximise(model.visits, x, known)
-    covariance = np.full_like(logit.covariance, np.nan)
-    if has_noise:
-        policy = np.exp(logit.log_policy)
-        covariance = sandwich(
-            model.visits,
-            first.cells,
-            first.lender,
-            x,
-            policy,
-            logit.covariance,
-            transition,
-            model.discount,
-            action,
-        )
+    covariance = sandwich(model.visits, first, x, logit, transition, model.discount, action)
     now = model.rewards(logit.theta)[:, :, action] - log_policy
     renewal = transition[:, action, 0]
     mean = np.sum(np.where(renewal > 0, renewal * now, 0.0), axis=1)
@@ -424,11 +333,9 @@ def renewal_regressors(
 
 def sandwich(
     visits: Array,
-    cells: Array,
-    lender: Integers,
+    first: FirstStep,
     x: Array,
-    policy: Array,
-    inverse: Array,
+    logit: LogitFit,
     transition: Array,
     discount: float,
     action: int,
@@ -444,29 +351,28 @@ def sandwich(
 
     Args:
         visits: (R, S, A) n(s, a).
-        cells: (R, S, A) n(s, a) + c of the states seen (others are not read).
-        lender: (R, S) the state whose frequencies stand for each state's.
+        first: pi-hat; its cells n(s, a) + c are read at the states seen.
         x: (R, S, A, k) the logit's regressors.
-        policy: (R, S, A) fitted choice probabilities.
-        inverse: (R, k, k) inverse information of the logit.
+        logit: the second step.
         transition: (A, S, S) or (R, A, S, S).
         discount: beta.
         action: j.
     """
     probabilities = np.broadcast_to(transition, (len(visits), *transition.shape[-3:]))
-    seen = visits.sum(axis=2)
+    seen, policy = visits.sum(axis=2), np.exp(logit.log_policy)
     centred = x - np.einsum("rsa,rsak->rsk", policy, x)[:, :, None]
     # d g / d log pi(j | s'): the offset holds -beta P_a log pi(j | .), the score minus the
     # choices it predicts
     pull = discount * np.einsum(
         "rsa,rsak,rast->rtk", seen[..., None] * policy, centred, probabilities
     )
-    of_lender = np.zeros_like(pull)
-    for r, lent in enumerate(lender):
-        np.add.at(of_lender[r], lent, pull[r])
+    of_seen = np.zeros_like(pull)
+    for r, places in enumerate(first.nearest_seen):
+        np.add.at(of_seen[r], places, pull[r])
     chosen = np.arange(visits.shape[2]) == action
-    slope = np.where(chosen, 1 / np.where(cells > 0, cells, np.inf), 0.0)
-    psi = np.einsum("rkl,rsal->rsak", inverse, centred + slope[..., None] * of_lender[:, :, None])
+    slope = np.where(chosen, 1 / np.where(first.cells > 0, first.cells, np.inf), 0.0)
+    moved = centred + slope[..., None] * of_seen[:, :, None]
+    psi = np.einsum("rkl,rsal->rsak", logit.covariance, moved)
     psi = psi - np.einsum("rsa,rsak->rsk", policy, psi)[:, :, None]
     weight = seen[..., None] * policy
     return np.asarray(np.einsum("rsa,rsak,rsal->rkl", weight, psi, psi))

@@ -27,11 +27,10 @@ What had to be decided:
 - The variable V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
   feasible theta. Choice probabilities in the likelihood are the softmax, as theirs, not
   exp(Q - V), which is the same on the constraints only.
-- P stays as given or at the frequencies (Rust's two stages; the frequencies maximise the likelihood
-  of the moves alone). Su and Judd's runs have its parameters in the joint likelihood; without
-  parameters of its own that would let choices move it.
+- P stays as given or at the frequencies (Rust's two stages); Su and Judd have its parameters in the
+  joint likelihood.
 - Solver: they used KNITRO; here SciPy's trust-constr (Byrd and Omojokun's sequential quadratic
-  programming) with exact derivatives, one data set at a time, from V = 0.
+  programming) with exact derivatives, from theta = 0 and V = 0.
 - `converged` is judged by the conditions themselves and not by the solver's own report: the
   constraints, the next step of theta (as in newton.py) and the second-order sufficient condition.
   That step is still taken, and V moved with it.
@@ -51,7 +50,7 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import statuses, without_rounding
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.newton import SHORT_STEP, newton_step
@@ -199,7 +198,6 @@ def fit(
     *,
     reward: LinearReward | None = None,
     transition: KnownTransitions | None = None,
-    start: Array | None = None,
 ) -> list[Estimate]:
     """MPEC of each data set.
 
@@ -209,7 +207,6 @@ def fit(
         discount: beta.
         reward: the form, required.
         transition: the oracle's knowledge; without it the frequencies of each data set.
-        start: (R, k) first theta of each data set; by default 0.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
@@ -218,15 +215,11 @@ def fit(
     Raises:
         InputError: for options that do not fit together or do not fit the data.
     """
-    models = [make_model([one], anchor, discount, reward, transition) for one in data]
-    shape = (len(data), models[0].design.shape[2])
-    first = np.zeros(shape) if start is None else check_finite("start", start)
-    if first.shape != shape:
-        raise InputError("start", first.shape, f"give shape {shape}")
-    return [_fit_alone(model, theta) for model, theta in zip(models, first, strict=True)]
+    models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
+    return [fit_from(model, np.zeros(model.design.shape[2])) for model in models]
 
 
-def _fit_alone(model: Model, start: Array) -> Estimate:
+def fit_from(model: Model, start: Array) -> Estimate:
     """One data set from (k,) theta."""
     started = time.process_time()
     visits, seen = model.visits[0], model.visits[0].sum(axis=1)

@@ -14,8 +14,7 @@ What had to be decided, besides the list in td_ccp.py:
 
 - phi and rr are one basis, in which every action has coefficients of its own and no feature is
   known to matter; the rule for its size stands in td_ccp.py. The authors' first-order polynomial is
-  `basis="polynomial", degree=1`. Their choice of the size by the temporal-difference error on
-  held-out paths is left out: the noise of h' is in that error, which favours flat functions.
+  `basis="polynomial", degree=1`.
 - w is that of h - z. Where the basis spans z (it does for the bus engine's form) h is the paper's,
   E_n[phi (phi - beta phi')']^-1 E_n[phi z]; elsewhere z is kept exact instead of projected.
 - lambda has a closed form, phi'c with E_n[(phi - beta phi') phi'] c = E_n[phi psi], which needs no
@@ -26,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -147,14 +145,6 @@ def solve(
 # --- bases
 
 
-class Basis(Protocol):
-    """Functions of the state, one block for each action; `widths` are the blocks' sizes."""
-
-    @property
-    def widths(self) -> list[int]: ...
-    def block(self, action: int, states: Array) -> Array: ...
-
-
 @dataclass(frozen=True)
 class OneHot:
     """Indicators of the (n_a, d) states in which each action was taken."""
@@ -198,6 +188,9 @@ class Polynomial:
         """(n, k_a)."""
         raw = monomials(states, self.low, self.high, self.terms)
         return np.asarray(raw @ self.transforms[action])
+
+
+Basis = OneHot | Polynomial  # one block of functions for each action; widths are the blocks' sizes
 
 
 @dataclass(frozen=True)

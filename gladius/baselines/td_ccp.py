@@ -23,31 +23,24 @@ treated as independent.
 
 What had to be decided:
 
-- z is known, so what is learnt is the part ahead, beta E[h' | a, x]; z is added back. The authors
-  recommend this for AVI; in the semi-gradient it is the same where the basis spans z.
-- Euler's constant is left out of e: it moves g by a constant, which drops out of the likelihood,
-  and without it h'theta + g is Q in this project's normalisation (shocks of mean zero).
-- A known part of the reward (`offset`) is carried in the recursion of g.
+- z is known, so what is learnt is the part ahead, beta E[h' | a, x]; z is added back, as the
+  authors recommend for AVI. A known part of the reward (`offset`) is carried in g.
+- Euler's constant is left out of e: without it h'theta + g is Q in this project's normalisation.
 - A path that ends has h' = e' = g' = 0 afterwards; the last period of one that goes on is dropped
   from all means, as in the paper, but counts in eta.
-- The read-off r = z'theta + offset holds at any state. Q is h'theta + g, the value of the observed
-  policy: it is Q* only at the truth, and does not solve the Bellman equation of the estimated r.
+- Q is h'theta + g, the value of the observed policy: it is Q* only at the truth, and does not solve
+  the Bellman equation of the estimated r.
 - The size of a basis (semi_gradient.py): of one_hot, polynomial 3, polynomial 2, additive 3,
   additive 2 (powers of single features, no interactions) and polynomial 1 the first is taken whose
   number k of functions, all actions together, has k^2 <= n for n observations, after Assumption
-  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state, for the cost of it; the
-  last one if none has.
+  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state; the last one if none has.
 - eta: frequencies where the basis is one_hot, for a logit of a fixed order is biased at every
-  sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule (they
-  recommend 2 or 3), with a prior of a thousandth of an observation a coefficient, which keeps the
-  maximum finite where an action separates the states. It is estimated from the same data, without
-  the folds that Assumption 2(vi) asks for.
-- Cross-fitting, their Algorithm 2: two folds of trajectories, theta of each from the corrected
-  moment with everything else from the other fold, and the mean of the two, V the mean of the two
-  folds' over all n. (Their own simulations show no gain from it, and for the semi-gradient without
-  folds the correction is zero identically.) Folds are every second trajectory. A pair that is rare
-  in one fold makes its lambda, and so theta, erratic: the paper's assumption that choice
-  probabilities are bounded away from zero is needed here.
+  sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule, with a
+  prior of a thousandth of an observation a coefficient, which keeps the maximum finite. It is
+  estimated from the same data, without the folds that Assumption 2(vi) asks for.
+- Cross-fitting, their Algorithm 2: two folds of every second trajectory, theta of each from the
+  corrected moment with everything else from the other fold, the mean of the two, and V the mean
+  over n. A pair that is rare in one fold makes its lambda, and so theta, erratic.
 """
 
 from __future__ import annotations
@@ -62,13 +55,13 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from gladius.anchor import Anchor, nearest
+from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
-from gladius.checks import Array, InputError, check_discount
+from gladius.checks import Array, InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.newton import Expansion, minimise
-from gladius.parametric import check_form, check_level
+from gladius.parametric import NearestRow, check_form, check_level
 from gladius.transitions import (
     ENDED,
     Integers,
@@ -136,15 +129,7 @@ def make_problem(
     rung: Rung | None = None,
     log_choice: StateFunction | None = None,
 ) -> Problem:
-    """Evaluate the form of the reward and the choice probabilities at the pairs.
-
-    Args:
-        data: the SARSA tuples.
-        form: of the reward.
-        discount: beta.
-        rung: of the basis; by default the largest that the rule allows.
-        log_choice: log eta; by default of the same data.
-    """
+    """A problem with the largest basis that the rule allows and eta of the same data by default."""
     rung = largest_rung(data) if rung is None else rung
     log_choice = choice_probabilities(data, rung) if log_choice is None else log_choice
     design, offset = form.tables(data.states, data.number_of_actions)
@@ -226,17 +211,6 @@ class ChoiceLogit:
         return np.asarray(log_softmax(raw @ self.coefficients, axis=1))
 
 
-@dataclass(frozen=True)
-class ChoiceFrequencies:
-    """log eta(a | s), (n, A): those (m, A) of the nearest of the (m, d) states seen."""
-
-    states: Array
-    log_frequencies: Array
-
-    def __call__(self, states: Array) -> Array:
-        return self.log_frequencies[nearest(self.states, states)]
-
-
 def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
     """log eta as a function of (n, d) features, from all rows of the data."""
     width, actions = data.states.shape[1], data.number_of_actions
@@ -244,7 +218,7 @@ def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
         states, (state,) = index_rows([data.states])
         counts = np.full((len(states), actions), PSEUDO_COUNT)
         np.add.at(counts, (state, data.actions), data.visits)
-        return ChoiceFrequencies(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
+        return NearestRow(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
     terms = terms_of(*affordable(width, actions - 1, data.visits.sum()), width)
     low, high = data.states.min(axis=0), data.states.max(axis=0)
     raw = monomials(data.states, low, high, terms)
@@ -261,9 +235,6 @@ def logit_coefficients(functions: Array, actions: Integers, weights: Array, numb
         actions: (n,) what was chosen.
         weights: (n,) how often.
         number: A.
-
-    Raises:
-        InputError: where the steps do not end, which rounding alone could cause.
     """
     others, k = number - 1, functions.shape[1]
     chosen = np.eye(number)[actions][:, 1:]
@@ -448,26 +419,15 @@ def two_step(
     rung: Rung | None,
     cross_fit: bool,
 ) -> list[Estimate]:
-    """Both steps of either estimator, for every data set.
-
-    Args:
-        name: of the method.
-        data: replications.
-        anchor: checked against the form, and used in the diagnostics.
-        discount: beta.
-        reward: the form; neither estimator can do without.
-        learner: of h and g.
-        rung: of the basis; by default the largest that the rule allows.
-        cross_fit: whether theta is that of Algorithm 2.
-    """
+    """Both steps of either estimator, for every data set; with `cross_fit` Algorithm 2."""
     started = time.process_time()
-    beta, form, sets = check_discount(discount), check_form(reward), len(data)
-    whole = [make_problem(sarsa_tuples(rows), form, beta, rung) for rows in data]
+    form, sets = check_form(reward), len(data)
+    whole = [make_problem(sarsa_tuples(rows), form, discount, rung) for rows in data]
     for problem in whole:
         check_level(anchor, problem.data.states, problem.design, problem.offset)
     held, fitted = whole, whole  # where theta is solved for; where h, g, lambda come from
     if cross_fit:
-        folds = [_fold(rows, fold, form, beta, rung) for rows in data for fold in range(FOLDS)]
+        folds = [_fold(rows, fold, form, discount, rung) for rows in data for fold in range(FOLDS)]
         held, fitted = [fold for fold, _ in folds], [*whole, *(rest for _, rest in folds)]
     learnt = learner.learn(fitted)
     plain = [
@@ -528,7 +488,7 @@ def _diagnostics(
     anchor: Anchor,
     seconds: float,
 ) -> Diagnostics:
-    theta, last = q.reward.theta, steps[-1]
+    theta = q.reward.theta
     status = next((second.status for second in steps if second.status != "ok"), "ok")
     if status == "ok" and not (learnt.converged and np.all(np.isfinite(theta))):
         status = "not_converged"
@@ -537,7 +497,7 @@ def _diagnostics(
     losses = logsumexp(values, axis=1) - problem.chosen(values)
     return Diagnostics(
         converged=status == "ok",
-        iterations=learnt.iterations or last.steps,
+        iterations=learnt.iterations or steps[-1].steps,
         gradient_norm=float(max(np.max(np.abs(second.gradient)) for second in steps)),
         nll=float(visits @ losses / visits.sum()),
         bellman_error=_bellman_error(q, rows, anchor, problem.discount),
@@ -547,7 +507,7 @@ def _diagnostics(
             "theta": theta,
             "se": np.sqrt(np.where(variances >= 0, variances, np.nan)),
             "covariance": covariance,
-            "objective": last.objective,
+            "objective": steps[-1].objective,
             "inner_iterations": learnt.inner_iterations,
             "newton_steps": sum(second.steps for second in steps),
             "learner": learnt.name,

@@ -212,11 +212,11 @@ def test_population_counts_return_theta_by_inversion(stages: int) -> None:
 def test_population_counts_return_theta_by_finite_dependence() -> None:
     model = population_model()
     first = ccp.frequencies(MDP.solution.policy[None], MDP.features)
-    found = ccp.renewed(model, first, 1)
+    found = ccp.renewed(model, first)
     np.testing.assert_allclose(found.logit.theta[0], [1.0, 5.0], atol=1e-9)
     np.testing.assert_allclose(found.v[0], MDP.solution.v, atol=1e-7)
     blunt = ccp.frequencies(MDP.solution.policy[None], MDP.features, 0.05)  # control
-    off = ccp.renewed(model, blunt, 1)
+    off = ccp.renewed(model, blunt)
     assert np.max(np.abs(off.logit.theta[0] - [1.0, 5.0])) > 0.01
 
 
@@ -278,7 +278,7 @@ def test_standard_errors_match_the_spread_over_400_data_sets(renewal: bool) -> N
     if renewal:
         first = ccp.frequencies(visits, MDP.features, 0.5)
         model = replace(population_model(), visits=visits)
-        found = ccp.renewed(model, first, 1)
+        found = ccp.renewed(model, first)
     else:
         first = ccp.frequencies(visits, MDP.features)
         found = ccp.nested_pseudo_likelihood(
@@ -310,17 +310,7 @@ def test_the_variance_of_finite_dependence_is_that_of_refits() -> None:
             np.log(first.policy[:, :, 2]), law, design, offset, beta, 2
         )
         fitted = choice_logit.maximise(counts[None], x, known, tolerance=1e-9)
-        covariance = ccp.sandwich(
-            counts[None],
-            first.cells,
-            first.lender,
-            x,
-            np.exp(fitted.log_policy),
-            fitted.covariance,
-            law,
-            beta,
-            2,
-        )
+        covariance = ccp.sandwich(counts[None], first, x, fitted, law, beta, 2)
         return fitted, covariance[0], np.exp(fitted.log_policy[0])
 
     fitted, stated, policy = both_steps(visits)
@@ -346,43 +336,9 @@ def test_frequencies_are_borrowed_from_the_nearest_state_seen() -> None:
     grid = np.array([[0.0], [1.0], [4.0], [6.0]])
     first = ccp.frequencies(visits, grid)
     np.testing.assert_array_equal(first.policy[0], [[0.75, 0.25]] * 2 + [[0.0, 1.0]] * 2)
-    np.testing.assert_array_equal(first.lender[0], [0, 0, 3, 3])
+    np.testing.assert_array_equal(first.nearest_seen[0], [0, 0, 3, 3])
     smoothed = ccp.frequencies(visits, grid, 0.5)
     np.testing.assert_allclose(smoothed.policy[0, [0, 3]], [[0.7, 0.3], [1 / 6, 5 / 6]])
-
-
-@settings(max_examples=60)
-@given(arrays(np.float64, (4, 3), elements=st.integers(1, 9).map(float)))
-def test_a_saturated_logit_gives_the_frequencies(visits: Array) -> None:
-    grid = np.array([[1.0], [2.0], [4.0], [5.0]])
-    first = ccp.fitted_choices(visits[None], grid, 3)
-    assert first.exists[0]
-    expected = visits / visits.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(first.policy[0], expected, atol=1e-7)
-
-
-def test_monomials_up_to_the_degree_in_any_units() -> None:
-    points = np.array([[x, 7.0, z] for x, z in [(1, 2), (2, 3), (4, -5), (2, 0), (3, 1), (1, -4)]])
-    table = ccp.polynomial(points, 3, 2, points)
-    assert table.shape == (6, 3, 2 * 6)  # 1, x, z, xx, xz, zz for actions 1 and 2
-    np.testing.assert_array_equal(table[:, 0], 0.0)
-    units = points * [10.0, 1.0, 0.1] + [0.0, 3.0, 1.0]
-    np.testing.assert_allclose(ccp.polynomial(units, 3, 2, units), table, atol=1e-12)
-
-
-@settings(max_examples=30)
-@given(arrays(np.float64, (8, 2), elements=st.integers(1, 9).map(float)), st.sampled_from([2, 3]))
-def test_powers_of_a_dummy_are_no_functions_of_their_own(visits: Array, degree: int) -> None:
-    """The first step on x and a dummy d is the logit on powers of x and d times lower powers."""
-    grid = np.array([[x, d] for x in (0.0, 1.0, 3.0, 4.0) for d in (0.0, 1.0)])
-    x, d = grid.T
-    basis = np.stack([d**j * x**i for j in (0, 1) for i in range(degree + 1 - j)], axis=1)
-    assert ccp.polynomial(grid, 2, degree, grid).shape == (8, 2, basis.shape[1])
-    regressors = np.stack([0 * basis, basis], axis=1)
-    first = ccp.fitted_choices(visits[None], grid, degree)
-    direct = choice_logit.maximise(visits[None], regressors, np.zeros((8, 2)))
-    assert first.exists[0]
-    np.testing.assert_allclose(first.policy[0], np.exp(direct.log_policy[0]), atol=1e-6)
 
 
 # ---- the whole method
@@ -391,7 +347,7 @@ def test_powers_of_a_dummy_are_no_functions_of_their_own(visits: Array, degree: 
 def test_every_variant_runs_on_the_data_alone_and_finds_the_reward() -> None:
     data = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
     variants: list[dict[str, Any]]
-    variants = [{}, {"ccps": "logit"}, {"finite_dependence": True}, {"stages": None}]
+    variants = [{}, {"finite_dependence": True}, {"stages": None}]
     for options in variants:
         for one, estimate in zip(data, ccp.fit(data, ANCHOR, 0.95, **options, **FORM), strict=True):
             assert estimate.diagnostics.status == "ok"
@@ -407,8 +363,6 @@ def test_all_variants_have_one_limit() -> None:
     exact = nfxp.fit(SAMPLES, ANCHOR, 0.95, **ORACLE)
     for one, other in zip(ccp.fit(SAMPLES, ANCHOR, 0.95, **ORACLE), exact, strict=True):
         np.testing.assert_allclose(extra(one, "se"), extra(other, "se"), rtol=0.01)
-    smooth = thetas(ccp.fit(SAMPLES, ANCHOR, 0.95, ccps="logit", **ORACLE))
-    assert np.max(np.abs(smooth - thetas(exact))) < 7e-4
     renewed = ccp.fit(SAMPLES, ANCHOR, 0.95, finite_dependence=True, **ORACLE)
     for one, other in zip(renewed, exact, strict=True):
         gap = np.abs(extra(one, "theta") - extra(other, "theta"))
@@ -445,9 +399,6 @@ def test_no_maximum_is_not_called_convergence() -> None:
     # replaced at 3 always, elsewhere never
     data = rows([1, 2, 3, 1, 2, 3], [0, 0, 1, 0, 0, 1], [2, 3, 1, 2, 3, 1])
     assert not ccp.fit([data], ANCHOR, 0.95, **FORM)[0].diagnostics.converged
-    smooth = ccp.fit([data], ANCHOR, 0.95, ccps="logit", **FORM)[0]
-    assert smooth.diagnostics.status == ccp.NO_FIRST_STEP
-    assert np.all(np.isnan(extra(smooth, "se")))
     # three short paths: far out every score rounds to zero, which is not a maximum found
     short = BusEngine(horizon=6).simulate(3, np.random.default_rng(46))
     assert ccp.fit([short], ANCHOR, 0.95, **FORM)[0].diagnostics.status == choice_logit.CERTAIN

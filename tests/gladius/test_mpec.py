@@ -15,8 +15,8 @@ from strategies import laws
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import choice_logit, mpec, nfxp
-from gladius.checks import InputError
 from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.parametric import make_model
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design, bus_reward_given
 
@@ -224,10 +224,7 @@ def fit(p: mpec.Programme, theta: Array) -> gladius.Estimate:
     data = Transitions(s[:, None] * 1.0, a, following[:, None] * 1.0, number_of_actions=actions)
     known = KnownTransitions(p.transition, np.arange(float(states))[:, None])
     anchor = Anchor(0, lambda x: p.offset[x[:, 0].astype(int), 0])
-    (estimate,) = mpec.fit(
-        [data], anchor, p.discount, reward=form, transition=known, start=theta[None]
-    )
-    return estimate
+    return mpec.fit_from(make_model([data], anchor, p.discount, form, known), theta)
 
 
 @settings(max_examples=30, deadline=None)
@@ -254,7 +251,8 @@ def test_any_model_ends_at_a_maximum_as_nfxp_does(w: World) -> None:
 @pytest.mark.parametrize("start", [[5.0, 20.0], [10.0, -10.0], [-3.0, 3.0], [0.0, 9.0]])
 def test_any_start_reaches_the_same_point(start: list[float]) -> None:
     exact = thetas(nfxp.fit(SMALL, ANCHOR, 0.95, **ORACLE))
-    ours = mpec.fit(SMALL, ANCHOR, 0.95, start=np.tile(start, (3, 1)), **ORACLE)
+    models = [make_model([data], ANCHOR, 0.95, **ORACLE) for data in SMALL]
+    ours = [mpec.fit_from(model, np.array(start)) for model in models]
     assert all(one.diagnostics.converged for one in ours)
     np.testing.assert_allclose(thetas(ours), exact, atol=1e-9)
     steps = [one.diagnostics.iterations for one in ours]
@@ -316,8 +314,3 @@ def test_a_minimum_of_the_likelihood_is_no_convergence() -> None:
     assert best.diagnostics.converged
     assert theta[0] == pytest.approx(0.0, abs=1e-12)
     assert not worst.diagnostics.converged
-
-
-def test_a_start_of_the_wrong_shape_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"start = \(3,\): give shape \(1, 2\)"):
-        mpec.fit(SMALL[:1], ANCHOR, 0.95, start=np.zeros(3), **FORM)

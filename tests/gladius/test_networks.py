@@ -1,24 +1,15 @@
-"""The batched network: Adam against torch's, the Jacobian against torch.func and differences."""
+"""The batched network: Adam against torch's, and what a trained network keeps."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 
-from gladius.checks import InputError
-from gladius.networks import MLP, adam, networks, no_moments, outputs, start
-
-Array = NDArray[np.float64]
+from gladius.networks import adam, networks, no_moments, outputs, start
 
 WIDTHS = (2, 4, 3, 2)
 X = np.array([[-1.0, 0.5], [-0.2, 2.0], [0.5, -0.3]])
-SMALL = MLP(2, 2, (3, 4))
-WEIGHTS = st.integers(-16, 16).map(lambda n: n / 8)
 
 
 def rngs(*seeds: int) -> list[np.random.Generator]:
@@ -60,39 +51,3 @@ def test_a_trained_network_scales_its_inputs_and_is_a_copy(activation: str) -> N
     theta[0] += 1.0
     for r, function in enumerate(functions):
         np.testing.assert_allclose(function(X), expected[r], rtol=1e-12)
-
-
-@given(arrays(np.float64, (2, SMALL.size), elements=WEIGHTS))
-def test_the_jacobian_is_that_of_torch(theta: Array) -> None:
-    def flat(parameters: torch.Tensor) -> torch.Tensor:
-        signal, place = torch.from_numpy(X), 0
-        for i, (fan_in, fan_out) in enumerate(SMALL.layers):
-            weight = parameters[place : place + fan_in * fan_out].reshape(fan_in, fan_out)
-            place += fan_in * fan_out
-            signal = signal @ weight + parameters[place : place + fan_out]
-            place += fan_out
-            signal = torch.tanh(signal) if i < 2 else signal
-        return signal
-
-    values, jacobian = SMALL.jacobian(theta, X)
-    np.testing.assert_allclose(values, SMALL.outputs(theta, X))
-    for r, parameters in enumerate(torch.from_numpy(theta)):
-        np.testing.assert_allclose(values[r], flat(parameters).numpy(), atol=1e-12)
-        expected = torch.func.jacrev(flat)(parameters).numpy()
-        np.testing.assert_allclose(jacobian[r], expected, atol=1e-12)
-
-
-def test_replications_may_have_inputs_of_their_own_and_start_from_their_own_generators() -> None:
-    theta = SMALL.init(rngs(0, 1))
-    np.testing.assert_array_equal(SMALL.init(rngs(1))[0], theta[1])
-    together = SMALL.jacobian(theta, np.stack([X, X / 2]))
-    for r, x in enumerate([X, X / 2]):
-        alone = SMALL.jacobian(theta[[r]], x)
-        for both, single in zip(together, alone, strict=True):
-            np.testing.assert_allclose(both[r], single[0], rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("hidden", [(), (0,), (10, -1), 10, None])
-def test_bad_widths_are_named(hidden: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match="hidden"):
-        MLP(1, 2, hidden)

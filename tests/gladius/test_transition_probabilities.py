@@ -80,7 +80,7 @@ def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> No
     expected, laws = slow_kernel(data)
     assert np.allclose(p_hat.transition[0], expected, rtol=0, atol=1e-14)
     for pooled, law in zip(p_hat.pooled[0], laws, strict=True):
-        found = dict(zip(pooled.points[:, 0].tolist(), pooled.law.tolist(), strict=True))
+        found = dict(zip(pooled.points[:, 0].tolist(), pooled.probabilities.tolist(), strict=True))
         assert found == pytest.approx(law, abs=1e-14)
 
 
@@ -100,7 +100,8 @@ def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> No
 
 
 # Not 1e15 beside 0.1: there the rounding of a displacement is larger than the step between states.
-NEAR = WHOLES | FLOATS.filter(lambda x: abs(x) < 1e3)
+# Nor 1e-300 beside 0: from 0.37 they are equally far, and which is nearest depends on the others.
+NEAR = WHOLES | FLOATS.filter(lambda x: x == 0 or 1e-6 < abs(x) < 1e3)
 
 
 @given(
@@ -117,7 +118,7 @@ def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions
         own = empirical_transition_probabilities(alone)
         at = [together.states.tolist().index(row) for row in alone.states.tolist()]
         assert np.allclose(
-            p_hat.transition[r][np.ix_(range(3), at, at)], own.law[0], rtol=0, atol=1e-13
+            p_hat.transition[r][np.ix_(range(3), at, at)], own.transition[0], rtol=0, atol=1e-13
         )
         elsewhere = np.setdiff1d(np.arange(len(together.states)), at)
         assert not p_hat.transition[r][:, :, elsewhere].any()
@@ -197,7 +198,7 @@ def test_displacements_that_differ_by_rounding_are_one() -> None:
     p_hat = empirical_transition_probabilities(group(Transitions(states, actions, after)))
     step = p_hat.pooled[0][0]
     assert step.relative
-    assert step.law.tolist() == [1.0]
+    assert step.probabilities.tolist() == [1.0]
     assert step.points[0, 0] == pytest.approx(0.1)
     assert p_hat.transition[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
 
@@ -255,6 +256,6 @@ def test_fractional_counts_are_weights() -> None:
     counts = group(BusEngine().simulate(5, np.random.default_rng(0)))
     small = Counts(counts.states, counts.visits / 1000, counts.moves / 1000)
     np.testing.assert_allclose(
-        empirical_transition_probabilities(small).law,
-        empirical_transition_probabilities(counts).law,
+        empirical_transition_probabilities(small).transition,
+        empirical_transition_probabilities(counts).transition,
     )

@@ -140,7 +140,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "ccp known": ("ccp", known),
         "ccp npl": ("ccp", {"stages": None}),
         "ccp finite dependence": ("ccp", {"finite_dependence": True}),
-        "ccp logit": ("ccp", {"ccps": "logit"}),
         "mpec": ("mpec", {}),
         "mpec known": ("mpec", known),
         "avi": ("avi", {"steps": 20}),

@@ -71,6 +71,7 @@ MOVED |= {
 
 # 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
 OTHERWISE = {
+    "ccp logit": "the smoothed first step is gone: no exhibit set it",
     "gladius polynomial": "the class is gone: no exhibit set it",
     "gladius polynomial scalar": "the class is gone: no exhibit set it",
     "dummy/gladius": "smooth without a roughness takes several features: a table",
