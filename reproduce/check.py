@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -155,14 +155,14 @@ def rerun(
             place = tuple(line[name] for name in COLUMNS[:4])
             was = before.get(place, {"value": math.nan, "status": "absent"})
             now = {name: line[name] for name in was}
-            if now["status"] != was["status"] or not _close(was, now, exhibit.tolerance):
+            same = _close(was["value"], now["value"], exhibit.tolerance)
+            if now["status"] != was["status"] or not same:
                 was_text, now_text = (f"{x['value']:.10g} ({x['status']})" for x in (was, now))
                 lines.append(f"{exhibit.name}: {'/'.join(place)}: {now_text}, was {was_text}")
     return len(cells), lines
 
 
-def _close(was: Mapping[str, Any], now: Mapping[str, Any], tolerance: float) -> bool:
-    values, rounding = (was["value"], now["value"]), max(tolerance, 1e-9)  # of the CSV
-    if any(map(math.isnan, values)):
-        return all(map(math.isnan, values))
-    return math.isclose(*values, rel_tol=rounding, abs_tol=rounding)
+def _close(was: float, now: float, tolerance: float) -> bool:
+    rounding = max(tolerance, 1e-9)  # of the CSV
+    both_missing = math.isnan(was) and math.isnan(now)
+    return both_missing or math.isclose(was, now, rel_tol=rounding, abs_tol=rounding)

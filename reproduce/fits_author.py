@@ -20,7 +20,7 @@ from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Result, summarise
+from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Record, Result, summarise
 
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
@@ -64,7 +64,8 @@ def compute(cell: Cell, device: str) -> Result:
         checkpoint=_checkpoint(cell),
         **{name: settings[name] for name in ("level_from_truth", "absolute", "epochs")},
     )
-    replications, records = {}, []
+    replications: dict[str, list[float]] = {}
+    records: list[Record] = []
     arrays = {"trace_epochs": trained.trace_epochs.astype(float), "trace": trained.trace}
     grid = world.mdp.features
     for selection in SELECTIONS:

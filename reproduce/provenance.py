@@ -47,9 +47,6 @@ class Source:
     defined: frozenset[str]  # functions and classes
 
 
-_READ: dict[Path, tuple[tuple[int, int], str, Source]] = {}  # with the time and size then
-
-
 @dataclass(frozen=True)
 class Sources:
     """The code as it is on disk now; make a new one where it may have changed."""
@@ -145,16 +142,16 @@ def _resolve(module: str, name: str, roots: Mapping[str, Path | None]) -> list[s
 def _read(path: Path, module: str) -> Source:
     """The source of a file, parsed again only where its time or size has changed."""
     status = path.stat()
-    now = (status.st_mtime_ns, status.st_size)
-    known = _READ.get(path)
-    if known is None or known[:2] != (now, module):
-        tree = ast.parse(path.read_bytes())
-        imports = tuple(dict.fromkeys(_imports(tree, module)))
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
-        digest = hashlib.sha256(_normal(tree).encode()).hexdigest()
-        known = _READ[path] = (now, module, Source(digest, imports, defined))
-    return known[2]
+    return _parse(path, module, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _parse(path: Path, module: str, *changed: int) -> Source:
+    tree = ast.parse(path.read_bytes())
+    imports = tuple(dict.fromkeys(_imports(tree, module)))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
+    return Source(hashlib.sha256(_normal(tree).encode()).hexdigest(), imports, defined)
 
 
 def _imports(node: ast.AST, module: str) -> Iterator[tuple[str, str, str]]:

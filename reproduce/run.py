@@ -46,14 +46,9 @@ LOST = "it was lost with its worker twice, the second time alone"
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to compute.
+    """A cell to compute, with its key's parts and the commit as the parent sees them.
 
-    Attributes:
-        cell: what.
-        device: where.
-        parts: of its key, as the parent sees them.
-        commit: of the parent's checkout.
-        checkpoints: the folder where it may keep its state, "" where no disk is shared.
+    `checkpoints` is the folder where it may keep its state, "" for none.
     """
 
     cell: Cell
@@ -118,32 +113,32 @@ def run(
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
     waiting = sorted(exhibits, key=lambda exhibit: exhibit.cost)
     entries = {exhibit.name: exhibit.checked_entries(smoke) for exhibit in waiting}
-    cells = {entry.cell.digest: entry.cell for e in waiting for entry in entries[e.name]}
+    cells = dict.fromkeys(entry.cell for exhibit in waiting for entry in entries[exhibit.name])
     probe("build", build)
     probe("out", target)
     with store.lock():
         sources, commit = Sources(), provenance.commit()
-        parts = {digest: sources.parts(cell, device) for digest, cell in cells.items()}
-        final: dict[str, Stored] = {}
+        parts = {cell: sources.parts(cell, device) for cell in cells}
+        final: dict[Cell, Stored] = {}
         jobs: list[Job] = []
-        for digest, cell in cells.items():
-            key, stored = combined(parts[digest]), store.load(cell)
+        for cell in cells:
+            key, stored = combined(parts[cell]), store.load(cell)
             if stored is not None and not stored.failed and stored.key == key:
-                final[digest] = stored
+                final[cell] = stored
             else:
-                jobs.append(Job(cell, device, parts[digest], commit, str(store.checkpoints(key))))
+                jobs.append(Job(cell, device, parts[cell], commit, str(store.checkpoints(key))))
         files: list[Path] = []
         undrawn: dict[str, str] = {}
 
         def draw() -> None:
             for exhibit in list(waiting):
                 shown = entries[exhibit.name]
-                needed = [entry.cell.digest for entry in shown]
-                if not all(digest in final for digest in needed):
+                if not all(entry.cell in final for entry in shown):
                     continue
                 waiting.remove(exhibit)
-                results = Results(shown, [final[digest] for digest in needed], smoke, exhibit.view)
-                code = provenance.code(parts[digest] for digest in needed)
+                stored = [final[entry.cell] for entry in shown]
+                results = Results(shown, stored, smoke, exhibit.view)
+                code = provenance.code(parts[entry.cell] for entry in shown)
                 manifest = describe(exhibit, results, code, sources.view(exhibit)) | commit
                 try:
                     files.extend(write_exhibit(exhibit, results, manifest, target))
@@ -157,19 +152,19 @@ def run(
         with progress(ids, max(workers, 1), Console(quiet=not verbose)) as stored_now:
             for job, text in computed(jobs, workers, dask):
                 try:
-                    final[job.cell.digest] = store.save(job.cell, text)
+                    final[job.cell] = store.save(job.cell, text)
                 except OSError as error:
                     raise disk_error("build", build, error, job.cell.id) from None
                 stored_now(job.cell.id)
                 draw()
-    failed = {cells[d].id: stored.status for d, stored in final.items() if stored.failed}
     return Outcome(
         computed=tuple(job.cell.id for job in jobs),
         reused=len(cells) - len(jobs),
-        failed=failed | undrawn,
+        failed={cell.id: stored.status for cell, stored in final.items() if stored.failed}
+        | undrawn,
         not_ok={
-            cells[digest].id: record.status
-            for digest, stored in final.items()
+            cell.id: record.status
+            for cell, stored in final.items()
             for record in stored.result.records
             if record.status != "ok"
         },
@@ -179,10 +174,8 @@ def run(
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
     """One line for a disk that fails after the work has begun; `name` is what was not written."""
-    hint = (
-        f"{error.strerror}: {name} was not written, what came before it was; make room, run again"
-    )
-    return InputError(field, str(folder), hint)
+    hint = f"{name} was not written, what came before it was; make room, run again"
+    return InputError(field, str(folder), f"{error.strerror}: {hint}")
 
 
 # One cell ----------------------------------------------------------------------------------------
@@ -190,11 +183,8 @@ def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputErro
 _LOADED: dict[str, str] = {}  # digest of each module as it was when this process first met it
 
 
-def run_cell(job: Job, lost: str = "") -> tuple[str, str]:
-    """Compute one cell; its digest and the text of its file. An exception becomes a failure.
-
-    `lost` says why it cannot be computed.
-    """
+def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
+    """Compute a cell, unless `lost` says why not; the text of its file. Exceptions are failures."""
     one_thread()
     if job.checkpoints:
         os.environ[CHECKPOINTS] = job.checkpoints
@@ -210,9 +200,9 @@ def run_cell(job: Job, lost: str = "") -> tuple[str, str]:
         except Exception as error:
             status, trace = failure(error), traceback.format_exc()
     record = {
+        **job.commit,
         "seed": seeds.describe(job.cell),
         "device": result.device,
-        **job.commit,
         "machine": provenance.machine(),
         "versions": provenance.versions(),
         "started": started,
@@ -223,7 +213,7 @@ def run_cell(job: Job, lost: str = "") -> tuple[str, str]:
         "traceback": trace,
     }
     stored = Stored(result, status, combined(job.parts), record)
-    return job.cell.digest, encode(job.cell, stored)
+    return job.cell, encode(job.cell, stored)
 
 
 def _refuse_other_code(job: Job) -> None:
@@ -237,12 +227,8 @@ def _refuse_other_code(job: Job) -> None:
 
 
 def one_thread() -> None:
-    """Hold numerical libraries to one thread: parallelism is over cells, and sums keep their order.
-
-    The environment serves what is imported later; torch is told directly.
-    """
-    for name in ONE_THREAD:
-        os.environ[name] = "1"
+    """Numerical libraries use one thread: parallelism is over cells, and sums keep their order."""
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
@@ -303,7 +289,7 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
     """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
     import joblib
 
-    waiting = {job.cell.digest: job for job in jobs}
+    waiting = {job.cell: job for job in jobs}
     while waiting:
         with joblib.parallel_config("loky", initializer=_ignore_interrupt):
             parallel = joblib.Parallel(
@@ -315,11 +301,11 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
         texts = parallel(joblib.delayed(run_cell)(job) for job in list(waiting.values()))
         try:
             with closing(texts):
-                for digest, text in texts:
-                    yield waiting.pop(digest), text
+                for cell, text in texts:
+                    yield waiting.pop(cell), text
         except Exception as error:  # run_cell raises none: it is the pool that broke
-            for digest in list(waiting)[:size]:
-                yield waiting.pop(digest), error
+            for cell in list(waiting)[:size]:
+                yield waiting.pop(cell), error
 
 
 def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exception]]:
@@ -441,8 +427,8 @@ def spent(stored: Stored) -> float:
 
 def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
     """How an exhibit came about, from its cells alone: the same cells, the same description."""
-    cells = {entry.cell.digest: stored for entry, stored in results}
-    made = [stored.provenance for stored in cells.values()]
+    stored = list({entry.cell: stored for entry, stored in results}.values())
+    made = [cell.provenance for cell in stored]
 
     def distinct(name: str) -> list[Any]:
         texts = {json.dumps(record.get(name), sort_keys=True) for record in made}
@@ -453,13 +439,13 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "smoke": results.smoke,
         "code": code,
         "view": view,
-        "stored": combined(sorted(stored.checksum for stored in cells.values())),
+        "stored": combined(sorted(cell.checksum for cell in stored)),
         "versions": distinct("versions"),
         "machines": distinct("machine"),
         "devices": distinct("device"),
         "started": min((record["started"] for record in made), default=None),
         "finished": max((record["finished"] for record in made), default=None),
-        "cells": dict(sorted(Counter(s.status.partition(":")[0] for s in cells.values()).items())),
+        "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
         "seconds": round(sum(record["seconds"] for record in made), 3),
-        "cpu_seconds": round(sum(spent(stored) for stored in cells.values()), 3),
+        "cpu_seconds": round(sum(map(spent, stored)), 3),
     }

@@ -14,6 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,7 +115,7 @@ class Cell:
         """Everything that decides the numbers, for storage."""
         return {"compute": self.compute, "settings": dict(self.settings)}
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the spec; the same in every process and on every machine."""
         text = json.dumps(self.spec(), sort_keys=True, ensure_ascii=True)
