@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
@@ -28,7 +28,10 @@ from reproduce.spec import Exhibit
 from reproduce.store import decode, write
 
 OLDER = "older code"
-CLAIMS = ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md")
+FILES = {  # of what is not made of cells
+    "claims": ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md"),
+    "speed": ("speed.csv",),
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     """A finding for each exhibit, then for the ledger of claims and the speed table."""
     sources = Sources()
     expected = {exhibit.name: of_exhibit(exhibit, sources) for exhibit in exhibits}
-    expected |= {name: of_modules(name) for name in MODULES}
+    expected |= {name: of_modules(name) for name in FILES}
     return [_compare(name, now, folder) for name, now in expected.items()]
 
 
@@ -57,27 +60,19 @@ def of_exhibit(exhibit: Exhibit, sources: Sources) -> dict[str, Any]:
 
 def of_modules(name: str) -> dict[str, Any]:
     """The same for the ledger or the speed table, which are not made of cells."""
-    _, modules = MODULES[name]
-    parts = Sources().closure(*modules())
+    parts = _parts(name)
     if name == "claims":
         data = [*ROOT.glob(PUBLISHED), ROOT / "proofs_checks" / "claims.csv"]
         parts |= {f"data {path.name}": sha256(path) for path in data}
     return {"smoke": False, "code": combined(parts), "view": ""}
 
 
-def _claims() -> Iterator[str]:
-    for path in sorted((ROOT / "proofs_checks").rglob("*.py")):
-        yield ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-def _speed() -> Iterator[str]:
-    yield from ("reproduce.speed", METHODS["gladius"], METHODS["nfxp"])
-
-
-MODULES: dict[str, tuple[tuple[str, ...], Callable[[], Iterator[str]]]] = {
-    "claims": (CLAIMS, _claims),
-    "speed": (("speed.csv",), _speed),
-}
+def _parts(name: str) -> dict[str, str]:
+    modules = ["reproduce.speed", METHODS["gladius"], METHODS["nfxp"]]
+    if name == "claims":
+        paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
+        modules = [".".join(path.with_suffix("").parts) for path in paths]
+    return Sources().closure(*modules)
 
 
 def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
@@ -106,16 +101,15 @@ def stamp(name: str, folder: Path) -> None:
     Raises:
         InputError: another name, or a file that is missing or older than the code.
     """
-    if name not in MODULES:
-        raise InputError("name", name, f"choose one of {', '.join(MODULES)}")
-    names, modules = MODULES[name]
-    files = [folder / file for file in names]
+    if name not in FILES:
+        raise InputError("name", name, f"choose one of {', '.join(FILES)}")
+    files = [folder / file for file in FILES[name]]
     missing = [path.name for path in files if not path.is_file()]
     if missing:
         raise InputError("name", name, f"make them first: {', '.join(missing)}")
     made = min(path.stat().st_mtime for path in files)
-    parts = [part.removeprefix(provenance.MODULE) for part in Sources().closure(*modules())]
-    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in parts]
+    modules = [part.removeprefix(provenance.MODULE) for part in _parts(name)]
+    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
     newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
     if newer:
         raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")

@@ -17,7 +17,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -269,10 +269,9 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
             yield job, run_cell(job)[1]
         return
     lost: list[Job] = []
-    with ExitStack() as stack:
-        attempt = partial(_by_joblib, size=workers)
-        if dask is not None:
-            attempt = partial(_by_dask, client=stack.enter_context(_dask_client(dask)))
+    with nullcontext() if dask is None else _dask_client(dask) as client:
+        by_joblib, by_dask = partial(_by_joblib, size=workers), partial(_by_dask, client=client)
+        attempt = by_joblib if client is None else by_dask
         for job, text in attempt(jobs):
             if isinstance(text, Exception):
                 lost.append(job)

@@ -40,6 +40,11 @@ Run = Callable[..., runner.Outcome]
 ALL = {row + column for row in ROWS for column in "AB"}
 
 
+def manifest(tmp_path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((tmp_path / "out/manifests/toy.json").read_text())
+    return content
+
+
 def labels(ids: Any) -> set[str]:
     """The toys' labels among ids of cells."""
     return {id_.partition(" ")[0] for id_ in ids}
@@ -126,10 +131,9 @@ def test_files_that_are_no_longer_made_go_and_edited_ones_are_written_again(
     (tmp_path / "out" / "toy.csv").write_text("row")
     run(toy())
     assert files(tmp_path / "out") == before
-    path = tmp_path / "out" / "manifests" / "toy.json"
-    manifest = json.loads(path.read_text())
-    manifest["view"], manifest["files"]["old.pdf"] = "another", "0"
-    path.write_text(json.dumps(manifest))
+    old = {**manifest(tmp_path), "view": "another"}
+    old["files"]["old.pdf"] = "0"
+    (tmp_path / "out/manifests/toy.json").write_text(json.dumps(old))
     (tmp_path / "out" / "old.pdf").touch()
     run(toy())
     assert files(tmp_path / "out") == before
@@ -158,20 +162,18 @@ def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_sho
 
 def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     run(toy())
-    text = (tmp_path / "out" / "manifests" / "toy.json").read_text()
-    manifest = json.loads(text)
-    assert manifest["cells"] == {"ok": 6}
-    assert manifest["devices"] == ["cpu"]
-    assert manifest["versions"][0]["numpy"] == np.__version__
-    assert manifest["started"] <= manifest["finished"]
-    assert manifest["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
-    assert set(manifest["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
-    assert {"commit", "dirty", "code", "view"} <= set(manifest)
+    told = manifest(tmp_path)
+    assert (told["cells"], told["devices"]) == ({"ok": 6}, ["cpu"])
+    assert told["versions"][0]["numpy"] == np.__version__
+    assert told["started"] <= told["finished"]
+    assert told["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
+    assert set(told["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
+    assert {"commit", "dirty", "code", "view"} <= set(told)
     stored = Store(tmp_path / "build").load(toy().entries(False)[0].cell)
     assert stored is not None
     assert stored.provenance["seed"]["key"] == ["toy", "10"]
     for secret in (os.uname().nodename, str(Path.home())):
-        assert secret not in text + json.dumps(stored.provenance)
+        assert secret not in json.dumps([told, stored.provenance])
 
 
 def test_the_device_recorded_is_that_of_the_tensors(
@@ -179,8 +181,7 @@ def test_the_device_recorded_is_that_of_the_tensors(
 ) -> None:
     monkeypatch.setattr(provenance, "check_device", str)
     run(toy(), device="cuda")  # the toy computes on the CPU whatever it is told
-    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
-    assert manifest["devices"] == ["cpu"]
+    assert manifest(tmp_path)["devices"] == ["cpu"]
     assert labels(run(toy(), device="cpu").computed) == ALL  # yet the key holds what was asked
 
 
@@ -390,14 +391,12 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
     ((id_, status),) = first.failed.items()
     assert labels([id_]) == {"20A"}
     assert status.startswith(why)
-    frame = numbers(tmp_path / "out")
-    bad = frame[frame["status"] == status]
-    assert list(bad["row"] + bad["column"]) == ["20A"]
+    frame = numbers(tmp_path / "out").assign(label=lambda f: f["row"] + f["column"])
+    assert set(frame["label"]) == ALL
+    bad = frame[frame["status"] != "ok"]
+    assert bad[["label", "status"]].to_numpy().tolist() == [["20A", status]]
     assert bad["value"].isna().all()
-    good = frame[frame["status"] == "ok"]
-    assert set(good["row"] + good["column"]) == ALL - {"20A"}
-    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
-    assert manifest["cells"] == {"failed": 1, "ok": 5}
+    assert manifest(tmp_path)["cells"] == {"failed": 1, "ok": 5}
     (tmp_path / "mended").touch()
     second = run(exhibit)
     assert labels(second.computed) == {"20A"}
@@ -458,17 +457,6 @@ def cheap_and_dear(folder: Path) -> list[Exhibit]:
     return [toy(log, rows=("10",), until=until, name="cheap", cost=0.1), dear]
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    """The command with these exhibits, in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
 def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     run: Run, tmp_path: Path
 ) -> None:
@@ -479,7 +467,13 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     mended.unlink()
     shutil.rmtree(tmp_path / "build")
     log.write_text("")
-    process = start(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and "30A" not in log.read_text():
@@ -509,15 +503,10 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
 # The store and the disk --------------------------------------------------------------------------
 
 
-def _truncate(path: Path) -> None:
-    path.write_text(path.read_text()[:100])
-
-
 def _change_a_digit(path: Path) -> None:
-    text = path.read_text()
-    place = text.index('"value": ') + 12
-    digit = "1" if text[place] != "1" else "2"
-    path.write_text(text[:place] + digit + text[place + 1 :])
+    head, value, tail = path.read_text().partition('"value": ')
+    digit = next(place for place, character in enumerate(tail) if character in "123456789")
+    path.write_text(head + value + tail[:digit] + "0" + tail[digit + 1 :])
 
 
 def _folder(path: Path) -> None:
@@ -528,7 +517,7 @@ def _folder(path: Path) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        _truncate,
+        lambda path: path.write_text(path.read_text()[:100]),
         _change_a_digit,
         _folder,
         lambda path: path.write_bytes(b"\xff\xfe"),
