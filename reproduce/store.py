@@ -95,6 +95,7 @@ class Store:
             InputError: another run has it.
         """
         owner = self.folder / "owner"
+        owner.touch()  # another run may ask between the lock and the line
         try:
             held = FileLock(self.folder / "lock").acquire(timeout=0)
         except Timeout:
@@ -105,13 +106,13 @@ class Store:
             yield
 
 
-def write(path: Path, content: str | bytes) -> None:
+def write(path: Path, content: str) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.write(content.encode())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -126,7 +127,7 @@ def probe(field: str, folder: Path) -> None:
     """
     trial = folder / f".probe-{os.getpid()}"
     try:
-        write(trial, b"0" * 65536)
+        write(trial, "0" * 65536)
         trial.unlink()
     except OSError as error:
         raise InputError(field, str(folder), f"cannot write there: {error.strerror}") from None
