@@ -1,13 +1,39 @@
-"""GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice."""
+"""GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice.
+
+The names below are imported when they are asked for: a program that needs one pays for no other.
+"""
+
+from typing import TYPE_CHECKING
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
-from gladius.estimate import Diagnostics, Estimate
-from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.mdp import TabularMDP
-from gladius.methods import fit
-from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine
+
+if TYPE_CHECKING:
+    from gladius.estimate import Diagnostics, Estimate
+    from gladius.linear_reward import KnownTransitions, LinearReward
+    from gladius.mdp import TabularMDP
+    from gladius.methods import fit
+    from gladius.transitions import Transitions
+    from gladius.worlds.bus import BusEngine
+else:
+    from importlib import import_module
+
+    PLACES = {
+        "BusEngine": "gladius.worlds.bus",
+        "Diagnostics": "gladius.estimate",
+        "Estimate": "gladius.estimate",
+        "KnownTransitions": "gladius.linear_reward",
+        "LinearReward": "gladius.linear_reward",
+        "TabularMDP": "gladius.mdp",
+        "Transitions": "gladius.transitions",
+        "fit": "gladius.methods",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in PLACES:
+            raise AttributeError(f"module 'gladius' has no attribute {name!r}")
+        return getattr(import_module(PLACES[name]), name)
+
 
 __version__ = "0.1.0"
 __all__ = [

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from gladius.checks import InputError
 from reproduce import exhibits
 from reproduce import run as runner
+from reproduce.progress import duration
 from reproduce.provenance import ROOT
+from reproduce.spec import Exhibit
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",
@@ -32,16 +36,21 @@ FILE_WIDTH = 180  # columns, where the output is not a terminal
 FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or is not of this tree
 
 
+def _load(names: list[str] | None = None) -> list[Exhibit]:
+    return [exhibits.load(name) for name in dict.fromkeys(names or exhibits.names())]
+
+
 @app.command("list", epilog="Example: python -m reproduce list")
 def list_() -> None:
-    """The exhibits, and how many cells each has."""
-    from rich.table import Table
-
-    table = Table("exhibit", "title", "cells", "CPU minutes, about")
+    """The exhibits, and what the last full run of each took."""
+    table = Table("exhibit", "title", "cells", "processor time")
     for name in exhibits.names():
-        exhibit = exhibits.load(name)
-        cells = {entry.cell.digest for entry in exhibit.checked_entries(False) if entry.cell}
-        table.add_row(name, exhibit.title, str(len(cells)), f"{exhibit.cost:g}")
+        manifest = runner.read_manifest(runner.GENERATED, name)  # to import them takes seconds
+        if manifest:
+            cells, spent = sum(manifest["cells"].values()), duration(manifest["cpu_seconds"])
+            table.add_row(name, manifest["title"], str(cells), spent)
+        else:
+            table.add_row(name, exhibits.load(name).title, "", "not run")
     Console().print(table)
 
 
@@ -52,19 +61,16 @@ def run(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     workers: Workers = 1,
     dask: Annotated[
-        str | None, typer.Option(help="Run on a Dask cluster: a scheduler's address, or `local`.")
+        str | None, typer.Option(help="Run on the Dask cluster of this scheduler's address.")
     ] = None,
-    skip: Annotated[list[str] | None, typer.Option(help="Leave out an exhibit.")] = None,
     build: Annotated[Path, typer.Option(help="Folder of the finished cells.")] = runner.BUILD,
     out: Out = None,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console = Console()
-    left_out = {exhibits.load(name).name for name in skip or ()}
-    chosen = dict.fromkeys(n for n in names or exhibits.names() if n not in left_out)
     try:
         outcome = runner.run(
-            [exhibits.load(name) for name in chosen],
+            _load(names),
             smoke=smoke,
             device=device,
             workers=workers,
@@ -92,11 +98,8 @@ def compare(names: Names = None, smoke: Smoke = False, out: Out = None) -> None:
     from reproduce import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=FILE_WIDTH)
-    chosen = [exhibits.load(n) for n in names or exhibits.names()]
-    for exhibit in [e for e in chosen if e.published]:
+    console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
+    for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
         frame = comparison.compare(exhibit, folder)
         console.print(comparison.table(frame, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
@@ -114,7 +117,7 @@ def check(
     from reproduce import check as checks
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
-    loaded = [exhibits.load(name) for name in exhibits.names()]
+    loaded = _load()
     findings = checks.check(loaded, folder)
     for finding in findings:
         told = "; ".join(finding.problems) or "of this tree"
@@ -144,7 +147,7 @@ def readme() -> None:
     from reproduce import check as checks
     from reproduce import readme as writer
 
-    loaded = [exhibits.load(name) for name in exhibits.names()]
+    loaded = _load()
     findings = checks.check(loaded, runner.GENERATED)
     changed = writer.update(ROOT / "README.md", loaded, findings, runner.GENERATED)
     Console().print(*(f"{p.name} updated." for p in changed) if changed else "All up to date.")
@@ -154,7 +157,7 @@ def main() -> None:
     """Run the command; a bad input is one line, not a traceback."""
     console = Console(stderr=True, soft_wrap=True)
 
-    def warn(message: Warning | str, *where: object) -> None:
+    def warn(message: Warning | str, *where: Any, **more: Any) -> None:
         console.print(f"Warning: {message}", markup=False, style="yellow")
 
     warnings.showwarning = warn

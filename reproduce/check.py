@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,16 @@ from gladius.baselines import METHODS
 from gladius.checks import InputError
 from reproduce import compare, provenance
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
-from reproduce.results import records
+from reproduce.results import COLUMNS, Results
 from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
 from reproduce.spec import Exhibit
 from reproduce.store import decode, write
 
 OLDER = "older code"
-CLAIMS = ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md")
+FILES = {  # of what is not made of cells
+    "claims": ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md"),
+    "speed": ("speed.csv",),
+}
 
 
 @dataclass(frozen=True)
@@ -44,41 +46,33 @@ class Finding:
 def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     """A finding for each exhibit, then for the ledger of claims and the speed table."""
     sources = Sources()
-    expected = [(exhibit.name, partial(of_exhibit, exhibit, sources)) for exhibit in exhibits]
-    expected += [(name, partial(of_modules, name)) for name in MODULES]
-    return [_compare(name, now(), folder) for name, now in expected]
+    expected = {exhibit.name: of_exhibit(exhibit, sources) for exhibit in exhibits}
+    expected |= {name: of_modules(name) for name in FILES}
+    return [_compare(name, now, folder) for name, now in expected.items()]
 
 
 def of_exhibit(exhibit: Exhibit, sources: Sources) -> dict[str, Any]:
     """What the manifest of a full run with the code of this tree says."""
-    cells = {e.cell.digest: e.cell for e in exhibit.checked_entries(False) if e.cell is not None}
-    code = provenance.code(sources.parts(cell, "cpu") for cell in cells.values())
+    cells = {entry.cell for entry in exhibit.checked_entries(False)}
+    code = provenance.code(sources.parts(cell, "cpu") for cell in cells)
     return {"smoke": False, "code": code, "view": sources.view(exhibit)}
 
 
 def of_modules(name: str) -> dict[str, Any]:
     """The same for the ledger or the speed table, which are not made of cells."""
-    _, modules = MODULES[name]
-    parts = Sources().closure(*modules())
+    parts = _parts(name)
     if name == "claims":
         data = [*ROOT.glob(PUBLISHED), ROOT / "proofs_checks" / "claims.csv"]
         parts |= {f"data {path.name}": sha256(path) for path in data}
     return {"smoke": False, "code": combined(parts), "view": ""}
 
 
-def _claims() -> Iterator[str]:
-    for path in sorted((ROOT / "proofs_checks").rglob("*.py")):
-        yield ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-def _speed() -> Iterator[str]:
-    yield from ("reproduce.speed", METHODS["gladius"], METHODS["nfxp"])
-
-
-MODULES: dict[str, tuple[tuple[str, ...], Callable[[], Iterator[str]]]] = {
-    "claims": (CLAIMS, _claims),
-    "speed": (("speed.csv",), _speed),
-}
+def _parts(name: str) -> dict[str, str]:
+    modules = ["reproduce.speed", METHODS["gladius"], METHODS["nfxp"]]
+    if name == "claims":
+        paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
+        modules = [".".join(path.with_suffix("").parts) for path in paths]
+    return Sources().closure(*modules)
 
 
 def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
@@ -107,17 +101,15 @@ def stamp(name: str, folder: Path) -> None:
     Raises:
         InputError: another name, or a file that is missing or older than the code.
     """
-    if name not in MODULES:
-        raise InputError("name", name, f"choose one of {', '.join(MODULES)}")
-    files = [folder / file for file in MODULES[name][0]]
+    if name not in FILES:
+        raise InputError("name", name, f"choose one of {', '.join(FILES)}")
+    files = [folder / file for file in FILES[name]]
     missing = [path.name for path in files if not path.is_file()]
     if missing:
         raise InputError("name", name, f"make them first: {', '.join(missing)}")
     made = min(path.stat().st_mtime for path in files)
-    names = [
-        part.removeprefix(provenance.MODULE) for part in Sources().closure(*MODULES[name][1]())
-    ]
-    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in names]
+    modules = [part.removeprefix(provenance.MODULE) for part in _parts(name)]
+    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
     newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
     if newer:
         raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")
@@ -139,42 +131,32 @@ def rerun(
     Returns:
         How many cells were computed, and a line for each number that is another now.
     """
-    by_cost = sorted(exhibits, key=lambda exhibit: exhibit.cost)
     lists = []
-    for exhibit in by_cost:
-        shown = [e for e in exhibit.checked_entries(False) if e.cell is not None and e.is_shown]
+    for exhibit in sorted(exhibits, key=lambda exhibit: exhibit.cost):
+        shown = [(exhibit, e) for e in exhibit.checked_entries(False) if e.is_shown]
         random.Random(exhibit.name).shuffle(shown)
-        lists.append([(exhibit, entry) for entry in shown])
+        lists.append(shown)
     turns = [place for place in chain(*zip_longest(*lists)) if place is not None][:number]
-    cells = {entry.cell.digest: entry.cell for _, entry in turns if entry.cell is not None}
-    sources = Sources()
-    jobs = [Job(cell, "cpu", sources.parts(cell, "cpu"), {}) for cell in cells.values()]
-    stored = {
-        job.cell.digest: decode(text, job.cell) for job, text in computed(jobs, workers, None)
-    }
+    cells, sources = dict.fromkeys(entry.cell for _, entry in turns), Sources()
+    jobs = [Job(cell, "cpu", sources.parts(cell, "cpu"), {}) for cell in cells]
+    stored = {job.cell: decode(text, job.cell) for job, text in computed(jobs, workers, None)}
     lines = []
     for exhibit, entry in turns:
-        assert entry.cell is not None
-        shown_now = records(entry, stored[entry.cell.digest], exhibit.view)
-        committed = {
-            (line["row"], line["column"], line["protocol"], line["statistic"]): line
-            for line in compare.read(exhibit.name, folder).to_dict("records")
-        }
-        for record in shown_now:
-            row, protocol = record.row or entry.row, record.protocol or entry.protocol
-            line = committed.get((row, entry.column, protocol, record.statistic))
-            before = (math.nan, "absent") if line is None else (line["value"], line["status"])
-            now = (record.value, record.status)
-            if before[1] != now[1] or not _close(before[0], now[0], exhibit.tolerance):
-                name = f"{exhibit.name}: {row}/{entry.column}/{protocol}/{record.statistic}"
-                lines.append(
-                    f"{name}: {now[0]:.10g} ({now[1]}), was {before[0]:.10g} ({before[1]})"
-                )
+        committed = compare.read(exhibit.name, folder).set_index(COLUMNS[:4])
+        before = committed[["value", "status"]].to_dict("index")
+        again = Results([entry], [stored[entry.cell]], False, exhibit.view).frame()
+        for line in again.to_dict("records"):
+            place = tuple(line[name] for name in COLUMNS[:4])
+            was = before.get(place, {"value": math.nan, "status": "absent"})
+            now = {name: line[name] for name in was}
+            same = _close(was["value"], now["value"], exhibit.tolerance)
+            if now["status"] != was["status"] or not same:
+                was_text, now_text = (f"{x['value']:.10g} ({x['status']})" for x in (was, now))
+                lines.append(f"{exhibit.name}: {'/'.join(place)}: {now_text}, was {was_text}")
     return len(cells), lines
 
 
-def _close(before: float, now: float, tolerance: float) -> bool:
-    if math.isnan(before) or math.isnan(now):
-        return math.isnan(before) and math.isnan(now)
+def _close(was: float, now: float, tolerance: float) -> bool:
     rounding = max(tolerance, 1e-9)  # of the CSV
-    return math.isclose(before, now, rel_tol=rounding, abs_tol=rounding)
+    both_missing = math.isnan(was) and math.isnan(now)
+    return both_missing or math.isclose(was, now, rel_tol=rounding, abs_tol=rounding)

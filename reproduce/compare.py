@@ -13,6 +13,7 @@ to the printed digits. A number of ours whose status is not ok gets no verdict b
 from __future__ import annotations
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -25,17 +26,9 @@ from reproduce.spec import NOT_RUN, Exhibit
 
 CRITICAL = 1.96  # 5 % two-sided
 AGREES, UNCLEAR, DIFFERS, NOTHING = "agrees", "unclear", "differs", "-"
-COMPARED = [
-    "row",
-    "column",
-    "protocol",
-    "statistic",
-    "published",
-    "published_se",
-    "ours",
-    "ours_se",
-]
-COMPARED += ["repetitions", "status", "z", "verdict", "reason"]
+PLACE = ["row", "column", "protocol", "statistic"]
+COMPARED = [*PLACE, "published", "published_se", "ours", "ours_se", "repetitions", "status"]
+COMPARED += ["z", "verdict", "reason"]
 
 
 def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
@@ -51,27 +44,23 @@ def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
     """
     if not exhibit.published:
         raise InputError("exhibit", exhibit.name, "the paper prints no numbers for it")
-    ours = read(exhibit.name, folder)
-    key = ["row", "column", "statistic"]
-    lines = []
-    for _, theirs in published.load(exhibit.published).iterrows():
-        same = ours[(ours[key] == theirs[key]).all(axis=1)]
-        label = {name: theirs[name] for name in key}
-        label |= {"published": theirs["value"], "published_se": theirs["se"]}
-        if same.empty:
-            lines.append({**label, "protocol": NOTHING, "status": NOT_RUN, "verdict": NOTHING})
-        for _, mine in same.iterrows():
-            times = exhibit.published_repetitions.get(mine["column"], 1)
-            printed = (theirs["value"], theirs["se"])
-            z, verdict = judge(mine["value"], mine["se"], *printed, times)
-            if mine["status"] != "ok" and verdict != NOTHING:
-                verdict = mine["status"]
-            line = {**label, "protocol": mine["protocol"], "ours": mine["value"], "z": z}
-            line |= {"ours_se": mine["se"], "repetitions": mine["repetitions"]}
-            line |= {"status": mine["status"], "verdict": verdict}
-            line["reason"] = exhibit.reason(mine["row"], mine["column"], mine["protocol"])
-            lines.append(line)
-    return pd.DataFrame(lines, columns=pd.Index(COMPARED))
+    key, names = ["row", "column", "statistic"], {"value": "published", "se": "published_se"}
+    theirs = published.load(exhibit.published)[[*key, *names]].rename(columns=names)
+    ours = read(exhibit.name, folder).rename(columns={"value": "ours", "se": "ours_se"})
+    frame = theirs.merge(ours, "left", key)
+    frame = frame.fillna({"protocol": NOTHING, "status": NOT_RUN})
+    judged = []
+    for line in frame.to_dict("records"):
+        times = exhibit.published_repetitions.get(line["column"], 1)
+        z, verdict = judge(
+            line["ours"], line["ours_se"], line["published"], line["published_se"], times
+        )
+        if verdict != NOTHING and line["status"] != "ok":
+            verdict = line["status"]
+        is_ours = line["status"] != NOT_RUN
+        reason = exhibit.reason(line["row"], line["column"], line["protocol"]) if is_ours else ""
+        judged.append({**line, "z": z, "verdict": verdict, "reason": reason})
+    return pd.DataFrame(judged, columns=pd.Index(COMPARED))
 
 
 def read(exhibit: str, folder: Path) -> pd.DataFrame:
@@ -81,9 +70,8 @@ def read(exhibit: str, folder: Path) -> pd.DataFrame:
         raise InputError("exhibit", exhibit, f"not run yet: python -m reproduce run {exhibit}")
     frame = pd.read_csv(path, dtype={"row": str, "column": str, "statistic": str, "status": str})
     if list(frame.columns) != COLUMNS:
-        raise InputError(
-            f"header of {path.name}", ",".join(frame.columns), f"use {','.join(COLUMNS)}"
-        )
+        hint = f"use {','.join(COLUMNS)}"
+        raise InputError(f"header of {path.name}", ",".join(frame.columns), hint)
     return frame.fillna({"statistic": "", "row": ""})
 
 
@@ -126,42 +114,35 @@ def _number(text: str) -> float:
 
 def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
     """For the terminal."""
-    shown = Table(title=f"{title}{' (smoke run: the numbers mean nothing)' if smoke else ''}")
-    for name in ("row", "column", "protocol", "statistic"):
-        shown.add_column(name)
+    shown = Table(*PLACE, title=f"{title}{' (smoke run: the numbers mean nothing)' * smoke}")
     for name in ("published (SE)", "ours (SE)", "reps", "z"):
         shown.add_column(name, justify="right")
     shown.add_column("verdict")
     shown.add_column("reason", overflow="fold")
-    for _, line in frame.iterrows():
-        said = str(line["published"]) + (
-            f" ({line['published_se']})" if line["published_se"] else ""
-        )
-        verdict = str(line["verdict"])
-        colour = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}.get(verdict, "dim")
-        status = str(line["status"])
+    for line in frame.to_dict("records"):
+        colour = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}.get(line["verdict"], "dim")
+        status = "" if line["status"] == "ok" else line["status"]
         shown.add_row(
-            *(str(line[name]) for name in ("row", "column", "protocol", "statistic")),
-            said,
+            *(line[name] for name in PLACE),
+            line["published"] + (f" ({line['published_se']})" if line["published_se"] else ""),
             number(line["ours"])
             + ("" if math.isnan(line["ours_se"]) else f" ({number(line['ours_se'])})"),
-            "" if pd.isna(line["repetitions"]) else str(int(line["repetitions"])),
+            "" if math.isnan(line["repetitions"]) else f"{line['repetitions']:.0f}",
             "" if math.isnan(line["z"]) else f"{line['z']:+.1f}",
-            f"[{colour}]{verdict}[/]",
-            "; ".join(filter(None, ["" if status == "ok" else status, _text(line["reason"])])),
+            f"[{colour}]{line['verdict']}[/]",
+            "; ".join(filter(None, [status, line["reason"]])),
         )
     return shown
 
 
 def summary(frame: pd.DataFrame) -> str:
     """How many comparisons came out how; several of ours may face one published number."""
-    agree, unclear, differ, nothing = (
-        int((frame["verdict"] == v).sum()) for v in (AGREES, UNCLEAR, DIFFERS, NOTHING)
-    )
-    failed = len(frame) - agree - unclear - differ - nothing
+    times = Counter(frame["verdict"])
+    failed = len(frame) - sum(times[known] for known in (AGREES, UNCLEAR, DIFFERS, NOTHING))
     return (
-        f"{len(frame)} comparisons: {agree} agree, {unclear} unclear, {differ} differ, {failed} not"
-        f" judged (not converged, diverged or failed), {nothing} without counterpart."
+        f"{len(frame)} comparisons: {times[AGREES]} agree, {times[UNCLEAR]} unclear,"
+        f" {times[DIFFERS]} differ, {failed} not judged (not converged, diverged or failed),"
+        f" {times[NOTHING]} without counterpart."
     )
 
 
@@ -170,7 +151,3 @@ def number(value: float) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:.2f}" if value == 0 or 0.01 <= abs(value) < 1e4 else f"{value:.3g}"
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -20,7 +20,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,9 +47,6 @@ class Source:
     defined: frozenset[str]  # functions and classes
 
 
-_READ: dict[Path, tuple[tuple[int, int], str, Source]] = {}  # with the time and size then
-
-
 @dataclass(frozen=True)
 class Sources:
     """The code as it is on disk now; make a new one where it may have changed."""
@@ -64,9 +61,8 @@ class Sources:
         protocol = cell.settings.get("options", {}).get("protocol")
         if protocol in PROTOCOLS:
             modules.append(PROTOCOLS[protocol])
-        python = ".".join(platform.python_version_tuple()[:2])
-        known = {**versions(), "python": python}
-        parts = {f"{VERSION}{package}": version for package, version in known.items()}
+        parts = {f"{VERSION}{package}": version for package, version in versions().items()}
+        parts[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
         return parts | self.closure(*modules) | {"settings": cell.digest, DEVICE: device}
 
     def view(self, exhibit: Exhibit) -> str:
@@ -89,17 +85,9 @@ def combined(parts: Mapping[str, Any] | list[str]) -> str:
 
 def code(cells: Iterable[Mapping[str, str]]) -> str:
     """Digest of those parts of some cells that the checkout decides: code and settings."""
-    decided = [
-        combined({k: v for k, v in parts.items() if not k.startswith((VERSION, DEVICE))})
-        for parts in cells
-    ]
-    return combined(sorted(set(decided)))
-
-
-def difference(expected: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Names of the parts that differ."""
-    names = sorted({*expected, *here})
-    return [name for name in names if expected.get(name) != here.get(name)]
+    undecided = (VERSION, DEVICE)
+    decided = [{k: v for k, v in parts.items() if not k.startswith(undecided)} for parts in cells]
+    return combined(sorted(set(map(combined, decided))))
 
 
 def _closure(modules: Iterable[str]) -> dict[str, str]:
@@ -154,16 +142,16 @@ def _resolve(module: str, name: str, roots: Mapping[str, Path | None]) -> list[s
 def _read(path: Path, module: str) -> Source:
     """The source of a file, parsed again only where its time or size has changed."""
     status = path.stat()
-    now = (status.st_mtime_ns, status.st_size)
-    known = _READ.get(path)
-    if known is None or known[:2] != (now, module):
-        tree = ast.parse(path.read_bytes())
-        imports = tuple(dict.fromkeys(_imports(tree, module)))
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
-        digest = hashlib.sha256(_normal(tree).encode()).hexdigest()
-        known = _READ[path] = (now, module, Source(digest, imports, defined))
-    return known[2]
+    return _parse(path, module, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _parse(path: Path, module: str, *changed: int) -> Source:
+    tree = ast.parse(path.read_bytes())
+    imports = tuple(dict.fromkeys(_imports(tree, module)))
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
+    return Source(hashlib.sha256(_normal(tree).encode()).hexdigest(), imports, defined)
 
 
 def _imports(node: ast.AST, module: str) -> Iterator[tuple[str, str, str]]:
@@ -177,7 +165,8 @@ def _imports(node: ast.AST, module: str) -> Iterator[tuple[str, str, str]]:
     elif isinstance(node, ast.Constant) and DOTTED.fullmatch(str(node.value)):
         yield str(node.value), "", ""  # a module that is imported by its name
     children: Iterable[ast.AST] = ast.iter_child_nodes(node)
-    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+    passed_on = module.endswith(".__init__")  # there for type checkers what is imported lazily
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and not passed_on:
         children = node.orelse
     for child in children:
         yield from _imports(child, module)
@@ -218,32 +207,26 @@ def versions() -> dict[str, str]:
 
 def commit() -> dict[str, Any]:
     """`commit` and whether the code differs from it (`dirty`); unknown outside a git checkout."""
+    git = partial(subprocess.check_output, cwd=ROOT, text=True, stderr=subprocess.DEVNULL)
     try:
-        head = _git("rev-parse", "--verify", "HEAD")
-        return {"commit": head, "dirty": bool(_git("status", "--porcelain", "--", *CODE))}
+        head = git(["git", "rev-parse", "--verify", "HEAD"]).strip()
+        changes = git(["git", "status", "--porcelain", "--", *CODE])
     except (OSError, subprocess.CalledProcessError):
         return {"commit": None, "dirty": None}
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", "-C", str(ROOT), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return {"commit": head, "dirty": bool(changes)}
 
 
 @cache
 def machine() -> dict[str, Any]:
     """Processor and number of cores."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    processor = names[0] if names else platform.processor() or platform.machine()
+    known = Path("/proc/cpuinfo")
+    name = re.search(r"model name\s*: (.*)", known.read_text("utf-8") if known.exists() else "")
+    processor = name[1].strip() if name else platform.processor() or platform.machine()
     return {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
 
 
-def check_device(device: str) -> str:
-    """The device, or an error where it does not exist."""
+def check_device(device: str) -> None:
+    """Raise where the device does not exist."""
     if device not in ("cpu", "cuda"):
         raise InputError("device", device, "choose cpu or cuda")
     if device == "cuda":
@@ -251,4 +234,3 @@ def check_device(device: str) -> str:
 
         if not torch.cuda.is_available():
             raise InputError("device", device, "no CUDA device is visible: use cpu")
-    return device

@@ -16,14 +16,9 @@ PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
 MISSING = "N/A"
 NUMBER = re.compile(r"-?\d+(\.\d+)?")
-TABLE_2_REPETITIONS = {  # the note under the paper's Table 2
-    "Rust": 100,
-    "ML-IRL": 100,
-    "GLADIUS": 20,
-    "SAmQ": 20,
-    "IQ-learn": 20,
-    "BC": 20,
-}
+# the note under the paper's Table 2
+TABLE_2_REPETITIONS = {"Rust": 100, "ML-IRL": 100}
+TABLE_2_REPETITIONS |= dict.fromkeys(("GLADIUS", "SAmQ", "IQ-learn", "BC"), 20)
 
 
 def names() -> tuple[str, ...]:
@@ -42,13 +37,12 @@ def load(exhibit: str) -> pd.DataFrame:
     Raises:
         InputError: no such exhibit, or a file that is not in the form above.
     """
-    known = names()
-    if exhibit not in known:
-        raise InputError("exhibit", exhibit, f"use one of: {', '.join(known)}")
+    if exhibit not in names():
+        raise InputError("exhibit", exhibit, f"use one of: {', '.join(names())}")
     frame = pd.read_csv(PUBLISHED / f"{exhibit}.csv", dtype=str, keep_default_na=False)
     if tuple(frame.columns) != COLUMNS:
-        found = ",".join(frame.columns)
-        raise InputError(f"header of {exhibit}.csv", found, f"make it {','.join(COLUMNS)}")
+        hint = f"make it {','.join(COLUMNS)}"
+        raise InputError(f"header of {exhibit}.csv", ",".join(frame.columns), hint)
     frame["number"] = [
         _number(exhibit, statistic, value)
         for statistic, value in zip(frame["statistic"], frame["value"], strict=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+import pandas as pd
 
 from gladius.checks import InputError
 from reproduce import compare
@@ -24,10 +26,7 @@ VERDICTS = ("holds", "holds-if", "fails", "misprint", "untested")
 def update(
     readme: Path, exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path
 ) -> list[Path]:
-    """Write both sections of the README and PAGE; returns the files that changed.
-
-    Args: as of `contents`.
-    """
+    """Write what `contents` says; returns the files that changed."""
     wanted = contents(readme, exhibits, findings, folder)
     changed = [p for p, t in wanted.items() if not p.exists() or p.read_text("utf-8") != t]
     for path in changed:
@@ -72,18 +71,17 @@ def lines(exhibits: Sequence[Exhibit], older: set[str], folder: Path, link: str)
     head = "| exhibit | what | command | processor time | verdict |"
     rows = [head, "| --- | --- | --- | --- | --- |"]
     for exhibit in exhibits:
-        command = f"`python -m reproduce run {exhibit.name}`"
+        name, command = f"`{exhibit.name}`", f"`python -m reproduce run {exhibit.name}`"
         said = "; ".join(filter(None, [verdict(exhibit, folder), OLDER * (exhibit.name in older)]))
-        cells = (f"`{exhibit.name}`", exhibit.title, command, time_of(exhibit.name, folder), said)
+        cells = (name, exhibit.title, command, time_of(exhibit.name, folder), said)
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(
-        [*rows, "", f"All files and what is known of each run: [{PAGE}]({link}/{PAGE})."]
-    )
+    rows += ["", f"All files and what is known of each run: [{PAGE}]({link}/{PAGE})."]
+    return "\n".join(rows)
 
 
 def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path) -> str:
     """Every exhibit with its files and how they came about."""
-    found = {finding.name: finding for finding in findings}
+    problems = {finding.name: "; ".join(finding.problems) for finding in findings}
     texts = ["# The exhibits", f"<!-- {MARK} -->"]
     for exhibit in exhibits:
         manifest = read_manifest(folder, exhibit.name)
@@ -96,7 +94,7 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
             "Files": links,
             "Cells": made if manifest else "",
             "Verdict": verdict(exhibit, folder),
-            "Not of this tree": "; ".join(found[exhibit.name].problems),
+            "Not of this tree": problems[exhibit.name],
         }
         told = [f"- {name}: {text}" for name, text in facts.items() if text]
         texts.append("\n".join([f"## {exhibit.name}", "", f"{exhibit.title}.", "", *told]))
@@ -105,9 +103,7 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
 
 def claims(older: set[str], folder: Path, link: str) -> str:
     """One line: how many claims have each verdict, and where they stand."""
-    import pandas as pd
-
-    number: Mapping[str, int] = Counter(pd.read_csv(folder / "claims.csv", dtype=str)["verdict"])
+    number = Counter(pd.read_csv(folder / "claims.csv", dtype=str)["verdict"])
     counts = ", ".join(f"{number[verdict]} {verdict}" for verdict in VERDICTS if number[verdict])
     mark = f" ({OLDER})" if "claims" in older else ""
     return (

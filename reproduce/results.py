@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, NOT_RUN, Entry, Record, Result, as_stored
+from reproduce.spec import Entry, Record, Result, as_stored
 from reproduce.store import Stored
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ class Results:
 
     Attributes:
         entries: all of them, those that the CSV does not show too.
-        stored: for each entry, None where it was not run.
+        stored: for each entry.
         smoke: whether this is a smoke run, whose numbers mean nothing.
         view: the exhibit's.
     """
 
     entries: Sequence[Entry]
-    stored: Sequence[Stored | None]
+    stored: Sequence[Stored]
     smoke: bool
     view: View = as_stored
 
@@ -41,21 +41,12 @@ class Results:
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
         import pandas as pd
 
-        rows = [
-            (
-                record.row or entry.row,
-                entry.column,
-                record.protocol or entry.protocol,
-                record.statistic,
-                record.value,
-                record.se,
-                record.repetitions,
-                record.status,
-            )
-            for entry, stored in self
-            if hidden or entry.is_shown
-            for record in records(entry, stored, self.view)
-        ]
+        rows = []
+        for entry, stored in self:
+            for record in records(entry, stored, self.view) if hidden or entry.is_shown else ():
+                place = {"row": record.row or entry.row, "column": entry.column}
+                place["protocol"] = record.protocol or entry.protocol
+                rows.append(asdict(record) | place)
         return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
     def times(self) -> pd.DataFrame:
@@ -65,11 +56,11 @@ class Results:
         rows = [
             (entry.row, entry.column, entry.protocol, stored.result.cpu_seconds)
             for entry, stored in self
-            if entry.is_shown and stored is not None
+            if entry.is_shown
         ]
         return pd.DataFrame(rows, columns=pd.Index(TIMES))
 
-    def get(self, row: str, column: str, protocol: str) -> Stored | None:
+    def get(self, row: str, column: str, protocol: str) -> Stored:
         """What is stored for one entry."""
         for entry, stored in self:
             if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
@@ -83,26 +74,22 @@ class Results:
 
         NaN where either is absent. Both cells must have been computed from the same seeds.
         """
-        first, second = (self.get(row, *which) for which in (ours, other))
-        if first is None or second is None:
+        pair = [self.get(row, *which) for which in (ours, other)]
+        if not all(statistic in stored.result.replications for stored in pair):
             return math.nan, math.nan, 0
-        samples = [s.result.replications.get(statistic) for s in (first, second)]
-        if samples[0] is None or samples[1] is None:
-            return math.nan, math.nan, 0
-        seeds = [s.provenance["seed"] for s in (first, second)]
+        samples = [np.asarray(stored.result.replications[statistic]) for stored in pair]
+        seeds = [stored.provenance["seed"] for stored in pair]
         if seeds[0] != seeds[1]:
             raise InputError("seeds", seeds[1], f"not the data sets of the other cell, {seeds[0]}")
-        gap = np.asarray(samples[0]) - np.asarray(samples[1])
+        gap = samples[0] - samples[1]
         return float(gap.mean()), float(gap.std(ddof=1) / math.sqrt(len(gap))), len(gap)
 
-    def __iter__(self) -> Iterator[tuple[Entry, Stored | None]]:
+    def __iter__(self) -> Iterator[tuple[Entry, Stored]]:
         return zip(self.entries, self.stored, strict=True)
 
 
-def records(entry: Entry, stored: Stored | None, view: View = as_stored) -> Sequence[Record]:
-    """What an entry shows; a record without a value where its cell was not run or failed."""
-    if stored is None:
-        return (Record(entry.statistic, math.nan, status=NOT_RUN, repetitions=0),)
-    if stored.status.startswith(FAILED):
+def records(entry: Entry, stored: Stored, view: View = as_stored) -> Sequence[Record]:
+    """What an entry shows; a record without a value where its cell failed."""
+    if stored.failed:
         return (Record(entry.statistic, math.nan, status=stored.status, repetitions=0),)
     return view(entry, stored.result)

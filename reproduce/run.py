@@ -8,25 +8,28 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import sys
+import textwrap
 import threading
 import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+
+from rich.console import Console
 
 from gladius.checks import InputError
 from reproduce import provenance, seeds
-from reproduce.progress import Progress
+from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined, sha256
 from reproduce.results import Results
 from reproduce.spec import CHECKPOINTS, FAILED, Cell, Exhibit, Result, check_result
@@ -37,21 +40,15 @@ GENERATED = ROOT / "paper_tables" / "generated"
 SMOKE = ROOT / ".smoke"  # so that a smoke run never overwrites a full one
 MANIFESTS = "manifests"
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-LOCAL_CLUSTER = "local"
 REASON_LENGTH = 200  # characters of an error message that go into a table
 LOST = "it was lost with its worker twice, the second time alone"
 
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to compute.
+    """A cell to compute, with its key's parts and the commit as the parent sees them.
 
-    Attributes:
-        cell: what.
-        device: where.
-        parts: of its key, as the parent sees them.
-        commit: of the parent's checkout.
-        checkpoints: the folder where it may keep its state, "" where no disk is shared.
+    `checkpoints` is the folder where it may keep its state, "" for none.
     """
 
     cell: Cell
@@ -100,9 +97,8 @@ def run(
         exhibits: which; a cell that several use is computed once.
         smoke: the small variant of each.
         device: cpu or cuda.
-        workers: loky processes; 0 computes in this process. With `dask="local"` the size of the
-            cluster.
-        dask: `local`, or the address of a scheduler.
+        workers: loky processes; 0 computes in this process.
+        dask: the address of a scheduler, whose workers compute instead.
         build: the store's folder.
         out: where the files go; by default GENERATED, or SMOKE for a smoke run.
         verbose: show progress.
@@ -117,67 +113,58 @@ def run(
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
     waiting = sorted(exhibits, key=lambda exhibit: exhibit.cost)
     entries = {exhibit.name: exhibit.checked_entries(smoke) for exhibit in waiting}
-    cells = {
-        entry.cell.digest: entry.cell
-        for exhibit in waiting
-        for entry in entries[exhibit.name]
-        if entry.cell is not None
-    }
+    cells = dict.fromkeys(entry.cell for exhibit in waiting for entry in entries[exhibit.name])
     probe("build", build)
     probe("out", target)
     with store.lock():
         sources, commit = Sources(), provenance.commit()
-        parts = {digest: sources.parts(cell, device) for digest, cell in cells.items()}
-        final: dict[str, Stored] = {}
-        for digest, cell in cells.items():
-            stored = store.load(cell)
-            if stored is not None and not stored.failed and stored.key == combined(parts[digest]):
-                final[digest] = stored
-        jobs = [
-            Job(
-                cell, device, parts[digest], commit, str(store.checkpoints(combined(parts[digest])))
-            )
-            for digest, cell in cells.items()
-            if digest not in final
-        ]
+        parts = {cell: sources.parts(cell, device) for cell in cells}
+        final: dict[Cell, Stored] = {}
+        jobs: list[Job] = []
+        for cell in cells:
+            key, stored = combined(parts[cell]), store.load(cell)
+            if stored is not None and not stored.failed and stored.key == key:
+                final[cell] = stored
+            else:
+                jobs.append(Job(cell, device, parts[cell], commit, str(store.checkpoints(key))))
         files: list[Path] = []
         undrawn: dict[str, str] = {}
 
         def draw() -> None:
             for exhibit in list(waiting):
                 shown = entries[exhibit.name]
-                needed = [entry.cell.digest for entry in shown if entry.cell is not None]
-                if not all(digest in final for digest in needed):
+                if not all(entry.cell in final for entry in shown):
                     continue
                 waiting.remove(exhibit)
-                stored = [None if e.cell is None else final[e.cell.digest] for e in shown]
+                stored = [final[entry.cell] for entry in shown]
                 results = Results(shown, stored, smoke, exhibit.view)
-                code = provenance.code(parts[digest] for digest in needed)
-                manifest = describe(exhibit, results, code, sources.view(exhibit))
+                code = provenance.code(parts[entry.cell] for entry in shown)
+                manifest = describe(exhibit, results, code, sources.view(exhibit)) | commit
                 try:
-                    files.extend(write_exhibit(exhibit, results, {**manifest, **commit}, target))
+                    files.extend(write_exhibit(exhibit, results, manifest, target))
                 except Exception as error:
                     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                         raise disk_error("out", target, error, exhibit.name) from None
                     undrawn[exhibit.name] = failure(error)
 
         draw()
-        with Progress([job.cell.id for job in jobs], max(workers, 1), verbose) as progress:
+        ids = [job.cell.id for job in jobs]
+        with progress(ids, max(workers, 1), Console(quiet=not verbose)) as stored_now:
             for job, text in computed(jobs, workers, dask):
                 try:
-                    final[job.cell.digest] = store.save(job.cell, text)
+                    final[job.cell] = store.save(job.cell, text)
                 except OSError as error:
                     raise disk_error("build", build, error, job.cell.id) from None
-                progress.done(job.cell.id)
+                stored_now(job.cell.id)
                 draw()
-    failed = {cells[d].id: stored.status for d, stored in final.items() if stored.failed}
     return Outcome(
         computed=tuple(job.cell.id for job in jobs),
         reused=len(cells) - len(jobs),
-        failed=failed | undrawn,
+        failed={cell.id: stored.status for cell, stored in final.items() if stored.failed}
+        | undrawn,
         not_ok={
-            cells[digest].id: record.status
-            for digest, stored in final.items()
+            cell.id: record.status
+            for cell, stored in final.items()
             for record in stored.result.records
             if record.status != "ok"
         },
@@ -187,10 +174,8 @@ def run(
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
     """One line for a disk that fails after the work has begun; `name` is what was not written."""
-    hint = (
-        f"{error.strerror}: {name} was not written, what came before it was; make room, run again"
-    )
-    return InputError(field, str(folder), hint)
+    hint = f"{name} was not written, what came before it was; make room, run again"
+    return InputError(field, str(folder), f"{error.strerror}: {hint}")
 
 
 # One cell ----------------------------------------------------------------------------------------
@@ -198,8 +183,8 @@ def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputErro
 _LOADED: dict[str, str] = {}  # digest of each module as it was when this process first met it
 
 
-def run_cell(job: Job) -> tuple[str, str]:
-    """Compute one cell; its digest and the text of its file. An exception becomes a failure."""
+def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
+    """Compute a cell, unless `lost` says why not; the text of its file. Exceptions are failures."""
     one_thread()
     if job.checkpoints:
         os.environ[CHECKPOINTS] = job.checkpoints
@@ -208,11 +193,16 @@ def run_cell(job: Job) -> tuple[str, str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
+            if lost:
+                raise RuntimeError(lost)
             _refuse_other_code(job)
             result = check_result(job.cell.function()(job.cell, job.device))
         except Exception as error:
             status, trace = failure(error), traceback.format_exc()
     record = {
+        **job.commit,
+        "seed": seeds.describe(job.cell),
+        "device": result.device,
         "machine": provenance.machine(),
         "versions": provenance.versions(),
         "started": started,
@@ -222,32 +212,23 @@ def run_cell(job: Job) -> tuple[str, str]:
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
         "traceback": trace,
     }
-    return job.cell.digest, text_of(job, result, status, record)
-
-
-def text_of(job: Job, result: Result, status: str, record: dict[str, Any]) -> str:
-    """A cell's file, with what the parent knows of how it came about."""
-    record = {"seed": seeds.describe(job.cell), "device": result.device, **job.commit, **record}
-    return encode(job.cell, Stored(result, status, combined(job.parts), record))
+    stored = Stored(result, status, combined(job.parts), record)
+    return job.cell, encode(job.cell, stored)
 
 
 def _refuse_other_code(job: Job) -> None:
     here = Sources().parts(job.cell, job.device)
-    other = provenance.difference(job.parts, here)
-    if other:
-        raise RuntimeError(f"this worker differs from the run in {', '.join(other)}")
+    others = sorted({name for name, _ in job.parts.items() ^ here.items()})
+    if others:
+        raise RuntimeError(f"this worker differs from the run in {', '.join(others)}")
     edited = [name for name, digest in here.items() if _LOADED.setdefault(name, digest) != digest]
     if [name for name in edited if name.startswith(provenance.MODULE)]:
         raise RuntimeError(f"this worker has loaded an older {', '.join(edited)}: start it again")
 
 
 def one_thread() -> None:
-    """Hold numerical libraries to one thread: parallelism is over cells, and sums keep their order.
-
-    The environment serves what is imported later; torch is told directly.
-    """
-    for name in ONE_THREAD:
-        os.environ[name] = "1"
+    """Numerical libraries use one thread: parallelism is over cells, and sums keep their order."""
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
@@ -265,9 +246,8 @@ def processor_time() -> float:
 
 def failure(error: BaseException) -> str:
     """`failed: why` from an exception, on one line and without the folder of this checkout."""
-    text = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
-    why = " ".join(text.split())
-    return FAILED + (why if len(why) <= REASON_LENGTH else f"{why[: REASON_LENGTH - 3]}...")
+    why = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
+    return FAILED + textwrap.shorten(why, REASON_LENGTH, placeholder="...")
 
 
 # Many cells --------------------------------------------------------------------------------------
@@ -288,8 +268,10 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
         for job in jobs:
             yield job, run_cell(job)[1]
         return
-    with _pool(workers, dask) as attempt:
-        lost: list[Job] = []
+    lost: list[Job] = []
+    with nullcontext() if dask is None else _dask_client(dask) as client:
+        by_joblib, by_dask = partial(_by_joblib, size=workers), partial(_by_dask, client=client)
+        attempt = by_joblib if client is None else by_dask
         for job, text in attempt(jobs):
             if isinstance(text, Exception):
                 lost.append(job)
@@ -297,29 +279,16 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
                 yield job, text
         for job in lost:
             ((_, text),) = list(attempt([job]))
-            yield job, _lost(job, text) if isinstance(text, Exception) else text
-
-
-Attempt = Callable[[Sequence[Job]], Iterator[tuple[Job, str | Exception]]]
-
-
-@contextmanager
-def _pool(workers: int, dask: str | None) -> Iterator[Attempt]:
-    """What tries some jobs once: each with its text, or with why it was lost."""
-    if dask is None:
-        yield partial(_by_joblib, size=workers)
-        return
-    with _dask_client(dask, max(workers, 1)) as client:
-        if not client.nthreads():
-            raise InputError("dask", dask, "the scheduler has no workers: start some")
-        yield partial(_by_dask, client=client)
+            if isinstance(text, Exception):
+                text = run_cell(job, f"{LOST}; {type(text).__name__}: {text}")[1]
+            yield job, text
 
 
 def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exception]]:
     """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
     import joblib
 
-    waiting = {job.cell.digest: job for job in jobs}
+    waiting = {job.cell: job for job in jobs}
     while waiting:
         with joblib.parallel_config("loky", initializer=_ignore_interrupt):
             parallel = joblib.Parallel(
@@ -331,11 +300,11 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
         texts = parallel(joblib.delayed(run_cell)(job) for job in list(waiting.values()))
         try:
             with closing(texts):
-                for digest, text in texts:
-                    yield waiting.pop(digest), text
+                for cell, text in texts:
+                    yield waiting.pop(cell), text
         except Exception as error:  # run_cell raises none: it is the pool that broke
-            for digest in list(waiting)[:size]:
-                yield waiting.pop(digest), error
+            for cell in list(waiting)[:size]:
+                yield waiting.pop(cell), error
 
 
 def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exception]]:
@@ -356,38 +325,21 @@ def _ignore_interrupt() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _lost(job: Job, error: BaseException) -> str:
-    why = f"{FAILED}{LOST}; {failure(error).removeprefix(FAILED)}"
-    record: dict[str, Any] = {"machine": {}, "versions": {}, "started": now(), "finished": now()}
-    record |= {"seconds": 0.0, "cpu_seconds": 0.0, "warnings": [], "traceback": str(error)}
-    return text_of(job, Result(()), why, record)
-
-
-@contextmanager
-def _dask_client(address: str, workers: int) -> Iterator[Any]:
+def _dask_client(address: str) -> Any:
     try:
-        import dask
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError:
         hint = "install the extra: pip install 'dask[distributed]'"
         raise InputError("dask", address, hint) from None
-    if address != LOCAL_CLUSTER:
-        try:
-            # distributed is only partly typed
-            client = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise InputError("dask", address, f"no scheduler answers there ({error})") from None
-        with client:
-            yield client
-        return
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        LocalCluster(  # type: ignore[no-untyped-call]
-            n_workers=workers, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,  # type: ignore[no-untyped-call]
-    ):
-        yield client
+    try:
+        # distributed is only partly typed
+        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError("dask", address, f"no scheduler answers there ({error})") from None
+    if not client.nthreads():
+        client.close()
+        raise InputError("dask", address, "the scheduler has no workers: start some")
+    return client
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -402,39 +354,26 @@ def write_exhibit(
     """
     made_of = ("title", "smoke", "code", "view", "stored")
     old = read_manifest(out, exhibit.name)
-    names = list(old.get("files", {}))
-    current = all(old.get(name) == manifest[name] for name in made_of)
-    if names and current and not edited(old, out):
-        swap([], out, exhibit.name, {**manifest, "files": old["files"]}, [])
-        return [out / name for name in names]
-    staging = out / f".staging-{exhibit.name}-{os.getpid()}"
-    shutil.rmtree(staging, ignore_errors=True)
-    staging.mkdir(parents=True)
-    try:
-        frames = {"": results.frame(), "_timings": results.times()}
-        for suffix, frame in frames.items():
-            text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-            write(staging / f"{exhibit.name}{suffix}.csv", text)
-        exhibit.render(results, staging)
-        made = sorted(path for path in staging.rglob("*") if path.is_file())
-        manifest = {**manifest, "files": {path.name: sha256(path) for path in made}}
-        gone = [name for name in names if name not in manifest["files"]]
-        swap(made, out, exhibit.name, manifest, gone)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return [out / path.name for path in made]
-
-
-def swap(
-    made: Sequence[Path], out: Path, name: str, manifest: Mapping[str, Any], gone: Sequence[str]
-) -> None:
-    """Put the files in their places; an interrupt waits until all are there."""
-    with uninterrupted():
-        for path in made:
-            os.replace(path, out / path.name)
-        for left in gone:
-            (out / left).unlink(missing_ok=True)
-        write(out / MANIFESTS / f"{name}.json", json.dumps(manifest, indent=1) + "\n")
+    before: dict[str, str] = old.get("files", {})
+    same = all(old.get(name) == manifest[name] for name in made_of)
+    files = before if same and not edited(old, out) else {}
+    with TemporaryDirectory(prefix=f".staging-{exhibit.name}-", dir=out) as folder:
+        made: list[Path] = []
+        if not files:
+            for suffix, frame in (("", results.frame()), ("_timings", results.times())):
+                text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+                write(Path(folder, f"{exhibit.name}{suffix}.csv"), text)
+            exhibit.render(results, Path(folder))
+            made = sorted(Path(folder).iterdir())
+            files = {path.name: sha256(path) for path in made}
+        with uninterrupted():
+            for path in made:
+                os.replace(path, out / path.name)
+            for name in before.keys() - files.keys():
+                (out / name).unlink(missing_ok=True)
+            text = json.dumps({**manifest, "files": files}, indent=1) + "\n"
+            write(out / MANIFESTS / f"{exhibit.name}.json", text)
+    return [out / name for name in files]
 
 
 @contextmanager
@@ -472,11 +411,9 @@ def read_manifest(out: Path, name: str) -> dict[str, Any]:
 def edited(manifest: Mapping[str, Any], out: Path) -> list[str]:
     """Names of the manifest's files that are not as they were written."""
     known = manifest.get("files", {}).items()
-    return [name for name, digest in known if not _is(out / name, digest)]
-
-
-def _is(path: Path, digest: str) -> bool:
-    return path.is_file() and sha256(path) == digest
+    return [
+        name for name, digest in known if not (out / name).is_file() or sha256(out / name) != digest
+    ]
 
 
 def spent(stored: Stored) -> float:
@@ -484,13 +421,13 @@ def spent(stored: Stored) -> float:
     fits = max((record.repetitions for record in stored.result.records), default=0)
     trained = stored.result.cpu_seconds * fits if fits else 0.0
     measured = float(stored.provenance["cpu_seconds"])
-    return max(measured, trained) if trained == trained else measured
+    return max(measured, trained)  # the former where the latter is NaN
 
 
 def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
     """How an exhibit came about, from its cells alone: the same cells, the same description."""
-    cells = {e.cell.digest: s for e, s in results if e.cell is not None and s is not None}
-    made = [stored.provenance for stored in cells.values()]
+    stored = list({entry.cell: stored for entry, stored in results}.values())
+    made = [cell.provenance for cell in stored]
 
     def distinct(name: str) -> list[Any]:
         texts = {json.dumps(record.get(name), sort_keys=True) for record in made}
@@ -501,13 +438,13 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "smoke": results.smoke,
         "code": code,
         "view": view,
-        "stored": combined(sorted(stored.checksum for stored in cells.values())),
+        "stored": combined(sorted(cell.checksum for cell in stored)),
         "versions": distinct("versions"),
         "machines": distinct("machine"),
         "devices": distinct("device"),
         "started": min((record["started"] for record in made), default=None),
         "finished": max((record["finished"] for record in made), default=None),
-        "cells": dict(sorted(Counter(s.status.partition(":")[0] for s in cells.values()).items())),
+        "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
         "seconds": round(sum(record["seconds"] for record in made), 3),
-        "cpu_seconds": round(sum(spent(stored) for stored in cells.values()), 3),
+        "cpu_seconds": round(sum(map(spent, stored)), 3),
     }

@@ -22,23 +22,18 @@ def sequence(name: str, row: str, replication: int, stream: str = "data") -> np.
 
     `name` is the exhibit that the data sets were first drawn for, `row` its row.
     """
-    words = [
-        int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "little")
-        for text in (name, row, stream)
-    ]
+    digests = [hashlib.sha256(text.encode()).digest() for text in (name, row, stream)]
+    words = [int.from_bytes(digest[:4], "little") for digest in digests]
     return np.random.SeedSequence(ROOT, spawn_key=(*words, replication))
 
 
 def generators(cell: Cell, stream: str = "data") -> list[np.random.Generator]:
     """One generator for each replication of a cell.
 
-    Args:
-        cell: gives the name, the row and the number of repetitions.
-        stream: `data` for the world's draws; an estimator's own randomness has another name.
+    `stream` is `data` for the world's draws; an estimator's own randomness has another name.
     """
-    return [
-        np.random.default_rng(sequence(*cell.seeds, r, stream)) for r in range(cell.repetitions)
-    ]
+    seeds = [sequence(*cell.seeds, replication, stream) for replication in range(cell.repetitions)]
+    return [np.random.default_rng(seed) for seed in seeds]
 
 
 def describe(cell: Cell) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
-from gladius.checks import InputError
+from gladius.checks import InputError, check_whole
 
 if TYPE_CHECKING:
     from reproduce.results import Results
@@ -70,22 +72,18 @@ class Cell:
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.compute, str) or not FUNCTION.fullmatch(self.compute):
+        if not FUNCTION.fullmatch(self.compute):
             raise InputError("compute", self.compute, "name it as 'module:function'")
         try:
             copied = json.loads(json.dumps(dict(self.settings), allow_nan=False))
         except (TypeError, ValueError) as error:
-            hint = f"use what JSON can hold ({error})"
-            raise InputError("settings", self.settings, hint) from None
+            raise InputError("settings", self.settings, f"use what JSON holds ({error})") from None
         object.__setattr__(self, "settings", copied)
         method = copied.get("method", "gladius")
         if method not in METHODS:
             hint = f"choose one of {', '.join(sorted(METHODS))}"
             raise InputError("settings.method", method, hint)
-        repetitions = copied.get("repetitions", 1)
-        if isinstance(repetitions, bool) or not isinstance(repetitions, int) or repetitions < 1:
-            hint = "give a whole number of at least 1"
-            raise InputError("settings.repetitions", repetitions, hint)
+        check_whole("settings.repetitions", copied.get("repetitions", 1), 1)
         _name("settings.seeds", copied.get("seeds", "none"))
 
     def __hash__(self) -> int:
@@ -117,7 +115,7 @@ class Cell:
         """Everything that decides the numbers, for storage."""
         return {"compute": self.compute, "settings": dict(self.settings)}
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the spec; the same in every process and on every machine."""
         text = json.dumps(self.spec(), sort_keys=True, ensure_ascii=True)
@@ -138,18 +136,16 @@ class Entry:
         row: as the paper labels it (N, K, mileage, environment/trajectories, ...).
         column: the method as the paper spells it.
         protocol: a word of PROTOCOLS, more words where one is not enough.
-        cell: None where it is never run, and `not_run` says why.
+        cell: what computes it.
         statistic: what the table shows of it, so that a cell without a result has a name for it.
-        not_run: why it is shown but never computed.
         is_shown: whether the CSV shows it; `render` may use the others.
     """
 
     row: str
     column: str
     protocol: str
-    cell: Cell | None
+    cell: Cell
     statistic: str = "MAPE"
-    not_run: str = ""
     is_shown: bool = True
 
     def __post_init__(self) -> None:
@@ -159,9 +155,6 @@ class Entry:
                 raise InputError(name, value, "give a non-empty string")
         if self.protocol.split()[0] not in PROTOCOLS:
             raise InputError("protocol", self.protocol, f"start with one of {', '.join(PROTOCOLS)}")
-        if (self.cell is None) != bool(self.not_run):
-            hint = "say why where there is no cell, and only there"
-            raise InputError("not_run", self.not_run, hint)
 
     @property
     def id(self) -> str:
@@ -232,49 +225,36 @@ def check_result(result: object) -> Result:
 
 
 def summarise(
-    statistic: str, values: Sequence[float], statuses: Sequence[str], protocol: str = ""
+    statistic: str, values: Sequence[float], statuses: Sequence[str]
 ) -> tuple[Record, ...]:
     """Mean, standard error (standard deviation / sqrt(repetitions)) and median of replications.
 
     No replication is dropped: the mean is over all. Where some are not ok their number is a
     record, and so is the mean of those that are.
     """
-    x = np.asarray(values, dtype=float)
-    if len(x) == 0 or len(x) != len(statuses):
-        raise InputError(
-            "statuses", len(statuses), f"give one for each of the {len(x)} values, 1 or more"
-        )
-    status, n = worst(statuses), len(x)
+    sample, ok = np.asarray(values, dtype=float), np.array([s == "ok" for s in statuses])
+    if not 0 < len(sample) == len(ok):
+        hint = f"give one for each of the {len(sample)} values, 1 or more"
+        raise InputError("statuses", len(ok), hint)
+    count, status = len(sample), worst(statuses)
 
-    def record(name: str, sample: Array, how: str) -> Record:
-        finite = bool(np.all(np.isfinite(sample)))
+    def mean(name: str, part: Array, status: str) -> Record:
         se = math.nan
-        if len(sample) > 1 and finite:
-            se = float(np.std(sample, ddof=1) / math.sqrt(len(sample)))
-        return Record(name, float(np.mean(sample)), se, len(sample), how, protocol)
+        if len(part) > 1 and np.all(np.isfinite(part)):
+            se = float(np.std(part, ddof=1) / math.sqrt(len(part)))
+        return Record(name, float(np.mean(part)), se, len(part), status)
 
-    ok = np.array([s == "ok" for s in statuses])
-    records = [record(statistic, x, status)]
-    records.append(
-        Record(f"{statistic} median", float(np.median(x)), math.nan, n, status, protocol)
+    return (
+        mean(statistic, sample, status),
+        Record(f"{statistic} median", float(np.median(sample)), math.nan, count, status),
+        Record("repetitions not ok", float(count - ok.sum()), math.nan, count, status),
+        *([mean(f"{statistic} of those ok", sample[ok], "ok")] if 0 < ok.sum() < count else []),
     )
-    records.append(Record("repetitions not ok", float(n - ok.sum()), math.nan, n, status, protocol))
-    if 0 < ok.sum() < n:
-        records.append(record(f"{statistic} of those ok", x[ok], "ok"))
-    return tuple(records)
-
-
-def _no_files(results: Results, out: Path) -> list[Path]:
-    return []
 
 
 def as_stored(entry: Entry, result: Result) -> Sequence[Record]:
     """The view of an exhibit that shows a cell's records as they are."""
     return result.records
-
-
-def _no_reason(row: str, column: str, protocol: str) -> str:
-    return ""
 
 
 @dataclass(frozen=True)
@@ -302,10 +282,10 @@ class Exhibit:
     title: str
     entries: Callable[[bool], list[Entry]]
     cost: float = field(kw_only=True)
-    render: Callable[[Results, Path], list[Path]] = _no_files
+    render: Callable[[Results, Path], list[Path]] = lambda results, out: []
     view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
-    reason: Callable[[str, str, str], str] = _no_reason
+    reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""
     published_repetitions: Mapping[str, int] = field(default_factory=dict)
     verdict: Callable[[Path], str] | None = None
     tolerance: float = 1e-6
@@ -319,11 +299,9 @@ class Exhibit:
     def checked_entries(self, smoke: bool) -> list[Entry]:
         """Its entries; raises where two have the same place."""
         entries = self.entries(smoke)
-        seen: set[str] = set()
-        for entry in entries:
-            if entry.id in seen:
-                raise InputError("entry", entry.id, "it occurs twice: tell the two apart")
-            seen.add(entry.id)
+        for id_, times in Counter(entry.id for entry in entries).items():
+            if times > 1:
+                raise InputError("entry", id_, "it occurs twice: tell the two apart")
         return entries
 
 

@@ -7,17 +7,17 @@ import json
 import math
 import os
 import shutil
-import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from gladius.checks import InputError
 from reproduce.spec import FAILED, Cell, Record, Result
@@ -94,38 +94,25 @@ class Store:
         Raises:
             InputError: another run has it.
         """
-        with (self.folder / "lock").open("a+", encoding="utf-8") as stream:
-            try:
-                _lock(stream)
-            except OSError:
-                stream.seek(0)
-                hint = f"process {stream.read().strip()} is at work there: wait, or use another"
-                raise InputError("build", str(self.folder), hint) from None
-            stream.truncate(0)
-            stream.write(f"{os.getpid()}\n")
-            stream.flush()
+        owner = self.folder / "owner"
+        owner.touch()  # another run may ask between the lock and the line
+        try:
+            held = FileLock(self.folder / "lock").acquire(timeout=0)
+        except Timeout:
+            hint = f"process {owner.read_text().strip()} is at work there: wait, or use another"
+            raise InputError("build", str(self.folder), hint) from None
+        with held:
+            owner.write_text(f"{os.getpid()}\n")
             yield
 
 
-def _lock(stream: IO[str]) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        stream.seek(1 << 20)  # beyond the text, which others may read
-        msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def write(path: Path, content: str | bytes) -> None:
+def write(path: Path, content: str) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.write(content.encode())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -140,7 +127,7 @@ def probe(field: str, folder: Path) -> None:
     """
     trial = folder / f".probe-{os.getpid()}"
     try:
-        write(trial, b"0" * 65536)
+        write(trial, "0" * 65536)
         trial.unlink()
     except OSError as error:
         raise InputError(field, str(folder), f"cannot write there: {error.strerror}") from None
@@ -148,22 +135,14 @@ def probe(field: str, folder: Path) -> None:
 
 def encode(cell: Cell, stored: Stored) -> str:
     """The text of a cell's file."""
-    result = stored.result
     content = {
         "spec": cell.spec(),
         "status": stored.status,
         "key": stored.key,
         "provenance": stored.provenance,
-        "result": {
-            "records": [asdict(record) for record in result.records],
-            "replications": {k: list(v) for k, v in result.replications.items()},
-            "arrays": {k: np.asarray(v).tolist() for k, v in result.arrays.items()},
-            "cpu_seconds": result.cpu_seconds,
-            "device": result.device,
-        },
+        "result": {**vars(stored.result), "records": [vars(r) for r in stored.result.records]},
     }
-    body = json.dumps(_finite(content), indent=1, allow_nan=False)
-    return _sealed(body)
+    return _sealed(json.dumps(_finite(content), indent=1, allow_nan=False))
 
 
 def decode(text: str, cell: Cell) -> Stored:
@@ -175,13 +154,13 @@ def decode(text: str, cell: Cell) -> Stored:
     if content["spec"] != cell.spec():
         raise ValueError("it is another cell's")
     result = content["result"]
-    records = tuple(
-        Record(**{**r, "value": float(r["value"]), "se": float(r["se"])}) for r in result["records"]
-    )
     decoded = Result(
-        records,
-        {k: tuple(float(x) for x in v) for k, v in result["replications"].items()},
-        {k: np.array(v, dtype=float) for k, v in result["arrays"].items()},
+        tuple(
+            Record(**{**record, "value": float(record["value"]), "se": float(record["se"])})
+            for record in result["records"]
+        ),
+        {name: tuple(map(float, values)) for name, values in result["replications"].items()},
+        {name: np.array(values, dtype=float) for name, values in result["arrays"].items()},
         float(result["cpu_seconds"]),
         result["device"],
     )
@@ -199,8 +178,8 @@ def _finite(value: Any) -> Any:
         return {k: _finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(v) for v in value]
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, np.ndarray | np.generic):
+        return _finite(value.tolist())
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -28,7 +28,7 @@ PAGE += "<!-- claims: any -->\n<!-- /claims -->\nafter\n"
 def committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs as if from a clean tree, without a ledger and a speed table."""
     monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
-    monkeypatch.setattr(check, "MODULES", {})
+    monkeypatch.setattr(check, "FILES", {})
     return run
 
 
@@ -139,7 +139,7 @@ def test_the_ledger_is_stamped_when_it_is_made_and_checked(
     monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
     with pytest.raises(InputError, match="make them first"):
         check.stamp("claims", tmp_path)
-    for name in check.CLAIMS:
+    for name in check.FILES["claims"]:
         (tmp_path / name).write_text("text")
     check.stamp("claims", tmp_path)
     (ledger, speed) = check.check([], tmp_path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +10,30 @@ import pytest
 
 from gladius.checks import InputError
 from reproduce import run as runner
+from reproduce.provenance import ROOT
 from tests.reproduce.toys import numbers, toy
 
+dask = pytest.importorskip("dask", reason="the optional extra dask is not installed")
 distributed = pytest.importorskip("distributed", reason="the optional extra dask is not installed")
 Run = Callable[..., runner.Outcome]
 
 
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Of a cluster of one worker process, from which the first loss of a cell is reported."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    once = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with once, distributed.LocalCluster(**options) as cluster:
+        yield cluster.scheduler_address
+
+
 def test_a_cluster_gives_the_same_numbers_and_a_killed_worker_costs_one_cell(
-    run: Run, tmp_path: Path
+    run: Run, tmp_path: Path, address: str
 ) -> None:
     mended = tmp_path / "mended"
     exhibit = toy(rows=("10",), trouble={"10A": "kill"}, until=mended)
-    first = run(exhibit, dask="local", workers=1)
+    first = run(exhibit, dask=address)
     ((id_, status),) = first.failed.items()
     assert id_.startswith("10A")
     assert runner.LOST in status
@@ -30,17 +42,6 @@ def test_a_cluster_gives_the_same_numbers_and_a_killed_worker_costs_one_cell(
     assert len(run(exhibit).computed) == 1
     run(exhibit, name="here")
     assert numbers(tmp_path / "out").equals(numbers(tmp_path / "outhere"))
-
-
-def test_an_address_leads_to_the_cluster_there(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options: dict[str, Any] = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(processes=False, **options) as cluster:
-        monkeypatch.setattr(runner, "_LOADED", {})
-        outcome = run(toy(rows=("10",)), dask=cluster.scheduler_address)
-    assert len(outcome.computed) == 2
-    assert not outcome.failed
 
 
 def test_no_scheduler_is_a_clear_error(run: Run) -> None:

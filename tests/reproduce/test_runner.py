@@ -23,20 +23,26 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+import gladius
 from gladius.baselines import METHODS
 from gladius.checks import InputError
 from reproduce import __main__ as command
 from reproduce import exhibits, provenance, seeds
 from reproduce import run as runner
-from reproduce.progress import Progress
+from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import COLUMNS, Results
-from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
 Run = Callable[..., runner.Outcome]
 ALL = {row + column for row in ROWS for column in "AB"}
+
+
+def manifest(tmp_path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((tmp_path / "out/manifests/toy.json").read_text())
+    return content
 
 
 def labels(ids: Any) -> set[str]:
@@ -117,21 +123,18 @@ def test_alone_in_parallel_and_in_another_order_the_numbers_are_the_same(
     assert here.sort_values(key, ignore_index=True).equals(backwards)
 
 
-def test_files_that_are_no_longer_made_go(run: Run, tmp_path: Path) -> None:
-    run(toy())
-    path = tmp_path / "out" / "manifests" / "toy.json"
-    manifest = json.loads(path.read_text())
-    manifest["view"], manifest["files"]["old.pdf"] = "another", "0"
-    path.write_text(json.dumps(manifest))
-    (tmp_path / "out" / "old.pdf").touch()
-    run(toy())
-    assert not (tmp_path / "out" / "old.pdf").exists()
-
-
-def test_a_file_that_was_edited_is_written_again(run: Run, tmp_path: Path) -> None:
+def test_files_that_are_no_longer_made_go_and_edited_ones_are_written_again(
+    run: Run, tmp_path: Path
+) -> None:
     run(toy())
     before = files(tmp_path / "out")
     (tmp_path / "out" / "toy.csv").write_text("row")
+    run(toy())
+    assert files(tmp_path / "out") == before
+    old = {**manifest(tmp_path), "view": "another"}
+    old["files"]["old.pdf"] = "0"
+    (tmp_path / "out/manifests/toy.json").write_text(json.dumps(old))
+    (tmp_path / "out" / "old.pdf").touch()
     run(toy())
     assert files(tmp_path / "out") == before
 
@@ -140,46 +143,37 @@ def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_sho
     run: Run, tmp_path: Path
 ) -> None:
     (visible, hidden) = toy(rows=("10",)).entries(False)
-    hidden = replace(hidden, is_shown=False)
-    never = Entry("10", "C", "measured", None, not_run="the paper does not say how")
     seen: list[int] = []
 
     def render(results: Results, out: Path) -> list[Path]:
         seen.extend((len(results.frame()), len(results.frame(hidden=True))))
         return []
 
-    exhibit = Exhibit(
-        "toy",
-        "A toy",
-        lambda smoke: [visible, hidden, never],
-        cost=0.0,
+    exhibit = replace(
+        toy(),
+        entries=lambda smoke: [visible, replace(hidden, is_shown=False)],
         render=render,
         view=lambda entry, result: result.records[:1],
     )
     run(exhibit)
-    assert seen == [2, 3]
-    frame = numbers(tmp_path / "out")
-    assert frame["column"].tolist() == ["A", "C"]
-    assert frame["status"].tolist() == ["ok", "not_run"]
-    assert math.isnan(frame["value"].iloc[1])
+    assert seen == [1, 2]
+    assert numbers(tmp_path / "out")["column"].tolist() == ["A"]
 
 
 def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     run(toy())
-    text = (tmp_path / "out" / "manifests" / "toy.json").read_text()
-    manifest = json.loads(text)
-    assert manifest["cells"] == {"ok": 6}
-    assert manifest["devices"] == ["cpu"]
-    assert manifest["versions"][0]["numpy"] == np.__version__
-    assert manifest["started"] <= manifest["finished"]
-    assert manifest["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
-    assert set(manifest["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
-    assert {"commit", "dirty", "code", "view"} <= set(manifest)
-    stored = Store(tmp_path / "build").load(toy().entries(False)[0].cell or Cell("a:b"))
+    told = manifest(tmp_path)
+    assert (told["cells"], told["devices"]) == ({"ok": 6}, ["cpu"])
+    assert told["versions"][0]["numpy"] == np.__version__
+    assert told["started"] <= told["finished"]
+    assert told["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
+    assert set(told["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
+    assert {"commit", "dirty", "code", "view"} <= set(told)
+    stored = Store(tmp_path / "build").load(toy().entries(False)[0].cell)
     assert stored is not None
     assert stored.provenance["seed"]["key"] == ["toy", "10"]
     for secret in (os.uname().nodename, str(Path.home())):
-        assert secret not in text + json.dumps(stored.provenance)
+        assert secret not in json.dumps([told, stored.provenance])
 
 
 def test_the_device_recorded_is_that_of_the_tensors(
@@ -187,8 +181,7 @@ def test_the_device_recorded_is_that_of_the_tensors(
 ) -> None:
     monkeypatch.setattr(provenance, "check_device", str)
     run(toy(), device="cuda")  # the toy computes on the CPU whatever it is told
-    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
-    assert manifest["devices"] == ["cpu"]
+    assert manifest(tmp_path)["devices"] == ["cpu"]
     assert labels(run(toy(), device="cpu").computed) == ALL  # yet the key holds what was asked
 
 
@@ -196,12 +189,12 @@ def test_results_pair_replications_of_equal_data_and_refuse_others(
     run: Run, tmp_path: Path
 ) -> None:
     run(toy())
-    store, entries = Store(tmp_path / "build"), toy().entries(False)
-    stored = [store.load(entry.cell) for entry in entries if entry.cell is not None]
+    entries = toy().entries(False)
+    loaded = [Store(tmp_path / "build").load(entry.cell) for entry in entries]
+    stored = [cell for cell in loaded if cell is not None]
     results = Results(entries, stored, False)
     gap, se, pairs = results.paired("10", ("B", "measured"), ("A", "measured"))
     assert (gap, se, pairs) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-12), 5)
-    assert stored[1] is not None
     seed = {**stored[1].provenance["seed"], "root": 1}
     stored[1] = replace(stored[1], provenance={**stored[1].provenance, "seed": seed})
     with pytest.raises(InputError, match="seeds"):
@@ -211,13 +204,18 @@ def test_results_pair_replications_of_equal_data_and_refuse_others(
 # Keys --------------------------------------------------------------------------------------------
 
 PACKAGE = {
-    "__init__": "from toypackage.exported import thing\n",
+    "__init__": (
+        "from typing import TYPE_CHECKING\n"
+        "from toypackage.exported import thing\n"
+        "if TYPE_CHECKING:\n    from toypackage.lazy import late\n"
+        "else:\n    late = 1\n"
+    ),
     "start": (
         '"""Says nothing."""\n'
         "from __future__ import annotations\n"
         "from typing import TYPE_CHECKING\n"
         "import toypackage.deep as deep\n"
-        "from toypackage import thing\n"
+        "from toypackage import late, thing\n"
         "from .relative import *\n"
         "if TYPE_CHECKING:\n    from toypackage.typed import Type\n"
         "def compute(cell, device):\n"
@@ -228,12 +226,14 @@ PACKAGE = {
     "deep": "from toypackage.deeper import VALUE\n",
     **dict.fromkeys(("deeper", "inside", "named", "relative"), "number = VALUE = 1\n"),
     "exported": "thing = 1\n",
+    "lazy": "late = 1\n",
     **dict.fromkeys(("outside", "typed"), "VALUE = 1\n"),
     "method": "from toypackage.solver import VALUE\n",
     "solver": "VALUE = 1\n",
     "other_method": "VALUE = 1\n",
 }
-CLOSURE = {"start", "deep", "deeper", "inside", "named", "relative", "exported", "method", "solver"}
+CLOSURE = {"start", "deep", "deeper", "inside", "named", "relative", "exported", "lazy"}
+CLOSURE |= {"method", "solver"}
 
 
 @pytest.fixture
@@ -307,22 +307,20 @@ def test_an_edit_in_airl_makes_the_cells_of_airl_stale_and_no_others() -> None:
 
 def test_what_the_key_cannot_see_does_not_occur() -> None:
     """Packages' `__init__` pass on and define nothing; no module is imported by a computed name."""
-    registers = {"gladius.baselines", "reproduce.exhibits"}
-    by_name = {"gladius/methods.py", "reproduce/spec.py", "reproduce/exhibits/__init__.py"}
+    registers = {"gladius/baselines/__init__.py", "reproduce/exhibits/__init__.py"}
+    by_name = {"gladius/__init__.py", "gladius/methods.py", "reproduce/spec.py", *registers}
     for path in [*ROOT.glob("gladius/**/*.py"), *ROOT.glob("reproduce/**/*.py")]:
         name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
-        if path.name == "__init__.py" and ".".join(Path(name).parent.parts) not in registers:
-            for node in tree.body:
-                named = isinstance(node, ast.Assign) and ast.unparse(node.targets[0])
-                assert isinstance(node, ast.Import | ast.ImportFrom | ast.Expr) or named in (
-                    *("__all__", "__version__"),
-                ), name
+        for node in tree.body if path.name == "__init__.py" and name not in registers else ():
+            text = ast.unparse(node)
+            passes_on = isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)
+            known = text.startswith(("if TYPE_CHECKING:", "__all__ =", "__version__ ="))
+            assert passes_on or known, f"{name}: {text}"
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
                 argument = node.args[0]
-                told = isinstance(argument, ast.Constant) or ast.unparse(argument).startswith(
-                    "METHODS["
-                )
+                is_register = ast.unparse(argument).startswith(("METHODS[", "PROTOCOLS["))
+                told = isinstance(argument, ast.Constant) or is_register
                 assert told or name in by_name, f"{name}: {ast.unparse(node)}"
 
 
@@ -339,7 +337,6 @@ def test_a_worker_with_another_checkout_refuses_by_name(tmp_path: Path) -> None:
     for part in ("gladius", "reproduce", "tests/reproduce"):
         shutil.copytree(ROOT / part, copy / part, ignore=ignored)
     cell = toy().entries(False)[0].cell
-    assert cell is not None
     job = pickle.dumps(runner.Job(cell, "cpu", Sources().parts(cell, "cpu"), {}))
 
     def work() -> dict[str, Any]:
@@ -394,14 +391,12 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
     ((id_, status),) = first.failed.items()
     assert labels([id_]) == {"20A"}
     assert status.startswith(why)
-    frame = numbers(tmp_path / "out")
-    bad = frame[frame["status"] == status]
-    assert list(bad["row"] + bad["column"]) == ["20A"]
+    frame = numbers(tmp_path / "out").assign(label=lambda f: f["row"] + f["column"])
+    assert set(frame["label"]) == ALL
+    bad = frame[frame["status"] != "ok"]
+    assert bad[["label", "status"]].to_numpy().tolist() == [["20A", status]]
     assert bad["value"].isna().all()
-    good = frame[frame["status"] == "ok"]
-    assert set(good["row"] + good["column"]) == ALL - {"20A"}
-    manifest = json.loads((tmp_path / "out" / "manifests" / "toy.json").read_text())
-    assert manifest["cells"] == {"failed": 1, "ok": 5}
+    assert manifest(tmp_path)["cells"] == {"failed": 1, "ok": 5}
     (tmp_path / "mended").touch()
     second = run(exhibit)
     assert labels(second.computed) == {"20A"}
@@ -462,17 +457,6 @@ def cheap_and_dear(folder: Path) -> list[Exhibit]:
     return [toy(log, rows=("10",), until=until, name="cheap", cost=0.1), dear]
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
-    """The command with these exhibits, in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
 def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     run: Run, tmp_path: Path
 ) -> None:
@@ -483,7 +467,13 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     mended.unlink()
     shutil.rmtree(tmp_path / "build")
     log.write_text("")
-    process = start(tmp_path)
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and "30A" not in log.read_text():
@@ -513,15 +503,10 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
 # The store and the disk --------------------------------------------------------------------------
 
 
-def _truncate(path: Path) -> None:
-    path.write_text(path.read_text()[:100])
-
-
 def _change_a_digit(path: Path) -> None:
-    text = path.read_text()
-    place = text.index('"value": ') + 12
-    digit = "1" if text[place] != "1" else "2"
-    path.write_text(text[:place] + digit + text[place + 1 :])
+    head, value, tail = path.read_text().partition('"value": ')
+    digit = next(place for place, character in enumerate(tail) if character in "123456789")
+    path.write_text(head + value + tail[:digit] + "0" + tail[digit + 1 :])
 
 
 def _folder(path: Path) -> None:
@@ -532,7 +517,7 @@ def _folder(path: Path) -> None:
 @pytest.mark.parametrize(
     "fault",
     [
-        _truncate,
+        lambda path: path.write_text(path.read_text()[:100]),
         _change_a_digit,
         _folder,
         lambda path: path.write_bytes(b"\xff\xfe"),
@@ -546,7 +531,6 @@ def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
     run(toy())
     before = files(tmp_path / "out")["toy.csv"]
     cell = toy().entries(False)[0].cell
-    assert cell is not None
     path = Store(tmp_path / "build").path(cell)
     fault(path)
     with pytest.warns(UserWarning, match=path.name):
@@ -606,7 +590,6 @@ def test_a_checkpoint_folder_belongs_to_the_key_and_goes_when_the_cell_is_stored
 ) -> None:
     (tmp_path / "build" / "checkpoints" / "another key").mkdir(parents=True)
     cell = toy().entries(False)[0].cell
-    assert cell is not None
     mine = Store(tmp_path / "build").checkpoints(combined(Sources().parts(cell, "cpu")))
     mine.mkdir()
     run(toy())
@@ -621,9 +604,9 @@ def test_a_checkpoint_folder_belongs_to_the_key_and_goes_when_the_cell_is_stored
 def test_a_line_now_and_then_says_how_far_the_run_is(terminal: bool) -> None:
     stream = io.StringIO()
     console = Console(file=stream, width=200, force_terminal=terminal)
-    with Progress(["a", "b", "c"], 2, interval=0.05, console=console) as progress:
+    with progress(["a", "b", "c"], 2, console, interval=0.05) as stored:
         time.sleep(0.2)
-        progress.done("a")
+        stored("a")
         time.sleep(0.2)
     assert "0 of 3 cells after 0 s, not known how long to go; running: a, b" in stream.getvalue()
     assert "1 of 3 cells after 0 s, about 0 s to go; running: b, c" in stream.getvalue()
@@ -636,7 +619,7 @@ def test_every_exhibit_has_a_valid_spec() -> None:
         for smoke in (True, False):
             entries = exhibits.load(name).checked_entries(smoke)
             assert entries
-            for cell in (entry.cell for entry in entries if entry.cell is not None):
+            for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
                 assert "method" in cell.settings or not by_name, f"{name}: {cell.id}"
 
@@ -646,21 +629,35 @@ def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
         exhibits.load("table_two")
 
 
-def test_the_command_lists_and_fails_with_the_names_of_failed_cells(
+def test_the_command_fails_with_the_names_of_failed_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exhibit = toy(rows=("10",), trouble={"10B": "raise"})
     monkeypatch.setattr(exhibits, "names", lambda: ("toy",))
     monkeypatch.setattr(exhibits, "load", {"toy": exhibit}.__getitem__)
-    cli = CliRunner()
-    assert "A toy" in cli.invoke(command.app, ["list"]).output
     folders = ["--build", str(tmp_path / "build"), "--out", str(tmp_path / "out")]
-    result = cli.invoke(command.app, ["run", "--workers", "0", *folders])
+    result = CliRunner().invoke(command.app, ["run", "--workers", "0", *folders])
     assert result.exit_code == 1
     last = result.output.partition("Failed")[2]
     assert "10B" in last
     assert "ZeroDivisionError: nothing to divide by" in last
     assert "10A" not in last
+    assert "A toy" in CliRunner().invoke(command.app, ["list"]).output
+
+
+def test_the_list_imports_nothing_that_costs_seconds() -> None:
+    lines = "import sys\nfrom reproduce.__main__ import app\napp(['list'], standalone_mode=False)"
+    lines += "\nprint(sorted({'torch', 'pandas', 'matplotlib', 'scipy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert "table_2_all" in done.stdout
+
+
+def test_what_the_package_imports_late_is_there() -> None:
+    for name in gladius.__all__:
+        assert getattr(gladius, name)
+    with pytest.raises(AttributeError, match="no attribute 'fitt'"):
+        gladius.fitt  # noqa: B018  # the access is what is tested
 
 
 @pytest.mark.parametrize("name", ["", "run", "list", "compare", "check", "stamp", "readme"])

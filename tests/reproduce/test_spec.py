@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from gladius.checks import InputError
 from reproduce import run as runner
 from reproduce import seeds
-from reproduce.spec import Cell, Entry, Record, Result, summarise, worst
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise, worst
 from reproduce.store import Store, Stored, decode, encode
 from tests.reproduce.toys import toy
 
@@ -61,40 +60,33 @@ def test_a_cell_names_its_stream_and_no_method_is_in_the_key() -> None:
 # Specs and records -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"compute": "no function"}, "compute"),
-        ({"settings": {"method": "gladus"}}, "settings.method"),
-        ({"settings": {"repetitions": 0}}, "settings.repetitions"),
-        ({"settings": {"seeds": "table 2"}}, "settings.seeds"),
-        ({"settings": {"x": math.nan}}, "settings"),
-        ({"settings": {"x": object()}}, "settings"),
-    ],
-)
-def test_a_bad_cell_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
-    good: dict[str, Any] = {"compute": "reproduce.fits:compute", "settings": {"method": "nfxp"}}
-    Cell(**good)
-    with pytest.raises(InputError) as caught:
-        Cell(**{**good, **changes})
-    assert caught.value.field == field
+GOOD: dict[Any, dict[str, Any]] = {
+    Cell: {"compute": "reproduce.fits:compute", "settings": {"method": "nfxp"}},
+    Entry: {"row": "1", "column": "A", "protocol": "fresh", "cell": CELL},
+    Exhibit: {"name": "toy", "title": "A toy", "entries": toy().entries, "cost": 1.0},
+}
 
 
 @pytest.mark.parametrize(
-    ("changes", "field"),
+    ("kind", "changes", "field"),
     [
-        ({"row": ""}, "row"),
-        ({"row": 50}, "row"),
-        ({"protocol": "leak_fre"}, "protocol"),
-        ({"cell": None}, "not_run"),
-        ({"not_run": "why"}, "not_run"),
+        (Cell, {"compute": "no function"}, "compute"),
+        (Cell, {"settings": {"method": "gladus"}}, "settings.method"),
+        (Cell, {"settings": {"repetitions": 0}}, "settings.repetitions"),
+        (Cell, {"settings": {"seeds": "table 2"}}, "settings.seeds"),
+        (Cell, {"settings": {"x": math.nan}}, "settings"),
+        (Cell, {"settings": {"x": object()}}, "settings"),
+        (Entry, {"row": ""}, "row"),
+        (Entry, {"row": 50}, "row"),
+        (Entry, {"protocol": "leak_fre"}, "protocol"),
+        (Exhibit, {"name": "Table 2"}, "name"),
+        (Exhibit, {"cost": math.nan}, "cost"),
     ],
 )
-def test_a_bad_entry_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
-    good: dict[str, Any] = {"row": "1", "column": "A", "protocol": "fresh", "cell": CELL}
-    Entry(**good)
+def test_a_bad_spec_is_refused_by_name(kind: Any, changes: dict[str, Any], field: str) -> None:
+    kind(**GOOD[kind])
     with pytest.raises(InputError) as caught:
-        Entry(**{**good, **changes})
+        kind(**{**GOOD[kind], **changes})
     assert caught.value.field == field
 
 
@@ -112,15 +104,6 @@ def test_two_entries_of_one_place_are_refused() -> None:
         toy(columns=("A", "A")).checked_entries(False)
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"), [({"name": "Table 2"}, "name"), ({"cost": math.nan}, "cost")]
-)
-def test_a_bad_exhibit_is_refused_by_name(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        replace(toy(), **changes)
-    assert caught.value.field == field
-
-
 @pytest.mark.parametrize("options", [{"workers": -1}, {"device": "tpu"}])
 def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"workers|device"):
@@ -128,15 +111,10 @@ def test_bad_options_are_refused_before_any_work(tmp_path: Path, options: dict[s
     assert not (tmp_path / "log").exists()
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.floats(-1e6, 1e6), st.sampled_from(["ok", "not_converged", "diverged", "failed: x"])
-        ),
-        min_size=2,
-        max_size=8,
-    )
-)
+statuses = st.sampled_from(["ok", "not_converged", "diverged", "failed: x"])
+
+
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6), statuses), min_size=2, max_size=8))
 def test_summaries_drop_nothing_and_count_what_is_not_ok(pairs: list[tuple[float, str]]) -> None:
     values, statuses = [v for v, _ in pairs], [s for _, s in pairs]
     records = {r.statistic: r for r in summarise("MAPE", values, statuses)}
