@@ -6,14 +6,18 @@ Adam is batched, with a rate of each replication's own, which torch.optim does n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from gladius.checks import Array
+from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
@@ -81,6 +85,68 @@ def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
         return np.zeros(states.shape[1]), np.ones(states.shape[1])
     spread = states.std(axis=0)
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+Refresh = Callable[[NDArray[np.bool_]], None]  # given the replications still active
+
+
+class Descent(NamedTuple):
+    """R trained networks, and (R,) whether each converged, its steps and its gradient's norm."""
+
+    theta: Parameters
+    converged: NDArray[np.bool_]
+    steps: Integers
+    gradient_norm: Array
+
+
+def adam_descent(
+    theta: Parameters,
+    full: Callable[[], Parameters],
+    drawn: Callable[[], Parameters],
+    steps: int,
+    learning_rate: float,
+    tolerance: float,
+    check_every: int,
+    refresh: Refresh = lambda active: None,
+) -> Descent:
+    """Adam on R networks, `theta` in place, the rate falling linearly to zero.
+
+    A replication stops once no entry of its gradient over all rows (`full`) exceeds the tolerance,
+    or one is not finite. `refresh` is called before each such check with the replications still
+    active; `drawn` is the gradient of a step.
+    """
+    moments, size = no_moments(theta), len(theta[0])
+    active, taken = np.ones(size, dtype=bool), np.zeros(size, dtype=np.int64)
+    norm = np.zeros(size)
+    for t in range(steps + 1):
+        if t % check_every == 0 or t == steps:
+            refresh(active)
+            norm = np.where(active, norms(full()), norm)
+            active &= (norm > tolerance) & np.isfinite(norm)
+        if t == steps or not np.any(active):
+            break
+        rate = torch.from_numpy(active * learning_rate * (1 - t / steps))[:, None, None]
+        adam(theta, moments, drawn(), rate, t + 1)
+        taken += active
+    return Descent(theta, norm <= tolerance, taken, norm)
+
+
+def pad(
+    columns: Sequence[NDArray[Any]], scalings: Sequence[tuple[Array, Array]] | None = None
+) -> Tensor:
+    """(R, n, ...) from R arrays (n_r, ...), each by its (centre, scale) if given; zeros below."""
+    if scalings is not None:
+        pairs = zip(columns, scalings, strict=True)
+        columns = [(column - centre) / scale for column, (centre, scale) in pairs]
+    return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
+
+
+def drawn_rows(share: Tensor, rngs: Sequence[np.random.Generator], size: int) -> Tensor:
+    """(R, size) rows drawn with replacement by their shares (R, n)."""
+    ladder = torch.cumsum(share, dim=1)
+    draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
+    index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
+    return index.clamp_max(share.shape[1] - 1)
 
 
 @dataclass(frozen=True)

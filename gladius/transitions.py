@@ -323,6 +323,14 @@ def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions
 LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB
 
 
+def distinct_moves(data: Transitions) -> tuple[Transitions, Array]:
+    """The distinct (s, a, s', done) of a data set, and the share of the observations of each."""
+    joint = np.column_stack([data.states, data.next_states, data.actions, data.done])
+    _, (index,) = index_rows([joint])
+    _, first, times = np.unique(index, return_index=True, return_counts=True)
+    return data.take(first), times / len(data)
+
+
 @dataclass(frozen=True)
 class Counts:
     """Replications of a data set, grouped over the union of their states.

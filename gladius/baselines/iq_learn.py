@@ -55,7 +55,6 @@ from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
-from gladius.baselines.pqr import adam_descent, distinct, drawn_rows, errors, pad
 from gladius.checks import (
     Array,
     InputError,
@@ -66,9 +65,20 @@ from gladius.checks import (
     generators,
 )
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.networks import Parameters, Tensor, networks, outputs, scaling, start
+from gladius.networks import (
+    Parameters,
+    Tensor,
+    adam_descent,
+    drawn_rows,
+    networks,
+    outputs,
+    pad,
+    scaling,
+    start,
+)
 from gladius.newton import Expansion, minimise
-from gladius.transitions import Counts, Integers, Transitions, group
+from gladius.objective import errors_of
+from gladius.transitions import Counts, Integers, Transitions, distinct_moves, group
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
 
@@ -158,7 +168,7 @@ def fit(
     estimates = []
     for fitted, replication in zip(fits, data, strict=True):
         q, reward = read_off(fitted.q, replication, discount, "network")
-        nll, bellman_error = errors(q, reward, replication, anchor)
+        nll, bellman_error = errors_of(q, reward, replication, anchor)
         unfinished = "not_converged" if np.isfinite(fitted.objective) else "diverged"
         diagnostics = Diagnostics(
             converged=fitted.converged,
@@ -338,7 +348,7 @@ class Rows(NamedTuple):
 
 def stack(data: Sequence[Transitions]) -> Rows:
     """Distinct (s, a, s', done) of each data set with their shares, padded."""
-    moves, shares = zip(*(distinct(replication) for replication in data), strict=True)
+    moves, shares = zip(*(distinct_moves(replication) for replication in data), strict=True)
     return Rows(
         pad([part.states for part in moves]),
         pad([part.next_states for part in moves]),

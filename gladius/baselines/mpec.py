@@ -50,7 +50,7 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import statuses, without_rounding
-from gladius.checks import Array
+from gladius.checks import Array, InputError, check_finite
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.newton import SHORT_STEP, newton_step
@@ -198,6 +198,7 @@ def fit(
     *,
     reward: LinearReward | None = None,
     transition: KnownTransitions | None = None,
+    start: Array | None = None,
 ) -> list[Estimate]:
     """MPEC of each data set.
 
@@ -207,6 +208,7 @@ def fit(
         discount: beta.
         reward: the form, required.
         transition: the oracle's knowledge; without it the frequencies of each data set.
+        start: (R, k) first theta of each data set; by default 0.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
@@ -215,13 +217,19 @@ def fit(
     Raises:
         InputError: for options that do not fit together or do not fit the data.
     """
+    began = time.process_time()
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
-    return [fit_from(model, np.zeros(model.design.shape[2])) for model in models]
+    shape = len(models), models[0].design.shape[2]
+    first = np.zeros(shape) if start is None else check_finite("start", start)
+    if first.shape != shape:
+        raise InputError("start", first.shape, f"give shape {shape}")
+    grouping = (time.process_time() - began) / len(data)
+    return [fit_from(*pair, grouping) for pair in zip(models, first, strict=True)]
 
 
-def fit_from(model: Model, start: Array) -> Estimate:
-    """One data set from (k,) theta."""
-    started = time.process_time()
+def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
+    """One data set from (k,) theta; `grouping` seconds went before."""
+    started = time.process_time() - grouping
     visits, seen = model.visits[0], model.visits[0].sum(axis=1)
     programme = Programme(visits, model.transition[0], model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))

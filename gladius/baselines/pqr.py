@@ -32,15 +32,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
-from torch.nn.utils.rnn import pad_sequence
 
 from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in
@@ -48,18 +47,21 @@ from gladius.baselines.bc import Training
 from gladius.checks import Array, InputError, check_discount, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.networks import (
+    Descent,
     Network,
     Parameters,
+    Refresh,
     Tensor,
-    adam,
+    adam_descent,
+    drawn_rows,
     networks,
-    no_moments,
-    norms,
     outputs,
+    pad,
     scaling,
     start,
 )
-from gladius.transitions import Integers, Transitions, index_rows
+from gladius.objective import errors_of
+from gladius.transitions import Transitions, distinct_moves, index_rows
 
 TITLE, NEEDS = "PQR", ("next", "anchor")
 
@@ -102,7 +104,7 @@ def fit(
     estimates = []
     for transitions, weight, inversion in zip(data, weights, inversions, strict=True):
         assert inversion.reward is not None
-        nll, bellman_error = errors(inversion.q, inversion.reward, transitions, anchor)
+        nll, bellman_error = errors_of(inversion.q, inversion.reward, transitions, anchor)
         diagnostics = Diagnostics(
             converged=inversion.status == "ok",
             iterations=inversion.iterations,
@@ -116,18 +118,6 @@ def fit(
         width = transitions.states.shape[1]
         estimates.append(Estimate(name, inversion.q, inversion.reward, width, diagnostics))
     return estimates
-
-
-def errors(
-    q: StateFunction, reward: StateFunction, data: Transitions, anchor: Anchor
-) -> tuple[float, float]:
-    """Negative log-likelihood and squared Bellman error of the anchor's rows, per observation."""
-    pairs = data.pairs()
-    log_policy = log_softmax(q(pairs.states), axis=1)
-    chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
-    anchored = data.states[data.actions == anchor.action]
-    error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-    return -float(np.average(chosen, weights=pairs.weights)), float(error @ error / len(data))
 
 
 @dataclass(frozen=True)
@@ -221,7 +211,7 @@ def invert_by_networks(
     a, actions = anchor.action, data[0].number_of_actions
     policies, outcomes = bc.train(data, how, rngs)
     scalings = [scaling(transitions.states, how.standardise) for transitions in data]
-    anchored = [distinct(transitions.take(transitions.actions == a)) for transitions in data]
+    anchored = [distinct_moves(transitions.take(transitions.actions == a)) for transitions in data]
     targets = [
         anchor.values(moves.states)
         - discount * ~moves.done * log_softmax(logits(moves.next_states), axis=1)[:, a]
@@ -238,7 +228,7 @@ def invert_by_networks(
     failed: dict[int, str] = {}
     rewards: list[Network | None] = [None] * len(data)
     if with_reward:
-        observed = [distinct(transitions) for transitions in data]
+        observed = [distinct_moves(transitions) for transitions in data]
         targets = [
             q(moves.states)[np.arange(len(moves)), moves.actions]
             - discount * ~moves.done * logsumexp(q(moves.next_states), axis=1)
@@ -261,24 +251,6 @@ def invert_by_networks(
     return inversions
 
 
-def distinct(data: Transitions) -> tuple[Transitions, Array]:
-    """The distinct (s, a, s', done) of a data set, and the share of the observations of each."""
-    joint = np.column_stack([data.states, data.next_states, data.actions, data.done])
-    _, (index,) = index_rows([joint])
-    _, first, times = np.unique(index, return_index=True, return_counts=True)
-    return data.take(first), times / len(data)
-
-
-def pad(
-    columns: Sequence[NDArray[Any]], scalings: Sequence[tuple[Array, Array]] | None = None
-) -> Tensor:
-    """(R, n, ...) from R arrays (n_r, ...), each by its (centre, scale) if given; zeros below."""
-    if scalings is not None:
-        pairs = zip(columns, scalings, strict=True)
-        columns = [(column - centre) / scale for column, (centre, scale) in pairs]
-    return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
-
-
 class Rows(NamedTuple):
     """A regression for each of R data sets, padded with rows of share zero."""
 
@@ -294,7 +266,7 @@ class Rows(NamedTuple):
         targets: Sequence[Array],
         scalings: Sequence[tuple[Array, Array]],
     ) -> Rows:
-        """From `distinct` transitions; a row is about its action."""
+        """From `distinct_moves` transitions; a row is about its action."""
         x = pad([part.states for part, _ in moves], scalings)
         output = pad([part.actions for part, _ in moves])
         return cls(x, output, pad([share for _, share in moves]), pad(targets))
@@ -305,26 +277,6 @@ class Rows(NamedTuple):
         output, target = (torch.take_along_dim(t, index, dim=1) for t in (self.output, self.target))
         x = torch.take_along_dim(self.x, index[..., None], dim=1)
         return Rows(x, output, torch.full_like(target, 1.0 / size), target)
-
-
-def drawn_rows(share: Tensor, rngs: Sequence[np.random.Generator], size: int) -> Tensor:
-    """(R, size) rows drawn with replacement by their shares (R, n)."""
-    ladder = torch.cumsum(share, dim=1)
-    draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-    index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
-    return index.clamp_max(share.shape[1] - 1)
-
-
-Refresh = Callable[[NDArray[np.bool_]], None]  # given the replications still active
-
-
-class Descent(NamedTuple):
-    """R trained networks, and (R,) whether each converged, its steps and its gradient's norm."""
-
-    theta: Parameters
-    converged: NDArray[np.bool_]
-    steps: Integers
-    gradient_norm: Array
 
 
 def level_network(
@@ -387,38 +339,6 @@ def least_squares(
 
     limits = how.steps, how.learning_rate, how.tolerance
     return adam_descent(theta, lambda: gradient(rows), drawn, *limits, REFRESH, refresh)
-
-
-def adam_descent(
-    theta: Parameters,
-    full: Callable[[], Parameters],
-    drawn: Callable[[], Parameters],
-    steps: int,
-    learning_rate: float,
-    tolerance: float,
-    check_every: int,
-    refresh: Refresh = lambda active: None,
-) -> Descent:
-    """Adam on R networks, `theta` in place, the rate falling linearly to zero.
-
-    A replication stops once no entry of its gradient over all rows (`full`) exceeds the tolerance,
-    or one is not finite. `refresh` is called before each such check with the replications still
-    active; `drawn` is the gradient of a step.
-    """
-    moments, size = no_moments(theta), len(theta[0])
-    active, taken = np.ones(size, dtype=bool), np.zeros(size, dtype=np.int64)
-    norm = np.zeros(size)
-    for t in range(steps + 1):
-        if t % check_every == 0 or t == steps:
-            refresh(active)
-            norm = np.where(active, norms(full()), norm)
-            active &= (norm > tolerance) & np.isfinite(norm)
-        if t == steps or not np.any(active):
-            break
-        rate = torch.from_numpy(active * learning_rate * (1 - t / steps))[:, None, None]
-        adam(theta, moments, drawn(), rate, t + 1)
-        taken += active
-    return Descent(theta, norm <= tolerance, taken, norm)
 
 
 def extrapolated_weight(data: Transitions, action: int, discount: float) -> float:

@@ -47,10 +47,11 @@ from scipy.spatial import cKDTree
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr import REGRESSIONS, errors, extrapolated_weight, invert
+from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
+from gladius.objective import errors_of
 from gladius.parametric import check_form, check_level
 from gladius.transition_probabilities import Sum, empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
@@ -126,7 +127,7 @@ def fit(
             iterations=int(solved.iterations[0]),
             gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
             nll=nll,
-            bellman_error=errors(q, r, transitions, anchor)[1],
+            bellman_error=errors_of(q, r, transitions, anchor)[1],
             cpu_seconds=seconds + time.process_time() - begun,
             status=status,
             extra={

@@ -340,7 +340,7 @@ CASES: list[tuple[Call, dict[str, Any], str, str, str]] = [
     ),
     (fit, {"method": "gladios"}, "method", "'gladios'", "did you mean 'gladius'? choose one of ["),
     (fit, {"method": "xyz"}, "method", "'xyz'", ": choose one of ["),
-    (fit, {"method": "gladius", "protocol": "best"}, "protocol", "'best'", "choose one of ("),
+    (fit, {"method": "gladius", "protocol": "best"}, "protocol", "'best'", "choose leak_free, "),
     (fit, {"method": "gladius", "wieght": 2.0}, "option", "'wieght'", "choose from ["),
     (
         fit,
