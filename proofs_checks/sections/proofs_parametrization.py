@@ -204,7 +204,7 @@ def _scalar(log_growth: float) -> Quadratic:
     "lem:NNenjoysPL.perturbation",
     verdict="holds",
     instances=quadratics() | tanh_networks(),
-    adversary=tightest(_scalar, _chain, -9, 3),
+    adversary=tightest(_scalar, "lem:NNenjoysPL.perturbation", -9, 3),
     broken="|J| on the ball taken to be C_0, its bound at the start",
     rejected=lambda path: _chain(path, jacobians_grow=False),
     rejected_at=lambda: _scalar(-2.0),

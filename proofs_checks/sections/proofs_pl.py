@@ -99,7 +99,7 @@ def _wave(u: float) -> Composite:
     rejected_at=lambda: Composite(
         LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
     ),
-    adversary=tightest(_wave, _transfer, 1, 3),
+    adversary=tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
 )
 def finite_output_pl_transfer(composite: Composite) -> CheckResult:
     """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
@@ -306,7 +306,7 @@ def _sharp(triple: Vectors) -> CheckResult:
         triple, triple.a @ triple.a / (2 * triple.kappa**2) + triple.c @ triple.c / 2
     ),
     rejected_at=lambda: _pair(1.0),
-    adversary=tightest(_pair, _sharp, 0.1, 30),
+    adversary=tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
 def abc_inequality(triple: Vectors) -> CheckResult:
     """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
@@ -355,7 +355,9 @@ def _unshared(fit: Fit) -> CheckResult:
     broken="a_NLL = 1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected=_unshared,
     rejected_at=_small_world,
-    adversary=tightest(lambda factor: opposed(0.99, factor), _cancelled, 0.2, 3),
+    adversary=tightest(
+        lambda factor: opposed(0.99, factor), "lem:auto_cancellation_control", 0.2, 3
+    ),
 )
 def auto_cancellation_control(fit: Fit) -> CheckResult:
     """||grad_q L_NLL + grad_q L_BE||^2 >= a_NLL ||grad_q L_NLL||^2 + a_BE L_BE with
