@@ -36,13 +36,7 @@ LEFT = (
 EXACT = "exact fractions; the half unit of the last printed digit is part of the numbers"
 
 
-@dataclass(frozen=True)
-class Pair:
-    """One (mileage, action) of the tables for 50 or 1,000 trajectories."""
-
-    trajectories: int
-    mileage: int
-    action: int
+Pair = tuple[int, int, int]  # 50 or 1,000 trajectories, whose tables are meant, mileage, action
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,7 @@ class Method:
     name: str
 
 
-PAIRS = [Pair(*p) for p in product(TABLES, MILEAGES, ACTIONS)]
+PAIRS: list[Pair] = list(product(TABLES, MILEAGES, ACTIONS))
 
 
 # --- the truth and the oracles
@@ -68,7 +62,7 @@ def _bus_q(theta: tuple[float, float]) -> Array:
     instances=st.sampled_from(PAIRS),
     broken="a printed Q* off by a unit of its last digit (-62.073 for -62.074)",
     rejected={"moved": 1},
-    rejected_at=lambda: Pair(1000, 10, 0),
+    rejected_at=lambda: (1000, 10, 0),
 )
 def truth(pair: Pair, moved: int = 0) -> CheckResult:
     """The columns "Ground Truth" print r = -x, -5 and the Q* of the bus engine of Section 7.
@@ -80,12 +74,12 @@ def truth(pair: Pair, moved: int = 0) -> CheckResult:
     Decided: by value iteration written anew and by the library, each within half a unit of the
     third decimal at all 40 cells (furthest 0.0004). The cap matters little at these mileages.
     """
-    printed = column(pair.trajectories, "Ground Truth")
-    i, a = pair.mileage - 1, pair.action
+    trajectories, mileage, a = pair
+    printed, i = column(trajectories, "Ground Truth"), mileage - 1
     q = printed.q[i][a].moved(moved)
-    r, stated = printed.reward[i][a].value, Fraction(-5 if a else -pair.mileage)
-    if pair.trajectories == 1000 and a == 0:
-        r = cell("table_3", pair.mileage, "True reward", "r a0").value if r == stated else r
+    r, stated = printed.reward[i][a].value, Fraction(-5 if a else -mileage)
+    if trajectories == 1000 and a == 0:
+        r = cell("table_3", mileage, "True reward", "r a0").value if r == stated else r
     if r != stated:
         return equal(r, stated, 0, "both are whole numbers")
     reason, half = "half a unit of the last digit", float(q.unit / 2)
@@ -231,23 +225,21 @@ def gladius_r_versus_q(method: Method) -> CheckResult:
 RESOLVED = 1e-10  # what is left of a smaller probability is rounding: it is put at this
 
 
-@dataclass(frozen=True)
-class Count:
-    """How often a pair, or (without one) any mileage up to 10, is counted in a table."""
-
-    trajectories: int
-    pair: tuple[int, int] | None
+# How often a (mileage, action), or (None) any mileage up to 10, is counted in a table, after the
+# number of trajectories.
+Count = tuple[int, tuple[int, int] | None]
 
 
 def _chance(tally: Count, share: Fraction, horizon: int) -> CheckResult:
-    table, inside = frequencies(tally.trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
-    if tally.pair is None:
+    trajectories, pair = tally
+    table, inside = frequencies(trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
+    if pair is None:
         inside[:10] = True
         count = sum(map(sum, table))
     else:
-        x, a = tally.pair
+        x, a = pair
         inside[x - 1, a], count = True, table[x - 1][a]
-    chance = oracle.count_probability(inside, count, int(share * tally.trajectories), horizon)
+    chance = oracle.count_probability(inside, count, int(share * trajectories), horizon)
     why = "rounding of a discrete Fourier transform of up to 100,001 terms"
     return at_least(max(chance, RESOLVED), 1e-4, RESOLVED, why)
 
@@ -266,12 +258,9 @@ def counts_of_test_split(tally: Count, horizon: int = 100) -> CheckResult:
     "tab.frequency",
     verdict="holds-if",
     condition="the counts are those of the test split (20 % of the trajectories)",
-    instances=st.sampled_from(
-        [Count(p.trajectories, (p.mileage, p.action)) for p in PAIRS]
-        + [Count(n, None) for n in TABLES]
-    ),
+    instances=st.sampled_from([(n, (x, a)) for n, x, a in PAIRS] + [(n, None) for n in TABLES]),
     cost=2,
-    counterexample=lambda: Count(1000, None),
+    counterexample=lambda: (1000, None),
     text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
     "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them 20,000 "
     "(1,000).\nProbability of so small a total: below {observed:.0e}.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -127,12 +127,7 @@ def likelihood_pl(fit: Fit, weighted: bool = True) -> CheckResult:
 
 
 # --- the auxiliary regression
-@dataclass(frozen=True)
-class Regression:
-    """A data set, Q on its states (X, A), and zeta at its anchor states by a class."""
-
-    data: Empirical
-    zeta: Outputs
+Regression = tuple[Empirical, Outputs]  # data and Q, and zeta at the anchor states by a class
 
 
 @st.composite
@@ -140,7 +135,7 @@ def regressions(draw: st.DrawFn) -> Regression:
     data = draw(empirical(max_states=3))
     groups = len(data.sample.be_states)
     start = draw(tables((groups, 1)))
-    return Regression(data, draw(linear_outputs(start) | network_outputs(groups, 1)))
+    return data, draw(linear_outputs(start) | network_outputs(groups, 1))
 
 
 @claim(
@@ -149,7 +144,7 @@ def regressions(draw: st.DrawFn) -> Regression:
     instances=regressions(),
     broken="beta in place of its square",
     rejected={"power": 1},
-    rejected_at=lambda: Regression(
+    rejected_at=lambda: (
         Empirical(one_state([1], discount=0.9), np.zeros((1, 1))),
         LinearOutputs(np.eye(1), np.ones(1)),
     ),
@@ -166,16 +161,17 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
     relative to zero, at most F_zeta*, with the pairs of the anchor rows, where the objective has
     zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
     """
-    sample, q = regression.data.sample, regression.data.q
+    data, family = regression
+    sample, q = data.sample, data.q
 
     def loss(phi: Complex) -> Complex:
         zeta = np.zeros((len(phi), len(q)), dtype=complex)
-        zeta[:, sample.be_states] = regression.zeta.outputs(phi)
+        zeta[:, sample.be_states] = family.outputs(phi)
         deviation = sample_risk(sample, np.broadcast_to(q, (len(phi), *q.shape)), zeta).deviation
         return np.asarray(sample.discount**2 * deviation * bellman_scale(sample))
 
-    theta, jacobian = regression.zeta.theta, regression.zeta.jacobian()
-    gradient, zeta = complex_slope(loss, theta), regression.zeta.outputs(theta[None])[0]
+    theta, jacobian = family.theta, family.jacobian()
+    gradient, zeta = complex_slope(loss, theta), family.outputs(theta[None])[0]
     constant = polyak.auxiliary_constant(sample.discount, sample.be_weight, power)
     bound = constant * polyak.least_eigenvalue(jacobian) * sample.auxiliary(zeta, q)
     largest = float((1 + np.abs(value(q)).max() + np.abs(zeta).max()) * np.linalg.norm(jacobian, 2))

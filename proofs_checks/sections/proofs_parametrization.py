@@ -224,30 +224,23 @@ TRANSFORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]
 }
 
 
-@dataclass(frozen=True)
-class Transformed:
-    """A tanh network, a transform of its outputs, and theta_0, theta_0 + move as the ball."""
-
-    inner: Tanh
-    transform: str
-
-
-@st.composite
-def transformed(draw: st.DrawFn) -> Transformed:
-    inner = draw(tanh_networks())
-    small = replace(inner, theta=inner.theta / 4, move=inner.move / 4)
-    return Transformed(small, draw(st.sampled_from(sorted(TRANSFORMS))))
+# A tanh network, whose theta_0 and theta_0 + move stand for the ball, and a transform.
+Transformed = tuple[Tanh, str]
 
 
 @claim(
     "lem:NNenjoysPL.output-transform",
     verdict="holds",
-    instances=transformed(),
+    instances=st.tuples(
+        tanh_networks().map(lambda net: replace(net, theta=net.theta / 4, move=net.move / 4)),
+        st.sampled_from(sorted(TRANSFORMS)),
+    ),
     cost=2,
     broken="rho in place of rho^2",
     rejected={"power": 1},
-    rejected_at=lambda: Transformed(
-        Tanh(np.array([[0.0], [1.0]]), 1, np.ones(4), np.zeros(4)), "scale by -1/2"
+    rejected_at=lambda: (
+        Tanh(np.array([[0.0], [1.0]]), 1, np.ones(4), np.zeros(4)),
+        "scale by -1/2",
     ),
 )
 def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
@@ -262,7 +255,7 @@ def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
     transformed network is taken from differences of its outputs, that of the inner one from the
     library, both at two parameters; smallest slope and eigenvalue over both.
     """
-    inner, (sigma, slope) = composition.inner, TRANSFORMS[composition.transform]
+    inner, (sigma, slope) = composition[0], TRANSFORMS[composition[1]]
     network, step = inner.network(), 1e-5
     least, slopes, kernels, size = [], [], [], 1.0
     for theta in (inner.theta, inner.theta + inner.move):
