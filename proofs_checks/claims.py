@@ -13,7 +13,7 @@ import math
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
@@ -157,10 +157,9 @@ class Claim:
     cost: int = 1
     why_untested: str = ""
     inferred: str = ""
-    module: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "module", self.printed.__module__)
+
         if self.verdict not in VERDICTS:
             raise InputError("verdict", self.verdict, f"use one of {VERDICTS}")
         refuted = self.verdict in ("holds-if", "fails", "misprint")

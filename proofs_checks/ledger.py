@@ -35,8 +35,8 @@ INFERRED = "Statements that the paper does not print, and that do not hold"
 
 
 def number(value: float | Fraction) -> str:
-    """Six significant digits; what is exact zero up to rounding stays readable."""
-    return f"{float(value):.6g}"
+    """Six significant digits; empty where the value means nothing."""
+    return "" if math.isnan(value) else f"{float(value):.6g}"
 
 
 def counts(decisions: Sequence[Decision]) -> str:
@@ -47,22 +47,19 @@ def counts(decisions: Sequence[Decision]) -> str:
 
 def counterexample(claim: Claim, decision: Decision) -> str:
     """The three lines by which a reader checks it, with the check's numbers filled in."""
-    if claim.counterexample is None:
-        return ""
+    text = claim.counterexample.text.strip() if claim.counterexample else ""
     shown = decision.shown
-    return claim.counterexample.text.strip().format(
-        observed=float(shown.observed), bound=float(shown.bound)
-    )
+    return text.format(observed=float(shown.observed), bound=float(shown.bound))
 
 
-def where(claim: Claim) -> str:
+def where(claim: Claim) -> tuple[str, str]:
     """Path of the check within the project, and its name."""
-    return f"{claim.module.replace('.', '/')}.py::{claim.printed.__name__}"
+    return f"{claim.printed.__module__.replace('.', '/')}.py", claim.printed.__name__
 
 
 def link(claim: Claim) -> str:
     """Markdown link to the check, from a page in GENERATED."""
-    path, name = where(claim).split("::")
+    path, name = where(claim)
     return f"[`{name}`](../../{path})"
 
 
@@ -78,10 +75,10 @@ def frame(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> pd.Data
             *(decision.id, decision.verdict, str(decision.instances)),
             number(decision.shown.observed),
             f"{decision.shown.relation} {number(decision.shown.bound)}",
-            "" if math.isnan(decision.slack) else number(decision.slack),
+            number(decision.slack),
             " ".join(counterexample(claims[decision.id], decision).split()),
             claims[decision.id].correction,
-            where(claims[decision.id]),
+            "::".join(where(claims[decision.id])),
         )
         for decision in decisions
     ]
@@ -99,16 +96,13 @@ def latex(claims: Mapping[str, Claim], ledger: pd.DataFrame) -> str:
             "Write instead": ledger["corrected"],
         }
     )
-    text: str = (
-        table.style.hide(axis="index")
-        .format(escape="latex")
-        .to_latex(
-            environment="longtable",
-            column_format="p{2.6cm}p{5cm}p{1.3cm}p{2.6cm}p{5cm}",
-            caption="Every checkable claim of the paper and its verdict.",
-            label="tab:claims",
-            hrules=True,
-        )
+    styled = table.style.hide(axis="index").format(escape="latex")
+    text: str = styled.to_latex(
+        environment="longtable",
+        column_format="p{2.6cm}p{5cm}p{1.3cm}p{2.6cm}p{5cm}",
+        caption="Every checkable claim of the paper and its verdict.",
+        label="tab:claims",
+        hrules=True,
     )
     return "% needs longtable and booktabs\n" + text
 
@@ -200,10 +194,7 @@ def _erratum(claim: Claim, decision: Decision) -> list[str]:
 
 
 def write(
-    claims: Mapping[str, Claim],
-    decisions: Sequence[Decision],
-    examples: int,
-    out: Path = GENERATED,
+    claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: int, out: Path = GENERATED
 ) -> list[Path]:
     """Write the four files; returns their paths."""
     out.mkdir(parents=True, exist_ok=True)

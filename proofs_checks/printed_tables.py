@@ -39,14 +39,10 @@ class Printed:
     @property
     def unit(self) -> Fraction:
         """One in the last digit."""
-        return Fraction(self._unit)
-
-    @property
-    def _unit(self) -> Decimal:
         exponent = Decimal(self.digits).as_tuple().exponent
         if not isinstance(exponent, int):
             raise InputError("digits", self.digits, "give a decimal number")
-        return Decimal(1).scaleb(exponent)
+        return Fraction(10) ** exponent
 
     @property
     def interval(self) -> tuple[Fraction, Fraction]:
@@ -55,7 +51,8 @@ class Printed:
 
     def moved(self, units: int = 1) -> Printed:
         """The same number with its last digit changed."""
-        return Printed(str(Decimal(self.digits) + units * self._unit))
+        last = Decimal(self.unit.numerator) / self.unit.denominator
+        return Printed(str(Decimal(self.digits) + units * last))
 
 
 @cache

@@ -19,7 +19,7 @@ from scipy.optimize import minimize_scalar
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import Check
+from proofs_checks.claims import find
 from proofs_checks.oracle.occupancy import Expert
 from proofs_checks.oracle.occupancy import expert as solve_expert
 from proofs_checks.oracle.risk import Sample
@@ -159,12 +159,11 @@ def one_state(
     return Sample(moves, np.array([anchor]), np.array([reward]), discount)
 
 
-def tightest(
-    make: Callable[[float], Any], check: Check, low: float, high: float
-) -> Callable[[], Any]:
-    """An adversary: the instance of a family in one number with the least slack."""
+def tightest(make: Callable[[float], Any], id_: str, low: float, high: float) -> Callable[[], Any]:
+    """An adversary of a claim: the instance of a family in one number with the least slack."""
 
     def search() -> Any:
+        check = find(id_).surviving
         least = minimize_scalar(
             lambda x: check(make(x)).slack, bounds=(low, high), method="bounded"
         )

@@ -208,19 +208,10 @@ SMALL = quarters(8)
 
 def sharp_fits() -> st.SearchStrategy[Fit]:
     """What the constants of the PL lemmas are made of, one family for each part."""
-    moved = st.builds(
-        popular_state,
-        st.integers(1, 5),
-        st.sampled_from([0.9, 0.99, 0.999]),
-        st.integers(1, 20).map(float),
-    )
-    certain = st.builds(
-        near_certain,
-        st.integers(50, 500),
-        st.integers(2, 4),
-        st.just(0.999),
-        st.sampled_from([0.25, 0.5, 0.8]),
-    )
+    discounts, sizes = st.sampled_from([0.9, 0.99, 0.999]), st.integers(1, 20).map(float)
+    moved = st.builds(popular_state, st.integers(1, 5), discounts, sizes)
+    often, residuals = st.integers(50, 500), st.sampled_from([0.25, 0.5, 0.8])
+    certain = st.builds(near_certain, often, st.integers(2, 4), st.just(0.999), residuals)
     return rare_misfits() | rare_residuals() | moved | certain
 
 

@@ -24,8 +24,6 @@ QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-1
 
 
 LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))
-
-
 PAIRS = tables(2, VALUES | REWARDS)
 
 
@@ -33,23 +31,15 @@ def quadrature_error(nu: Array) -> float:
     return 1e-12 * max(1.0, float(np.max(np.abs(nu))))
 
 
-def _against_gumbel(nu: Array, location: float) -> CheckResult:
-    """Largest gap between the distribution of the maximum and the Gumbel one with this location."""
-    points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
-    of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
-    printed = np.exp(-np.exp(-(points - location)))
-    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
-
-
 @claim(
     "lem:GumbelMax",
     verdict="holds",
     instances=LOCATIONS,
     broken="the mean of exp(nu_i) in place of their sum",
-    rejected=lambda nu: _against_gumbel(nu, float(value(nu) - np.log(len(nu)))),
+    rejected={"location": lambda nu: value(nu) - np.log(len(nu))},
     rejected_at=lambda: np.array([0.0, 1.0]),
 )
-def maximum_is_gumbel(nu: Array) -> CheckResult:
+def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> CheckResult:
     """Z = max_i G_i is Gumbel(nu_Z, 1) with nu_Z = log sum_i exp(nu_i).
 
     Where: Appendix B, Lemma GumbelMax.
@@ -60,7 +50,10 @@ def maximum_is_gumbel(nu: Array) -> CheckResult:
     densities; compared at 13 points across the bulk of Z with the Gumbel law at the library's
     log sum exp.
     """
-    return _against_gumbel(nu, float(value(nu)))
+    points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
+    of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
+    printed = np.exp(-np.exp(-(points - location(nu))))
+    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
 
 
 def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:
@@ -94,9 +87,11 @@ def choice_probability(nu: Array) -> CheckResult:
     return chosen(nu - value(nu), nu, quadrature_error(nu))
 
 
-def _larger(nu: Array, claimed: float) -> CheckResult:
-    _, expectation = gumbel.largest(nu)
-    return equal(claimed, expectation[0], quadrature_error(nu), QUADRATURE)
+def _larger(nu: Array, claimed: float | Array) -> CheckResult:
+    """Claimed E[G_1 | G_1 is the largest], or of every G_k (A,), against the integral."""
+    expectation = gumbel.largest(nu)[1]
+    expected = expectation if np.ndim(claimed) else expectation[0]
+    return equal(claimed, expected, quadrature_error(nu), QUADRATURE)
 
 
 def _selection(nu: Array) -> float:
@@ -149,20 +144,12 @@ def larger_of_two(nu: Array) -> CheckResult:
     return _larger(nu, _selection(nu))
 
 
-def _selected(nu: Array, claimed: Array) -> CheckResult:
-    return equal(claimed, gumbel.largest(nu)[1], quadrature_error(nu), QUADRATURE)
-
-
-def _third_line(nu: Array) -> Array:
-    return np.asarray(np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu))
-
-
 @claim(
     "cor:GumbelMaxasProb",
     verdict="holds",
     instances=LOCATIONS,
     broken="the proof's third line, which divides by exp(-nu_k) in place of exp(nu_k)",
-    rejected=lambda nu: _selected(nu, _third_line(nu)),
+    rejected=lambda nu: _larger(nu, np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu)),
     rejected_at=lambda: np.array([0.5, 0.0, 0.25]),
 )
 def mean_of_the_largest(nu: Array) -> CheckResult:
@@ -176,7 +163,7 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
     library's log probability. The statement stands although the proof's third line has
     exp(-nu_k) where exp(nu_k) is meant, and although the lemma it cites is printed without nu_1.
     """
-    return _selected(nu, np.euler_gamma + nu - (nu - value(nu)))
+    return _larger(nu, np.euler_gamma + nu - (nu - value(nu)))
 
 
 # --- entropy regularisation
@@ -218,7 +205,7 @@ def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
     return weakest(
         equal(maximum, certificate, tolerance, SUMS),
         equal(attained, certificate, tolerance, SUMS),
-        equal(maximiser.sum(), 1.0, 1e-12 * _scale(p), SUMS),
+        equal(maximiser.sum(), 1.0, tolerance, SUMS),
         at_least(short, away, tolerance, SUMS),
     )
 
@@ -257,12 +244,8 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
 def _slope(p: Programme, slope: float) -> CheckResult:
     """The partial derivatives of G at the softmax, all to equal a number; the worst."""
     _, q = _library(p)
-    return weakest(
-        *(
-            equal(g, slope, 1e-11 * _scale(p), "complex steps: 1e-15 of the terms")
-            for g in entropy.gradient(q, p.x, p.tau)
-        )
-    )
+    tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
+    return weakest(*(equal(g, slope, tolerance, why) for g in entropy.gradient(q, p.x, p.tau)))
 
 
 def stationary_on_the_simplex(p: Programme) -> CheckResult:
@@ -310,12 +293,7 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
 
 
 # --- the value function
-@dataclass(frozen=True)
-class Period:
-    """A world and a period h'."""
-
-    mdp: TabularMDP
-    now: int
+Period = tuple[TabularMDP, int]  # a world and a period h'
 
 
 def _recursion(period: Period, weight: Callable[[int, int], int]) -> CheckResult:
@@ -323,15 +301,11 @@ def _recursion(period: Period, weight: Callable[[int, int], int]) -> CheckResult
 
     `weight(h, h')` is the exponent of beta in the definition; it grows with h by one.
     """
-    mdp, policy = period.mdp, period.mdp.solution.policy
-    ahead = oracle.policy_value(policy, mdp.reward, mdp.transition, mdp.discount)
-
-    def defined(now: int) -> Array:
-        return np.asarray(mdp.discount ** weight(now, now) * ahead)
-
-    left = defined(period.now)
-    right = value(action_values(mdp.reward, mdp.transition, mdp.discount, defined(period.now + 1)))
-    return equal(left, right, rounding(mdp), WHY)
+    mdp, now = period
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    ahead = oracle.policy_value(mdp.solution.policy, *world)
+    left, following = (mdp.discount ** weight(h, h) * ahead for h in (now, now + 1))
+    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
 
 
 def value_from_its_own_period(period: Period) -> CheckResult:
@@ -344,15 +318,15 @@ def value_from_its_own_period(period: Period) -> CheckResult:
 
 
 def _one_period() -> Period:
-    period = Period(absorbing([[1.0]]), 1)
-    assume_stated(0 < period.mdp.discount < 1, "beta in (0, 1)")
-    return period
+    mdp = absorbing([[1.0]])
+    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
+    return mdp, 1
 
 
 @claim(
     "app.value-function-discount",
     verdict="misprint",
-    instances=st.builds(Period, tabular_mdps(), st.integers(0, 5)),
+    instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
     counterexample=_one_period,
     text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
     "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
@@ -410,9 +384,8 @@ def _exact_q() -> TabularMDP:
         discount=0.5,
         initial=np.array([1.0, 0.0]),
     )
-    assume_stated(
-        mdp.solution.residual < 1e-12, "Q solves the Bellman equation with delta = -gamma"
-    )
+    why = "Q solves the Bellman equation with delta = -gamma"
+    assume_stated(mdp.solution.residual < 1e-12, why)
     return mdp
 
 

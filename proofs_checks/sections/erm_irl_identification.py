@@ -189,12 +189,13 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     other = best + candidate.change
     tolerance = rounding(mdp, other)
     excess = Excess.of(mdp, other)
-    least, moved_risk = population_risk(mdp, best), population_risk(mdp, other)
-    gain = float((moved_risk.nll + moved_risk.bellman - least.nll - least.bellman)[0])
+    gain = float((population_risk(mdp, other).total() - population_risk(mdp, best).total())[0])
     inside = excess.reached
     ratio = float(np.max(np.abs(excess.log_ratio[inside])))
     residual = float(np.max(np.abs(excess.residual[inside])))
     claimed = np.ones_like(inside) if everywhere else inside
+    furthest = np.max(np.abs(candidate.change[claimed]))
+    bound = (residual + ratio) / (1 - mdp.discount) + ratio
     squared = float(np.max(np.abs(other)) + np.max(np.abs(mdp.reward)) + 1) ** 2
     apart = tolerance + 1e-13 * squared
     why = WHY + "; squares of residuals, which come as a difference of squares"
@@ -202,12 +203,7 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
         *covered(mdp),
         equal(gain, excess.weight @ excess.parts, apart, why),
         at_least(gain, np.max(excess.floor * excess.parts), apart, why),
-        at_most(
-            np.max(np.abs(candidate.change[claimed])),
-            (residual + ratio) / (1 - mdp.discount) + ratio,
-            tolerance / (1 - mdp.discount),
-            WHY,
-        ),
+        at_most(furthest, bound, tolerance / (1 - mdp.discount), WHY),
     )
 
 
@@ -288,12 +284,8 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
     excess = population_risk(mdp, q).nll - population_risk(mdp, mdp.solution.q).nll
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     strength = 1 - mdp.discount if factor is None else factor
+    bound = strength * float(np.max(np.abs(candidate.level[inside])))
     return weakest(
         zero(excess, tolerance),
-        at_least(
-            np.max(np.abs(error[inside, 0])),
-            strength * float(np.max(np.abs(candidate.level[inside]))),
-            tolerance,
-            WHY,
-        ),
+        at_least(np.max(np.abs(error[inside, 0])), bound, tolerance, WHY),
     )

@@ -45,14 +45,10 @@ def _least(start: Ball, bellman_share: float) -> Array:
     """The tables in the ball at which NLL + bellman_share x L_BE is least."""
     sample, shape = start.sample, start.q.shape
 
-    def risk(theta: Array) -> float:
-        table = theta.reshape(shape)
-        return sample.nll(table) + bellman_share * sample.bellman(table)
-
-    def gradient(theta: Array) -> Array:
-        table = theta.reshape(shape)
-        both = sample.nll_gradient(table) + bellman_share * sample.bellman_gradient(table)
-        return both.ravel()
+    def risk(theta: Array) -> tuple[float, Array]:
+        q = theta.reshape(shape)
+        slope = sample.nll_gradient(q) + bellman_share * sample.bellman_gradient(q)
+        return sample.nll(q) + bellman_share * sample.bellman(q), slope.ravel()
 
     inside = {
         "type": "ineq",
@@ -61,18 +57,12 @@ def _least(start: Ball, bellman_share: float) -> Array:
     }
     options = {"ftol": 1e-15, "maxiter": 500}
     result = minimize(
-        risk, start.q.ravel(), jac=gradient, method="SLSQP", constraints=inside, options=options
+        risk, start.q.ravel(), jac=True, method="SLSQP", constraints=inside, options=options
     )
     return np.asarray(result.x.reshape(shape))
 
 
-def _identity(ball: Ball, bellman_share: float) -> CheckResult:
-    sample, q = ball.sample, ball.q
-    risk = sample.nll(q) + bellman_share * sample.bellman(q)
-    return equal(objective(sample, q), risk, objective_rounding(sample, q), ROUNDING)
-
-
-def profile_and_risk(ball: Ball) -> CheckResult:
+def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
     """g-hat_N = L_NLL + (N_BE / N) L_BE, so set omega_j^BE = m_j / N in R-hat_Q; with m_j / N_BE
     the two have the same minimisers over B_Q if some theta in B_Q minimises both terms over B_Q at
     once (enough: every action was taken in every state seen, and the joint solution is in B_Q).
@@ -81,13 +71,17 @@ def profile_and_risk(ball: Ball) -> CheckResult:
     taken in every state, g-hat_N at the joint solution in closed form is the entropy, the infimum
     of the NLL, so that the Bellman error is zero there too. The rest is Lemma sharingsol.
     """
-    results = [_identity(ball, oracle.share(ball.sample))]
-    if np.all(ball.sample.visits > 0):
-        best = oracle.solution(ball.sample)
-        tolerance = objective_rounding(ball.sample, best)
-        least = equal(objective(ball.sample, best), ball.sample.entropy(), tolerance, ROUNDING)
-        results.append(least)
-    return weakest(*results)
+    sample = ball.sample
+    share = oracle.share(sample) if over_all_rows else 1.0
+    values = [(ball.q, sample.nll(ball.q) + share * sample.bellman(ball.q))]
+    if np.all(sample.visits > 0):
+        values.append((oracle.solution(sample), sample.entropy()))
+    return weakest(
+        *(
+            equal(objective(sample, q), risk, objective_rounding(sample, q), ROUNDING)
+            for q, risk in values
+        )
+    )
 
 
 def _one_action_unseen() -> Ball:
@@ -123,7 +117,7 @@ def balls(draw: st.DrawFn) -> Ball:
     "Computed: R at the minimiser of g is {observed:.4f}, its own minimum {bound:.4f}.",
     corrected=profile_and_risk,
     broken="the Bellman term divided by N_BE, as in the appendix, not by N",
-    rejected=lambda ball: _identity(ball, 1.0),
+    rejected={"over_all_rows": False},
     rejected_at=lambda: Ball(one_state([1, 1], 1.0, 0.9), np.zeros((1, 2)), 1.0),
 )
 def profile_is_risk(ball: Ball) -> CheckResult:
@@ -167,25 +161,20 @@ def auxiliaries(draw: st.DrawFn) -> Auxiliary:
 
 def _midpoint(regression: Auxiliary, modulus: float, apart: float) -> CheckResult:
     """How far f-hat_N at the midpoint is above its mean at the ends, against modulus/8 apart."""
-    ends = [np.zeros(len(regression.q)) for _ in range(3)]
-    for zeta, phi in zip(
-        ends,
-        (regression.phi, regression.other, (regression.phi + regression.other) / 2),
-        strict=True,
-    ):
-        zeta[regression.sample.be_states] = regression.features @ phi
-    spread = [
-        float(sample_risk(regression.sample, regression.q, zeta).deviation[0]) for zeta in ends
-    ]
+    sample, spread = regression.sample, []
+    for phi in (regression.phi, regression.other, (regression.phi + regression.other) / 2):
+        zeta = np.zeros(len(regression.q))
+        zeta[sample.be_states] = regression.features @ phi
+        spread.append(float(sample_risk(sample, regression.q, zeta).deviation[0]))
     return at_least(
-        regression.sample.discount**2 * ((spread[0] + spread[1]) / 2 - spread[2]),
+        sample.discount**2 * ((spread[0] + spread[1]) / 2 - spread[2]),
         modulus / 8 * apart,
         100 * EPS * (1 + max(spread) + apart),
         "100 eps times the squares that are added up",
     )
 
 
-def concave_in_outputs(regression: Auxiliary) -> CheckResult:
+def concave_in_outputs(regression: Auxiliary, over_all_rows: bool = True) -> CheckResult:
     """For fixed theta, f-hat_N is 2 beta^2 min_j m_j / N strongly concave in the outputs of zeta at
     the anchor pairs; in phi it is PL with rho = mu_zeta times that, and rho-strongly concave if
     phi -> outputs is affine with dim phi = G, but not if dim phi > G and some phi in the ball fits
@@ -196,10 +185,9 @@ def concave_in_outputs(regression: Auxiliary) -> CheckResult:
     square; with equality where one pair occurs. At a fit the Hessian in phi is zero on the kernel
     of J_zeta. PL is Lemma zeta_empirical_pl.
     """
-    apart = regression.features @ (regression.phi - regression.other)
-    results = [
-        _midpoint(regression, oracle.strong_concavity(regression.sample), float(apart @ apart))
-    ]
+    sample, apart = regression.sample, regression.features @ (regression.phi - regression.other)
+    modulus = oracle.strong_concavity(sample) / (1 if over_all_rows else oracle.share(sample))
+    results = [_midpoint(regression, modulus, float(apart @ apart))]
     if regression.features.shape[0] == regression.features.shape[1]:
         results.append(strong_concavity(regression))
     return weakest(*results)
@@ -225,11 +213,7 @@ def _one_pair_two_parameters() -> Auxiliary:
     " (rho/8)|(1, -1)|^2 = rho/4 > 0, {bound:.4f} for rho = 2 beta^2 mu = 4 (.95)^2.",
     corrected=concave_in_outputs,
     broken="the smallest weight taken as m_j / N_BE, f-hat_N dividing by N",
-    rejected=lambda regression: _midpoint(
-        regression,
-        oracle.strong_concavity(regression.sample) / oracle.share(regression.sample),
-        float(np.sum((regression.features @ (regression.phi - regression.other)) ** 2)),
-    ),
+    rejected={"over_all_rows": False},
     rejected_at=lambda: Auxiliary(
         one_state([1, 1], discount=0.9), np.zeros((1, 2)), np.ones((1, 1)), np.zeros(1), np.ones(1)
     ),
@@ -249,7 +233,6 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
     row rank leaves a kernel wherever dim phi > G, and the Hessian in phi vanishes on it (a
     non-linear zeta need not even be concave). Checked with 2 beta^2 mu_zeta min_j m_j / N.
     """
-    # With the largest rho that (iii) could give, 2 beta^2 mu_zeta min_j m_j / N.
     gram = max(float(np.linalg.eigvalsh(regression.features @ regression.features.T)[0]), 0.0)
     apart = float(np.sum((regression.phi - regression.other) ** 2))
     return _midpoint(regression, oracle.strong_concavity(regression.sample) * gram, apart)
@@ -379,10 +362,8 @@ def assume_orbit(path: Array) -> None:
 
 def _one_pair() -> Steps:
     problem = Steps(one_state([1], discount=BETA), 0.5, 1.0)
-    assume_stated(
-        abs(oracle.profile(problem.sample, oracle.solution(problem.sample))) < 1e-15,
-        "Q* = 0 is in the class",
-    )
+    least = oracle.profile(problem.sample, oracle.solution(problem.sample))
+    assume_stated(abs(least) < 1e-15, "Q* = 0 is in the class")
     assume_orbit(orbit(50.0, 500.0, 3000))
     return problem
 
@@ -482,21 +463,13 @@ def rate_on_two_time_scales(run: Noisy, schedules: int = 2) -> CheckResult:
     return at_most(reached, nu / (plan.gamma + run.times), 1e-9 * (nu / plan.gamma), why)
 
 
-@dataclass(frozen=True)
-class Orbit:
-    """The path of `orbit`, eta_t = c_1 / (c_2 + t), and nu, gamma_0 to try."""
-
-    c_1: float
-    c_2: float
-    times: int
-    nu: float
-    gamma_0: float
+Orbit = tuple[Array, float, float]  # the path of `orbit`, and nu, gamma_0 to try
 
 
 def _three_thousand_steps() -> Orbit:
-    path = Orbit(50.0, 500.0, 3000, 200.0, 500.0)
-    assume_orbit(orbit(path.c_1, path.c_2, path.times))
-    return path
+    path = orbit(50.0, 500.0, 3000)
+    assume_orbit(path)
+    return path, 200.0, 500.0
 
 
 @claim(
@@ -521,7 +494,7 @@ def _three_thousand_steps() -> Orbit:
         Steps(one_state([1], discount=0.9), 0.5), 0.0, np.array([1.0, 0.0]), 3000
     ),
 )
-def optimisation_rate(path: Orbit) -> CheckResult:
+def optimisation_rate(steps_taken: Orbit) -> CheckResult:
     """E[g-hat_N(theta_T) - g*_N] <= nu / (gamma_0 + T) for all T, with stepsizes eta_t =
     c_1 / (c_2 + t).
 
@@ -535,6 +508,7 @@ def optimisation_rate(path: Orbit) -> CheckResult:
     the proof of the cited theorem uses PL of g-hat_N and of f-hat_N(theta, .) only, and so gives
     the rate at the cited ratio.
     """
-    gap = ((1 - BETA) * orbit(path.c_1, path.c_2, path.times)[:, 0]) ** 2
-    why = "rounding of 3,000 steps"
-    return at_most(np.max((path.gamma_0 + np.arange(path.times + 1)) * gap), path.nu, 1e-6, why)
+    path, nu, gamma_0 = steps_taken
+    gap = ((1 - BETA) * path[:, 0]) ** 2
+    reached = np.max((gamma_0 + np.arange(len(path))) * gap)
+    return at_most(reached, nu, 1e-6, "rounding of 3,000 steps")

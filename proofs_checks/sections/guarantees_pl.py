@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -60,22 +60,16 @@ def _tightest_residual() -> Fit:
     return tabular(replace(sample, reward=reward), q)
 
 
-def _bellman(fit: Fit, factor: float = 1.0) -> CheckResult:
-    constant = polyak.constants(fit.sample, fit.table).bellman
-    mu = polyak.least_eigenvalue(fit.jacobian)
-    return check_gradient(fit, (0, 1), factor * constant * mu * fit.sample.bellman(fit.table))
-
-
 @claim(
     "lem:BE_PL",
     verdict="holds",
     instances=fits() | sharp_fits(),
     broken="|X_Q| - 1 in place of |X_Q|",
-    rejected=lambda fit: _bellman(fit, factor=fit.shape[0] / (fit.shape[0] - 1)),
+    rejected={"fewer": 1},
     rejected_at=lambda: popular_state(4, 0.99),
     adversary=_tightest_residual,
 )
-def bellman_error_pl(fit: Fit) -> CheckResult:
+def bellman_error_pl(fit: Fit, fewer: int = 0) -> CheckResult:
     """(1/2) ||grad L_BE||^2 >= c_BE L_BE on B_Q, with c_BE = 2 mu_Q gamma_perp^2 omega_BE,min^2 /
     omega_BE,max.
 
@@ -90,17 +84,12 @@ def bellman_error_pl(fit: Fit) -> CheckResult:
     omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is |A| needed:
     summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 / sqrt(|X_BE|).
     """
-    return _bellman(fit)
+    states, mu = fit.shape[0], polyak.least_eigenvalue(fit.jacobian)
+    constant = polyak.constants(fit.sample, fit.table).bellman * states / (states - fewer)
+    return check_gradient(fit, (0, 1), constant * mu * fit.sample.bellman(fit.table))
 
 
 # --- the likelihood
-def _likelihood(fit: Fit, factor: float = 1.0) -> CheckResult:
-    constant = polyak.constants(fit.sample, fit.table).nll
-    mu = polyak.least_eigenvalue(fit.jacobian)
-    gap = fit.sample.nll(fit.table) - fit.sample.entropy()
-    return check_gradient(fit, (1, 0), factor * constant * mu * gap)
-
-
 def _never_taken(logit: float) -> Fit:
     """One state, eight actions, one of which is never taken."""
     return tabular(one_state([0, *[1] * 7], 0.0, 0.9, anchor=1), [logit, *[0.0] * 7])
@@ -111,11 +100,11 @@ def _never_taken(logit: float) -> Fit:
     verdict="holds",
     instances=fits() | sharp_fits(),
     broken="omega_NLL,min left out",
-    rejected=lambda fit: _likelihood(fit, factor=1 / fit.sample.nll_weight.min()),
+    rejected={"weighted": False},
     rejected_at=lambda: rare_misfit(np.array([[45.0, 45.0], [0.0, 10.0]]), [0.0, 0.0], 0.9),
-    adversary=tightest(_never_taken, _likelihood, -3, 3),
+    adversary=tightest(_never_taken, "lem:NLL_PL", -3, 3),
 )
-def likelihood_pl(fit: Fit) -> CheckResult:
+def likelihood_pl(fit: Fit, weighted: bool = True) -> CheckResult:
     """(1/2) ||grad L_NLL||^2 >= c_NLL (L_NLL - L_NLL*) on B_Q, with c_NLL = mu_Q p_-
     omega_NLL,min / 2.
 
@@ -131,16 +120,14 @@ def likelihood_pl(fit: Fit) -> CheckResult:
     same, but p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as |A|
     grows (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
     """
-    return _likelihood(fit)
+    constant = polyak.constants(fit.sample, fit.table).nll * polyak.least_eigenvalue(fit.jacobian)
+    factor = 1.0 if weighted else 1 / fit.sample.nll_weight.min()
+    gap = fit.sample.nll(fit.table) - fit.sample.entropy()
+    return check_gradient(fit, (1, 0), factor * constant * gap)
 
 
 # --- the auxiliary regression
-@dataclass(frozen=True)
-class Regression:
-    """A data set, Q on its states (X, A), and zeta at its anchor states by a class."""
-
-    data: Empirical
-    zeta: Outputs
+Regression = tuple[Empirical, Outputs]  # data and Q, and zeta at the anchor states by a class
 
 
 @st.composite
@@ -148,12 +135,7 @@ def regressions(draw: st.DrawFn) -> Regression:
     data = draw(empirical(max_states=3))
     groups = len(data.sample.be_states)
     start = draw(tables((groups, 1)))
-    return Regression(data, draw(linear_outputs(start) | network_outputs(groups, 1)))
-
-
-def _one_regression() -> Regression:
-    data = Empirical(one_state([1], discount=0.9), np.zeros((1, 1)))
-    return Regression(data, LinearOutputs(np.eye(1), np.ones(1)))
+    return data, draw(linear_outputs(start) | network_outputs(groups, 1))
 
 
 @claim(
@@ -162,7 +144,10 @@ def _one_regression() -> Regression:
     instances=regressions(),
     broken="beta in place of its square",
     rejected={"power": 1},
-    rejected_at=_one_regression,
+    rejected_at=lambda: (
+        Empirical(one_state([1], discount=0.9), np.zeros((1, 1))),
+        LinearOutputs(np.eye(1), np.ones(1)),
+    ),
 )
 def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResult:
     """(1/2) ||grad_phi F_zeta||^2 >= 2 beta^2 mu_zeta omega_zeta,min (F_zeta - F_zeta*) on
@@ -176,16 +161,17 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
     relative to zero, at most F_zeta*, with the pairs of the anchor rows, where the objective has
     zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
     """
-    sample, q = regression.data.sample, regression.data.q
+    data, family = regression
+    sample, q = data.sample, data.q
 
     def loss(phi: Complex) -> Complex:
         zeta = np.zeros((len(phi), len(q)), dtype=complex)
-        zeta[:, sample.be_states] = regression.zeta.outputs(phi)
+        zeta[:, sample.be_states] = family.outputs(phi)
         deviation = sample_risk(sample, np.broadcast_to(q, (len(phi), *q.shape)), zeta).deviation
         return np.asarray(sample.discount**2 * deviation * bellman_scale(sample))
 
-    theta, jacobian = regression.zeta.theta, regression.zeta.jacobian()
-    gradient, zeta = complex_slope(loss, theta), regression.zeta.outputs(theta[None])[0]
+    theta, jacobian = family.theta, family.jacobian()
+    gradient, zeta = complex_slope(loss, theta), family.outputs(theta[None])[0]
     constant = polyak.auxiliary_constant(sample.discount, sample.be_weight, power)
     bound = constant * polyak.least_eigenvalue(jacobian) * sample.auxiliary(zeta, q)
     largest = float((1 + np.abs(value(q)).max() + np.abs(zeta).max()) * np.linalg.norm(jacobian, 2))
@@ -196,17 +182,6 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
 
 
 # --- the sum
-def _risk_pl(fit: Fit, constant: float) -> CheckResult:
-    """Relative to entropy + 0, which is at most the least risk."""
-    gap = fit.sample.risk(fit.table) - fit.sample.entropy()
-    return check_gradient(fit, (1, 1), constant * polyak.least_eigenvalue(fit.jacobian) * gap)
-
-
-def _uncombined(fit: Fit) -> CheckResult:
-    constants = polyak.constants(fit.sample, fit.table)
-    return _risk_pl(fit, min(constants.nll, constants.bellman))
-
-
 def opposed(discount: float, factor: float) -> Fit:
     """One state, two actions: the Bellman gradient against the likelihood's within the state.
 
@@ -228,20 +203,16 @@ def _one_never_taken(odds: float) -> Fit:
     return tabular(one_state([1, 0], float(residual + q[0]), 0.999), q)
 
 
-def _combined(fit: Fit) -> CheckResult:
-    return _risk_pl(fit, polyak.constants(fit.sample, fit.table).combined)
-
-
 @claim(
     "thm:bothPL",
     verdict="holds",
     instances=fits() | sharp_fits(),
     broken="the least of c_NLL and c_BE, as if the gradients could not cancel",
-    rejected=_uncombined,
+    rejected={"cancelling": False},
     rejected_at=lambda: opposed(0.9, 1.0),
-    adversary=tightest(_one_never_taken, _combined, 0, 10),
+    adversary=tightest(_one_never_taken, "thm:bothPL", 0, 10),
 )
-def empirical_risk_pl(fit: Fit) -> CheckResult:
+def empirical_risk_pl(fit: Fit, cancelling: bool = True) -> CheckResult:
     """(1/2) ||grad R_Q||^2 >= c_R (R_Q - R_Q*) on B_Q for R_Q = L_NLL + L_BE, with c_R = mu_Q
     min{p_- omega_NLL,min / (4 (1 + kappa_perp^2)), gamma_perp^2 omega_BE,min^2 / omega_BE,max}.
 
@@ -256,4 +227,7 @@ def empirical_risk_pl(fit: Fit) -> CheckResult:
     The weights are the appendix's 1 / N_BE, not the objective's 1 / N. For one state and one action
     the sum has twice c_R; the least found is 1.57 times (two actions, one of them never taken).
     """
-    return _combined(fit)
+    constants = polyak.constants(fit.sample, fit.table)
+    constant = constants.combined if cancelling else min(constants.nll, constants.bellman)
+    gap = fit.sample.risk(fit.table) - fit.sample.entropy()
+    return check_gradient(fit, (1, 1), constant * polyak.least_eigenvalue(fit.jacobian) * gap)

@@ -67,7 +67,7 @@ def _compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def _minimisers(design: Draws, moves: Array, floor: float, free: float | None = None) -> Array:
+def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
     """(R, S, 2) empirical minimisers in the class, from counts (R, S, 2, S).
 
     Frequencies, brought within [floor, 1 - floor], 1/2 where a state was not seen; levels by the
@@ -77,11 +77,11 @@ def _minimisers(design: Draws, moves: Array, floor: float, free: float | None = 
     visits = moves.sum(axis=3)
     seen = visits.sum(axis=2)
     share = np.where(seen > 0, visits[:, :, 0] / np.maximum(seen, 1), 0.5)
-    share = np.clip(share, floor, 1 - floor)
+    share = np.clip(share, design.floor, 1 - design.floor)
     rows = moves[:, :, 0]
     number = rows.sum(axis=2, keepdims=True)
     moved = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
-    log_pi = np.log(np.stack([share, np.maximum(1 - share, floor)], axis=2))
+    log_pi = np.log(np.stack([share, np.maximum(1 - share, design.floor)], axis=2))
     system = np.eye(rows.shape[1]) - design.mdp.discount * moved
     right = design.mdp.reward[:, 0] - log_pi[..., 0]
     if free is not None:
@@ -90,29 +90,7 @@ def _minimisers(design: Draws, moves: Array, floor: float, free: float | None = 
     return np.asarray(v + log_pi)
 
 
-def _scaled_excess(design: Draws, floor: float, free: float | None = None) -> CheckResult:
-    """N E[excess] over all samples of size N, against the explicit constant."""
-    mdp, states = design.mdp, len(design.mdp.initial)
-    joint = mdp.discounted_occupancy()[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
-    counts = np.array(_compositions(design.number, joint.size), dtype=float)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_p = np.where(counts > 0, counts * np.log(joint.ravel()), 0.0).sum(axis=1)
-    chance = np.exp(log_p + gammaln(design.number + 1) - gammaln(counts + 1).sum(axis=1))
-    moves = counts[chance > 0].reshape(-1, *joint.shape)
-    excess = population_excess(mdp, _minimisers(design, moves, floor, free))
-    reach = float(np.abs(mdp.reward[:, 0]).max()) - np.log(design.floor)
-    value = mdp.discount * reach / (1 - mdp.discount)
-    spread = 1 / (2 * design.floor * (1 - design.floor))
-    per_state = spread + np.log(2) + value**2 * (2 * states + 4)
-    return at_most(
-        design.number * float(chance[chance > 0] @ excess),
-        states * per_state,
-        1e-10 * (1 + value**2),
-        "rounding of squares of values, summed with weights that add up to one",
-    )
-
-
-def finite_state_rate(design: Draws) -> CheckResult:
+def finite_state_rate(design: Draws, free: float | None = None) -> CheckResult:
     """With finitely many states K, two actions, tables with p-hat >= p_- and N draws from d*, let
     Q-hat be the empirical minimiser, a state without anchor rows being taken to stay where it is
     (the data leave its level free). Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2 p_- (1 -
@@ -124,7 +102,24 @@ def finite_state_rate(design: Draws) -> CheckResult:
     over all samples of size N, with the library's risk. Both provisos are needed: a free level set
     to 1,000 breaks the bound (the control), as do frequencies of zero (infinite risk).
     """
-    return _scaled_excess(design, design.floor)
+    mdp, states = design.mdp, len(design.mdp.initial)
+    joint = mdp.discounted_occupancy()[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
+    counts = np.array(_compositions(design.number, joint.size), dtype=float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_p = np.where(counts > 0, counts * np.log(joint.ravel()), 0.0).sum(axis=1)
+    chance = np.exp(log_p + gammaln(design.number + 1) - gammaln(counts + 1).sum(axis=1))
+    moves = counts[chance > 0].reshape(-1, *joint.shape)
+    excess = population_excess(mdp, _minimisers(design, moves, free))
+    reach = float(np.abs(mdp.reward[:, 0]).max()) - np.log(design.floor)
+    value = mdp.discount * reach / (1 - mdp.discount)
+    spread = 1 / (2 * design.floor * (1 - design.floor))
+    per_state = spread + np.log(2) + value**2 * (2 * states + 4)
+    return at_most(
+        design.number * float(chance[chance > 0] @ excess),
+        states * per_state,
+        1e-10 * (1 + value**2),
+        "rounding of squares of values, summed with weights that add up to one",
+    )
 
 
 # --- states that never repeat
@@ -182,7 +177,7 @@ def _twenty_transitions() -> Cells:
     " take N > C/.0981.",
     corrected=finite_state_rate,
     broken="the level of a state without anchor rows left free, and 1,000",
-    rejected=lambda design: _scaled_excess(design, design.floor, free=1000.0),
+    rejected={"free": 1000.0},
     rejected_at=lambda: _with_floor(absorbing([[0.0, 0.0]]), 2),
 )
 def population_rate(design: Cells) -> CheckResult:
@@ -247,30 +242,15 @@ def rates(draw: st.DrawFn) -> Rates:
     return Rates(outer, optimisation, first, statistical, **offsets, alpha=alpha, n=n, t=t)
 
 
-def _error(terms: Rates, power: float) -> CheckResult:
-    """Root of the bound on the squared error against the three printed roots."""
-    excess = terms.outer * (
-        terms.first * (terms.c_2 + terms.t) ** -terms.alpha + terms.statistical / terms.n
-    )
-    squared = excess + terms.optimisation / (terms.gamma_0 + terms.t)
-    parts = (
-        np.sqrt(terms.outer * terms.first) * (terms.c_2 + terms.t) ** -(terms.alpha * power),
-        np.sqrt(terms.outer * terms.statistical) * terms.n**-0.5,
-        np.sqrt(terms.optimisation) * (terms.gamma_0 + terms.t) ** -0.5,
-    )
-    why = "rounding of three roots"
-    return at_most(np.sqrt(squared), sum(parts), 1e-13 * (1 + float(np.sqrt(squared))), why)
-
-
 @claim(
     "thm:distributional_q_bound.algebra",
     verdict="holds",
     instances=rates(),
     broken="the exponent of (c_2 + T) not halved",
-    rejected=lambda terms: _error(terms, power=1.0),
+    rejected={"power": 1.0},
     rejected_at=lambda: Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 100, 100),
 )
-def exponents(terms: Rates) -> CheckResult:
+def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
     """If E |Q - Q*|^2 <= C_id [(1 + L/rho) G eps + nu / (gamma_0 + T)], eps = O((c_2 + T)^-alpha)
     + C/N, then (E |Q - Q*|^2)^(1/2) = O((c_2 + T)^(-alpha/2)) + O(N^(-1/2)) + O(T^(-1/2)); with
     alpha = 1/2 the first is O(T^(-1/4)).
@@ -284,4 +264,12 @@ def exponents(terms: Rates) -> CheckResult:
     algebra is decided here; rho and C_id are subjects of claims of their own (where states never
     repeat rho is of order 1/N, and C_id may be infinite).
     """
-    return _error(terms, power=0.5)
+    algorithm, steps = terms.c_2 + terms.t, terms.gamma_0 + terms.t
+    excess = terms.outer * (terms.first * algorithm**-terms.alpha + terms.statistical / terms.n)
+    root = float(np.sqrt(excess + terms.optimisation / steps))
+    parts = (
+        np.sqrt(terms.outer * terms.first) * algorithm ** -(terms.alpha * power),
+        np.sqrt(terms.outer * terms.statistical) * terms.n**-0.5,
+        np.sqrt(terms.optimisation) * steps**-0.5,
+    )
+    return at_most(root, sum(parts), 1e-13 * (1 + root), "rounding of three roots")

@@ -170,14 +170,10 @@ def bounded_functions_are_complete(
     granted. Measured, exactly: both inequalities on geometric series of step functions on an
     infinite S x A, eps_n from twelve members and a bound on the rest.
     """
-    # |Q - Q_n| <= eps_n := sup_{m > n} |Q_m - Q_n| and |Q| <= |Q_n| + eps_n, eps_n in `norm`.
     n, ahead = sequence.first, 12
     apart = max(norm(sequence.between(n, m)) for m in range(n, n + ahead + 1))
-    tail = (
-        sequence.ratio ** (n + ahead)
-        * max(norm(term) for term in sequence.terms)
-        / (1 - sequence.ratio)
-    )
+    largest = max(norm(term) for term in sequence.terms)
+    tail = sequence.ratio ** (n + ahead) * largest / (1 - sequence.ratio)
     limit, member = sequence.limit(), sequence.between(0, n)
     left = _norm(tuple(x - y for x, y in zip(limit, member, strict=True)))
     reason = "exact arithmetic"
@@ -194,14 +190,10 @@ def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()
     Decided: f fixes the anchor's column and the CCPs the other columns relative to it. Measured:
     the solution set of both sets of equations, linear in Q, projected on from a drawn table.
     """
-    # How far from Q* the solution nearest to a drawn table is; 0 for all tables iff unique.
-    matrix, right = ccp.system(problem.observed, leave_out)
-    near = ccp.nearest(problem.table, matrix, right)
-    return zero(
-        near - problem.mdp.solution.q,
-        10 * rounding(problem.mdp, problem.table),
-        WHY + "; least squares by singular values, ten times that",
-    )
+    near = ccp.nearest(problem.table, *ccp.system(problem.observed, leave_out))
+    tolerance = 10 * rounding(problem.mdp, problem.table)
+    why = WHY + "; least squares by singular values, ten times that"
+    return zero(near - problem.mdp.solution.q, tolerance, why)
 
 
 def _same_f_other_q() -> Anchored:
@@ -250,18 +242,17 @@ def _likelihood(
     weigh: Callable[[Excess], Array] = lambda e: e.weight,
 ) -> CheckResult:
     mdp, best = candidate.mdp, candidate.mdp.solution.q
-    least = float(population_risk(mdp, best).nll[0])
     other = best + candidate.change
     tolerance = rounding(mdp, other)
-    members = float(population_risk(mdp, candidate.shifted_on(inside)).nll[0]) - least
-    gain = float(population_risk(mdp, other).nll[0]) - least
-    excess = Excess.of(mdp, other)
+    least, member, moved_nll = (
+        population_risk(mdp, q).nll for q in (best, candidate.shifted_on(inside), other)
+    )
+    gain, excess = float((moved_nll - least)[0]), Excess.of(mdp, other)
     pinsker = excess.distance**2 / 2
-    alone = float(np.max(excess.floor * pinsker))
     return weakest(
-        zero(np.array([members]), tolerance),
+        zero(member - least, tolerance),
         at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
-        at_least(gain, alone, tolerance, WHY),
+        at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
         *covered(mdp),
     )
 
@@ -325,12 +316,7 @@ def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
     return _likelihood(candidate, candidate.points)
 
 
-@dataclass(frozen=True)
-class TwoFunctions:
-    """f_1 and f_2 on the same finite set, whole numbers."""
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
+TwoFunctions = tuple[NDArray[np.int64], NDArray[np.int64]]  # f_1 and f_2 on the same finite set
 
 
 @st.composite
@@ -340,7 +326,7 @@ def sharing(draw: st.DrawFn) -> TwoFunctions:
     first, second = (draw(arrays(np.int64, size, elements=st.integers(-3, 3))) for _ in range(2))
     common = draw(st.integers(0, size - 1))
     first[common], second[common] = first.min(), second.min()
-    return TwoFunctions(first, second)
+    return first, second
 
 
 def _minimisers(f: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -352,17 +338,13 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     return equal(np.sum(premise & ~conclusion), 0.0, 0.0, "a count of points")
 
 
-def _converse(pair: TwoFunctions) -> CheckResult:
-    return _implies(_minimisers(pair.first), _minimisers(pair.first + pair.second))
-
-
 @claim(
     "lem:sharingsol",
     verdict="holds",
     instances=sharing(),
     broken="the converse: a minimiser of f_1 minimises the sum",
-    rejected=_converse,
-    rejected_at=lambda: TwoFunctions(np.array([0, 0, 1]), np.array([0, 1, 2])),
+    rejected=lambda pair: _implies(_minimisers(pair[0]), _minimisers(pair[0] + pair[1])),
+    rejected_at=lambda: (np.array([0, 0, 1]), np.array([0, 1, 2])),
 )
 def shared_minimisers(pair: TwoFunctions) -> CheckResult:
     """If argmin f_1 and argmin f_2 meet, then argmin(f_1 + f_2) lies in both.
@@ -374,7 +356,8 @@ def shared_minimisers(pair: TwoFunctions) -> CheckResult:
     Decided: at a common minimiser the sum is m_1 + m_2, so a minimiser of the sum exceeds neither
     minimum. Measured, exactly: by listing the minimisers.
     """
-    both = _minimisers(pair.first) & _minimisers(pair.second)
+    first, second = pair
+    both = _minimisers(first) & _minimisers(second)
     if not np.any(both):
         return _implies(both, both)  # the lemma says nothing
-    return _implies(_minimisers(pair.first + pair.second), both)
+    return _implies(_minimisers(first + second), both)

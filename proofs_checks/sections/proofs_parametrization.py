@@ -33,14 +33,9 @@ C, WIDTH, RATE = 1 / 4, 160, 1 / 200
 
 
 def _gram_bound(design: RandomFeatures, share: float = C) -> CheckResult:
-    return at_most(
-        gram_below(
-            design.rows, design.columns, design.nonzero, design.present, share * design.columns
-        ),
-        math.exp(-RATE * design.columns),
-        1e-14,
-        "binomial probabilities to 1e-14",
-    )
+    drawn = (design.rows, design.columns, design.nonzero, design.present)
+    chance, bound = gram_below(*drawn, share * design.columns), math.exp(-RATE * design.columns)
+    return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
 @st.composite
@@ -51,7 +46,7 @@ def random_features(draw: st.DrawFn) -> RandomFeatures:
     return RandomFeatures(rows, columns, draw(chances) if rows == 1 else 1.0)
 
 
-def independent_entries(design: RandomFeatures) -> CheckResult:
+def independent_entries(design: RandomFeatures, share: float = C) -> CheckResult:
     """If moreover the entries are independent with E exp(t x) <= exp(t^2 / 2) and d >= 160 M, then
     Phi Phi' >= (d / 4) I_M with probability at least 1 - exp(-d / 200).
 
@@ -61,15 +56,14 @@ def independent_entries(design: RandomFeatures) -> CheckResult:
     for one row of three-point entries, a random walk for two rows of signs. Instead of
     independent entries, |phi(z)|^2 = d for every row does as well (other constants).
     """
-    return _gram_bound(design)
+    return _gram_bound(design, share)
 
 
 def _absent_rows() -> RandomFeatures:
     design = RandomFeatures(1, 1000, 1.0, 0.5)
     # phi = sqrt(2) b e, b in {0, 1} fair, e in {-1, 1}^d fair: moments by hand and by listing d = 2
-    rows = math.sqrt(2) * np.array(
-        [[b * x, b * y] for b in (0, 1) for x in (-1, 1) for y in (-1, 1)]
-    )
+    listed = [[b * x, b * y] for b in (0, 1) for x in (-1, 1) for y in (-1, 1)]
+    rows = math.sqrt(2) * np.array(listed)
     assume_stated(np.allclose(rows.mean(axis=0), 0), "centred rows")
     assume_stated(np.allclose(rows.T @ rows / len(rows), np.eye(2)), "isotropic rows")
     t = np.linspace(-6, 6, 241)
@@ -95,7 +89,7 @@ def _absent_rows() -> RandomFeatures:
     " {observed:.3f}; at most {bound:.4f} is claimed.",
     corrected=independent_entries,
     broken="the expectation d I taken for Phi Phi' itself, c = 1",
-    rejected=lambda design: _gram_bound(design, share=1.0),
+    rejected={"share": 1.0},
     rejected_at=lambda: RandomFeatures(2, 2 * WIDTH),
 )
 def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
@@ -172,7 +166,33 @@ def tanh_networks(draw: st.DrawFn) -> Tanh:
     return Tanh(z, units, theta, move * draw(st.sampled_from([1.0, 0.1, 0.01])))
 
 
-def _chain(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckResult:
+def _scalar(log_growth: float) -> Quadratic:
+    """One point, one parameter: g = 1 and H R = exp(log_growth)."""
+    return Quadratic(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([math.exp(log_growth)]))
+
+
+@claim(
+    "lem:NNenjoysPL.perturbation",
+    verdict="holds",
+    instances=quadratics() | tanh_networks(),
+    adversary=tightest(_scalar, "lem:NNenjoysPL.perturbation", -9, 3),
+    broken="|J| on the ball taken to be C_0, its bound at the start",
+    rejected={"jacobians_grow": False},
+    rejected_at=lambda: _scalar(-2.0),
+)
+def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckResult:
+    """|K(theta) - K(theta_0)| <= 2 C_J sqrt(M) C_R R on B(theta_0, R), C_J = C_0 + sqrt(M) C_R R.
+
+    Where: proof of Lemma NNenjoysPL, from "the fundamental theorem of calculus gives" to the second
+    use of Weyl's inequality; C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
+
+    Assumes: Q twice continuously differentiable in theta on the ball.
+
+    Decided: every displayed inequality of the chain on its own (rows, Frobenius norm, growth of
+    |J|, the two products, the last line), for outputs quadratic in theta, whose C_R is exact, and
+    for tanh networks, whose C_R follows from |sigma'| <= 1 and |sigma''| <= 4 / sqrt(27). The slack
+    is that of the last line; it tends to 1 as R does to 0 (one point, one parameter).
+    """
     before, after, most = path.chain()
     radius = float(np.linalg.norm(path.move))
     change, spectral = after - before, [float(np.linalg.norm(j, 2)) for j in (before, after)]
@@ -195,73 +215,32 @@ def _chain(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckResult:
     return weakest(*failed) if failed else results[-1]
 
 
-def _scalar(log_growth: float) -> Quadratic:
-    """One point, one parameter: g = 1 and H R = exp(log_growth)."""
-    return Quadratic(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([math.exp(log_growth)]))
-
-
-@claim(
-    "lem:NNenjoysPL.perturbation",
-    verdict="holds",
-    instances=quadratics() | tanh_networks(),
-    adversary=tightest(_scalar, _chain, -9, 3),
-    broken="|J| on the ball taken to be C_0, its bound at the start",
-    rejected=lambda path: _chain(path, jacobians_grow=False),
-    rejected_at=lambda: _scalar(-2.0),
-)
-def perturbation(path: Quadratic | Tanh) -> CheckResult:
-    """|K(theta) - K(theta_0)| <= 2 C_J sqrt(M) C_R R on B(theta_0, R), C_J = C_0 + sqrt(M) C_R R.
-
-    Where: proof of Lemma NNenjoysPL, from "the fundamental theorem of calculus gives" to the second
-    use of Weyl's inequality; C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
-
-    Assumes: Q twice continuously differentiable in theta on the ball.
-
-    Decided: every displayed inequality of the chain on its own (rows, Frobenius norm, growth of
-    |J|, the two products, the last line), for outputs quadratic in theta, whose C_R is exact, and
-    for tanh networks, whose C_R follows from |sigma'| <= 1 and |sigma''| <= 4 / sqrt(27). The slack
-    is that of the last line; it tends to 1 as R does to 0 (one point, one parameter).
-    """
-    return _chain(path)
-
-
 # --- output transforms
-def _exp(z: Array) -> Array:
-    return np.asarray(np.exp(z))
-
-
 TRANSFORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
     "softplus": (lambda z: np.logaddexp(0.0, z), expit),
-    "exponential": (_exp, _exp),
+    "exponential": (np.exp, np.exp),
     "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
     "scale by -1/2": (lambda z: -z / 2, lambda z: -0.5 + 0 * z),
 }
 
 
-@dataclass(frozen=True)
-class Transformed:
-    """A tanh network, a transform of its outputs, and theta_0, theta_0 + move as the ball."""
-
-    inner: Tanh
-    transform: str
-
-
-@st.composite
-def transformed(draw: st.DrawFn) -> Transformed:
-    inner = draw(tanh_networks())
-    small = replace(inner, theta=inner.theta / 4, move=inner.move / 4)
-    return Transformed(small, draw(st.sampled_from(sorted(TRANSFORMS))))
+# A tanh network, whose theta_0 and theta_0 + move stand for the ball, and a transform.
+Transformed = tuple[Tanh, str]
 
 
 @claim(
     "lem:NNenjoysPL.output-transform",
     verdict="holds",
-    instances=transformed(),
+    instances=st.tuples(
+        tanh_networks().map(lambda net: replace(net, theta=net.theta / 4, move=net.move / 4)),
+        st.sampled_from(sorted(TRANSFORMS)),
+    ),
     cost=2,
     broken="rho in place of rho^2",
     rejected={"power": 1},
-    rejected_at=lambda: Transformed(
-        Tanh(np.array([[0.0], [1.0]]), 1, np.ones(4), np.zeros(4)), "scale by -1/2"
+    rejected_at=lambda: (
+        Tanh(np.array([[0.0], [1.0]]), 1, np.ones(4), np.zeros(4)),
+        "scale by -1/2",
     ),
 )
 def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
@@ -276,7 +255,7 @@ def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
     transformed network is taken from differences of its outputs, that of the inner one from the
     library, both at two parameters; smallest slope and eigenvalue over both.
     """
-    inner, (sigma, slope) = composition.inner, TRANSFORMS[composition.transform]
+    inner, (sigma, slope) = composition[0], TRANSFORMS[composition[1]]
     network, step = inner.network(), 1e-5
     least, slopes, kernels, size = [], [], [], 1.0
     for theta in (inner.theta, inner.theta + inner.move):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,27 +66,6 @@ def composites(draw: st.DrawFn) -> Composite:
     return Composite(draw(which), centre, weight, draw(st.booleans()))
 
 
-def _transfer(composite: Composite, power: float = 1.0) -> CheckResult:
-    gradient = complex_slope(
-        lambda theta: composite.phi(composite.q.outputs(theta)), composite.q.theta
-    )
-    alpha = (polyak.WAVE if composite.wave else 2.0) * composite.weight.min()
-    jacobian = composite.q.jacobian()
-    gap = float(composite.phi(composite.q.outputs(composite.q.theta[None]))[0])
-    spread = (
-        np.abs(composite.q.outputs(composite.q.theta[None])[0]).max()
-        + np.abs(composite.centre).max()
-        + 3
-    )
-    most = composite.weight.max() * spread * np.linalg.norm(jacobian, 2)
-    return at_least(
-        float(gradient @ gradient) / 2,
-        alpha * polyak.least_eigenvalue(jacobian) ** power * gap,
-        1e-13 * composite.q.theta.size * most**2,
-        GRADIENT,
-    )
-
-
 def _wave(u: float) -> Composite:
     return Composite(LinearOutputs(np.eye(1), np.array([u])), np.zeros(1), np.ones(1), wave=True)
 
@@ -95,13 +75,13 @@ def _wave(u: float) -> Composite:
     verdict="holds",
     instances=composites(),
     broken="the least singular value of J_Q in place of its square",
-    rejected=lambda composite: _transfer(composite, power=0.5),
+    rejected={"power": 0.5},
     rejected_at=lambda: Composite(
         LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
     ),
-    adversary=tightest(_wave, _transfer, 1, 3),
+    adversary=tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
 )
-def finite_output_pl_transfer(composite: Composite) -> CheckResult:
+def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> CheckResult:
     """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
     L(theta) = phi(q_theta) satisfies one on B_Q with constant alpha mu_Q.
 
@@ -114,47 +94,31 @@ def finite_output_pl_transfer(composite: Composite) -> CheckResult:
     is known (u^2: 2; u^2 + 3 sin^2 u: .17), on linear classes and tanh networks, mu_Q taken at
     theta. Equality for one output, linear in one parameter.
     """
-    return _transfer(composite)
+    q, phi, weight = composite.q, composite.phi, composite.weight
+    gradient = complex_slope(lambda theta: phi(q.outputs(theta)), q.theta)
+    alpha = (polyak.WAVE if composite.wave else 2.0) * weight.min()
+    jacobian, outputs = q.jacobian(), q.outputs(q.theta[None])
+    spread = np.abs(outputs).max() + np.abs(composite.centre).max() + 3
+    most = weight.max() * spread * np.linalg.norm(jacobian, 2)
+    return at_least(
+        float(gradient @ gradient) / 2,
+        alpha * polyak.least_eigenvalue(jacobian) ** power * float(phi(outputs)[0]),
+        1e-13 * q.theta.size * most**2,
+        GRADIENT,
+    )
 
 
 # --- the coercivity of the Bellman residual
-def _gamma(data: Empirical) -> float:
-    return polyak.constants(data.sample, data.q).gamma
-
-
-def _coercivity(data: Empirical, gamma: float) -> CheckResult:
-    """The least of |P_perp A' u| / |u| and of |A' u| / |u|, with the library's A: the paper's."""
-    shape = data.q.shape
-    rows = complex_slope(lambda q: residual(data.sample, q.reshape(-1, *shape)), data.q.ravel())
-    blocks = rows.reshape(*shape, -1)
-    level = np.broadcast_to(blocks.mean(axis=1, keepdims=True), blocks.shape)
-
-    def least(parts: Array) -> CheckResult:
-        singular = np.linalg.svd(parts.reshape(data.q.size, -1), compute_uv=False)
-        why = "singular values of a matrix of norm at most 2 sqrt(B): 1e-14 covers rounding"
-        return at_least(singular[-1], gamma, 1e-14, why)
-
-    ours, why = data.sample.residual_jacobian(data.q).T, "entries of at most 2, each to rounding"
-    return weakest(least(level), least(blocks), equal(rows, ours, 1e-13, why))
-
-
-def _popular() -> Empirical:
-    fit = popular_state(4, 0.999)
-    return Empirical(fit.sample, fit.table)
-
-
 @claim(
     "lem:bellman_shift_coercivity",
     verdict="holds",
     instances=empirical(),
     broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
-    rejected=lambda data: _coercivity(
-        data, _gamma(data) * (len(data.q) / (len(data.q) - 1)) ** 0.5
-    ),
-    rejected_at=_popular,
+    rejected={"fewer": 1},
+    rejected_at=lambda: Empirical(popular_state(4, 0.999).sample, np.zeros((4, 1))),
     adversary=lambda: Empirical(tightest_distribution(), np.zeros((5, 1))),
 )
-def bellman_shift_coercivity(data: Empirical) -> CheckResult:
+def bellman_shift_coercivity(data: Empirical, fewer: int = 0) -> CheckResult:
     """||P_perp A_theta' u|| >= gamma_perp ||u|| for every u, gamma_perp = (1 - beta) /
     sqrt(|A| |X_Q|); consequently A_theta A_theta' >= gamma_perp^2 I.
 
@@ -168,7 +132,18 @@ def bellman_shift_coercivity(data: Empirical) -> CheckResult:
     for any number where all moves lead to one of them and beta goes to 1 (within .1 per cent at
     beta = .999).
     """
-    return _coercivity(data, _gamma(data))
+    states, shape = len(data.q), data.q.shape
+    gamma = polyak.constants(data.sample, data.q).gamma * (states / (states - fewer)) ** 0.5
+    rows = complex_slope(lambda q: residual(data.sample, q.reshape(-1, *shape)), data.q.ravel())
+    blocks = rows.reshape(*shape, -1)
+    level = np.broadcast_to(blocks.mean(axis=1, keepdims=True), blocks.shape)
+    ours, why = data.sample.residual_jacobian(data.q).T, "entries of at most 2, each to rounding"
+    results = [equal(rows, ours, 1e-13, why)]
+    for parts in (level, blocks):
+        singular = np.linalg.svd(parts.reshape(data.q.size, -1), compute_uv=False)
+        why = "singular values of a matrix of norm at most 2 sqrt(B): 1e-14 covers rounding"
+        results.append(at_least(singular[-1], gamma, 1e-14, why))
+    return weakest(*results)
 
 
 # --- the two inequalities of the likelihood
@@ -200,31 +175,25 @@ def softmax_lower_bound(q: Array, fewer: int = 0) -> CheckResult:
     return at_least(least, bound, 1e-12 * bound, why)
 
 
-@dataclass(frozen=True)
-class Distributions:
-    """Two distributions (A,), the second positive."""
-
-    pi: Array
-    p: Array
+Distributions = tuple[Array, Array]  # pi and p (A,), p positive
 
 
 @st.composite
 def pairs_of_distributions(draw: st.DrawFn) -> Distributions:
     actions = draw(st.integers(1, 6))
     weights = draw(tables(actions, st.integers(1, 100).map(float)))
-    return Distributions(draw(distributions((actions,))), weights / weights.sum())
+    return draw(distributions((actions,))), weights / weights.sum()
 
 
 def _farthest() -> Distributions:
     """Eight actions: the largest KL per bound, from a uniform p and a pi that leaves one out."""
 
     def pair(x: Array) -> Distributions:
-        return Distributions(softmax(x[:8]), softmax(x[8:]))
+        return softmax(x[:8]), softmax(x[8:])
 
     def slack(x: Array) -> float:
-        return kl_by_chi_square(pair(x)).bound / max(
-            float(kl_div(pair(x).pi, pair(x).p).sum()), 1e-12
-        )
+        result = kl_by_chi_square(pair(x))
+        return float(result.bound) / max(float(result.observed), 1e-12)
 
     start = np.concatenate([-10 * np.eye(8)[0], -0.1 * np.eye(8)[1]])
     return pair(minimize(slack, start, method="BFGS", options={"maxiter": 100}).x)
@@ -236,7 +205,7 @@ def _farthest() -> Distributions:
     instances=pairs_of_distributions(),
     broken="half of it, as the second-order expansion of KL suggests",
     rejected={"factor": 0.5},
-    rejected_at=lambda: Distributions(np.array([0.0, 0.5, 0.5]), np.full(3, 1 / 3)),
+    rejected_at=lambda: (np.array([0.0, 0.5, 0.5]), np.full(3, 1 / 3)),
     adversary=_farthest,
 )
 def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
@@ -250,9 +219,9 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
     sharp: for uniform p and pi zero at one of |A| actions the bound is 1 / ((|A| - 1)
     log(|A| / (|A| - 1))) times KL, which falls to 1 as |A| grows (1.44 at |A| = 2, 1.07 at 8).
     """
-    square = float(np.sum((pair.pi - pair.p) ** 2))
-    why = "a sum of A terms of size 1, each to rounding"
-    return at_most(kl_div(pair.pi, pair.p).sum(), factor * square / float(pair.p.min()), 1e-14, why)
+    pi, p = pair
+    bound = factor * float(np.sum((pi - p) ** 2)) / float(p.min())
+    return at_most(kl_div(pi, p).sum(), bound, 1e-14, "a sum of A terms of size 1, to rounding")
 
 
 # --- the inequality between vectors
@@ -285,30 +254,18 @@ def _pair(kappa: float, c: float = 1.0) -> Vectors:
     return Vectors(np.array([a]), np.array([-kappa * c]), np.array([c]), kappa)
 
 
-def _squares(triple: Vectors, bound: float) -> CheckResult:
-    total = np.concatenate([triple.a + triple.b, triple.c])
-    size = float(triple.a @ triple.a + triple.b @ triple.b + triple.c @ triple.c)
-    why = "rounding of a sum of squares, eps times the largest it could be"
-    return at_least(total @ total, bound, 1e-14 * size, why)
-
-
-def _sharp(triple: Vectors) -> CheckResult:
-    lengths = triple.kappa, float(np.linalg.norm(triple.a)), float(np.linalg.norm(triple.c))
-    return _squares(triple, polyak.combination(*lengths))
-
-
 @claim(
     "eq:abc-inequality",
     verdict="holds",
     instances=vectors(),
     broken="1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
-    rejected=lambda triple: _squares(
-        triple, triple.a @ triple.a / (2 * triple.kappa**2) + triple.c @ triple.c / 2
-    ),
+    rejected={"combined": lambda kappa, a, c: a**2 / (2 * kappa**2) + c**2 / 2},
     rejected_at=lambda: _pair(1.0),
-    adversary=tightest(_pair, _sharp, 0.1, 30),
+    adversary=tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
-def abc_inequality(triple: Vectors) -> CheckResult:
+def abc_inequality(
+    triple: Vectors, combined: Callable[[float, float, float], float] = polyak.combination
+) -> CheckResult:
     """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
     ||b|| <= kappa ||c||.
 
@@ -321,31 +278,18 @@ def abc_inequality(triple: Vectors) -> CheckResult:
     b = -kappa |c| a / |a|, |a| = (kappa + 1 / (2 kappa)) |c|; so the printed one is sharp as kappa
     grows, and can be improved by less than a factor of 2.
     """
-    return _sharp(triple)
+    a, b, c = (float(np.linalg.norm(x)) for x in (triple.a, triple.b, triple.c))
+    total = np.concatenate([triple.a + triple.b, triple.c])
+    why = "rounding of a sum of squares, eps times the largest it could be"
+    bound = combined(triple.kappa, a, c)
+    return at_least(total @ total, bound, 1e-14 * (a**2 + b**2 + c**2), why)
 
 
 # --- the gradients of the two terms
-def _gradients(fit: Fit, nll_share: float) -> CheckResult:
-    """Shares of |grad NLL|^2 and of L_BE (both by the oracle) in the library's gradient."""
-    sample, q = fit.sample, fit.table
-    nll = float(np.sum(sample.nll_gradient(q) ** 2))
-    bellman_share = polyak.constants(sample, q).bellman
-    bound = nll_share * nll + bellman_share * sample.bellman(q)
-    return check_gradient(fit, (1, 1), bound, factor=1.0)
-
-
-def _cancelled(fit: Fit) -> CheckResult:
-    return _gradients(fit, polyak.constants(fit.sample, fit.table).nll_share)
-
-
 def _small_world() -> Fit:
     """kappa = 1 / (1 - beta), here 1.25, where the 1 of 1 + kappa^2 counts."""
     kappa = 1.25
     return opposed(1 - 1 / kappa, kappa / (kappa + 1 / (2 * kappa)))
-
-
-def _unshared(fit: Fit) -> CheckResult:
-    return _gradients(fit, 1 / (2 * polyak.constants(fit.sample, fit.table).kappa ** 2))
 
 
 @claim(
@@ -353,11 +297,13 @@ def _unshared(fit: Fit) -> CheckResult:
     verdict="holds",
     instances=empirical().map(lambda instance: tabular(instance.sample, instance.q)) | sharp_fits(),
     broken="a_NLL = 1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
-    rejected=_unshared,
+    rejected={"with_one": False},
     rejected_at=_small_world,
-    adversary=tightest(lambda factor: opposed(0.99, factor), _cancelled, 0.2, 3),
+    adversary=tightest(
+        lambda factor: opposed(0.99, factor), "lem:auto_cancellation_control", 0.2, 3
+    ),
 )
-def auto_cancellation_control(fit: Fit) -> CheckResult:
+def auto_cancellation_control(fit: Fit, with_one: bool = True) -> CheckResult:
     """||grad_q L_NLL + grad_q L_BE||^2 >= a_NLL ||grad_q L_NLL||^2 + a_BE L_BE with
     a_NLL = 1 / (2 (1 + kappa_perp^2)), a_BE = 2 gamma_perp^2 omega_BE,min^2 / omega_BE,max.
 
@@ -370,4 +316,8 @@ def auto_cancellation_control(fit: Fit) -> CheckResult:
     library's gradient is the sum of the two by the oracle. Sharp as kappa grows: one state, two
     actions, the Bellman gradient set against the likelihood's.
     """
-    return _cancelled(fit)
+    sample, q = fit.sample, fit.table
+    constants = polyak.constants(sample, q)
+    share = constants.nll_share if with_one else 1 / (2 * constants.kappa**2)
+    nll = share * float(np.sum(sample.nll_gradient(q) ** 2))
+    return check_gradient(fit, (1, 1), nll + constants.bellman * sample.bellman(q), factor=1.0)

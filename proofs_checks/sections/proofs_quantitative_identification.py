@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
@@ -112,7 +113,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     return _least_density(states, nu, mdp.discount * least)
 
 
-def _finite(problem: Overlap, after: float, factor: float = 1.0) -> CheckResult:
+def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
     mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
@@ -120,7 +121,7 @@ def _finite(problem: Overlap, after: float, factor: float = 1.0) -> CheckResult:
     nu = oracle.anchor_next(states, mdp.transition, problem.anchor)
     visited = mdp.occupancy(problem.horizon).sum(axis=1)
     covering = visited + after * (last - mdp.initial) / problem.horizon
-    return _least_density(covering, nu, factor * oracle.least_choice(solved.q))
+    return _least_density(covering, nu, actions * oracle.least_choice(solved.q))
 
 
 def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
@@ -154,7 +155,7 @@ def _one_period() -> Overlap:
     "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
     corrected=overlap_with_the_last_state,
     broken="the number of actions left out of p_A",
-    rejected=lambda problem: _finite(problem, after=1.0, factor=problem.mdp.reward.shape[1]),
+    rejected=lambda problem: _finite(problem, after=1.0, actions=problem.mdp.reward.shape[1]),
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
     """The overlap nu_A << d_S holds for the state law of the data, H undiscounted periods, with
@@ -194,9 +195,7 @@ def identified(draw: st.DrawFn) -> Identified:
 
 
 def _log_ratio(q: Array, solved: oracle.Expert) -> Array:
-    top = q.max(axis=1, keepdims=True)
-    log_policy = q - top - np.log(np.exp(q - top).sum(axis=1, keepdims=True))
-    return np.asarray(log_policy - solved.log_policy)
+    return np.asarray(log_softmax(q, axis=1) - solved.log_policy)
 
 
 def excess_risk(problem: Identified, solved: oracle.Expert) -> float:
@@ -226,16 +225,6 @@ def _identification(problem: Identified, solved: oracle.Expert, constant: float)
     return at_most(norm, constant * excess if np.isfinite(constant) else np.inf, tolerance, why)
 
 
-def _constant(problem: Identified, solved: oracle.Expert, squared: bool) -> float:
-    support = solved.states > 1e-12
-    rows = np.arange(len(problem.q))
-    moves = problem.mdp.transition[problem.anchor, rows]
-    kappa = oracle.inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
-    p_anchor = float(solved.policy[rows, problem.anchor][support].min())
-    reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
-    return oracle.identification_constant(kappa if squared else np.sqrt(kappa), p_anchor, reach)
-
-
 def identification_with_a_bounded_inverse(problem: Identified, squared: bool = True) -> CheckResult:
     """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
     S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
@@ -247,7 +236,13 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     derivative is needed. Every drawn finite world, any Q.
     """
     solved = expert(problem.mdp)
-    return _identification(problem, solved, _constant(problem, solved, squared))
+    support, rows = solved.states > 1e-12, np.arange(len(problem.q))
+    moves = problem.mdp.transition[problem.anchor, rows]
+    kappa = oracle.inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    p_anchor = float(solved.policy[rows, problem.anchor][support].min())
+    reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
+    used = kappa if squared else np.sqrt(kappa)
+    return _identification(problem, solved, oracle.identification_constant(used, p_anchor, reach))
 
 
 def _growing_direction() -> Identified:
@@ -286,9 +281,7 @@ def _growing_direction() -> Identified:
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
-    rejected_at=lambda: Identified(
-        absorbing([[0.0]], 0.99), np.zeros(1, dtype=np.int64), np.ones((1, 1))
-    ),
+    rejected_at=lambda: Identified(absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
 )
 def identification(problem: Identified) -> CheckResult:
     """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)

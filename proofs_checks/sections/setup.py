@@ -29,14 +29,8 @@ from proofs_checks.worlds import (
     uniform,
 )
 
-
 # --- the entropy-regularised agent
-@dataclass(frozen=True)
-class Rival:
-    """A world and another policy (S, A)."""
-
-    mdp: TabularMDP
-    policy: Array
+Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 
 
 @st.composite
@@ -45,7 +39,7 @@ def rivals(draw: st.DrawFn) -> Rival:
     mdp = draw(tabular_mdps(4, 3))
     share = draw(st.sampled_from([1.0, 1e-3]))
     other = draw(distributions(mdp.reward.shape))
-    return Rival(mdp, share * other + (1 - share) * mdp.solution.policy)
+    return mdp, share * other + (1 - share) * mdp.solution.policy
 
 
 @claim(
@@ -54,7 +48,7 @@ def rivals(draw: st.DrawFn) -> Rival:
     instances=rivals(),
     broken="the return of pi* counted without its entropy",
     rejected={"entropy": 0.0},
-    rejected_at=lambda: Rival(absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
+    rejected_at=lambda: (absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
 )
 def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     """V*(s) = log sum_a exp Q*(s, a) and pi*(a | s) = exp(Q*(s, a) - V*(s)) solve the
@@ -69,30 +63,14 @@ def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     unique on the states it reaches (off them any policy is a maximiser; the paper means this one).
     Measured: returns of pi* and of drawn policies, summed period by period, against the library.
     """
-    mdp, star = rival.mdp, rival.mdp.solution
-    world = (mdp.transition, mdp.discount)
+    mdp, policy = rival
+    star, world = mdp.solution, (mdp.transition, mdp.discount)
     best = oracle.policy_value(star.policy, mdp.reward, *world, entropy)
-    other = oracle.policy_value(rival.policy, mdp.reward, *world)
-    loss = oracle.shortfall(rival.policy, star.q - star.v[:, None], *world)
+    other = oracle.policy_value(policy, mdp.reward, *world)
+    loss = oracle.shortfall(policy, star.q - star.v[:, None], *world)
     tolerance = rounding(mdp, loss)
     gain = at_most(np.max(other - star.v), 0.0, tolerance, WHY)
     return weakest(zero(best - star.v, tolerance), gain, zero(star.v - other - loss, tolerance))
-
-
-def _fixed_point(
-    guess: Fitted, operator: Callable[[Array, Array, Array, float], Array], steps: int = 300
-) -> CheckResult:
-    mdp, best = guess.mdp, guess.mdp.solution.q
-    world = (mdp.reward, mdp.transition, mdp.discount)
-    tolerance = rounding(mdp, guess.q)
-    results = [zero(operator(best, *world) - best, tolerance)]
-    q = guess.q
-    for _ in range(steps):
-        q = operator(q, *world)
-    for n, then in ((1, operator(guess.q, *world)), (steps, q)):
-        far = mdp.discount**n * float(np.max(np.abs(guess.q - best)))
-        results.append(at_most(np.max(np.abs(then - best)), far, tolerance, WHY))
-    return weakest(*results)
 
 
 def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Array:
@@ -107,10 +85,12 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     instances=fitted(),
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
-    rejected=lambda guess: _fixed_point(guess, _swapped),
+    rejected={"operator": _swapped},
     rejected_at=lambda: Fitted(uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))),
 )
-def soft_bellman_equation(guess: Fitted) -> CheckResult:
+def soft_bellman_equation(
+    guess: Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
+) -> CheckResult:
     """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
     solution.
 
@@ -123,7 +103,17 @@ def soft_bellman_equation(guess: Fitted) -> CheckResult:
     fixed point of T written anew, and T^n of an arbitrary table comes within beta^n of its first
     distance from it, n = 1 and 300.
     """
-    return _fixed_point(guess, oracle.backup)
+    mdp, best, steps = guess.mdp, guess.mdp.solution.q, 300
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    tolerance = rounding(mdp, guess.q)
+    results = [zero(operator(best, *world) - best, tolerance)]
+    q = guess.q
+    for _ in range(steps):
+        q = operator(q, *world)
+    for n, then in ((1, operator(guess.q, *world)), (steps, q)):
+        far = mdp.discount**n * float(np.max(np.abs(guess.q - best)))
+        results.append(at_most(np.max(np.abs(then - best)), far, tolerance, WHY))
+    return weakest(*results)
 
 
 # --- the dynamic discrete choice agent
@@ -209,36 +199,7 @@ class Noisy:
 
 
 LOCATIONS = st.just(-EULER) | quarters(12)
-
-
 SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
-
-
-def _equivalent(agents: Noisy, shift: float) -> CheckResult:
-    """lambda Q* + shift, Q* of the library at r / lambda, solves both agents' problems.
-
-    The MaxEnt agent earns lambda V* and loses lambda KL by another policy (the uniform one); the
-    DDC agent's equation holds at lambda Q* + shift, and both make the library's choices.
-    """
-    mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
-    world = (mdp.transition, mdp.discount)
-    uniform = np.full_like(star.policy, 1 / star.policy.shape[1])
-    log_best = star.q - star.v[:, None]
-    best, other = (
-        oracle.policy_value(policy, mdp.reward, *world, scale) for policy in (star.policy, uniform)
-    )
-    loss = scale * oracle.shortfall(uniform, log_best, *world)
-    q: Array = scale * star.q + shift
-    largest = scale * oracle.expected_largest(q / scale, agents.delta)
-    following = np.stack([moves @ largest for moves in mdp.transition], axis=1)
-    _, log_p = oracle.with_noise(q / scale, mdp.reward, *world, agents.delta)
-    tolerance = max(1.0, scale) * rounding(agents.at_one, q / scale, loss)
-    return weakest(
-        zero(best - scale * star.v, tolerance),
-        zero(best - other - loss, tolerance),
-        zero(mdp.reward + mdp.discount * following - q, tolerance),
-        zero(log_p - log_best, tolerance),
-    )
 
 
 @claim(
@@ -246,10 +207,10 @@ def _equivalent(agents: Noisy, shift: float) -> CheckResult:
     verdict="holds",
     instances=st.builds(Noisy, tabular_mdps(3, 3), LOCATIONS, SCALES),
     broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
-    rejected=lambda agents: _equivalent(agents, agents.ahead),
+    rejected={"exponent": 0},
     rejected_at=lambda: Noisy(absorbing([[0.0, 1.0]]), 0.0),
 )
-def equivalence(agents: Noisy) -> CheckResult:
+def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*; at another
     delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same; at another lambda all
     of it holds for Q*/lambda and r/lambda, the DDC agent's noise being lambda eps_a.
@@ -264,57 +225,66 @@ def equivalence(agents: Noisy) -> CheckResult:
     quadrature over the noise at lambda times the library's Q* for r/lambda, and that the MaxEnt
     agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
     """
-    return _equivalent(agents, agents.mdp.discount * agents.ahead)
+    mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
+    world = (mdp.transition, mdp.discount)
+    even = np.full_like(star.policy, 1 / star.policy.shape[1])
+    log_best = star.q - star.v[:, None]
+    best, other = (
+        oracle.policy_value(policy, mdp.reward, *world, scale) for policy in (star.policy, even)
+    )
+    loss = scale * oracle.shortfall(even, log_best, *world)
+    q: Array = scale * star.q + mdp.discount**exponent * agents.ahead
+    largest = scale * oracle.expected_largest(q / scale, agents.delta)
+    following = np.stack([moves @ largest for moves in mdp.transition], axis=1)
+    _, log_p = oracle.with_noise(q / scale, mdp.reward, *world, agents.delta)
+    tolerance = max(1.0, scale) * rounding(agents.at_one, q / scale, loss)
+    return weakest(
+        zero(best - scale * star.v, tolerance),
+        zero(best - other - loss, tolerance),
+        zero(mdp.reward + mdp.discount * following - q, tolerance),
+        zero(log_p - log_best, tolerance),
+    )
 
 
 # --- boundedness
-@dataclass(frozen=True)
-class Window:
-    """A closed set of states of a world, and a bound claimed for |Q*| on all of it."""
-
-    mdp: TabularMDP
-    claimed: float
+Window = tuple[TabularMDP, float]  # a closed set of states, and a bound claimed for |Q*| on it
 
 
-def _largest(window: Window, bound: float) -> CheckResult:
-    observed = float(np.max(np.abs(window.mdp.solution.q)))
-    return at_most(observed, bound, rounding(window.mdp), WHY)
+def _largest(mdp: TabularMDP, bound: float) -> CheckResult:
+    return at_most(np.max(np.abs(mdp.solution.q)), bound, rounding(mdp), WHY)
 
 
-def bounded_rewards_bound_q(window: Window) -> CheckResult:
+def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult:
     """If |r| is bounded, then |Q*| <= (sup|r| + beta log|A|)/(1 - beta).
 
     Decided: |V_Q| <= |Q| + log|A| in sup norm, so |Q*| <= sup|r| + beta (|Q*| + log|A|); constant
     r >= 0 attains it. The bound does not mention the number of states.
     """
-    mdp = window.mdp
-    size = float(np.max(np.abs(mdp.reward)))
-    actions = mdp.reward.shape[1]
-    return _largest(window, (size + mdp.discount * np.log(actions)) / (1 - mdp.discount))
+    mdp, _ = window
+    ahead = entropy * mdp.discount * np.log(mdp.reward.shape[1])
+    return _largest(mdp, (np.max(np.abs(mdp.reward)) + ahead) / (1 - mdp.discount))
 
 
 def _state_of_the_line() -> Window:
     mdp = absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
     assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.all(mdp.reward == 1e6), "r in R^(S x A)")
-    return Window(mdp, 1e6)
+    return mdp, 1e6
 
 
 @claim(
     "setup.Q-star-bounded",
     verdict="holds-if",
     condition="the reward is bounded (as it is where there are finitely many states)",
-    instances=tabular_mdps().map(lambda mdp: Window(mdp, np.inf)),
+    instances=tabular_mdps().map(lambda mdp: (mdp, np.inf)),
     counterexample=_state_of_the_line,
     text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
     "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
     "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
     corrected=bounded_rewards_bound_q,
     broken="the entropy's share beta log|A| left out",
-    rejected=lambda window: _largest(
-        window, float(np.max(np.abs(window.mdp.reward))) / (1 - window.mdp.discount)
-    ),
-    rejected_at=lambda: Window(absorbing([[1.0, 1.0]]), np.inf),
+    rejected={"entropy": 0.0},
+    rejected_at=lambda: (absorbing([[1.0, 1.0]]), np.inf),
 )
 def discounting_bounds_q(window: Window) -> CheckResult:
     """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
@@ -326,7 +296,7 @@ def discounting_bounds_q(window: Window) -> CheckResult:
     Decided: a bound on r is needed (Rust assumes one). On the infinite state space named in the
     counterexample no M will do; the claimed M is part of the instance.
     """
-    return _largest(window, window.claimed)
+    return _largest(*window)
 
 
 # --- where the expert goes
@@ -348,27 +318,20 @@ def covered(mdp: TabularMDP) -> list[CheckResult]:
     return [zero(gap, 1e-13 / (1 - mdp.discount), why), equal(wrong, 0.0, 0.0, "a count of states")]
 
 
-@dataclass(frozen=True)
-class Cells:
-    """A world whose states are cells: points, or (spread) unit intervals entered uniformly.
-
-    Reward and law are the same all over an interval, so the cells form a finite world.
-    """
-
-    mdp: TabularMDP
-    spread: NDArray[np.bool_]
+# A world whose states are cells, and which of them (S,) are unit intervals entered uniformly, not
+# points. Reward and law are the same all over an interval, so the cells form a finite world.
+Cells = tuple[TabularMDP, NDArray[np.bool_]]
 
 
 @st.composite
 def cells(draw: st.DrawFn) -> Cells:
     mdp = draw(tabular_mdps(rewards=MILD, discounts=st.sampled_from([0.5, 0.9, 0.99])))
-    return Cells(mdp, draw(arrays(np.bool_, len(mdp.initial))))
+    return mdp, draw(arrays(np.bool_, len(mdp.initial)))
 
 
-def _carried(space: Cells, carrier: NDArray[np.bool_]) -> CheckResult:
-    share = space.mdp.discounted_occupancy().sum(axis=1)
-    total = float(np.sum(share[carrier]))
-    return equal(total, 1.0, rounding(space.mdp), WHY)
+def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
+    total = mdp.discounted_occupancy()[carrier].sum()
+    return equal(total, 1.0, rounding(mdp), WHY)
 
 
 def support_carries_data(space: Cells) -> CheckResult:
@@ -379,23 +342,23 @@ def support_carries_data(space: Cells) -> CheckResult:
     Decided: the support has full measure by definition. Measured: the expert's occupancy (library,
     one linear system) of the states that a search along possible moves reaches; none has mass 0.
     """
-    reached = oracle.reachable(space.mdp.initial, space.mdp.transition)
-    share = space.mdp.discounted_occupancy().sum(axis=1)
-    empty = float(np.sum(share[reached] <= 0))
-    return weakest(_carried(space, reached), equal(empty, 0.0, 0.0, "a count"))
+    mdp, _ = space
+    reached = oracle.reachable(mdp.initial, mdp.transition)
+    empty = np.sum(mdp.discounted_occupancy().sum(axis=1)[reached] <= 0)
+    return weakest(_carried(mdp, reached), equal(empty, 0.0, 0.0, "a count"))
 
 
 def _interval() -> Cells:
-    space = Cells(absorbing([[0.0, 0.0]]), np.array([True]))
-    assume_stated(space.mdp.reward.shape[1] == 2, "finitely many actions")
-    assume_stated(np.all(space.mdp.transition == 1), "P(. | s, a) is a law on S")
-    return space
+    mdp = absorbing([[0.0, 0.0]])
+    assume_stated(mdp.reward.shape[1] == 2, "finitely many actions")
+    assume_stated(np.all(mdp.transition == 1), "P(. | s, a) is a law on S")
+    return mdp, np.array([True])
 
 
 def _chain() -> Cells:
     move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
     mdp = TabularMDP(np.zeros((3, 1)), move, 0.5, np.array([1.0, 0.0, 0.0]))
-    return Cells(mdp, np.zeros(3, dtype=bool))
+    return mdp, np.zeros(3, dtype=bool)
 
 
 @claim(
@@ -410,7 +373,7 @@ def _chain() -> Cells:
     corrected=support_carries_data,
     broken="only periods 0 and 1 counted",
     rejected=lambda space: _carried(
-        space, oracle.reachable(space.mdp.initial, space.mdp.transition, 1)
+        space[0], oracle.reachable(space[0].initial, space[0].transition, 1)
     ),
     rejected_at=_chain,
 )
@@ -425,8 +388,8 @@ def atoms_carry_data(space: Cells) -> CheckResult:
     Decided: P(s_h = s) > 0 holds for at most countably many s; under laws with a density it holds
     for none, and the identification results become empty.
     """
-    reached = oracle.reachable(space.mdp.initial, space.mdp.transition)
-    return _carried(space, reached & ~space.spread)
+    mdp, spread = space
+    return _carried(mdp, oracle.reachable(mdp.initial, mdp.transition) & ~spread)
 
 
 # --- Lemma expTD=BE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -88,15 +89,6 @@ def _two_anchors() -> Anchored:
 
 
 # --- any anchor will do
-def _rationalised(problem: Anchored, reward: Array) -> CheckResult:
-    """`reward` has the drawn values at the anchors, and the library the old choices, in logs."""
-    mdp = problem.mdp
-    new, old = soft_bellman(reward, mdp.transition, mdp.discount), mdp.solution
-    choices = (new.q - new.v[:, None]) - (old.q - old.v[:, None])
-    gaps = (choices, reward[problem.here] - problem.table[problem.here])
-    return weakest(*(zero(gap, rounding(mdp, new.q)) for gap in gaps))
-
-
 def _with_anchor(problem: Anchored) -> Array:
     """(S, A) the reward that has the drawn values at the anchors and explains the choices."""
     seen = problem.observed
@@ -116,10 +108,12 @@ def _only_the_anchor(problem: Anchored) -> Array:
     verdict="holds",
     instances=anchored(REWARDS, discount=0.99),
     broken="the anchor's reward replaced and the other rewards kept",
-    rejected=lambda problem: _rationalised(problem, _only_the_anchor(problem)),
+    rejected={"change": _only_the_anchor},
     rejected_at=_two_anchors,
 )
-def any_anchor_rationalises(problem: Anchored) -> CheckResult:
+def any_anchor_rationalises(
+    problem: Anchored, change: Callable[[Anchored], Array] = _with_anchor
+) -> CheckResult:
     """Whatever the anchor actions a_s and whatever (bounded) rewards they are given, some r with
     those values has pi* as its optimal policy.
 
@@ -133,7 +127,11 @@ def any_anchor_rationalises(problem: Anchored) -> CheckResult:
     that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the sentence is
     wrong: see the control.
     """
-    return _rationalised(problem, _with_anchor(problem))
+    mdp, reward = problem.mdp, change(problem)
+    new, old = soft_bellman(reward, mdp.transition, mdp.discount), mdp.solution
+    choices = (new.q - new.v[:, None]) - (old.q - old.v[:, None])
+    gaps = (choices, reward[problem.here] - problem.table[problem.here])
+    return weakest(*(zero(gap, rounding(mdp, new.q)) for gap in gaps))
 
 
 # --- Lemma MagnacThesmar
@@ -147,22 +145,7 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
     return weakest(*(zero(inside[:, None] * gap, tolerance, reason) for gap in gaps))
 
 
-def _recovered(problem: Anchored, seen: ccp.Observed) -> CheckResult:
-    """Q and r where d* has mass, from what is observed there alone, in two ways."""
-    inside = problem.reached
-    q, r = ccp.solve(seen.restricted(inside))
-    gaps = (q - problem.mdp.solution.q[inside], r - problem.mdp.reward[inside])
-    sums = [zero(gap, rounding(problem.mdp)) for gap in gaps]
-    return weakest(*sums, _unique(problem, seen, inside), *covered(problem.mdp))
-
-
-def _wrong_rows(problem: Anchored) -> ccp.Observed:
-    seen = problem.observed
-    first = np.broadcast_to(seen.transition[0], seen.transition.shape)
-    return replace(seen, transition=first)
-
-
-def identified_almost_everywhere(problem: Anchored) -> CheckResult:
+def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
     """If p-hat_Q(. | s) = pi*(. | s) and Q solves the anchor's Bellman equation for d*-almost every
     s, d* the expert's discounted law of s, then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta
     E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in S-bar.
@@ -174,7 +157,14 @@ def identified_almost_everywhere(problem: Anchored) -> CheckResult:
     periods of what is observed where d* has mass, and the solution there, of all that the linear
     system has, nearest to a drawn table: the same for every table only if there is one.
     """
-    return _recovered(problem, problem.observed)
+    mdp, seen, inside = problem.mdp, problem.observed, problem.reached
+    if not anchored_moves:
+        first = np.broadcast_to(seen.transition[0], seen.transition.shape)
+        seen = replace(seen, transition=first)
+    q, r = ccp.solve(seen.restricted(inside))
+    gaps = (q - mdp.solution.q[inside], r - mdp.reward[inside])
+    sums = [zero(gap, rounding(mdp)) for gap in gaps]
+    return weakest(*sums, _unique(problem, seen, inside), *covered(mdp))
 
 
 def _uniform_after_zero() -> Anchored:
@@ -201,7 +191,7 @@ def _uniform_after_zero() -> Anchored:
     "Q(0) = 1 and Q = 2 off 0 solve it:\nQ(0) = {observed:g} is not Q*(0) = {bound:g}.",
     corrected=identified_almost_everywhere,
     broken="the moves of action 0 in every state, not those of the anchor action",
-    rejected=lambda problem: _recovered(problem, _wrong_rows(problem)),
+    rejected={"anchored_moves": False},
     rejected_at=_two_anchors,
 )
 def magnac_thesmar(problem: Anchored) -> CheckResult:
@@ -248,38 +238,31 @@ def relabelled(draw: st.DrawFn) -> Relabelled:
     return Relabelled(mdp, intervention, start, conservatism=0.0)
 
 
-Logged = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Array]
+def _counterfactual(experiment: Relabelled, conservatism: float) -> tuple[Array, Array, float]:
+    """The policy an offline method learns and the true one, both (S-bar, A), and a tolerance.
 
-
-def _logged(mdp: TabularMDP) -> tuple[NDArray[np.bool_], Logged]:
-    """S-bar, and infinitely many rows as shares: s in S-bar, a from pi*, s' from P(. | s, a)."""
+    Infinitely many rows, as shares: s in S-bar, a from pi*, s' from P(. | s, a).
+    """
+    mdp = experiment.mdp
     inside = oracle.reachable(mdp.initial, mdp.transition)
     joint = mdp.solution.policy[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
     s, a, after = np.nonzero((joint > 0) & inside[:, None, None])
-    return inside, (s, a, after, joint[s, a, after])
-
-
-def _counterfactual(experiment: Relabelled, conservatism: float) -> tuple[Array, Array, float]:
-    """The policy an offline method learns and the true one, both (S-bar, A), and a tolerance."""
-    mdp = experiment.mdp
-    inside, rows = _logged(mdp)
+    rows = (s, a, after, joint[s, a, after])
     seen = Anchored(mdp, np.zeros(len(inside), dtype=np.int64), mdp.reward).observed
     recovered = np.zeros_like(mdp.reward)
     recovered[inside] = ccp.solve(seen.restricted(inside))[1]
-    label = (recovered + experiment.intervention)[rows[0], rows[1]]
+    label = (recovered + experiment.intervention)[s, a]
     q = oracle.offline(experiment.start, rows, label, mdp.discount, conservatism)
     truth = soft_bellman(mdp.reward + experiment.intervention, mdp.transition, mdp.discount)
     learned = np.exp(q - value(q)[:, None])
-    tolerance = rounding(mdp, truth.q) + 2 * mdp.discount**400 * float(
-        np.max(np.abs(experiment.start))
-    )
-    return learned[inside], truth.policy[inside], tolerance
+    left = 2 * mdp.discount**400 * float(np.max(np.abs(experiment.start)))
+    return learned[inside], truth.policy[inside], rounding(mdp, truth.q) + left
 
 
 WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
 
 
-def consistent_offline_learning(experiment: Relabelled) -> CheckResult:
+def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.0) -> CheckResult:
     """Entropy-regularised Q-learning without a conservatism penalty, on the relabelled data, yields
     the counterfactual optimal policy on S-bar, without an estimate of P, as the rows of each (s, a)
     in S-bar x A become many: pi* > 0 gives all of them mass.
@@ -288,7 +271,7 @@ def consistent_offline_learning(experiment: Relabelled) -> CheckResult:
     Bellman equation there. Measured: fitted iteration on rows (s, a, r-hat + Delta, s') of S-bar,
     r-hat recovered from the same rows, against the library's solution of the changed world.
     """
-    learned, truth, tolerance = _counterfactual(experiment, 0.0)
+    learned, truth, tolerance = _counterfactual(experiment, conservatism)
     return zero(learned - truth, tolerance, WHY_LEARNED)
 
 
@@ -297,11 +280,6 @@ def _coupon() -> Relabelled:
     assume_stated(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
     change = np.array([[1 + np.log(3.0), 0.0]])
     return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)
-
-
-def _slightly_conservative(experiment: Relabelled) -> CheckResult:
-    learned, truth, tolerance = _counterfactual(experiment, 0.01)
-    return zero(learned - truth, tolerance, WHY_LEARNED)
 
 
 @claim(
@@ -318,7 +296,7 @@ def _slightly_conservative(experiment: Relabelled) -> CheckResult:
     "so x = log 3, p(x) = 3/4: share {observed:.4f}.",
     corrected=consistent_offline_learning,
     broken="CQL's penalty kept at alpha = 0.01",
-    rejected=_slightly_conservative,
+    rejected={"conservatism": 0.01},
 )
 def any_offline_method(experiment: Relabelled) -> CheckResult:
     """On data relabelled with r-hat + Delta, "any standard modern offline-RL algorithm (e.g.,
