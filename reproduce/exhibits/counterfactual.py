@@ -442,12 +442,7 @@ def render(results: Results, out: Path) -> list[Path]:
     parts = [
         (losses(results, False), NAME, f"{reward}: welfare loss by solver", said),
         (losses(results, True), f"{NAME}_law", f"{transition}: welfare loss by solver", said),
-        (
-            outcomes(results, False),
-            f"{NAME}_outcomes",
-            f"{reward}: outcomes",
-            [remark, *said],
-        ),
+        (outcomes(results, False), f"{NAME}_outcomes", f"{reward}: outcomes", [remark, *said]),
         (
             outcomes(results, True),
             f"{NAME}_law_outcomes",

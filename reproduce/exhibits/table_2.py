@@ -41,11 +41,7 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], dict[str, Any]]] = {
     ("Plug-in", "leak_free tabular"): ("plug_in", {}, {}),
     ("GLADIUS", "leak_free smooth"): ("gladius", {}, {}),
     ("GLADIUS", "leak_free mlp"): ("gladius", {"function_class": "mlp"}, {}),
-    ("GLADIUS", "leak_free mlp light"): (
-        "gladius",
-        {"function_class": "mlp", "penalty": 0.1},
-        {},
-    ),
+    ("GLADIUS", "leak_free mlp light"): ("gladius", {"function_class": "mlp", "penalty": 0.1}, {}),
     ("GLADIUS", "printed"): ("gladius", {"protocol": "printed"}, {}),
     ("GLADIUS", "printed adam"): ("gladius", {"protocol": "printed", "optimiser": "adam"}, {}),
     ("SAmQ", "leak_free"): ("samq", {}, {}),

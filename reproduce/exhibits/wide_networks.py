@@ -277,13 +277,7 @@ def _panel(
 
     low, high = line(f"{LEAST} 5 %"), line(f"{LEAST} 95 %")
     axes.fill_between(
-        widths,
-        low,
-        high,
-        color=layout.SKY,
-        alpha=0.5,
-        linewidth=0,
-        label="starts, 5 to 95 %",
+        widths, low, high, color=layout.SKY, alpha=0.5, linewidth=0, label="starts, 5 to 95 %"
     )
     style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "linewidth": 1.2}
     axes.plot(widths, line(LEAST), color=layout.BLUE, label="starts, mean", **style)

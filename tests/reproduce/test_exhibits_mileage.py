@@ -63,9 +63,7 @@ def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> N
         assert f"{line['ours']:.3f}" == line["published"]
 
 
-def test_negative_control_another_world_has_other_digits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_negative_control_another_world_has_other_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_3, "BusEngine", lambda: BusEngine(discount=0.9499))
     exhibit = exhibits.load("table_a2")
     (entry,) = [e for e in exhibit.entries(True) if e.column in TRUTH]
