@@ -106,13 +106,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Check:
-    """A target in a row.
+    """A target in a row: the number, its standard error, and the data sets it rests on.
 
-    Attributes:
-        target: what is asked.
-        value, se: the number and its standard error.
-        repetitions: data sets it rests on.
-        limit: upper end of the 95 % interval of a difference, in per cent of the other's MAPE.
+    `limit` is the upper end of a difference's 95 % interval, in per cent of the other's MAPE.
     """
 
     target: Target

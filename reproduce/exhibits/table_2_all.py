@@ -160,7 +160,7 @@ def render(results: Results, out: Path) -> list[Path]:
         (runs, "_runs", f"{about}: iterations, convergence", RUN_NOTES),
         (_pairs(results, rows), "_pairs", f"{about}: who agrees", PAIR_NOTES),
     ):
-        table = pd.DataFrame(texts, index=rows).T
+        table = pd.DataFrame(texts, index=pd.Index(rows, name="trajectories")).T
         table.index.name = "trajectories"
         files += layout.write(table, out, NAME + suffix, heading, notes)
     return files

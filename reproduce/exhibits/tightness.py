@@ -103,13 +103,7 @@ def levelled(sample: Sample, log_p: Array) -> Array:
 
 @dataclass(frozen=True)
 class Landscape:
-    """A loss of the outputs x: of q (X A,), or of zeta (B,) for `F_zeta`.
-
-    Attributes:
-        sample: the data.
-        term: of TERMS.
-        fixed: q (X, A), on which F_zeta depends.
-    """
+    """A loss, of TERMS, of outputs x: q (X A,), or zeta (B,) for `F_zeta` at the `fixed` q (X, A)."""
 
     sample: Sample
     term: str
@@ -269,7 +263,7 @@ def worst_starts(landscape: Landscape, radius: float, drawn: Array, number: int)
 
 # --- bounds and what is observed
 def protocol(radius: float) -> str:
-    """The protocol of a ball's lines in the CSV."""
+    """Of a ball's lines in the CSV."""
     return f"{PROTOCOL} radius {radius:g}"
 
 
