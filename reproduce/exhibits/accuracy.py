@@ -1,10 +1,10 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
-Table 2 has 20 data sets, whose means have errors of 15 per cent; too few to tell an estimator from
-a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and curved
-ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of their own.
-Methods of a row share data sets: where one has fewer, they are the first of the other's. Verdicts
-come from 95 % intervals, see `decide`; the targets stand in TARGETS.
+Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
+from a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and
+curved ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of
+their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
+Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
 
 from __future__ import annotations

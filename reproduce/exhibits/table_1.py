@@ -1,15 +1,14 @@
 """Table 1, executable: every tick beside a measurement on the bus engine.
 
 NOTES says how each column is measured. One-shot, Bellman equation and Statistical complexity are
-views of the fits of `table_2_all`; Gradient-based is declared. Processor time decides
-nothing: a fit of the ladder that is stopped after 60 seconds leaves the tick open, unless a K that
-finished settles it. Any Q solves the Bellman equation of the r that is read off through it, so its
-error is taken against the given reward of the anchor too.
+views of the fits of `table_2_all`; Gradient-based is declared. Processor time decides nothing: a
+fit that is stopped after 60 seconds leaves the tick open, unless a K that finished settles it. Any
+Q solves the Bellman equation of the r that is read off through it, so its error is taken against
+the given reward of the anchor too.
 
 A line is a form of a method: as the library does it, as its authors did, or as the paper prints it.
-Where this world cannot tell, a line says so (`silent`) and has no measurement: RP without dummies
-has one cell and is NFXP. A tick is the paper's word; where the measurement disagrees, or agrees for
-another reason than the paper's, REASONS says why.
+Where this world cannot tell, a line says so (`silent`) and has no measurement. Where a measurement
+disagrees with the paper's tick, or agrees for another reason, REASONS says why.
 """
 
 from __future__ import annotations
@@ -121,30 +120,24 @@ def entries(smoke: bool) -> list[Entry]:
     """An entry for each measurement."""
     sizes = SMOKE_TRAJECTORIES if smoke else TRAJECTORIES
     small, middle, large = min(sizes), 1000 if 1000 in sizes else min(sizes), max(sizes)
-    starts = SMOKE_STARTS if smoke else STARTS
-    ladder = {"ladder": SMOKE_LADDER if smoke else LADDER, "limits": LIMITS}
+    few, drawn = (10, {"repetitions": SMOKE_STARTS}) if smoke else (1000, {"repetitions": STARTS})
+    ladder = {"ladder": SMOKE_LADDER if smoke else LADDER, "limits": LIMITS, "repetitions": 1}
     found = []
     for line in LINES:
         at_middle = line.cell(middle, smoke)
         cells = {
             ONE_SHOT: at_middle,
             FREE: line.measured("free", line.cell(small, smoke), {}, repetitions=1),
-            SCALE: line.measured(
-                "scale", line.cell(10 if smoke else 1000, smoke), line.wide, repetitions=1, **ladder
-            ),
+            SCALE: line.measured("scale", line.cell(few, smoke), line.wide, **ladder),
             BELLMAN: line.cell(large, smoke),
-            GLOBAL: line.measured(
-                "optima", at_middle, line.started, repetitions=starts, starts=line.starts
-            ),
+            GLOBAL: line.measured("optima", at_middle, line.started, **drawn, starts=line.starts),
         }
         for column, cell in cells.items():
             if column not in line.silent:
                 found.append(Entry(line.name, column, MEASURED, cell, TICK))
-        if RATE not in line.silent:
-            found += [
-                Entry(line.name, RATE, f"{MEASURED} {n}", line.cell(n, smoke), is_shown=False)
-                for n in sizes
-            ]
+        for n in sizes if RATE not in line.silent else ():
+            at_size = f"{MEASURED} {n}"
+            found.append(Entry(line.name, RATE, at_size, line.cell(n, smoke), is_shown=False))
     return found
 
 
@@ -331,11 +324,7 @@ REASONS = {
     ("Semi-gradient", BELLMAN, "yes"): (
         "with a function a state it solves AVI's equation, whose tick is printed"
     ),
-    (
-        "IQ-Learn",
-        BELLMAN,
-        "no",
-    ): "agrees, but its Q and r solve the equation: the anchor is missing",
+    ("IQ-Learn", BELLMAN, "no"): "agrees, but its Q and r solve it: the anchor is missing",
     ("Ours, Algorithm 1", BELLMAN, "no"): "not converged after 10,000 of our steps of .01",
     ("AVI", GLOBAL, "no"): (
         "its networks stop at .01; with one-hot functions it is a linear system, nothing is random"
