@@ -324,7 +324,9 @@ REASONS = {
     ("Semi-gradient", BELLMAN, "yes"): (
         "with a function a state it solves AVI's equation, whose tick is printed"
     ),
-    ("IQ-Learn", BELLMAN, "no"): "agrees, but its Q and r solve it: the anchor is missing",
+    ("IQ-Learn", BELLMAN, "no"): (
+        "agrees, but its Q and r solve the equation: the anchor is missing"
+    ),
     ("Ours, Algorithm 1", BELLMAN, "no"): "not converged after 10,000 of our steps of .01",
     ("AVI", GLOBAL, "no"): (
         "its networks stop at .01; with one-hot functions it is a linear system, nothing is random"

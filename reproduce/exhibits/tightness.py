@@ -103,7 +103,7 @@ def levelled(sample: Sample, log_p: Array) -> Array:
 
 @dataclass(frozen=True)
 class Landscape:
-    """A loss of TERMS, of outputs x: q (X A,), or zeta (B,) for `F_zeta` at the `fixed` q (X, A)."""
+    """A loss of TERMS; its outputs x are q (X A,), or zeta (B,) for `F_zeta`, at q = `fixed`."""
 
     sample: Sample
     term: str
