@@ -69,15 +69,8 @@ def run(
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console = Console()
     try:
-        outcome = runner.run(
-            _load(names),
-            smoke=smoke,
-            device=device,
-            workers=workers,
-            dask=dask,
-            build=build,
-            out=out,
-        )
+        told: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
+        outcome = runner.run(_load(names), smoke=smoke, build=build, out=out, **told)
     except KeyboardInterrupt:
         console.print("Interrupted: finished cells are kept, the same command goes on from there.")
         raise typer.Exit(INTERRUPTED) from None

@@ -1,13 +1,12 @@
 """Ours beside the published number: z and a verdict for every cell.
 
-z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper prints "(SE)" without saying
-whether that is the standard error of the mean or the standard deviation over repetitions, and its
-sizes suggest the latter. Both readings are taken: `agrees` needs |z| <= 1.96 under both, `unclear`
-is agreement only if the printed number is a standard error, or agreement of an estimate of ours so
-noisy that it could not tell the published number from zero; `differs` is neither. The rounding of
-the printed digits counts as a further, uniform error. Without any standard error, ours must round
-to the printed digits. A number of ours whose status is not ok gets no verdict but its status.
-"Agrees" says that the two cannot be told apart, not that they are equal.
+z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper does not say whether its "(SE)"
+is the standard error of the mean or the standard deviation over repetitions, so both readings are
+taken: `agrees` needs |z| <= 1.96 under both, `unclear` is agreement only if the printed number is a
+standard error, or agreement of an estimate of ours so noisy that it could not tell the published
+number from zero; `differs` is neither. The rounding of the printed digits counts as a further,
+uniform error. Without any standard error, ours must round to the printed digits. A number of ours
+whose status is not ok gets no verdict but its status.
 """
 
 from __future__ import annotations
@@ -34,10 +33,6 @@ COMPARED += ["z", "verdict", "reason"]
 def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
     """One line (COMPARED) for each of our numbers that has a published one, and for each
     published number that we have none for.
-
-    Args:
-        exhibit: names the published table and gives the reasons.
-        folder: where its CSV is.
 
     Raises:
         InputError: if the exhibit has not been run, or the paper prints nothing for it.

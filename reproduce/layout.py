@@ -30,12 +30,9 @@ FONT = 7.0  # points
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: a method under a protocol, with what stands over it.
+    """A column of a table: a method under a protocol (`paper`: the published number).
 
-    Attributes:
-        column, protocol: which cells; protocol `paper` is the published number.
-        header: the second line of the heading, by default the protocol.
-        statistic: which number.
+    `header` is the second line of the heading, by default the protocol.
     """
 
     column: str
@@ -49,13 +46,8 @@ def side_by_side(
 ) -> pd.DataFrame:
     """A table of texts, `value (se)`, rows in the order of the cells.
 
-    Args:
-        results: of the exhibit.
-        columns: left to right.
-        source: name of the published table.
-        index: what the rows are.
-
-    A mark says how the number came about (MARKS); `failed` and `not run` stand where none did.
+    `source` names the published table and `index` what the rows are. A mark says how a number came
+    about (MARKS); `failed` and `not run` stand where none did.
     """
     frame, printed = results.frame(), published.load(source)
     rows = list(dict.fromkeys(frame["row"]))

@@ -39,12 +39,8 @@ def contents(
 ) -> dict[Path, str]:
     """What the README and PAGE have to say.
 
-    Args:
-        readme: the file, with a line `<!-- NAME: ... -->` before and `<!-- /NAME -->` after each
-            section, `exhibits` and `claims`.
-        exhibits: all of them.
-        findings: of `check`.
-        folder: of the results.
+    The README has a line `<!-- NAME: ... -->` before and `<!-- /NAME -->` after each section,
+    `exhibits` and `claims`; `folder` has the results, of which `findings` are `check`'s.
 
     Raises:
         InputError: the file lacks a mark.

@@ -3,25 +3,22 @@
 Every choice that could favour a side:
 
 Data. One data set of our bus engine (mileage 1 to 20, theta = (1, 5), beta = 0.95, H = 100); the
-first 80 % of the trajectories train both libraries, the rest score both. MAPE is one function
-(`gladius.metrics.mape`) for all. It rests on one data set, so small differences mean nothing.
+first 80 % of the trajectories train both libraries, the rest score both, by one function
+(`gladius.metrics.mape`). It rests on one data set, so small differences mean nothing.
 
 Clock. One process, pinned to one core where the system can, BLAS, torch and XLA held to one
 thread. Processor time is the measure, wall time is beside it. The first call of each fit is kept
-apart (it pays for imports and for XLA's compilation); the others give the median. Everything that
-a process can reuse between calls stays warm. Each call gets a fresh container of the data, so
-neither library profits from what it cached there; building that container is not timed.
-Repetitions follow one rule for both: at least 3, then until `--budget` seconds are spent, at most
-200.
+apart (it pays for imports and for XLA's compilation); the others give the median: at least 3, then
+until `--budget` seconds are spent, at most 200. Each call gets a fresh container of the data, whose
+making is not timed, so neither library profits from what it cached there.
 
 econirl GLADIUS. The public class `econirl.GLADIUS` with every documented default (3 x 128 units,
 500 epochs at most, batches of 512, patience 50, Bellman weight 0.1, output bias 0, no standard
-errors). It gets the anchor as its documentation asks: `anchor_action` 1 and `anchor_rewards` -5
-in all 20 states. States are the codes 0 to 19, which its default encoder scales to [0, 1]. It
-takes no transition matrix. The last next state of each trajectory is passed as observed; from a
-data frame the package would guess it. Both of its objectives run: `paper_minimax`, its default
-and the paper's algorithm (with the first author's absolute value), and `anchor_moment`, its
-alternative.
+errors, no transition matrix). It gets the anchor as its documentation asks: `anchor_action` 1 and
+`anchor_rewards` -5 in all 20 states, which are the codes 0 to 19. The last next state of each
+trajectory is passed as observed; from a data frame the package would guess it. Both of its
+objectives run: `paper_minimax`, its default and the paper's algorithm (with the first author's
+absolute value), and `anchor_moment`, its alternative.
 
 econirl NFXP. The class `econirl.NFXP` with its defaults, which include robust standard errors,
 and, so that those are not held against it, the same estimator for the point estimate alone
@@ -29,11 +26,11 @@ and, so that those are not held against it, the same estimator for the point est
 the package would fit increments of 0 to 2, wrong for this bus) and the features of the true
 linear reward, -x and -1, and so estimate (theta_0, theta_1).
 
-Ours. GLADIUS under the `leak_free` protocol with the same anchor, in two function classes, all
-options at their defaults. These penalise the roughness of r, by an amount chosen from the training
-data, and the true r is affine in mileage: a point in our favour, so the smooth class also runs with
-about the least penalty of its search, where little of that is left. NFXP gets the same true
-transition probabilities and features; it always computes standard errors (inverse information).
+Ours. GLADIUS under the `leak_free` protocol with the same anchor, in two function classes at their
+defaults. These penalise the roughness of r, by an amount chosen from the training data, and the
+true r is affine in mileage: a point in our favour, so the smooth class also runs with about the
+least penalty of its search. NFXP gets the same true transition probabilities and features; it
+always computes standard errors (inverse information).
 
 Convergence is what each library reports about itself (`converged_`, `converged`).
 """
@@ -49,7 +46,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -179,12 +176,8 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
     spec = econirl.RewardSpec(features, names=["theta_0", "theta_1"])
 
     def panel() -> Any:
-        return econirl.TrajectoryPanel.from_numpy(
-            mileage_codes(train.states),
-            train.actions,
-            mileage_codes(train.next_states),
-            train.trajectory,
-        )
+        before, after = mileage_codes(train.states), mileage_codes(train.next_states)
+        return econirl.TrajectoryPanel.from_numpy(before, train.actions, after, train.trajectory)
 
     def neural(objective: str) -> Callable[[Any], Fitted]:
         def fit(data: Any) -> Fitted:
@@ -214,15 +207,13 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
         )
         return Fitted(RewardTable(features @ np.asarray(result.parameters)), bool(result.converged))
 
-    return [
-        Contender(column, protocol, False, panel, fit)
-        for column, protocol, fit in [
-            ("GLADIUS, econirl (paper_minimax)", "econirl default", neural("paper_minimax")),
-            ("GLADIUS, econirl (anchor_moment)", "econirl", neural("anchor_moment")),
-            ("NFXP, econirl (with standard errors)", "true P, econirl default", nested),
-            ("NFXP, econirl (point estimate)", "true P, econirl", nested_point),
-        ]
+    rows: list[tuple[str, str, Callable[[Any], Fitted]]] = [
+        ("GLADIUS, econirl (paper_minimax)", "econirl default", neural("paper_minimax")),
+        ("GLADIUS, econirl (anchor_moment)", "econirl", neural("anchor_moment")),
+        ("NFXP, econirl (with standard errors)", "true P, econirl default", nested),
+        ("NFXP, econirl (point estimate)", "true P, econirl", nested_point),
     ]
+    return [Contender(column, protocol, False, panel, fit) for column, protocol, fit in rows]
 
 
 def measure(
@@ -269,30 +260,28 @@ def rivals(results: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
 def long_frame(trajectories: int, results: Sequence[Measured]) -> pd.DataFrame:
     """The exhibit as a long table: one line for each statistic of each contender.
 
-    `se` is the standard error of the mean processor time over the repetitions; the others have
-    none. `cpu_seconds` is what the contender cost in all, first call included.
+    Only the mean processor time has a standard error; `cpu_seconds` is the cost of all calls.
     """
     lines: list[tuple[object, ...]] = []
 
-    def add(m: Measured, statistic: str, value: float, se: float | None = None) -> None:
-        label = (trajectories, m.contender.column, m.contender.protocol, statistic)
-        lines.append((*label, value, se, len(m.cpu), m.status, m.first + m.cpu.sum()))
+    def add(m: Measured, values: Mapping[str, float]) -> None:
+        label = (trajectories, m.contender.column, m.contender.protocol)
+        told = (len(m.cpu), m.status, m.first + m.cpu.sum())
+        se = float(m.cpu.std(ddof=1) / np.sqrt(len(m.cpu))) if len(m.cpu) > 1 else None
+        for statistic, value in values.items():
+            lines.append((*label, statistic, value, se if statistic == "cpu_mean" else None, *told))
 
     for m in results:
-        add(m, "mape", m.error)
-        if m.failed:
-            continue
-        add(m, "converged", float(m.status == "ok"))
-        add(m, "cpu_first_call", m.first)
-        add(m, "cpu_median", float(np.median(m.cpu)))
-        add(m, "cpu_mean", float(m.cpu.mean()), float(m.cpu.std(ddof=1) / np.sqrt(len(m.cpu))))
-        add(m, "cpu_fastest", float(m.cpu.min()))
-        add(m, "cpu_slowest", float(m.cpu.max()))
-        add(m, "wall_median", float(np.median(m.wall)))
+        add(m, {"mape": m.error})
+        if not m.failed:
+            ends = {"cpu_fastest": m.cpu.min(), "cpu_slowest": m.cpu.max()}
+            middle = {"cpu_median": np.median(m.cpu), "cpu_mean": m.cpu.mean()}
+            first = {"converged": float(m.status == "ok"), "cpu_first_call": m.first}
+            add(m, first | middle | ends | {"wall_median": np.median(m.wall)})
     for slow, fast in rivals(results):
-        middle, worst = ratios(slow, fast)
-        add(slow, f"cpu_ratio_to {fast.contender.column}", middle)
-        add(slow, f"cpu_ratio_fastest_to_slowest {fast.contender.column}", worst)
+        names = ("cpu_ratio_to", "cpu_ratio_fastest_to_slowest")
+        labels = [f"{name} {fast.contender.column}" for name in names]
+        add(slow, dict(zip(labels, ratios(slow, fast), strict=True)))
     return pd.DataFrame(lines, columns=COLUMNS)
 
 
@@ -345,9 +334,8 @@ def main(
     torch.set_num_threads(1)
     versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "torch", "jax"))
     console.print(f"python {platform.python_version()}, econirl {found}, {', '.join(versions)}")
-    console.print(
-        f"N = {trajectories}, seed {seed}: {len(train)} training and {len(test)} test rows"
-    )
+    rows = f"{len(train)} training and {len(test)} test rows"
+    console.print(f"N = {trajectories}, seed {seed}: {rows}")
     results = []
     for contender in [*ours(train, world), *theirs(train, world)]:
         console.print(f"{contender.column} ...")

@@ -1,10 +1,10 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
-Table 2 has 20 data sets, whose means have errors of 15 per cent; too few to tell an estimator from
-a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and curved
-ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of their own.
-Methods of a row share data sets: where one has fewer, they are the first of the other's. Verdicts
-come from 95 % intervals, see `decide`; the targets stand in TARGETS.
+Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
+from a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and
+curved ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of
+their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
+Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
 
 from __future__ import annotations
@@ -47,12 +47,8 @@ def entries(smoke: bool) -> list[Entry]:
     for truth in TRUTHS:
         for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
             row = f"{truth}/{n}"
-            drawn: dict[str, Any] = {
-                "seeds": NAME,
-                "seeds_row": row,
-                "truth": truth,
-                "drawn": "counts",
-            }
+            drawn: dict[str, Any] = {"seeds": NAME, "seeds_row": row, "truth": truth}
+            drawn["drawn"] = "counts"
             for which, (method, times, told) in FITS.items():
                 if "oracle" in told and truth != "affine":
                     continue
@@ -110,13 +106,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Check:
-    """A target in a row.
+    """A target in a row: the number, its standard error, and the data sets it rests on.
 
-    Attributes:
-        target: what is asked.
-        value, se: the number and its standard error.
-        repetitions: data sets it rests on.
-        limit: upper end of the 95 % interval of a difference, in per cent of the other's MAPE.
+    `limit` is the upper end of a difference's 95 % interval, in per cent of the other's MAPE.
     """
 
     target: Target
@@ -156,10 +148,8 @@ def check(results: Results, row: str, target: Target) -> Check | None:
 
 def _errors(results: Results, row: str, which: tuple[str, str]) -> Array | None:
     known = {(e.row, e.column, e.protocol) for e in results.entries}
-    stored = results.get(row, *which) if (row, *which) in known else None
-    if stored is None or "MAPE" not in stored.result.replications:
-        return None
-    return np.asarray(stored.result.replications["MAPE"])
+    found = results.get(row, *which).result.replications if (row, *which) in known else {}
+    return np.asarray(found["MAPE"]) if "MAPE" in found else None
 
 
 def _mean(x: Array) -> tuple[float, float, int]:
@@ -196,24 +186,22 @@ def render(results: Results, out: Path) -> list[Path]:
     for numeral in bounds.FIELDS:
         values = [bounds.value(results, row, numeral) for row in rows]
         table[f"({numeral})", "bound"] = ["" if math.isnan(v) else number(v) for v in values]
-    found: dict[tuple[str, Target], Check] = {}
+    found: list[tuple[str, Check]] = []
     for target in TARGETS:
-        checks = [check(results, row, target) for row in rows]
-        table[target.header] = ["" if one is None else one.text for one in checks]
-        found |= {(row, target): c for row, c in zip(rows, checks, strict=True) if c is not None}
+        checks = {row: check(results, row, target) for row in rows}
+        table[target.header] = ["" if c is None else c.text for c in checks.values()]
+        found += [(row, c) for row, c in checks.items() if c is not None]
     shown = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
-    verdicts = [one.verdict for one in found.values()]
+    verdicts = [c.verdict for _, c in found]
     files = layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
     path = out / f"{NAME}_checks.csv"
-    _frame([(row, one) for (row, _), one in found.items()]).to_csv(
-        path, index=False, float_format="%.10g"
-    )
+    _frame(found).to_csv(path, index=False, float_format="%.10g")
     return [*files, path]
 
 
 def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     """What a reader must know, with this run's numbers of data sets and of verdicts."""
-    times = {(e.column, e.protocol): e.cell.repetitions for e in results.entries if e.cell}
+    times = {(e.column, e.protocol): e.cell.repetitions for e in results.entries}
     sets = ", ".join(f"{' '.join(which)} {times[which]:,}" for which, _ in SHOWN if which in times)
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in (YES, NO, UNDECIDED))
     return [
@@ -243,11 +231,10 @@ def _frame(found: Sequence[tuple[str, Check]]) -> pd.DataFrame:
     """(row, check) pairs as a long table: the columns of every CSV, then target and verdict."""
     lines = []
     for row, check_ in found:
-        label = (row, *check_.target.ours, check_.target.statistic)
-        numbers = (check_.value, check_.se, check_.repetitions, "ok")
-        lines.append(
-            (*label, *numbers, check_.target.low, check_.target.high, check_.verdict, check_.limit)
-        )
+        target = check_.target
+        numbers = (check_.value, check_.se, check_.repetitions, "ok", target.low, target.high)
+        label = (row, *target.ours, target.statistic)
+        lines.append((*label, *numbers, check_.verdict, check_.limit))
     names = [*COLUMNS, "low", "high", "verdict", "upper limit, per cent"]
     return pd.DataFrame(lines, columns=pd.Index(names))
 
@@ -255,7 +242,7 @@ def _frame(found: Sequence[tuple[str, Check]]) -> pd.DataFrame:
 def verdict(folder: Path) -> str:
     """How many targets are met."""
     said = pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"]
-    return ", ".join(f"{int((said == word).sum())} {word}" for word in ("yes", "no", "undecided"))
+    return ", ".join(f"{int((said == word).sum())} {word}" for word in (YES, NO, UNDECIDED))
 
 
 EXHIBIT = Exhibit(

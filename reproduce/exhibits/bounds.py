@@ -36,12 +36,8 @@ if TYPE_CHECKING:
 
 NAME = "bounds"
 COLUMN, PROTOCOL = "bound", "measured"
-FIELDS = {  # numeral -> attribute of gladius.efficiency.Bounds
-    "i": "known_p_both",
-    "ii": "known_p_slope",
-    "iii": "tabular",
-    "iv": "affine",
-}
+# numeral -> attribute of gladius.efficiency.Bounds
+FIELDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
 
 
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
@@ -71,8 +67,7 @@ def compute(cell: Cell, device: str) -> Result:
 
 def value(results: Results, row: str, numeral: str) -> float:
     """A bound in a row; NaN where it was not computed or the truth is outside its class."""
-    stored = results.get(row, COLUMN, PROTOCOL)
-    lines = () if stored is None else stored.result.records
+    lines = results.get(row, COLUMN, PROTOCOL).result.records
     return next((r.value for r in lines if r.protocol == protocol(numeral)), math.nan)
 
 
@@ -121,11 +116,14 @@ def render(results: Results, out: Path) -> list[Path]:
         axes.plot(sizes, values, style, color=colour, label=label, linewidth=1.1, zorder=1)
     frame, printed = results.frame(hidden=True), published.load(table_2.NAME)
     frame = frame[(frame["statistic"] == "MAPE") & frame["value"].notna()]
-    lines = [(look, _chosen(frame, which), True) for which, look in OURS.items()]
+    lines = [
+        (look, frame[(frame["column"] == column) & (frame["protocol"] == protocol_)], True)
+        for (column, protocol_), look in OURS.items()
+    ]
     lines += [(look, printed[printed["column"] == c], False) for c, look in PAPER.items()]
     lines = [line for line in lines if not line[1].empty]  # what was not run is not in the legend
-    for (look, chosen, ours), shift in zip(lines, _shifts(len(lines)), strict=True):
-        _points(axes, sizes, look, chosen, shift, ours)
+    for i, (look, chosen, ours) in enumerate(lines):  # the markers of one N side by side
+        _points(axes, sizes, look, chosen, DODGE ** (i - (len(lines) - 1) / 2), ours)
     layout.log_log(axes, sizes, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0])
     axes.tick_params(axis="x", labelrotation=30)
     high = printed[printed["column"].isin(LEVEL_FREE)]["number"]
@@ -135,11 +133,6 @@ def render(results: Results, out: Path) -> list[Path]:
     figure.suptitle("Table 2 against the bounds (hollow: the paper's)", fontsize=layout.FONT + 1)
     figure.legend(loc="outside lower center", ncols=2, fontsize=layout.FONT - 1, frameon=False)
     return layout.save(figure, out, NAME)
-
-
-def _chosen(frame: pd.DataFrame, which: tuple[str, str]) -> pd.DataFrame:
-    column, protocol = which
-    return frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
 
 
 def _points(
@@ -160,13 +153,9 @@ def _points(
         return
     value, half = known["value"].to_numpy(), CRITICAL * known["se"].to_numpy()
     lower = np.minimum(half, 0.9 * value)  # a log scale has no room for zero
-    bars = np.stack([lower, half])
-    axes.errorbar(x, value, bars, markersize=3, elinewidth=0.7, zorder=3, **style)
-
-
-def _shifts(number: int) -> list[float]:
-    """Factors that set the markers of one N side by side."""
-    return [DODGE ** (i - (number - 1) / 2) for i in range(number)]
+    axes.errorbar(
+        x, value, np.stack([lower, half]), markersize=3, elinewidth=0.7, zorder=3, **style
+    )
 
 
 EXHIBIT = Exhibit(

@@ -15,33 +15,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from gladius.counterfactual import Change, changed, welfare
 from gladius.worlds.bus import REPLACE, BusEngine
+from reproduce import counterfactuals as work
 from reproduce import layout
 from reproduce.compare import CRITICAL
-from reproduce.counterfactuals import (
-    CHANGES,
-    DISTANCE,
-    ESTIMATED,
-    GAIN,
-    IN_DATA,
-    KEPT,
-    KNOWN,
-    LOSS,
-    OFFLINE,
-    POPULATION,
-    RATE,
-    SOFT,
-    SOLVERS,
-    UNCOVERED,
-    VALUE,
-    label,
-)
 from reproduce.exhibits import table_2
 from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS, fitting
 from reproduce.results import COLUMNS, Results
@@ -81,7 +64,7 @@ def entries(smoke: bool) -> list[Entry]:
     compute = "reproduce.counterfactuals:compute"
     cells = [Cell(compute, {"population": c}, f"population, {c}") for c in IN_POPULATION]
     found = [
-        Entry(POPULATION, c, "measured", cell, LOSS)
+        Entry(work.POPULATION, c, "measured", cell, work.LOSS)
         for c, cell in zip(IN_POPULATION, cells, strict=True)
     ]
     for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
@@ -94,7 +77,7 @@ def entries(smoke: bool) -> list[Entry]:
             else:
                 told = dict(fitting(method, n, smoke).settings)
             cell = Cell(compute, told, f"counterfactual, {column}, N = {n}")
-            found.append(Entry(str(n), column, protocol, cell, LOSS))
+            found.append(Entry(str(n), column, protocol, cell, work.LOSS))
     return found
 
 
@@ -109,20 +92,22 @@ def view(entry: Entry, result: Result) -> list[Record]:
 
 
 # --- tables
+Places = Mapping[tuple[str, str], Stored]  # by (N, column)
 SMALL = 5e-7  # below it a loss is the rounding of V
 NOTHING_TO_SHOW = "-"
-MAIN = (IN_DATA, ESTIMATED)  # what the paper's remark does: for a change of r, for one of P
+MAIN = (
+    work.IN_DATA,
+    work.ESTIMATED,
+)  # what the paper's remark does: for a change of r, for one of P
 
 
-def by_place(results: Results) -> dict[tuple[str, str], Stored | None]:
+def by_place(results: Results) -> Places:
     """(row, column) -> what is stored there."""
     return {(entry.row, entry.column): stored for entry, stored in results}
 
 
-def text(stored: Stored | None, statistic: str, change: str, solver: str) -> str:
+def text(stored: Stored, statistic: str, change: str, solver: str) -> str:
     """A number as the tables show it."""
-    if stored is None:
-        return "not run"
     if stored.status.startswith(FAILED):
         return "failed"
     for r in stored.result.records:
@@ -142,48 +127,42 @@ def figures(value: float, se: float) -> str:
     return shown if math.isnan(se) or se <= SMALL else f"{shown} ({se:.2g})"
 
 
-LABELS = ("change", "N", "rewards from")
-
-
 def losses(results: Results, of_transition: bool) -> pd.DataFrame:
     """Welfare loss: a line for each change of r (or P), N and source, a column for each solver."""
-    places = by_place(results)
-    lines = {
-        (change.name, row, column): [text(stored, LOSS, change.name, s) for s in SOLVERS]
-        for change in CHANGES
-        if (change.transition is not None) == of_transition
-        for (row, column), stored in places.items()
-    }
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(SOLVERS))
-    table.index = pd.MultiIndex.from_tuples(list(lines))
-    table.columns.name = ", ".join(LABELS)
-    return table
+    return _by_change(
+        results, of_transition, {solver: (work.LOSS, solver) for solver in work.SOLVERS}
+    )
 
 
 OUTCOMES = (
     ("MAPE of r-hat, %", "MAPE"),
-    ("policy distance, %", DISTANCE),
-    ("replacement rate", RATE),
-    (VALUE, VALUE),
-    (GAIN, GAIN),
-    (LOSS, LOSS),
+    ("policy distance, %", work.DISTANCE),
+    ("replacement rate", work.RATE),
+    (work.VALUE, work.VALUE),
+    (work.GAIN, work.GAIN),
+    (work.LOSS, work.LOSS),
 )
 
 
 def outcomes(results: Results, of_transition: bool) -> pd.DataFrame:
     """Every outcome of the solver that the remark has in mind, changes of r or of P."""
-    places = by_place(results)
-    lines = {}
-    for change in CHANGES:
-        if (change.transition is not None) != of_transition:
-            continue
-        solver = MAIN[change.transition is not None]
-        for (row, column), stored in places.items():
-            cells_ = [text(stored, s, change.name, solver) for _, s in OUTCOMES]
-            lines[change.name, row, column] = cells_
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=[h for h, _ in OUTCOMES])
+    shown = {heading: (statistic, MAIN[of_transition]) for heading, statistic in OUTCOMES}
+    return _by_change(results, of_transition, shown)
+
+
+def _by_change(
+    results: Results, of_transition: bool, shown: Mapping[str, tuple[str, str]]
+) -> pd.DataFrame:
+    """A line for each change, N and source; `shown` is heading -> statistic and solver."""
+    lines = {
+        (change.name, row, column): [text(stored, s, change.name, by) for s, by in shown.values()]
+        for change in work.CHANGES
+        if (change.transition is not None) == of_transition
+        for (row, column), stored in by_place(results).items()
+    }
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(shown))
     table.index = pd.MultiIndex.from_tuples(list(lines))
-    table.columns.name = ", ".join(LABELS)
+    table.columns.name = "change, N, rewards from"
     return table
 
 
@@ -194,14 +173,14 @@ PAIRS: tuple[Pair, ...] = (
     (("GLADIUS", None), ("Truth", None)),
     (("GLADIUS", None), ("Rust", None)),
     (("GLADIUS", None), ("Plug-in", None)),
-    (("BC", KEPT), ("GLADIUS", None)),
+    (("BC", work.KEPT), ("GLADIUS", None)),
     (("BC", None), ("GLADIUS", None)),
-    (("GLADIUS", SOFT), ("GLADIUS", IN_DATA)),
-    (("GLADIUS", "CQL .1"), ("GLADIUS", IN_DATA)),
-    (("GLADIUS", "CQL 1"), ("GLADIUS", IN_DATA)),
-    (("GLADIUS", IN_DATA), ("GLADIUS", ESTIMATED)),
-    (("GLADIUS", ESTIMATED), ("GLADIUS", KNOWN)),
-    (("Plug-in", ESTIMATED), ("GLADIUS", ESTIMATED)),
+    (("GLADIUS", work.SOFT), ("GLADIUS", work.IN_DATA)),
+    (("GLADIUS", "CQL .1"), ("GLADIUS", work.IN_DATA)),
+    (("GLADIUS", "CQL 1"), ("GLADIUS", work.IN_DATA)),
+    (("GLADIUS", work.IN_DATA), ("GLADIUS", work.ESTIMATED)),
+    (("GLADIUS", work.ESTIMATED), ("GLADIUS", work.KNOWN)),
+    (("Plug-in", work.ESTIMATED), ("GLADIUS", work.ESTIMATED)),
 )
 
 
@@ -211,24 +190,29 @@ def paired(results: Results) -> pd.DataFrame:
     `difference` names the pair of PAIRS.
     """
     places, lines = by_place(results), []
-    for change in CHANGES:
+    for change in work.CHANGES:
         main = MAIN[change.transition is not None]
-        for row in dict.fromkeys(row for row, _ in places if row != POPULATION):
+        for row in dict.fromkeys(row for row, _ in places if row != work.POPULATION):
             for pair in PAIRS:
                 (ours, first), (other, second) = ((c, s or main) for c, s in pair)
-                if change.transition is not None and {first, second} & set(OFFLINE):
+                if change.transition is not None and {first, second} & set(work.OFFLINE):
                     continue
                 series = [
-                    None if s is None else s.result.replications.get(label(LOSS, change.name, by))
-                    for s, by in ((places[row, ours], first), (places[row, other], second))
+                    places[row, column].result.replications.get(
+                        work.label(work.LOSS, change.name, by), []
+                    )
+                    for column, by in ((ours, first), (other, second))
                 ]
-                one = Record(f"{LOSS} difference", math.nan, repetitions=0, status=NOT_RUN)
-                if series[0] is not None and series[1] is not None:
-                    gap = np.asarray(series[0]) - np.asarray(series[1])
-                    one = summarise(one.statistic, gap.tolist(), ["ok"] * len(gap))[0]
+                difference = Record(
+                    f"{work.LOSS} difference", math.nan, repetitions=0, status=NOT_RUN
+                )
+                if all(series):
+                    gap = [a - b for a, b in zip(*series, strict=True)]
+                    difference = summarise(difference.statistic, gap, ["ok"] * len(gap))[0]
                 names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
-                shown = (one.value, one.se, one.repetitions, one.status)
-                lines.append((*names, one.statistic, *shown, _name(pair)))
+                numbers = (difference.value, difference.se, difference.repetitions)
+                told = (difference.statistic, *numbers, difference.status)
+                lines.append((*names, *told, _name(pair)))
     return pd.DataFrame(lines, columns=pd.Index([*COLUMNS, "difference"]))
 
 
@@ -244,13 +228,13 @@ def _name(pair: Pair) -> str:
 def differences(frame: pd.DataFrame) -> pd.DataFrame:
     """`paired` as a table: a line for each difference, a column for each change and N."""
     table: dict[tuple[str, str], dict[str, str]] = {}
-    for _, one in frame.iterrows():
-        n, change = one["row"].split(", ", 1)
-        shown = figures(one["value"], one["se"]) if one["repetitions"] else "not run"
-        table.setdefault((change, f"N = {int(n):,}"), {})[one["difference"]] = shown
+    for line in frame.to_dict("records"):
+        n, change = line["row"].split(", ", 1)
+        shown = figures(line["value"], line["se"]) if line["repetitions"] else "not run"
+        table.setdefault((change, f"N = {int(n):,}"), {})[line["difference"]] = shown
     names = [name for name in map(_name, PAIRS) if any(name in c for c in table.values())]
-    found_ = {c: [column.get(o, NOTHING_TO_SHOW) for o in names] for c, column in table.items()}
-    return pd.DataFrame(found_, index=pd.Index(names, name="difference"))
+    index = pd.Index(names, name="difference")
+    return pd.DataFrame(table).reindex(index).fillna(NOTHING_TO_SHOW)
 
 
 def exact() -> list[str]:
@@ -259,7 +243,7 @@ def exact() -> list[str]:
     old = world.mdp.solution
     rate = world.mdp.occupancy(world.horizon)[:, REPLACE].sum()
     lines = []
-    for change in CHANGES:
+    for change in work.CHANGES:
         new = changed(world.mdp, change)
         after = new.occupancy(world.horizon)[:, REPLACE].sum()
         gain = new.solution.v[0] - old.v[0]
@@ -297,36 +281,30 @@ def _coverage(results: Results) -> list[str]:
     """How much of each new path has no data."""
     lines = []
     for (row, column), stored in by_place(results).items():
-        if column == "Truth" and row != POPULATION and stored is not None:
-            shares = [
-                f"{one.name} {text(stored, UNCOVERED, one.name, KEPT)}"
-                for one in CHANGES
-                if one.transition is None
-            ]
-            lines.append(
-                f"Per cent of the best new path (discounted) at pairs without a row, N = {row}: "
-                + "; ".join(shares)
-            )
+        if column == "Truth" and row != work.POPULATION:
+            told = f"Per cent of the best new path (discounted) at pairs without a row, N = {row}: "
+            names = [change.name for change in work.CHANGES if change.transition is None]
+            shares = [f"{name} {text(stored, work.UNCOVERED, name, work.KEPT)}" for name in names]
+            lines.append(told + "; ".join(shares))
     return lines
 
 
 # --- the figure
-Found = Mapping[tuple[str, str], Stored]  # (N, column)
 SHOWN = 12  # mileages; beyond them hardly anyone comes
 FLOOR = 1e-5  # losses are drawn no lower
 # (name, column, solver, colour, marker), from the worst that the paper expects to the best
 LINES = (
-    ("BC, kept", "BC", KEPT, layout.GREY, "X"),
-    ("BC (log pi), soft Q in data", "BC", IN_DATA, layout.PURPLE, "P"),
-    ("BC (log pi), plan with P-hat", "BC", ESTIMATED, layout.PURPLE, "P"),
+    ("BC, kept", "BC", work.KEPT, layout.GREY, "X"),
+    ("BC (log pi), soft Q in data", "BC", work.IN_DATA, layout.PURPLE, "P"),
+    ("BC (log pi), plan with P-hat", "BC", work.ESTIMATED, layout.PURPLE, "P"),
     ("GLADIUS, CQL 1", "GLADIUS", "CQL 1", layout.ORANGE, "v"),
     ("GLADIUS, CQL .1", "GLADIUS", "CQL .1", layout.ORANGE, "^"),
-    ("GLADIUS, soft Q", "GLADIUS", SOFT, layout.VERMILION, "s"),
-    ("GLADIUS, soft Q in data", "GLADIUS", IN_DATA, layout.VERMILION, "o"),
-    ("GLADIUS, plan with P-hat", "GLADIUS", ESTIMATED, layout.BLUE, "D"),
-    ("Rust, plan with P-hat", "Rust", ESTIMATED, layout.SKY, "<"),
-    ("Plug-in, soft Q in data", "Plug-in", IN_DATA, layout.GREEN, "o"),
-    ("Plug-in, plan with P-hat", "Plug-in", ESTIMATED, layout.GREEN, "D"),
+    ("GLADIUS, soft Q", "GLADIUS", work.SOFT, layout.VERMILION, "s"),
+    ("GLADIUS, soft Q in data", "GLADIUS", work.IN_DATA, layout.VERMILION, "o"),
+    ("GLADIUS, plan with P-hat", "GLADIUS", work.ESTIMATED, layout.BLUE, "D"),
+    ("Rust, plan with P-hat", "Rust", work.ESTIMATED, layout.SKY, "<"),
+    ("Plug-in, soft Q in data", "Plug-in", work.IN_DATA, layout.GREEN, "o"),
+    ("Plug-in, plan with P-hat", "Plug-in", work.ESTIMATED, layout.GREEN, "D"),
 )
 POLICIES = {  # drawn above, by whether P changes
     False: (LINES[3], LINES[6], LINES[1]),
@@ -334,85 +312,66 @@ POLICIES = {  # drawn above, by whether P changes
 }
 
 
-def draw(found: Found, out: Path, name: str) -> list[Path]:
-    """Two rows of panels.
-
-    Args:
-        found: what is stored for each N and column, of the cells that have a result.
-        out: folder of the files.
-        name: of the files.
-    """
-    sizes = sorted({int(row) for row, _ in found if row.isdigit()})
+def _draw(places: Places, out: Path) -> list[Path]:
+    """Policies above, losses below, a column of panels for each change."""
+    sizes = sorted({int(row) for row, _ in places if row.isdigit()})
     figure = layout.new_figure(layout.PAGE * 1.35, 5.6)
-    rows = figure.subplots(2, len(CHANGES), squeeze=False, sharey="row", height_ratios=(1, 1.35))
-    for upper, lower, change in zip(*rows, CHANGES, strict=True):
+    rows = figure.subplots(
+        2, len(work.CHANGES), squeeze=False, sharey="row", height_ratios=(1, 1.35)
+    )
+    for upper, lower, change in zip(*rows, work.CHANGES, strict=True):
         upper.set_title(change.name, fontsize=layout.FONT + 1)
-        if sizes:
-            _policies(upper, found, change, str(sizes[-1]))
-            _losses(lower, found, change, [str(n) for n in sizes])
+        _policies(upper, places, change, str(sizes[-1]))
+        _losses(lower, places, change, [str(n) for n in sizes])
         for axes in (upper, lower):
             axes.tick_params(labelsize=layout.FONT)
             axes.grid(alpha=0.25, linewidth=0.4)
     rows[0, 0].set_ylabel("probability of replacing", fontsize=layout.FONT)
-    figure.suptitle(
-        "Answers to a change of the reward (left two) and of P (right two)",
-        fontsize=layout.FONT + 2,
-    )
-    return layout.save(figure, out, name)
+    title = "Answers to a change of the reward (left two) and of P (right two)"
+    figure.suptitle(title, fontsize=layout.FONT + 2)
+    return layout.save(figure, out, f"{NAME}_policies")
 
 
-def _policies(axes: Axes, found: Found, change: Change, row: str) -> None:
+def _policies(axes: Axes, places: Places, change: Change, row: str) -> None:
     world = BusEngine()
     x = np.arange(1, SHOWN + 1)
     old, new = world.mdp.solution.policy, changed(world.mdp, change).solution.policy
     axes.plot(x, old[:SHOWN, REPLACE], ":", color="black", linewidth=1, label="old policy")
     axes.plot(x, new[:SHOWN, REPLACE], color="black", linewidth=1.6, label="best new policy")
     for name, column, solver, colour, marker in POLICIES[change.transition is not None]:
-        stored, key = found.get((row, column)), label("replacement", change.name, solver)
-        if stored is not None and key in stored.result.arrays:
-            drawn = stored.result.arrays[key][:SHOWN]
-            axes.plot(
-                x, drawn, color=colour, marker=marker, markersize=3.5, linewidth=0.7, label=name
-            )
+        drawn = places[row, column].result.arrays.get(
+            work.label("replacement", change.name, solver)
+        )
+        if drawn is not None:
+            style: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
+            axes.plot(x, drawn[:SHOWN], markersize=3.5, linewidth=0.7, **style)
     axes.set_xticks(range(2, SHOWN + 1, 2))
     axes.set_xlabel(f"mileage (means at N = {int(row):,})", fontsize=layout.FONT)
     axes.set_ylim(-0.03, 1.03)
     axes.legend(fontsize=layout.FONT - 1.5, frameon=False, loc="lower right")
 
 
-def _losses(axes: Axes, found: Found, change: Change, sizes: list[str]) -> None:
+def _losses(axes: Axes, places: Places, change: Change, sizes: list[str]) -> None:
     """Filled: the most trajectories; hollow: fewer."""
     for place, (_, column, solver, colour, marker) in enumerate(reversed(LINES)):
-        if change.transition is not None and solver in OFFLINE:
-            axes.text(
-                0.03,
-                place,
-                "no moves of the new P",
-                transform=axes.get_yaxis_transform(),
-                va="center",
-                color="0.5",
-                fontsize=layout.FONT - 1.5,
-            )
+        if change.transition is not None and solver in work.OFFLINE:
+            style: dict[str, Any] = {"va": "center", "color": "0.5", "fontsize": layout.FONT - 1.5}
+            across = axes.get_yaxis_transform()
+            axes.text(0.03, place, "no moves of the new P", transform=across, **style)
             continue
         for row in sizes:
-            stored = found.get((row, column))
-            values = stored and stored.result.replications.get(label(LOSS, change.name, solver))
+            key = work.label(work.LOSS, change.name, solver)
+            values = places[row, column].result.replications.get(key)
             if not values or not np.all(np.isfinite(values)):
                 continue
             mean = float(np.mean(values))
             half = CRITICAL * float(np.std(values, ddof=1)) / len(values) ** 0.5
             low = min(half, 0.9 * mean) if mean > FLOOR else 0.0
             last = row == sizes[-1]
-            axes.errorbar(
-                max(mean, FLOOR),
-                place + (0.0 if last else 0.22),
-                xerr=[[low], [half]],
-                color=colour,
-                marker=marker,
-                markersize=4,
-                markerfacecolor=colour if last else "white",
-                elinewidth=0.8,
-            )
+            style = {"color": colour, "marker": marker, "markersize": 4, "elinewidth": 0.8}
+            style["markerfacecolor"] = colour if last else "white"
+            height = place + (0.0 if last else 0.22)
+            axes.errorbar(max(mean, FLOOR), height, xerr=[[low], [half]], **style)
     world = BusEngine()
     new = changed(world.mdp, change)
     kept = float(new.solution.v[0]) - welfare(new, world.mdp.solution.policy)
@@ -421,11 +380,9 @@ def _losses(axes: Axes, found: Found, change: Change, sizes: list[str]) -> None:
     axes.set_yticks(range(len(LINES)), [line[0] for line in reversed(LINES)])
     axes.set_ylim(-0.6, len(LINES) - 0.4)
     few = " and ".join(f"{int(n):,}" for n in sizes[:-1])
-    hollow = f"; hollow: {few}" if few else ""
-    axes.set_xlabel(
-        f"welfare loss (N = {int(sizes[-1]):,}{hollow})\nbars: 95 %; dotted: old policy kept",
-        fontsize=layout.FONT,
-    )
+    sets = f"N = {int(sizes[-1]):,}" + (f"; hollow: {few}" if few else "")
+    told = f"welfare loss ({sets})\nbars: 95 %; dotted: old policy kept"
+    axes.set_xlabel(told, fontsize=layout.FONT)
 
 
 def render(results: Results, out: Path) -> list[Path]:
@@ -438,51 +395,35 @@ def render(results: Results, out: Path) -> list[Path]:
         f"The remark's solver: {MAIN[0]} for a change of r, {MAIN[1]} for one of P;"
         f" {MAIN[0]} was preferred to soft Q after both had been seen."
     )
-    reward, transition = (f"{title}, a change of {what}" for what in ("r", "P"))
-    parts = [
-        (losses(results, False), NAME, f"{reward}: welfare loss by solver", said),
-        (losses(results, True), f"{NAME}_law", f"{transition}: welfare loss by solver", said),
-        (
-            outcomes(results, False),
-            f"{NAME}_outcomes",
-            f"{reward}: outcomes",
-            [remark, *said],
-        ),
-        (
-            outcomes(results, True),
-            f"{NAME}_law_outcomes",
-            f"{transition}: outcomes",
-            [remark, *said],
-        ),
-        (
-            differences(gaps),
-            f"{NAME}_paired",
-            f"{title}: paired differences of the welfare loss",
-            [f"First less second, mean (se) over equal data sets. {remark}", *said],
-        ),
-    ]
+    explained = [remark, *said]
     files = [path]
-    for table, name, heading, lines in parts:
-        if not table.empty:
+    for of_transition, suffix, what in ((False, "", "r"), (True, "_law", "P")):
+        for table, name, about, lines in (
+            (losses(results, of_transition), NAME + suffix, "welfare loss by solver", said),
+            (outcomes(results, of_transition), f"{NAME}{suffix}_outcomes", "outcomes", explained),
+        ):
+            heading = f"{title}, a change of {what}: {about}"
             files += layout.write(table, out, name, heading, lines)
-    drawable = {k: s for k, s in by_place(results).items() if s is not None}
-    return [*files, *draw(drawable, out, f"{NAME}_policies")]
+    heading = f"{title}: paired differences of the welfare loss"
+    lines = [f"First less second, mean (se) over equal data sets. {remark}", *said]
+    files += layout.write(differences(gaps), out, f"{NAME}_paired", heading, lines)
+    return [*files, *_draw(by_place(results), out)]
 
 
 def verdict(folder: Path) -> str:
     """What share of the gain from answering each solver gets, from GLADIUS's rewards at most N."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
-    frame = frame[(frame["statistic"] == LOSS) & (frame["column"] == "GLADIUS")]
+    frame = frame[(frame["statistic"] == work.LOSS) & (frame["column"] == "GLADIUS")]
     size = max(int(row.split(",")[0]) for row in frame["row"] if "," in row)
     world = BusEngine()
     parts = []
-    for change in CHANGES:
+    for change in work.CHANGES:
         new = changed(world.mdp, change)
         kept = new.solution.v[0] - welfare(new, world.mdp.solution.policy)
         here = frame[frame["row"] == f"{size}, {change.name}"].set_index("protocol")["value"]
         shares = [
             f"{100 * (1 - value / kept):.1f} % {solver}"
-            for solver in (IN_DATA, "CQL 1", ESTIMATED)
+            for solver in (work.IN_DATA, "CQL 1", work.ESTIMATED)
             for name, value in here.items()
             if str(name).endswith(f", {solver}")
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,11 +39,7 @@ PAPER = {
 def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibit:
     """The exhibit `name`, the paper's Figure `number`, whose images are lost.
 
-    Args:
-        name: of the exhibit.
-        number: as the paper numbers it.
-        trajectories: N.
-        table: the published table of r at that N, whose numbers are the markers.
+    The markers are the numbers of `table`, the published table of r at that N.
     """
     title = f"Figure {number}: reward estimation error, {trajectories:,} trajectories"
 
@@ -86,31 +82,24 @@ def _draw(
 ) -> list[Path]:
     figure = layout.new_figure(10.5, 5.2)
     panels = figure.subplots(1, 2, sharex=True)
-    for axes, (action, label) in zip(panels, ACTIONS, strict=True):
+    for axes, (action, heading) in zip(panels, ACTIONS, strict=True):
         axes.axhline(0.0, color="black", linewidth=1.2)
         sets = _draw_ours(axes, results, row, action)
         for column, (marker, colour, shift) in PAPER.items():
-            axes.plot(
-                MILEAGE + shift,
-                printed[column, action],
-                linestyle="none",
-                marker=marker,
-                markerfacecolor="none",
-                color=colour,
-                label=f"{column}, paper (one data set)",
-            )
-        axes.set_title(label, fontsize=10)
+            style: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none"}
+            style |= {"marker": marker, "color": colour}
+            label = f"{column}, paper (one data set)"
+            axes.plot(MILEAGE + shift, printed[column, action], label=label, **style)
+        axes.set_title(heading, fontsize=10)
         axes.set_xlabel("mileage")
         axes.set_xticks(MILEAGE)
         axes.grid(alpha=0.25)
     panels[0].set_ylabel("estimated minus true reward (utils)")
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
-    figure.suptitle(
-        f"{title}\nbands: one standard deviation over {sets} data sets; our GLADIUS is given"
-        " r(., a1) and penalises the curvature of r",
-        fontsize=10,
-    )
+    bands = f"bands: one standard deviation over {sets} data sets"
+    ours = "our GLADIUS is given r(., a1) and penalises the curvature of r"
+    figure.suptitle(f"{title}\n{bands}; {ours}", fontsize=10)
     return layout.save(figure, stem.parent, stem.name, dpi=150)
 
 
@@ -118,10 +107,10 @@ def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:
     """Mean and band of each method that has a result; how many data sets they rest on."""
     sets = 0
     for (column, protocol), (label, colour, style) in OURS.items():
-        stored = results.get(row, column, protocol)
-        if stored is None or not stored.result.arrays:
+        result = results.get(row, column, protocol).result
+        if not result.arrays:
             continue
-        sample = errors(stored.result)[:, :, action]
+        sample = errors(result)[:, :, action]
         mean, sd, sets = sample.mean(axis=0), sample.std(axis=0, ddof=1), len(sample)
         axes.plot(MILEAGE, mean, style, color=colour, label=f"{label}, ours (mean and band)")
         axes.fill_between(MILEAGE, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)

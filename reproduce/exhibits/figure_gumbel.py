@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,16 +43,8 @@ def integral(power: int, nu: float, upto: float = math.inf) -> float:
 
     end = min(nu + RIGHT, upto)
     points = [x for x in (nu - 2.0, nu, nu + 5.0) if x < end]
-    value, _ = quad(
-        lambda x: x**power * printed_density(x, nu),
-        nu + LEFT,
-        end,
-        points=points or None,
-        epsabs=1e-13,
-        epsrel=1e-13,
-        limit=500,
-    )
-    return float(value)
+    told = {"points": points or None, "epsabs": 1e-13, "epsrel": 1e-13, "limit": 500}
+    return float(quad(lambda x: x**power * printed_density(x, nu), nu + LEFT, end, **told)[0])
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -70,9 +63,11 @@ def compute(cell: Cell, device: str) -> Result:
     scipys = np.abs(printed_density(grid, nu) - stats.gumbel_r.pdf(grid, loc=nu))
     some = grid[::100]
     accumulated = np.array([integral(0, nu, x) for x in some])
+    apart = np.abs(accumulated - printed_distribution(some, nu)).max()
     mean, second = integral(1, nu), integral(2, nu)
     sample = seeds.generators(cell)[0].gumbel(nu, 1.0, n)
-    centred = (sample - sample.mean()) ** 2
+    squares = (sample - sample.mean()) ** 2
+    errors = [float(x.std(ddof=1) / math.sqrt(n)) for x in (sample, squares)]
     distance = stats.kstest(sample, lambda x: printed_distribution(x, nu))
     counts, _ = np.histogram(sample, BINS)
     return Result(
@@ -82,19 +77,9 @@ def compute(cell: Cell, device: str) -> Result:
             Record("variance", second - mean**2),
             Record("variance - pi^2 / 6", second - mean**2 - math.pi**2 / 6),
             Record("largest |printed density - SciPy's|", float(scipys.max())),
-            Record(
-                "largest |printed distribution - integral of printed density|",
-                float(np.abs(accumulated - printed_distribution(some, nu)).max()),
-            ),
-            Record(
-                "sample mean", float(sample.mean()), float(sample.std(ddof=1) / math.sqrt(n)), n
-            ),
-            Record(
-                "sample variance",
-                float(sample.var(ddof=1)),
-                float(centred.std(ddof=1) / math.sqrt(n)),
-                n,
-            ),
+            Record("largest |printed distribution - integral of printed density|", float(apart)),
+            Record("sample mean", float(sample.mean()), errors[0], n),
+            Record("sample variance", float(sample.var(ddof=1)), errors[1], n),
             Record("sample Kolmogorov distance", float(distance.statistic), math.nan, n),
             Record("sample Kolmogorov p-value", float(distance.pvalue), math.nan, n),
         ),
@@ -104,27 +89,22 @@ def compute(cell: Cell, device: str) -> Result:
 
 def render(results: Results, out: Path) -> list[Path]:
     """The printed density over a histogram of the draws, with the mean."""
-    stored = results.get(ROW, COLUMN, "measured")
-    if stored is None or not stored.result.records:
+    result = results.get(ROW, COLUMN, "measured").result
+    if not result.records:
         return []
-    found = {r.statistic: r for r in stored.result.records}
+    found = {r.statistic: r for r in result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
     figure = layout.new_figure(7.0, 4.4)
     axes = figure.subplots()
-    axes.stairs(
-        stored.result.arrays["density of draws"],
-        stored.result.arrays["edges"],
-        fill=True,
-        color="0.85",
-        label=f"{found['sample mean'].repetitions:,} draws",
-    )
+    draws = f"{found['sample mean'].repetitions:,} draws"
+    heights, edges = result.arrays["density of draws"], result.arrays["edges"]
+    axes.stairs(heights, edges, fill=True, color="0.85", label=draws)
     axes.plot(x, printed_density(x, nu), color="tab:blue", label="density as printed")
     mean = found["mean"].value
-    axes.axvline(mean, color="black", linewidth=1.0, label=f"mean {round(mean, 3) + 0.0:.3f}")
-    axes.axvline(
-        nu, color="black", linestyle=":", linewidth=1.0, label=rf"mode $-\gamma$ = {nu:.3f}"
-    )
+    black: dict[str, Any] = {"color": "black", "linewidth": 1.0}
+    axes.axvline(mean, label=f"mean {round(mean, 3) + 0.0:.3f}", **black)
+    axes.axvline(nu, linestyle=":", label=rf"mode $-\gamma$ = {nu:.3f}", **black)
     axes.plot([], [], " ", label=f"variance {found['variance'].value:.4f}")
     axes.set_title(r"Gumbel distribution $G(-\gamma, 1)$", fontsize=11)
     axes.set_xlabel(r"taste shock $\epsilon$ (utils)")

@@ -15,7 +15,7 @@ short_bus.interpolating_errors). All on a short bus engine, see short_bus.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -62,29 +62,33 @@ CLAIMED = {GAP: -1.0, EXCESS: -1.0, L2: -0.5}
 def entries(smoke: bool) -> list[Entry]:
     """One for each class, discount and kind of steps; one for each estimator and discount."""
 
-    def entry(
-        row: str, column: str, protocol: str, statistic: str, settings: dict[str, Any]
-    ) -> Entry:
+    found: list[Entry] = []
+
+    def add(row: str, column: str, protocol: str, statistic: str, **settings: Any) -> None:
         compute = "against_n" if column == DATA else "against_t"
         told = settings | {"seeds": NAME, "seeds_row": row}
         cell = Cell(f"reproduce.short_bus:{compute}", told, f"{NAME}, {row}, {column}")
-        return Entry(row, column, protocol, cell, f"slope of {statistic}")
+        found.append(Entry(row, column, protocol, cell, f"slope of {statistic}"))
 
-    found = []
     for beta, (family, (features, scale)) in product(BETAS, CLASSES.items()):
         for column, (protocol, ratio) in STEPS.items():
             if scale != 1.0 and column == "profiled":
                 continue  # zeta is exact, whatever its features
-            settings: dict[str, Any] = {"beta": beta, "features": features, "zeta": scale}
-            settings |= {"ratio": ratio, "trajectories": 100, "batch": 100}
+            settings: dict[str, Any] = {
+                "ratio": ratio,
+                "beta": beta,
+                "features": features,
+                "zeta": scale,
+            }
+            settings |= {"trajectories": 100, "batch": 100, "checkpoints": CHECKPOINTS}
             settings |= {"repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS}
-            settings |= {"last": SMOKE_LAST if smoke else LAST, "checkpoints": CHECKPOINTS}
-            found.append(entry(f"T, {family}, beta {beta:g}", column, protocol, GAP, settings))
+            settings |= {"last": SMOKE_LAST if smoke else LAST}
+            add(f"T, {family}, beta {beta:g}", column, protocol, GAP, **settings)
     for beta, (family, times) in product(BETAS, FITS.items()):
         settings = {"beta": beta, "family": family, "limit": LIMIT.get(family, 0.0)}
         settings |= {"sizes": SMOKE_SIZES if smoke else SIZES}
         settings |= {"repetitions": SMOKE_FITS if smoke else times}
-        found.append(entry(f"N, {family}, beta {beta:g}", DATA, "fresh", EXCESS, settings))
+        add(f"N, {family}, beta {beta:g}", DATA, "fresh", EXCESS, **settings)
     return found
 
 
@@ -111,17 +115,15 @@ def render(results: Results, out: Path) -> list[Path]:
     path = out / f"{NAME}_slopes.csv"
     lines.to_csv(path, index=False, float_format="%.10g")
     shown = {
-        f"{one['row']}: {one['column']}, {one['statistic'].removeprefix('slope of ')}": (
-            _text(one["value"]),
-            _text(CRITICAL * one["se"]),
-            f"{one['claimed']:g}",
-            one["verdict"],
-        )
-        for _, one in lines.iterrows()
+        "slope": lines["value"].map(_text),
+        "+-": (CRITICAL * lines["se"]).map(_text),
+        "claimed": lines["claimed"].map("{:g}".format),
+        "verdict": lines["verdict"],
     }
-    heads = ["slope", "+-", "claimed", "verdict"]
-    table = pd.DataFrame.from_dict(shown, orient="index", columns=heads)
-    table.index.name = "against, class, discount: steps, error"
+    names = lines["row"] + ": " + lines["column"] + ", "
+    names += lines["statistic"].str.removeprefix("slope of ")
+    index = pd.Index(names, name="against, class, discount: steps, error")
+    table = pd.DataFrame(shown).set_axis(index)
     files = layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
     return [*files, path, *_draw(results, out)]
 
@@ -135,28 +137,25 @@ def slopes(results: Results) -> pd.DataFrame:
     frame = results.frame()
     keys = ["row", "column"]
     limits = frame[frame["statistic"] == "c_2"].set_index(keys)["value"]
-    last = {
-        (e.row, e.column): e.cell.settings.get("last", math.inf) for e in results.entries if e.cell
-    }
+    last = {(e.row, e.column): e.cell.settings.get("last", math.inf) for e in results.entries}
     kept = frame[frame["statistic"].str.startswith("slope of ")].copy()
-    claimed, said = [], []
-    for _, one in kept.iterrows():
-        key = (one["row"], one["column"])
-        exponent = CLAIMED[one["statistic"].removeprefix("slope of ")]
-        claimed.append(exponent)
-        if one["status"] == GONE:
-            said.append(GONE)
-        elif float(limits.get(key, 0.0)) > float(last[key]):
-            said.append(LATE)
-        else:
-            said.append(decide(one["value"], one["se"], high=exponent + MARGIN))
-    kept["claimed"], kept["verdict"] = claimed, said
+    kept["claimed"] = kept["statistic"].str.removeprefix("slope of ").map(CLAIMED)
+
+    def verdict(line: pd.Series) -> str:
+        key = (line["row"], line["column"])
+        if line["status"] == GONE:
+            return GONE
+        if float(limits.get(key, 0.0)) > float(last[key]):
+            return LATE
+        return decide(line["value"], line["se"], high=line["claimed"] + MARGIN)
+
+    kept["verdict"] = [verdict(line) for _, line in kept.iterrows()]
     return kept[[*COLUMNS, "claimed", "verdict"]]
 
 
 def notes(results: Results) -> list[str]:
     """What a reader must know."""
-    settings = next(e.cell.settings for e in results.entries if e.cell and e.column != DATA)
+    settings = next(e.cell.settings for e in results.entries if e.column != DATA)
     return [
         "Slope of log mean error on log T (last decade) or log N (all sizes), +- half a 95 %"
         " interval; gap: g(theta_T) - g*.",
@@ -195,21 +194,23 @@ def _draw(results: Results, out: Path) -> list[Path]:
     return layout.save(figure, out, NAME)
 
 
+def _curves(
+    results: Results, beta: float, against_n: bool
+) -> Iterator[tuple[Entry, str, Mapping[str, Array]]]:
+    """Entry, class and arrays of what was computed at a discount."""
+    for entry, stored in results:
+        is_asked = (entry.column == DATA) == against_n and entry.row.endswith(f"beta {beta:g}")
+        if is_asked and stored.result.arrays:
+            yield entry, entry.row.split(", ", 1)[1].rsplit(", ", 1)[0], stored.result.arrays
+
+
 def _paths(axes: Axes, results: Results, beta: float) -> None:
     """Mean gap against T; a run that diverged is drawn as far as all repetitions are finite."""
     bottom = 1.0
-    for entry, stored in results:
-        if entry.column == DATA or not entry.row.endswith(f"beta {beta:g}"):
-            continue
-        if stored is None or not stored.result.arrays:
-            continue
-        found = stored.result.arrays
-        family = entry.row.split(", ", 1)[1].rsplit(", ", 1)[0]
-        mean = found[GAP].mean(axis=0)
+    for entry, family, found in _curves(results, beta, against_n=False):
         style: dict[str, Any] = {"color": COLOURS[family], "linestyle": STYLES[entry.column]}
-        label = f"{family}: {entry.column}"
-        x, y = _until(found["x"], mean)
-        axes.plot(x, y, label=label, linewidth=1.2, **style)
+        x, y = _until(found["x"], found[GAP].mean(axis=0))
+        axes.plot(x, y, label=f"{family}: {entry.column}", linewidth=1.2, **style)
         bottom = min(bottom, float(y.min()))
         if y[-1] == TOP:
             axes.plot(x[-1], TOP, "x", color=COLOURS[family], markersize=6, markeredgewidth=1.5)
@@ -237,27 +238,15 @@ def _until(x: Array, y: Array) -> tuple[Array, Array]:
 
 def _sizes(axes: Axes, results: Results, statistic: str) -> None:
     """Mean error against N, at the larger discount."""
-    for entry, stored in results:
-        if entry.column != DATA or not entry.row.endswith(f"beta {BETAS[-1]:g}"):
-            continue
-        if stored is None or not stored.result.arrays:
-            continue
-        found = stored.result.arrays
+    for _, family, found in _curves(results, BETAS[-1], against_n=True):
         mean = found[statistic].mean(axis=0)
         se = found[statistic].std(axis=0, ddof=1) / math.sqrt(len(found[statistic]))
         if statistic == L2:
             mean, se = np.sqrt(mean), se / (2 * np.sqrt(mean))
-        family = entry.row.split(", ", 1)[1].rsplit(", ", 1)[0]
-        axes.errorbar(
-            found["x"],
-            mean,
-            CRITICAL * se,
-            marker="o",
-            markersize=3,
-            linewidth=1.2,
-            color=COLOURS[family],
-            label="state never repeats" if family == "never repeats" else family,
-        )
+        style: dict[str, Any] = {"marker": "o", "markersize": 3, "linewidth": 1.2}
+        label = "state never repeats" if family == "never repeats" else family
+        bars = CRITICAL * se
+        axes.errorbar(found["x"], mean, bars, color=COLOURS[family], label=label, **style)
         if family == "tabular":
             slope = CLAIMED[statistic]
             _reference(axes, found["x"][[0, -1]], 2 * float(mean[0]), slope, f"slope {slope:g}")
@@ -275,8 +264,7 @@ def _reference(axes: Axes, x: Array, start: float, slope: float, label: str) -> 
 def summary(folder: Path) -> str:
     """How many slopes agree with the claim."""
     said = pd.read_csv(folder / f"{NAME}_slopes.csv")["verdict"].tolist()
-    others = sorted(set(said) - {YES})
-    return ", ".join(f"{said.count(word)} {word}" for word in (YES, *others))
+    return ", ".join(f"{said.count(word)} {word}" for word in (YES, *sorted({*said} - {YES})))
 
 
 EXHIBIT = Exhibit(

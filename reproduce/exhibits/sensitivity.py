@@ -83,8 +83,7 @@ def point(results: Results, row: str, column: str, protocol: str) -> Point:
     for entry, stored in results:
         if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
             found = {r.statistic: r for r in records(entry, stored)}
-            stray = found.get("repetitions not ok")
-            mape = found["MAPE"]
+            mape, stray = found["MAPE"], found.get("repetitions not ok")
             return Point(mape.value, mape.se, 0 if stray is None else int(stray.value))
     return Point(math.nan, math.nan, 0)
 
@@ -92,8 +91,6 @@ def point(results: Results, row: str, column: str, protocol: str) -> Point:
 COLOURS = (layout.BLUE, layout.VERMILION, layout.GREEN)  # by N
 DODGE = 1.06  # factor between the depths of one width
 DEPTH_MARKS = {1: ("o", ":"), 2: ("s", "-"), 3: ("^", "-.")}
-
-
 CAPTION = (
     "dashed: 2 x 10, c a function of s; hollow: some fits did not converge, their number beside"
     " it; + at the top: no result, the fit failed"
@@ -122,10 +119,13 @@ def render(results: Results, out: Path) -> list[Path]:
     for depth in depths:
         label = f"{depth} hidden layer{'s' * (depth > 1)}"
         _line(right, [], [], layout.GREY, DEPTH_MARKS[depth], label)
-    _finish(left, "weight of the Bellman term, c a number", weights)
-    _finish(right, "width of the hidden layers, c a function of s", widths)
     left.set_ylabel("MAPE, per cent (bars: standard errors)", fontsize=layout.FONT)
-    for axes in (left, right):
+    for axes, label, ticks in (
+        (left, "weight of the Bellman term, c a number", weights),
+        (right, "width of the hidden layers, c a function of s", widths),
+    ):
+        layout.log_log(axes, ticks, TICKS)
+        axes.set_xlabel(label, fontsize=layout.FONT)
         axes.legend(fontsize=layout.FONT, frameon=False)
     figure.supxlabel(CAPTION, fontsize=layout.FONT)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
@@ -148,29 +148,15 @@ def _line(
     failed = [place for place, point_ in zip(x, points, strict=True) if math.isnan(point_.mape)]
     top = axes.get_xaxis_transform()  # x in data, y in shares of the panel
     axes.plot(failed, [0.97] * len(failed), "+", color=colour, markersize=5, transform=top)
+    dot: dict[str, Any] = {"marker": marker, "markersize": 4, "zorder": 3, "color": colour}
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT - 1.5}
     for place, point_ in zip(x, points, strict=True):
-        face = "white" if point_.stray else colour
-        dot: dict[str, Any] = {
-            "marker": marker,
-            "markersize": 4,
-            "markerfacecolor": face,
-            "zorder": 3,
-        }
-        axes.plot([place], [point_.mape], color=colour, **dot)
+        axes.plot(
+            [place], [point_.mape], markerfacecolor="white" if point_.stray else colour, **dot
+        )
         if point_.stray:
-            axes.annotate(
-                str(point_.stray),
-                (place, point_.mape),
-                (3, 3),
-                textcoords="offset points",
-                fontsize=layout.FONT - 1.5,
-                color=colour,
-            )
-
-
-def _finish(axes: Axes, label: str, ticks: Sequence[float]) -> None:
-    layout.log_log(axes, ticks, TICKS)
-    axes.set_xlabel(label, fontsize=layout.FONT)
+            where = (place, point_.mape)
+            axes.annotate(str(point_.stray), where, (3, 3), color=colour, **beside)
 
 
 EXHIBIT = Exhibit(

@@ -1,15 +1,14 @@
 """Table 1, executable: every tick beside a measurement on the bus engine.
 
 NOTES says how each column is measured. One-shot, Bellman equation and Statistical complexity are
-views of the fits of `table_2_all`; Gradient-based is declared (SOLVERS). Processor time decides
-nothing: a fit of the ladder that is stopped after 60 seconds leaves the tick open, unless a K that
-finished settles it. Any Q solves the Bellman equation of the r that is read off through it, so its
-error is taken against the given reward of the anchor too.
+views of the fits of `table_2_all`; Gradient-based is declared. Processor time decides nothing: a
+fit that is stopped after 60 seconds leaves the tick open, unless a K that finished settles it. Any
+Q solves the Bellman equation of the r that is read off through it, so its error is taken against
+the given reward of the anchor too.
 
 A line is a form of a method: as the library does it, as its authors did, or as the paper prints it.
-Where this world cannot tell, a line says so (`silent`) and has no measurement: RP without dummies
-has one cell and is NFXP. A tick is the paper's word; where the measurement disagrees, or agrees for
-another reason than the paper's, REASONS says why.
+Where this world cannot tell, a line says so (`silent`) and has no measurement. Where a measurement
+disagrees with the paper's tick, or agrees for another reason, REASONS says why.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Line:
     Attributes:
         name: the method as the paper spells it; after a comma, which form of it.
         method: of METHODS.
+        solver: what it optimises with, declared; of DESCENTS where that is gradient descent.
         word: the variant of `table_2_all` that it is, "" for the method as it comes.
         starts: whence the random start: `rng` or `rngs` (its own generators), `theta` (an option
             `start` of shape (R, k)), `reward` (an option `start`, a function, one fit each), `seed`
@@ -60,6 +61,7 @@ class Line:
 
     name: str
     method: str
+    solver: str
     word: str = ""
     starts: str = ""
     wide: Mapping[str, Any] = field(default_factory=dict)
@@ -88,76 +90,54 @@ class Line:
 CONCAVE = {GLOBAL: "concave logit"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
 NETWORK = {"function_class": "mlp"}
+LOGIT = "linear system, Newton"
+CLUSTERS = "Adam, k-means, Newton"
+DESCENTS = ("Adam", "gradient descent")
 LINES = (
-    Line("NFXP", "nfxp", starts="theta"),
-    Line("CCP", "ccp", silent=CONCAVE),
-    Line("MPEC", "mpec", starts="theta"),
-    Line("AVI", "avi", starts="rng"),
-    Line("Semi-gradient", "semi_gradient", silent=CONCAVE),
-    Line("Semi-gradient, linear basis", "semi_gradient", "linear", silent=CONCAVE),
-    Line("RP", "rp", silent=ONE_CELL),
-    Line("SAmQ", "samq", starts="rng"),
-    Line("SAmQ, 5 cells", "samq", "5 cells", "rng"),
-    Line("BC", "bc", starts="rng", wide={"training": {"batch": 1000}}),
-    Line("IQ-Learn", "iq_learn", "network", "rng"),
-    Line("Clare", "clare", starts="reward"),
-    Line("ML-IRL", "ml_irl", starts="theta"),
-    Line("Model-enhanced AIRL", "airl", starts="rng", started={"start_spread": 5.0}),
-    Line("Ours", "gladius", starts="seed", wide=NETWORK, started=NETWORK),
-    Line("Ours, Algorithm 1", "gladius", "Algorithm 1", "rngs", wide=NETWORK, started=NETWORK),
+    Line("NFXP", "nfxp", "Newton", starts="theta"),
+    Line("CCP", "ccp", LOGIT, silent=CONCAVE),
+    Line("MPEC", "mpec", "Newton-Lagrange", starts="theta"),
+    Line("AVI", "avi", "regressions, Newton", starts="rng"),
+    Line("Semi-gradient", "semi_gradient", LOGIT, silent=CONCAVE),
+    Line("Semi-gradient, linear basis", "semi_gradient", LOGIT, "linear", silent=CONCAVE),
+    Line("RP", "rp", "greedy splits, Newton", silent=ONE_CELL),
+    Line("SAmQ", "samq", CLUSTERS, starts="rng"),
+    Line("SAmQ, 5 cells", "samq", CLUSTERS, "5 cells", "rng"),
+    Line("BC", "bc", "Adam", starts="rng", wide={"training": {"batch": 1000}}),
+    Line("IQ-Learn", "iq_learn", "Adam", "network", "rng"),
+    Line("Clare", "clare", "fixed point", starts="reward"),
+    Line("ML-IRL", "ml_irl", "Newton", starts="theta"),
+    Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started={"start_spread": 5.0}),
+    Line("Ours", "gladius", "Newton", "", "seed", NETWORK, NETWORK),
+    Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
 )
-# line -> what it optimises with, and whether that is gradient descent
-SOLVERS = {
-    "NFXP": ("Newton", False),
-    "CCP": ("linear system, Newton", False),
-    "MPEC": ("Newton-Lagrange", False),
-    "AVI": ("regressions, Newton", False),
-    "Semi-gradient": ("linear system, Newton", False),
-    "Semi-gradient, linear basis": ("linear system, Newton", False),
-    "RP": ("greedy splits, Newton", False),
-    "SAmQ": ("Adam, k-means, Newton", False),
-    "SAmQ, 5 cells": ("Adam, k-means, Newton", False),
-    "BC": ("Adam", True),
-    "IQ-Learn": ("Adam", True),
-    "Clare": ("fixed point", False),
-    "ML-IRL": ("Newton", False),
-    "Model-enhanced AIRL": ("fixed point", False),
-    "Ours": ("Newton", False),
-    "Ours, Algorithm 1": ("gradient descent", True),
-}
 BY_NAME = {line.name: line for line in LINES}
 LADDER, SMOKE_LADDER = (0, 2, 5, 10, 20, 50, 100), (0,)
 STARTS, SMOKE_STARTS = 20, 2
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """An entry for each measurement; the solver is declared."""
+    """An entry for each measurement."""
     sizes = SMOKE_TRAJECTORIES if smoke else TRAJECTORIES
     small, middle, large = min(sizes), 1000 if 1000 in sizes else min(sizes), max(sizes)
-    starts = SMOKE_STARTS if smoke else STARTS
-    ladder = {"ladder": SMOKE_LADDER if smoke else LADDER, "limits": LIMITS}
+    few, drawn = (10, {"repetitions": SMOKE_STARTS}) if smoke else (1000, {"repetitions": STARTS})
+    ladder = {"ladder": SMOKE_LADDER if smoke else LADDER, "limits": LIMITS, "repetitions": 1}
     found = []
     for line in LINES:
         at_middle = line.cell(middle, smoke)
         cells = {
             ONE_SHOT: at_middle,
             FREE: line.measured("free", line.cell(small, smoke), {}, repetitions=1),
-            SCALE: line.measured(
-                "scale", line.cell(10 if smoke else 1000, smoke), line.wide, repetitions=1, **ladder
-            ),
+            SCALE: line.measured("scale", line.cell(few, smoke), line.wide, **ladder),
             BELLMAN: line.cell(large, smoke),
-            GLOBAL: line.measured(
-                "optima", at_middle, line.started, repetitions=starts, starts=line.starts
-            ),
+            GLOBAL: line.measured("optima", at_middle, line.started, **drawn, starts=line.starts),
         }
         for column, cell in cells.items():
             if column not in line.silent:
                 found.append(Entry(line.name, column, MEASURED, cell, TICK))
-        if RATE not in line.silent:
-            found += [
-                Entry(line.name, RATE, f"{MEASURED} {n}", line.cell(n, smoke), is_shown=False)
-                for n in sizes
-            ]
+        for n in sizes if RATE not in line.silent else ():
+            at_size = f"{MEASURED} {n}"
+            found.append(Entry(line.name, RATE, at_size, line.cell(n, smoke), is_shown=False))
     return found
 
 
@@ -182,8 +162,8 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
 
     errors, sizes = [], []
     for entry, stored in results:
-        is_its = stored is not None and (entry.row, entry.column) == (line.name, RATE)
-        if is_its and stored and "MAPE" in stored.result.replications:
+        is_its = (entry.row, entry.column) == (line.name, RATE)
+        if is_its and "MAPE" in stored.result.replications:
             errors.append(stored.result.replications["MAPE"])
             sizes.append(math.log(int(entry.protocol.split()[1])))
     if len(sizes) < 2:
@@ -198,18 +178,15 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
 def render(results: Results, out: Path) -> list[Path]:
     """Method by column: printed, measured and the number behind it; and where the two disagree."""
     frame = results.frame()
-    body, words = {}, {}
-    for line in LINES:
-        found = {
-            column: (_printed(line.printed, column), *_ours(results, frame, line, column))
-            for column in COLUMNS
-        }
-        body[line.name] = [_entry(*found[column]) for column in COLUMNS]
-        for column, (printed, tick, text) in found.items():
-            why = reason(line.name, column, SIGNS.get(tick, "?"))
-            if _differ(printed, tick) or known(line.name, column, SIGNS.get(tick, "?")):
-                measured = f"{SIGNS.get(tick, '?')}, {text}"
-                words[f"{line.name}: {column}"] = [printed, measured, why]
+    body: dict[str, list[str]] = {line.name: [] for line in LINES}
+    words = {}
+    for line, column in product(LINES, COLUMNS):
+        printed, (tick, text) = _printed(line.printed, column), _ours(results, frame, line, column)
+        sign, differ = SIGNS.get(tick, "?"), _differ(printed, tick)
+        body[line.name].append(f"{printed} | {sign}{' #' * differ} ({text})")
+        if differ or known(line.name, column, sign):
+            why = reason(line.name, column, sign)
+            words[f"{line.name}: {column}"] = [printed, f"{sign}, {text}", why]
     table = pd.DataFrame(body, index=list(COLUMNS)).T
     table.index.name = "method"
     remarks = pd.DataFrame(words, index=["printed", "measured", "what is behind it"]).T
@@ -222,11 +199,6 @@ def render(results: Results, out: Path) -> list[Path]:
 
 
 SIGNS = {1.0: "yes", 0.0: "no"}
-
-
-def _entry(printed: str, tick: float, text: str) -> str:
-    mark = " #" if _differ(printed, tick) else ""
-    return f"{printed} | {SIGNS.get(tick, '?')}{mark} ({text})"
 
 
 def _printed(name: str, column: str) -> str:
@@ -244,8 +216,7 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
     if column in line.silent:
         return math.nan, line.silent[column]
     if column == GRADIENT:
-        solver, descends = SOLVERS[line.name]
-        return float(descends), solver
+        return float(line.solver in DESCENTS), line.solver
     if column == RATE:
         mean, half, n = slope(results, line)
         if not n:
@@ -353,11 +324,9 @@ REASONS = {
     ("Semi-gradient", BELLMAN, "yes"): (
         "with a function a state it solves AVI's equation, whose tick is printed"
     ),
-    (
-        "IQ-Learn",
-        BELLMAN,
-        "no",
-    ): "agrees, but its Q and r solve the equation: the anchor is missing",
+    ("IQ-Learn", BELLMAN, "no"): (
+        "agrees, but its Q and r solve the equation: the anchor is missing"
+    ),
     ("Ours, Algorithm 1", BELLMAN, "no"): "not converged after 10,000 of our steps of .01",
     ("AVI", GLOBAL, "no"): (
         "its networks stop at .01; with one-hot functions it is a linear system, nothing is random"
@@ -382,10 +351,8 @@ def known(line: str, column: str, measured: str) -> bool:
 
 def reason(line: str, column: str, measured: str) -> str:
     """What is behind a measured tick, "not known" where nobody has looked."""
-    for name in (line, ""):
-        if (name, column, measured) in REASONS:
-            return REASONS[name, column, measured]
-    return UNKNOWN
+    of_all = REASONS.get(("", column, measured), UNKNOWN)
+    return REASONS.get((line, column, measured), of_all)
 
 
 EXHIBIT = Exhibit(

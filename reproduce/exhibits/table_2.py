@@ -41,11 +41,7 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], dict[str, Any]]] = {
     ("Plug-in", "leak_free tabular"): ("plug_in", {}, {}),
     ("GLADIUS", "leak_free smooth"): ("gladius", {}, {}),
     ("GLADIUS", "leak_free mlp"): ("gladius", {"function_class": "mlp"}, {}),
-    ("GLADIUS", "leak_free mlp light"): (
-        "gladius",
-        {"function_class": "mlp", "penalty": 0.1},
-        {},
-    ),
+    ("GLADIUS", "leak_free mlp light"): ("gladius", {"function_class": "mlp", "penalty": 0.1}, {}),
     ("GLADIUS", "printed"): ("gladius", {"protocol": "printed"}, {}),
     ("GLADIUS", "printed adam"): ("gladius", {"protocol": "printed", "optimiser": "adam"}, {}),
     ("SAmQ", "leak_free"): ("samq", {}, {}),
@@ -159,15 +155,8 @@ def reason(row: str, column: str, protocol: str) -> str:
     bound = training_bound(int(row))
     if protocol.startswith("author"):
         return table_2_author.reason(row, column, protocol)
-    if column == "BC":
-        return "no level is identified, the number is that of the level chosen"
-    if column == "IQ-learn":
-        return "no level is identified; the objective picks one, and hardly varies over data sets"
-    if column == "SAmQ":
-        return "knows the linear form and the anchor; the paper's cells are not known"
     if column == "ML-IRL":
-        known = "law estimated" if protocol == "leak_free" else "law known"
-        return f"two parameters, {known}"
+        return f"two parameters, {'law estimated' if protocol == 'leak_free' else 'law known'}"
     if column == "Rust":
         text = f"first-order bound, law known: {number(float(bound.known_p_both[0]))}"
         return text + ("; resamples of one data set" if protocol == "bootstrap" else "")
@@ -178,8 +167,14 @@ def reason(row: str, column: str, protocol: str) -> str:
         side = "below" if said < tabular else "not below"
         what = "the first-order bound with transitions and form unknown"
         return f"published is {side} {number(tabular)}, {what}"
-    return ""
+    return REASONS.get(column, "")
 
+
+REASONS = {
+    "BC": "no level is identified, the number is that of the level chosen",
+    "IQ-learn": "no level is identified; the objective picks one, and hardly varies over data sets",
+    "SAmQ": "knows the linear form and the anchor; the paper's cells are not known",
+}
 
 EXHIBIT = Exhibit(
     NAME,

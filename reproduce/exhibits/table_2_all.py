@@ -142,7 +142,7 @@ def render(results: Results, out: Path) -> list[Path]:
     """Tables of the errors, of what the fits took, and of who agrees with whom."""
     frame = results.frame()
     rows = list(dict.fromkeys(frame["row"]))
-    lines = {(e.column, e.protocol): e.cell.settings for e in results.entries if e.cell}
+    lines = {(e.column, e.protocol): e.cell.settings for e in results.entries}
     errors: dict[str, list[str]] = {}
     runs: dict[str, list[str]] = {}
     for (column, protocol), settings in lines.items():
@@ -154,26 +154,16 @@ def render(results: Results, out: Path) -> list[Path]:
         line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
         errors[label] = [_error(line[line["row"] == row]) for row in rows]
         runs[label] = [_run(line[line["row"] == row]) for row in rows]
-    index = pd.Index(rows, name="trajectories")
-    about = "Every method on Table 2's data"
-    return [
-        *_write(errors, index, out, "", EXHIBIT.title, NOTES),
-        *_write(runs, index, out, "_runs", f"{about}: iterations, convergence", RUN_NOTES),
-        *_write(_pairs(results, rows), index, out, "_pairs", f"{about}: who agrees", PAIR_NOTES),
-    ]
-
-
-def _write(
-    lines: dict[str, list[str]],
-    rows: pd.Index,
-    out: Path,
-    suffix: str,
-    heading: str,
-    notes: Sequence[str],
-) -> list[Path]:
-    table = pd.DataFrame(lines, index=rows).T
-    table.index.name = rows.name
-    return layout.write(table, out, NAME + suffix, heading, notes)
+    about, files = "Every method on Table 2's data", []
+    for texts, suffix, heading, notes in (
+        (errors, "", EXHIBIT.title, NOTES),
+        (runs, "_runs", f"{about}: iterations, convergence", RUN_NOTES),
+        (_pairs(results, rows), "_pairs", f"{about}: who agrees", PAIR_NOTES),
+    ):
+        table = pd.DataFrame(texts, index=pd.Index(rows, name="trajectories")).T
+        table.index.name = "trajectories"
+        files += layout.write(table, out, NAME + suffix, heading, notes)
+    return files
 
 
 def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:
@@ -195,9 +185,8 @@ def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:
 def _equal(
     results: Results, row: str, one: tuple[str, str], other: tuple[str, str], tolerance: float
 ) -> str:
-    stored = [results.get(row, *column_of(*which)) for which in (one, other)]
-    arrays = [s.result.arrays for s in stored if s is not None and "reward" in s.result.arrays]
-    if len(arrays) < 2:
+    arrays = [results.get(row, *column_of(*which)).result.arrays for which in (one, other)]
+    if not all("reward" in found for found in arrays):
         return "not run"
     first, second = (a["reward"][:, :MILEAGES] for a in arrays)
     gap = float(np.max(np.abs(first - second)[arrays[0]["visits"][:, :MILEAGES] > 0]))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ NO_SPREAD = 1e-9  # relative; a smaller deviation over data sets is rounding
 MEAN, ONE = " mean", " (one data set)"
 FREQUENCY = "Frequency"
 AUTHOR = ("GLADIUS", "author oracle")
-# columns of Table 2 whose fits are shown, and the author's code
+# columns of Table 2 whose fits are shown, and last the author's code
 ESTIMATORS = (
     ("Rust", "fresh"),
     ("ML-IRL", "fresh"),
@@ -52,23 +52,17 @@ ESTIMATORS = (
 
 def estimator_entries(trajectories: int, smoke: bool) -> list[Entry]:
     """One for each estimator, on Table 2's data sets."""
-    found = []
-    for column, protocol in ESTIMATORS:
-        if (column, protocol) == AUTHOR:
-            cell = training(trajectories, smoke)
-        else:
-            cell = table_2.cell(column, protocol, trajectories, smoke)
-        found.append(Entry(str(trajectories), column, protocol, cell))
-    return found
+    cells = [table_2.cell(*which, trajectories, smoke) for which in ESTIMATORS[:-1]]
+    cells.append(training(trajectories, smoke))
+    places = zip(ESTIMATORS, cells, strict=True)
+    return [Entry(str(trajectories), *which, cell) for which, cell in places]
 
 
 def draws(result: Result, quantity: str) -> Array:
     """(R, mileages, A) estimates of `r` or `Q` by a fit or by the author's code."""
     name = {"r": "reward", "Q": "q"}[quantity]
-    stored = result.arrays.get(name, result.arrays.get(f"{name} oracle"))
-    if stored is None:
-        raise KeyError(f"a fit stores {name!r}, and this cell has {sorted(result.arrays)}")
-    return stored[:, :MILEAGES]
+    stored = name if name in result.arrays else f"{name} oracle"
+    return result.arrays[stored][:, :MILEAGES]
 
 
 def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tuple[Record, ...]:
@@ -148,25 +142,22 @@ class Line:
 
 
 def _lines(true: str) -> tuple[Line, ...]:
-    found = [
-        Line(FREQUENCY, PAPER, "paper"),
-        Line(FREQUENCY, "measured", "expected (sd)"),
-        Line(FREQUENCY, "measured", "first data set", ONE),
-        Line(true, PAPER, "paper"),
-        Line(true, "measured", "ours"),
-        Line("Rust", PAPER, "paper"),
-        Line("Rust", "fresh", "mean (sd)"),
-        Line("Rust", "fresh", "first data set", ONE),
-        Line("ML-IRL", PAPER, "paper"),
-        Line("ML-IRL", "fresh", "mean (sd)"),
-        Line("ML-IRL", "fresh", "first data set", ONE),
-        Line("GLADIUS", PAPER, "paper"),
-    ]
-    for word, label in (("smooth", "smooth"), ("mlp", "network")):
-        found.append(Line("GLADIUS", f"leak_free {word}", f"{label}, mean (sd)"))
-        found.append(Line("GLADIUS", f"leak_free {word}", f"{label}, first data set", ONE))
-    theirs = Line("GLADIUS", "author oracle", "author's code, mean (sd)")
-    return (*found, theirs, replace(theirs, label="author's code, first data set", suffix=ONE))
+    places = (
+        (FREQUENCY, "measured", "expected (sd)", "first data set"),
+        (true, "measured", "ours", ""),
+        ("Rust", "fresh", "mean (sd)", "first data set"),
+        ("ML-IRL", "fresh", "mean (sd)", "first data set"),
+        ("GLADIUS", "leak_free smooth", "smooth, mean (sd)", "smooth, first data set"),
+        ("GLADIUS", "leak_free mlp", "network, mean (sd)", "network, first data set"),
+        (*AUTHOR, "author's code, mean (sd)", "author's code, first data set"),
+    )
+    found: list[Line] = []
+    for column, protocol, label, first in places:
+        if column not in {line.column for line in found}:
+            found.append(Line(column, PAPER, "paper"))
+        found.append(Line(column, protocol, label))
+        found += [Line(column, protocol, first, ONE)] if first else []
+    return tuple(found)
 
 
 NOTES = (
@@ -187,15 +178,9 @@ NOTES = (
 def make_table(
     name: str, number: str, trajectories: int, quantity: str, actions: Sequence[int], true: str
 ) -> Exhibit:
-    """The exhibit `name`, the paper's Table `number`.
+    """The exhibit `name`, the paper's Table `number`, and its published CSV.
 
-    Args:
-        name: also that of the published CSV.
-        number: as the paper numbers it.
-        trajectories: N.
-        quantity: `r` or `Q`.
-        actions: those that the paper shows.
-        true: what the paper calls the true column.
+    It shows the `quantity`, `r` or `Q`, of these actions; `true` is the paper's name of the truth.
     """
     shown = " and ".join(f"a{action}" for action in actions)
     title = f"Table {number}: estimated {quantity}(mileage, {shown}), {trajectories:,} trajectories"

@@ -40,23 +40,17 @@ if TYPE_CHECKING:
 
 NAME = "tightness"
 TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)
-POINTS, STARTS, ITERATIONS, KEPT = 300, 12, 100, 4
-SMOKE_POINTS, SMOKE_STARTS, SMOKE_ITERATIONS = 20, 2, 10
+KEPT = 4
+SEARCH: dict[str, Any] = {"points": 300, "starts": 12, "iterations": 100}
+SMOKE_SEARCH: dict[str, Any] = {"points": 20, "starts": 2, "iterations": 10}
 COLUMN, PROTOCOL = "tabular", "measured"
 FROM_ZERO = "log10 of c_R on the ball around Q = 0 that reaches the centre, at most"
 
 
 def entries(smoke: bool) -> list[Entry]:
     """One for each number of trajectories."""
-    settings = {
-        "radii": RADII,
-        "points": SMOKE_POINTS if smoke else POINTS,
-        "starts": SMOKE_STARTS if smoke else STARTS,
-        "iterations": SMOKE_ITERATIONS if smoke else ITERATIONS,
-        "kept": KEPT,
-        "seeds": "table_2",
-        "repetitions": 1,
-    }
+    settings = (SMOKE_SEARCH if smoke else SEARCH) | {"radii": RADII, "kept": KEPT}
+    settings |= {"seeds": "table_2", "repetitions": 1}
     found = []
     for n in TRAJECTORIES[:1] if smoke else TRAJECTORIES:
         cell = Cell(f"{__name__}:compute", settings | {"trajectories": n}, f"{NAME}, N = {n}")
@@ -76,9 +70,8 @@ def sample_of(counts: Counts, anchor_action: int, anchor_reward: float, discount
     moves = np.swapaxes(counts.moves[0], 0, 1)
     there = counts.present[0]
     moves = moves[there][:, :, there]
-    states = len(moves)
-    anchor = np.full(states, anchor_action, dtype=np.int64)
-    return Sample(moves, anchor, np.full(states, anchor_reward), discount)
+    anchor = np.full(len(moves), anchor_action, dtype=np.int64)
+    return Sample(moves, anchor, np.full(len(moves), anchor_reward), discount)
 
 
 def lacking(sample: Sample) -> int:
@@ -110,13 +103,7 @@ def levelled(sample: Sample, log_p: Array) -> Array:
 
 @dataclass(frozen=True)
 class Landscape:
-    """A loss of the outputs x: of q (X A,), or of zeta (B,) for `F_zeta`.
-
-    Attributes:
-        sample: the data.
-        term: of TERMS.
-        fixed: q (X, A), on which F_zeta depends.
-    """
+    """A loss of TERMS; its outputs x are q (X A,), or zeta (B,) for `F_zeta`, at q = `fixed`."""
 
     sample: Sample
     term: str
@@ -143,9 +130,8 @@ class Landscape:
         """Like x."""
         sample = self.sample
         if self.term == "F_zeta":
-            apart = x - sample.target(self.fixed)
-            slope: Array = 2 * sample.discount**2 * sample.be_weight * apart
-            return slope
+            apart: Array = x - sample.target(self.fixed)
+            return 2 * sample.discount**2 * sample.be_weight * apart
         q = x.reshape(self.fixed.shape)
         total = np.zeros_like(q)
         if self.term != "L_NLL":
@@ -158,8 +144,7 @@ class Landscape:
         """Square, in x."""
         sample = self.sample
         if self.term == "F_zeta":
-            diagonal = np.eye(len(x)) * (2 * sample.discount**2 * sample.be_weight)
-            return diagonal
+            return np.diag(2 * sample.discount**2 * sample.be_weight)
         q = x.reshape(self.fixed.shape)
         states, actions = self.fixed.shape
         total = np.zeros((states, actions, states, actions))
@@ -278,7 +263,7 @@ def worst_starts(landscape: Landscape, radius: float, drawn: Array, number: int)
 
 # --- bounds and what is observed
 def protocol(radius: float) -> str:
-    """The protocol of a ball's lines in the CSV."""
+    """Of a ball's lines in the CSV."""
     return f"{PROTOCOL} radius {radius:g}"
 
 
@@ -306,8 +291,7 @@ def ball(sample: Sample, q: Array, radius: float) -> polyak.Constants:
 def promised(sample: Sample, of: polyak.Constants) -> dict[str, float]:
     """The appendix's PL constants; mu = 1."""
     dual = polyak.auxiliary_constant(sample.discount, sample.be_weight)
-    found = (of.bellman, of.nll, of.combined, dual)
-    return dict(zip(TERMS, found, strict=True))
+    return dict(zip(TERMS, (of.bellman, of.nll, of.combined, dual), strict=True))
 
 
 def log_combined(of: polyak.Constants, radius: float) -> float:
@@ -335,15 +319,13 @@ def looseness(sample: Sample, q: Array, of: polyak.Constants, size: Sizes) -> di
     nll, bellman = sample.nll_gradient(q), sample.bellman_gradient(q)
     together = of.nll_share * np.sum(nll**2) + of.bellman * sample.bellman(q)
     share = sample.be_size / sample.size  # R_emp averages over all rows
+    curved = [Landscape(sample, term, q).hessian(q.ravel()) for term in ("L_NLL", "L_BE")]
+    steep = np.linalg.norm(nll + share * bellman)
     found = {
         "gamma_perp": np.linalg.svd(between, compute_uv=False)[-1] / of.gamma,
         "p_-": p.min() / of.least_choice,
         "KL by chi-square": np.min(apart / kl_div(sample.choices, p).sum(axis=1)),
         "a_NLL, a_BE": np.sum((nll + bellman) ** 2) / together,
-    }
-    curved = [Landscape(sample, term, q).hessian(q.ravel()) for term in ("L_NLL", "L_BE")]
-    steep = np.linalg.norm(nll + share * bellman)
-    found |= {
         "Lipschitz, 2 + 2 M (1 + beta)": size.lipschitz() / steep,
         "curvature of L_NLL": size.choice() / np.linalg.norm(curved[0], 2),
         "L_theta": size.theta() / np.linalg.norm(curved[0] + share * curved[1], 2),
@@ -377,14 +359,11 @@ def compute(cell: Cell, device: str) -> Result:
             drawn = points(shape, radius, settings["points"], rng)
             starts = [*worst[term], *worst_starts(shape, radius, drawn, settings["starts"])]
             if term == "R_Q":  # where its gradient and its gap are the likelihood's
-                same = [
-                    levelled(sample, log_softmax(x.reshape(q.shape), axis=1))
-                    for x in worst["L_NLL"]
-                ]
+                logs = [log_softmax(x.reshape(q.shape), axis=1) for x in worst["L_NLL"]]
+                same = [levelled(sample, log_p) for log_p in logs]
                 starts += [x.ravel() for x in same if np.linalg.norm(x - q) <= radius]
-            found, point = least_ratio(
-                shape, radius, starts, settings["iterations"], settings["kept"]
-            )
+            steps, kept = settings["iterations"], settings["kept"]
+            found, point = least_ratio(shape, radius, starts, steps, kept)
             worst[term].append(point)
             loose[f"PL of {term}"] = [shape.ratio(x) / constant for x in drawn]
             lines += [
@@ -397,9 +376,8 @@ def compute(cell: Cell, device: str) -> Result:
                 loose.setdefault(name, []).append(slack)
         for name, slacks in loose.items():
             arrays[f"{radius:g} {name}"] = np.array(slacks)
-            lines.append(
-                Record(f"slack, {name}", min(slacks), math.nan, len(slacks), protocol=where)
-            )
+            least = Record(f"slack, {name}", min(slacks), math.nan, len(slacks), protocol=where)
+            lines.append(least)
     return Result(tuple(lines), arrays=arrays)
 
 
@@ -409,27 +387,27 @@ def render(results: Results, out: Path) -> list[Path]:
 
 
 def _values(results: Results, row: str) -> dict[tuple[str, str], float]:
-    """(protocol, statistic) -> value of a data set; empty where it was not run."""
-    stored = results.get(row, COLUMN, PROTOCOL)
-    lines = () if stored is None else stored.result.records
+    """(protocol, statistic) -> value of a data set; empty where its cell failed."""
+    lines = results.get(row, COLUMN, PROTOCOL).result.records
     return {(line.protocol, line.statistic): line.value for line in lines}
 
 
-KINDS = {"appendix": "appendix", "least found": "least found", "curvature": "curvature"}
+MARKS = {  # kind of constant -> (label, marker, filled)
+    "appendix": ("appendix", "D", True),
+    "least found": ("least found in the ball", "o", False),
+    "curvature": ("least curvature at the centre", "|", True),
+}
 
 
 def _constants(results: Results) -> pd.DataFrame:
     """One line for each data set, ball and term, with the three numbers of (b)."""
     lines = []
-    for entry in results.entries:
-        found = _values(results, entry.row)
-        for radius in RADII:
-            for term in TERMS:
-                names = [f"PL of {term}, {kind}" for kind in ("appendix", "least found")]
-                names.append(f"curvature of {term}")
-                numbers = [found.get((protocol(radius), name), math.nan) for name in names]
-                lines.append((int(entry.row), radius, term, *numbers))
-    heads = ["N", "radius", "loss", *KINDS]
+    for entry, radius, term in itertools.product(results.entries, RADII, TERMS):
+        found, where = _values(results, entry.row), protocol(radius)
+        names = (f"PL of {term}, appendix", f"PL of {term}, least found", f"curvature of {term}")
+        numbers = [found.get((where, name), math.nan) for name in names]
+        lines.append((int(entry.row), radius, term, *numbers))
+    heads = ["N", "radius", "loss", *MARKS]
     return pd.DataFrame(lines, columns=pd.Index(heads))
 
 
@@ -439,13 +417,11 @@ def notes(results: Results) -> list[str]:
     for entry in results.entries:
         found = {name: x for (where, name), x in _values(results, entry.row).items() if not where}
         if found:
-            part = "{:.0f} of {:.0f} states lack an action".format(
-                found["states that lack an action"], found["states"]
-            )
-            log = found[FROM_ZERO]
+            few, states = found["states that lack an action"], found["states"]
             said.append(
-                f"N = {entry.row}: {part}; on the ball around Q = 0 that reaches the centre, the "
-                f"appendix's constant of R_Q is at most 10^{log:.0f}."
+                f"N = {entry.row}: {few:.0f} of {states:.0f} states lack an action; on the ball"
+                " around Q = 0 that reaches the centre, the appendix's constant of R_Q is at most"
+                f" 10^{found[FROM_ZERO]:.0f}."
             )
     return [
         "Tabular class (mu = 1), training split of Table 2's first data set; ball around the"
@@ -462,7 +438,7 @@ def _table(results: Results, out: Path) -> list[Path]:
     frame = _constants(results)
     frame["found / appendix"] = frame["least found"] / frame["appendix"]
     index = [f"{n}, {r:g}, {t}" for n, r, t in zip(frame.N, frame.radius, frame.loss, strict=True)]
-    shown = frame[[*KINDS, "found / appendix"]].map(lambda x: f"{x:.1e}")
+    shown = frame[[*MARKS, "found / appendix"]].map(lambda x: f"{x:.1e}")
     shown.index = pd.Index(index, name="N, radius, loss")
     title = "Constants of the Polyak-Lojasiewicz inequality on the paper's data"
     return layout.write(shown, out, f"{NAME}_pl", title, notes(results))
@@ -470,24 +446,16 @@ def _table(results: Results, out: Path) -> list[Path]:
 
 COLOURS = (layout.BLUE, layout.VERMILION)  # a data set each
 PALE = (layout.SKY, layout.ORANGE)  # the same, for the smaller ball
-MARKS = {  # kind of constant -> (label, marker, filled)
-    "appendix": ("appendix", "D", True),
-    "least found": ("least found in the ball", "o", False),
-    "curvature": ("least curvature at the centre", "|", True),
-}
 
 
 def _draw(results: Results, out: Path) -> list[Path]:
     figure = layout.new_figure(layout.PAGE, 4.4)
-    if all(stored is None for stored in results.stored):
+    if all(stored.failed for stored in results.stored):
         return layout.save(figure, out, NAME)  # the CSV says why
     left, right = figure.subplots(1, 2, width_ratios=(1.25, 1.0))
     _slacks(left, results)
     _sides(right, results)
-    handles = [*left.get_legend_handles_labels()[0], *right.get_legend_handles_labels()[0]]
-    labels = [*left.get_legend_handles_labels()[1], *right.get_legend_handles_labels()[1]]
-    style: dict[str, Any] = {"fontsize": layout.FONT, "frameon": False}
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, **style)
+    figure.legend(loc="outside lower center", ncols=4, fontsize=layout.FONT, frameon=False)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     return layout.save(figure, out, NAME)
 
@@ -498,8 +466,7 @@ def _slacks(axes: Axes, results: Results) -> None:
     data = [entry.row for entry in results.entries]
     groups = list(itertools.product(data, RADII))
     for k, (row, radius) in enumerate(groups):
-        stored = results.get(row, COLUMN, PROTOCOL)
-        arrays = {} if stored is None else stored.result.arrays
+        arrays = results.get(row, COLUMN, PROTOCOL).result.arrays
         part = {n.split(" ", 1)[1]: x for n, x in arrays.items() if n.startswith(f"{radius:g} ")}
         names = names or list(part)
         colour = (COLOURS if radius == max(RADII) else PALE)[data.index(row)]
@@ -512,11 +479,15 @@ def _slacks(axes: Axes, results: Results) -> None:
         label = f"(a) N = {int(row):,}, radius {radius:g}"
         axes.plot([], [], "o", color=colour, markersize=4, label=label)
     axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xscale("log")
+    _finish(axes, "(a) bound over observed (1 is tight)", len(names))
     axes.set_xlim(left=0.5)
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
-    axes.set_xlabel("(a) bound over observed (1 is tight)", fontsize=layout.FONT)
+
+
+def _finish(axes: Axes, label: str, rows: int) -> None:
+    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.set_xlabel(label, fontsize=layout.FONT)
     axes.tick_params(labelsize=layout.FONT)
     axes.grid(alpha=0.25, linewidth=0.4, axis="x")
 
@@ -538,11 +509,7 @@ def _sides(axes: Axes, results: Results) -> None:
         style = {"color": layout.BLACK, "markerfacecolor": face, "label": f"(b) {label}"}
         axes.plot([], [], marker, markersize=4, **style)
     axes.set_yticks(range(len(rows)), [f"{loss}, radius {radius:g}" for loss, radius in rows])
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_xscale("log")
-    axes.set_xlabel("(b) constant of the PL inequality", fontsize=layout.FONT)
-    axes.tick_params(labelsize=layout.FONT)
-    axes.grid(alpha=0.25, linewidth=0.4, axis="x")
+    _finish(axes, "(b) constant of the PL inequality", len(rows))
 
 
 def verdict(folder: Path) -> str:

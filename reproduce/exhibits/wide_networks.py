@@ -96,12 +96,6 @@ def points(design: str) -> Array:
     return np.column_stack([z, np.ones(len(z))])
 
 
-def shallow(u: Array, width: int, rng: np.random.Generator) -> Wide:
-    """One hidden layer and one output."""
-    drawn = rng.normal(size=(width, u.shape[1] + 1))
-    return Wide(drawn[:, 0], drawn[:, 1:], u, ACTIVATIONS["tanh"])
-
-
 def deep_kernel(u: Array, first: Array, second: Array, bias: Array, last: Array) -> Array:
     """J J' (n A, n A) of two hidden layers; weights (m, .), (m, m), (m,), (A, m), all trained.
 
@@ -132,9 +126,8 @@ def deep_start(u: Array, width: int, rng: np.random.Generator) -> float:
 
 def limit(design: str) -> Array:
     """K_infinity of the design's network; outputs do not share in the limit."""
-    u = points(design)
     deep = design == BUS
-    return apart(limit_kernel(u, ACTIVATIONS["tanh"], 1 + deep), 1 + deep)
+    return apart(limit_kernel(points(design), ACTIVATIONS["tanh"], 1 + deep), 1 + deep)
 
 
 def apart(kernel: Array, outputs: int) -> Array:
@@ -171,7 +164,8 @@ def width_cell(cell: Cell, device: str) -> Result:
         if settings["design"] == BUS:
             values.append(deep_start(u, settings["width"], rng))
             continue
-        start = shallow(u, settings["width"], rng)
+        drawn = rng.normal(size=(settings["width"], u.shape[1] + 1))
+        start = Wide(drawn[:, 0], drawn[:, 1:], u, ACTIVATIONS["tanh"])  # one layer, one output
         values.append(float(np.linalg.eigvalsh(start.kernel())[0]))
         lowest.append([least_in_ball(start, radius) for radius in settings["radii"]])
     low, high = np.quantile(values, [0.05, 0.95])
@@ -191,12 +185,9 @@ def limit_cell(cell: Cell, device: str) -> Result:
     kernel, u = limit(design), points(design)
     one_layer = apart(limit_kernel(u, ACTIVATIONS["tanh"]), 1 + (design == BUS))
     width = sufficient_width(one_layer, u, cell.settings["radius"])
-    lines = (
-        Record("lambda_star", float(np.linalg.eigvalsh(kernel)[0])),
-        Record("evaluation points", float(len(kernel))),
-        Record("log10 of the width the proof asks for", math.log10(width)),
-    )
-    return Result(lines)
+    star = Record("lambda_star", float(np.linalg.eigvalsh(kernel)[0]))
+    asked = Record("log10 of the width the proof asks for", math.log10(width))
+    return Result((star, Record("evaluation points", float(len(kernel))), asked))
 
 
 def relu_jacobian(x: Array, rng: np.random.Generator) -> Array:
@@ -258,7 +249,7 @@ def render(results: Results, out: Path) -> list[Path]:
         curves = {
             entry.cell.settings["width"]: found[entry.row]
             for entry in results.entries
-            if entry.column == COLUMN and entry.cell and entry.cell.settings["design"] == design
+            if entry.column == COLUMN and entry.cell.settings["design"] == design
         }
         _panel(axes, design, curves, found[design])
     return layout.save(figure, out, NAME)
@@ -276,15 +267,8 @@ def _panel(
         return [curves[width].get(statistic, math.nan) for width in widths]
 
     low, high = line(f"{LEAST} 5 %"), line(f"{LEAST} 95 %")
-    axes.fill_between(
-        widths,
-        low,
-        high,
-        color=layout.SKY,
-        alpha=0.5,
-        linewidth=0,
-        label="starts, 5 to 95 %",
-    )
+    pale: dict[str, Any] = {"color": layout.SKY, "alpha": 0.5, "linewidth": 0}
+    axes.fill_between(widths, low, high, label="starts, 5 to 95 %", **pale)
     style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "linewidth": 1.2}
     axes.plot(widths, line(LEAST), color=layout.BLUE, label="starts, mean", **style)
     shades = (layout.ORANGE, layout.VERMILION, layout.PURPLE)
@@ -292,12 +276,12 @@ def _panel(
         if design == APART:
             name = f"least in the ball R = {radius:g}, mean"
             axes.plot(widths, line(f"least in ball {radius:g}"), color=colour, label=name, **style)
-    for share, dashes in ((1.0, "-"), (0.75, "--"), (0.5, ":")):
-        label = {1.0: "limit", 0.75: "3/4 of it (start)", 0.5: "1/2 of it (ball)"}[share]
+    names = ("limit", "3/4 of it (start)", "1/2 of it (ball)")
+    for share, dashes, label in zip((1.0, 0.75, 0.5), ("-", "--", ":"), names, strict=True):
         axes.axhline(share * star, color=layout.BLACK, linestyle=dashes, linewidth=0.9, label=label)
     if HIDDEN in widths:
-        at = (HIDDEN, curves[HIDDEN][LEAST])
-        axes.plot(*at, "X", color=layout.VERMILION, markersize=7, label="2 x 10, as in the paper")
+        cross: dict[str, Any] = {"color": layout.VERMILION, "markersize": 7}
+        axes.plot(HIDDEN, curves[HIDDEN][LEAST], "X", label="2 x 10, as in the paper", **cross)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(widths, [str(w) for w in widths])

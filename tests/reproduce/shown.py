@@ -33,7 +33,7 @@ def computed(cell: Cell) -> Stored:
 def results_of(exhibit: Exhibit, entries: Sequence[Entry] | None = None) -> Results:
     """The smoke entries, or these, computed."""
     shown = exhibit.checked_entries(True) if entries is None else entries
-    return Results(shown, [computed(e.cell) if e.cell else None for e in shown], True, exhibit.view)
+    return Results(shown, [computed(e.cell) for e in shown], True, exhibit.view)
 
 
 def failed(exhibit: Exhibit) -> Results:
@@ -52,7 +52,6 @@ def entry_of(name: str, row: str, column: str, protocol: str = "", smoke: bool =
 
 def resized(entry: Entry, **settings: Any) -> Entry:
     """The entry with other settings of its cell."""
-    assert entry.cell is not None
     return replace(entry, cell=replace(entry.cell, settings={**entry.cell.settings, **settings}))
 
 

@@ -154,9 +154,6 @@ def test_the_ledger_is_stamped_when_it_is_made_and_checked(
         check.stamp("table_2", tmp_path)
 
 
-# The README --------------------------------------------------------------------------------------
-
-
 def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     committed: Run, tmp_path: Path
 ) -> None:

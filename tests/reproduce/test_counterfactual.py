@@ -38,7 +38,6 @@ def small(column: str) -> Entry:
 
 
 def result_of(entry: Entry) -> Result:
-    assert entry.cell is not None
     return computed(entry.cell).result
 
 
@@ -85,9 +84,6 @@ def loss(name: str, policy: Array) -> float:
 OLD = softmax(best(*new_world("nothing")))
 
 
-# The changes --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", CHANGED)
 def test_the_changes_are_what_their_names_say(name: str) -> None:
     world = changed(BUS.mdp, CHANGED[name])
@@ -111,9 +107,6 @@ def test_later_arrivals_keep_the_law_a_law(law: Array) -> None:
     assert not np.any(moved[:, MAINTAIN, :, :2])
 
 
-# Cells --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("smoke", [True, False])
 def test_every_source_is_in_every_row_on_table_2_s_data(smoke: bool) -> None:
     entries = tables.EXHIBIT.checked_entries(smoke)
@@ -123,7 +116,7 @@ def test_every_source_is_in_every_row_on_table_2_s_data(smoke: bool) -> None:
     for n in sizes:
         here = [e for e in entries if e.row == n]
         assert [e.column for e in here] == columns
-        assert {e.cell.seeds for e in here if e.cell} == {("table_2", n)}
+        assert {e.cell.seeds for e in here} == {("table_2", n)}
     assert set(tables.SOURCES.values()) - {""} == set(METHODS)  # no method's reward is left out
 
 
@@ -159,7 +152,6 @@ def test_the_population_says_what_the_paper_s_remark_is_about() -> None:
 
 def test_a_cell_holds_what_a_user_would_get() -> None:
     entry = small("GLADIUS")
-    assert entry.cell is not None
     got = result_of(entry)
     train, test = data_sets(BUS, entry.cell)
     fits = gladius.fit(train, anchor_action=1, anchor_reward=-5.0, discount=0.95)
@@ -219,7 +211,6 @@ def _path(name: str) -> Array:
 
 def test_the_planner_s_law_is_the_frequencies_where_there_are_rows() -> None:
     cell = small("Truth").cell
-    assert cell is not None
     given_, score = work.on_data(BUS, cell)
     assert score is None
     for r, data in enumerate(data_sets(BUS, cell)[0]):
@@ -234,7 +225,6 @@ def test_the_planner_s_law_is_the_frequencies_where_there_are_rows() -> None:
 
 def test_an_estimate_without_a_number_fails_alone_and_aloud() -> None:
     cell = small("Truth").cell
-    assert cell is not None
     given_, _ = work.on_data(BUS, cell)
     broken = given_.rewards.copy()
     broken[1] = np.nan
@@ -250,23 +240,17 @@ def test_an_estimate_without_a_number_fails_alone_and_aloud() -> None:
             assert math.isnan(series[1])
 
 
-# Files --------------------------------------------------------------------------------------------
-
-
 def texts(results: Results) -> list[tuple[Any, ...]]:
     """The lines of the table of losses."""
-    return list(
-        (pd.concat([tables.losses(results, which) for which in (False, True)])).itertuples(
-            name=None
-        )
-    )
+    frame = pd.concat([tables.losses(results, which) for which in (False, True)])
+    return list(frame.itertuples(name=None))
 
 
 def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     run = [small(c) for c in ("Truth", "Rust", "Plug-in", "GLADIUS")]
     other = [e for e in tables.entries(True) if e.row == work.POPULATION]
     entries = [*other, *run, small("BC")]
-    stored = [computed(e.cell) if e.cell else None for e in entries[:-1]] + [FAILED]
+    stored = [computed(e.cell) for e in entries[:-1]] + [FAILED]
     results = Results(entries, stored, True, tables.view)
     frame = written(tables.EXHIBIT, results, tmp_path)
     names = {p.name for p in tmp_path.iterdir()}
@@ -282,11 +266,8 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
         assert means[key] == pytest.approx(np.mean(values), rel=1e-8)
     gaps = pd.read_csv(tmp_path / "counterfactual_paired.csv")
     line = gaps[(gaps["row"] == f"50, {USED}") & (gaps["column"] == "GLADIUS - Plug-in")].iloc[0]
-    one, other_ = (
-        np.array(result_of(run[i]).replications[work.label(work.LOSS, USED, work.ESTIMATED)])
-        for i in (3, 2)
-    )
-    gap = one - other_
+    key_ = work.label(work.LOSS, USED, work.ESTIMATED)
+    gap = np.diff([result_of(run[i]).replications[key_] for i in (2, 3)], axis=0)[0]
     assert line["value"] == pytest.approx(gap.mean(), rel=1e-8)
     assert line["se"] == pytest.approx(gap.std(ddof=1) / math.sqrt(2), rel=1e-8)
     shown = {line[0]: dict(zip(work.SOLVERS, line[1:], strict=True)) for line in texts(results)}

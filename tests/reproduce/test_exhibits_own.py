@@ -35,9 +35,6 @@ OWN = ("accuracy", "bounds", "sensitivity", "stability")
 SMOKE = [entry for entry in accuracy.entries(True) if entry.column != bounds.COLUMN]
 
 
-# Data sets drawn as counts ------------------------------------------------------------------------
-
-
 def law_of_tables(mdp: TabularMDP, horizon: int, trajectories: int) -> dict[bytes, float]:
     """The exact law of n(s, a, s') by listing every path of every trajectory."""
     actions, n, _ = mdp.transition.shape
@@ -115,9 +112,6 @@ def generators(number: int) -> list[np.random.Generator]:
     return [np.random.default_rng(s) for s in np.random.SeedSequence(7).spawn(number)]
 
 
-# Accuracy -----------------------------------------------------------------------------------------
-
-
 def transitions_of(counts: Counts, r: int) -> Transitions:
     """A data set with these counts; in what order, and in which trajectories, does not matter."""
     a, s, t = (np.repeat(i, counts.moves[r].ravel().astype(int)) for i in index(counts))
@@ -128,15 +122,9 @@ def index(counts: Counts) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
     return [i.ravel() for i in np.indices(counts.moves.shape[1:])]
 
 
-@pytest.mark.parametrize(
-    ("truth", "which"),
-    [
-        (e.row.split("/")[0], (e.column, e.protocol))
-        for e in SMOKE
-        if e.row in ("affine/50", "sine/50")
-    ],
-)
-def test_a_cell_scores_what_a_user_would_get(truth: str, which: tuple[str, str]) -> None:
+@pytest.mark.parametrize("entry", [e for e in SMOKE if e.row in ("affine/50", "sine/50")])
+def test_a_cell_scores_what_a_user_would_get(entry: Entry) -> None:
+    truth, which = entry.row.split("/")[0], (entry.column, entry.protocol)
     method, _, told = accuracy.FITS[which]
     stream: dict[str, Any] = {"seeds": "accuracy", "seeds_row": f"{truth}/20", "drawn": "counts"}
     cell = fitting(method, 20, True, truth=truth, repetitions=3, **stream, **told)
@@ -199,11 +187,11 @@ def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
     good = planted({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
     bad = planted({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
     few = planted({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
-    verdicts = []
-    for results in (good, bad, few):
-        found = [check(results, "affine/50", target) for target in (to_bound, to_plug_in)]
-        verdicts.append([None if one is None else one.verdict for one in found])
-    assert verdicts == [[YES, YES], [NO, NO], [UNDECIDED, UNDECIDED]]
+    for results, verdict in ((good, YES), (bad, NO), (few, UNDECIDED)):
+        for target in (to_bound, to_plug_in):
+            found = check(results, "affine/50", target)
+            assert found is not None
+            assert found.verdict == verdict
 
 
 def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
@@ -213,11 +201,9 @@ def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
     ratio = check(results, "affine/50", accuracy.TARGETS[2])
     assert gap is not None
     assert ratio is not None
-    assert gap.repetitions == 3
-    assert gap.value == pytest.approx(0.0)
-    assert gap.se == pytest.approx(1 / math.sqrt(3))
+    assert (gap.value, gap.se, gap.repetitions) == pytest.approx((0.0, 1 / math.sqrt(3), 3))
     assert gap.limit == pytest.approx(100 * 1.96 / math.sqrt(3) / (7 / 3))
-    assert (ratio.value, ratio.repetitions) == (pytest.approx(7 / 6), 3)
+    assert (ratio.value, ratio.repetitions) == pytest.approx((7 / 6, 3))
     assert ratio.se == pytest.approx(np.std(ours, ddof=1) / math.sqrt(3) / 2)
     assert check(results, "affine/50", accuracy.TARGETS[1]) is None  # smooth was not run
 
@@ -228,13 +214,10 @@ def test_a_target_that_means_nothing_is_refused(changed: dict[str, object]) -> N
         Target(**{**vars(accuracy.TARGETS[0]), **changed})
 
 
-# Every exhibit ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", OWN)
 @pytest.mark.parametrize("smoke", [True, False])
 def test_specs_are_valid_and_share_the_right_data(name: str, smoke: bool) -> None:
-    cells = [e.cell for e in exhibits.load(name).checked_entries(smoke) if e.cell]
+    cells = [e.cell for e in exhibits.load(name).checked_entries(smoke)]
     found = [cell for cell in cells if "seeds" in cell.settings and "method" in cell.settings]
     source = "accuracy" if name == "accuracy" else "table_2"
     assert {cell.seeds[0] for cell in found} <= {source}
@@ -291,11 +274,8 @@ def test_bounds_are_those_of_the_training_split_and_fall_with_the_root_of_n(tmp_
 
 
 def test_sensitivity_counts_fits_that_did_not_converge(tmp_path: Path) -> None:
-    entries = [
-        e
-        for e in sensitivity.entries(True)
-        if e.protocol in ("leak_free weight 1", "leak_free 2 x 10")
-    ]
+    asked = ("leak_free weight 1", "leak_free 2 x 10")
+    entries = [e for e in sensitivity.entries(True) if e.protocol in asked]
     frame = written(sensitivity.EXHIBIT, results_of(sensitivity.EXHIBIT, entries), tmp_path)
     assert frame[frame["statistic"] == "share converged"]["value"].between(0, 1).all()
     weighted = frame[(frame["column"] == sensitivity.WEIGHT) & (frame["statistic"] == "MAPE")]
@@ -316,7 +296,6 @@ def test_stability_map_tells_slow_from_fast_ascent(tmp_path: Path) -> None:
         if e.row == "beta 0.95"
     ]
     run = next(e for e in stability.entries(True) if e.column == stability.DATA)
-    assert run.cell is not None
     options = {**run.cell.settings["options"], "iterations": 600}
     entries.append(resized(run, options=options))
     frame = written(stability.EXHIBIT, results_of(stability.EXHIBIT, entries), tmp_path)

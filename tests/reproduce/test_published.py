@@ -61,9 +61,6 @@ class Grid(NamedTuple):
     body: list[list[str]]
 
 
-# --- reading LaTeX ---------------------------------------------------------------------------
-
-
 def balanced(text: str, start: int) -> int:
     """The index just after the brace that closes ``text[start] == "{"``."""
     depth = 0
@@ -121,10 +118,15 @@ def floats(source: str) -> Iterator[tuple[str, bool, str]]:
         yield match[1], 0 <= appendix < match.start(), source[match.end() : end]
 
 
+def labelled(source: str, label: str) -> str:
+    """The text of the one float that carries ``label``."""
+    (text,) = [text for _, _, text in floats(source) if rf"\label{{{label}}}" in text]
+    return text
+
+
 def grid(source: str, label: str) -> Grid:
     """The tabular of the one float that carries ``label``."""
-    (body,) = [text for _, _, text in floats(source) if rf"\label{{{label}}}" in text]
-    body = re.sub(r"(?<!\\)%.*", "", body)
+    body = re.sub(r"(?<!\\)%.*", "", labelled(source, label))
     start, end = body.index(r"\begin{tabular}") + len(r"\begin{tabular}"), body.index(r"\end{tab")
     table = body[balanced(body, start) : end].split(r"\bottomrule")[0]
     table = re.sub(r"\\(toprule|addlinespace|cmidrule(\(\w+\))?\{[\d-]+\})", "", table)
@@ -136,9 +138,6 @@ def grid(source: str, label: str) -> Grid:
     width = {len(row) for part in rows for row in part}
     assert len(width) == 1, f"{label}: rows of different widths {width}"
     return Grid(*rows)
-
-
-# --- what each table says --------------------------------------------------------------------
 
 
 def collect(lines: Iterable[tuple[str, str, str, str, str]]) -> Cells:
@@ -209,15 +208,12 @@ def from_csv(exhibit: str) -> Cells:
 
 def differences(paper: Cells, ours: Cells) -> list[str]:
     """One line for each cell that is missing, surplus or not printed with the same characters."""
-    return (
-        [f"in the paper only: {key}" for key in paper if key not in ours]
-        + [f"in the CSV only: {key}" for key in ours if key not in paper]
-        + [
-            f"{key}: paper {paper[key]}, CSV {ours[key]}"
-            for key in paper
-            if key in ours and paper[key] != ours[key]
-        ]
-    )
+    both = [key for key in paper if key in ours and paper[key] != ours[key]]
+    return [
+        *(f"in the paper only: {key}" for key in paper if key not in ours),
+        *(f"in the CSV only: {key}" for key in ours if key not in paper),
+        *(f"{key}: paper {paper[key]}, CSV {ours[key]}" for key in both),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -227,9 +223,6 @@ def source() -> str:
         pytest.skip(f"the paper's LaTeX is not beside this checkout ({PAPER.name}/ is absent)")
     (path,) = PAPER.glob("000_*.txt")
     return path.read_text(encoding="utf-8")
-
-
-# --- the transcription against the paper -----------------------------------------------------
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS)
@@ -242,9 +235,8 @@ def test_transcription_is_the_paper(source: str, exhibit: str) -> None:
 @pytest.mark.parametrize("exhibit", EXHIBITS)
 def test_a_digit_changed_in_the_latex_is_caught(source: str, exhibit: str) -> None:
     """Negative control of parser and comparison together, on the last digit of each table."""
-    label = EXHIBITS[exhibit][0]
-    (text,) = [text for _, _, text in floats(source) if rf"\label{{{label}}}" in text]
-    table = re.split(r"\\bottomrule", text)[0]
+    text = labelled(source, EXHIBITS[exhibit][0])
+    table = text.split(r"\bottomrule")[0]
     spot = max(match.start() for match in re.finditer(r"\d", table))
     other = str((int(text[spot]) + 1) % 10)
     corrupt = source.replace(text, text[:spot] + other + text[spot + 1 :])
@@ -272,9 +264,6 @@ def test_plot_beside_figure_1_shows_its_table(source: str) -> None:
     points = re.findall(r"\((\d+), ([\d.]+)\) \+- \(0, ([\d.]+)\)", text)
     column = {key[0]: cell for key, cell in from_csv("figure_1").items() if key[1] == "GLADIUS"}
     assert {k: (value, se) for k, value, se in points} == column
-
-
-# --- the transcription alone -----------------------------------------------------------------
 
 
 def test_tables_that_print_the_same_cells_agree() -> None:
@@ -331,9 +320,6 @@ def test_parser_reads_what_latex_prints() -> None:
         [["No. (H=9)", r"A (\%) (B)", r"A (\%) (B)"], ["", "Gr-Based", "$a_1$"]],
         [["7", "1.20 (0.10)", "-5.000"]],
     )
-
-
-# --- reproduce.published ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("exhibit", EXHIBITS)

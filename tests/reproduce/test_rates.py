@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -108,9 +109,8 @@ def test_three_parameters_attain_their_least_risk(discount: float) -> None:
 
         start = np.array([q[r, 0, 0], -1.0, q[r, 0, 1]]) + 0.1
         best = minimize(risk, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15})
-        found = np.array(
-            [q[r, 0, 0] - (q[r, 1, 0] - q[r, 0, 0]), np.diff(q[r, :2, 0])[0], q[r, 0, 1]]
-        )
+        slope = q[r, 1, 0] - q[r, 0, 0]
+        found = np.array([q[r, 0, 0] - slope, slope, q[r, 0, 1]])
         assert risk(found) <= best.fun + 1e-12
 
 
@@ -123,40 +123,26 @@ def test_the_constants_of_the_steps_are_those_of_the_hessian() -> None:
     def risk(q: Array) -> float:
         return float(grouped_risk(q[None], counts, 1, reward, 0.5).total()[0])
 
-    step, eye = 1e-3, np.eye(10).reshape(10, 5, 2)
-    hessian = np.array(
-        [
-            [
-                (
-                    risk(star + step * (i + j))
-                    - risk(star + step * (i - j))
-                    - risk(star - step * (i - j))
-                    + risk(star - step * (i + j))
-                )
-                / (4 * step**2)
-                for j in eye
-            ]
-            for i in eye
-        ]
-    )
-    values = np.linalg.eigvalsh(hessian)
+    step = 1e-3
+
+    def bend(i: Array, j: Array) -> float:
+        same, apart = step * (i + j), step * (i - j)
+        total = risk(star + same) - risk(star + apart) - risk(star - apart) + risk(star - same)
+        return total / (4 * step**2)
+
+    axes = np.eye(10).reshape(10, 5, 2)
+    values = np.linalg.eigvalsh([[bend(i, j) for j in axes] for i in axes])
     assert c_1 == pytest.approx(4 / values[0], rel=1e-3)
     assert c_1 / c_2 == pytest.approx(1 / values[-1], rel=1e-3)
 
 
+STEPS: dict[str, Any] = {"trajectories": 50, "batch": 100, "zeta_scale": 1.0, "ratio": 1.0}
+
+
 def short(discount: float, **changed: float) -> tuple[Array, float]:
     """Gap at T = 20 and 400, and the share that diverged."""
-    asked = {"features": 0, "zeta_scale": 1.0, "ratio": 1.0, "batch": 100, **changed}
-    gaps, gone, _ = short_bus.descend(
-        short_bus.world(discount),
-        generators(3),
-        trajectories=50,
-        checkpoints=[20, 400],
-        batch=int(asked["batch"]),
-        features=int(asked["features"]),
-        zeta_scale=asked["zeta_scale"],
-        ratio=asked["ratio"],
-    )
+    asked: dict[str, Any] = {**STEPS, "features": 0, "checkpoints": [20, 400], **changed}
+    gaps, gone, _ = short_bus.descend(short_bus.world(discount), generators(3), **asked)
     return gaps, float(gone.mean())
 
 
@@ -180,16 +166,8 @@ def test_the_gap_falls_and_is_the_same_again(ratio: float) -> None:
 
 def test_a_repetition_s_run_does_not_depend_on_the_others() -> None:
     def gaps(number: int) -> Array:
-        return short_bus.descend(
-            short_bus.world(0.5),
-            generators(3)[:number],
-            trajectories=50,
-            batch=100,
-            checkpoints=[50],
-            features=20,
-            zeta_scale=1.0,
-            ratio=1.0,
-        )[0]
+        rngs, asked = generators(3)[:number], {**STEPS, "checkpoints": [50], "features": 20}
+        return short_bus.descend(short_bus.world(0.5), rngs, **asked)[0]
 
     assert gaps(3)[0] == pytest.approx(gaps(1)[0], rel=1e-10)
 
@@ -229,19 +207,13 @@ def test_nearest_neighbours_have_the_errors_of_a_fine_grid() -> None:
 
 def test_where_states_never_repeat_more_data_do_not_help() -> None:
     world = short_bus.world(0.95)
-    errors = [
-        np.mean(
-            [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)], axis=0
-        )
-        for n in (10, 200)
-    ]
+    errors, seen_again = [], []
+    for n in (10, 200):
+        drawn = [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)]
+        errors.append(np.mean(drawn, axis=0))
+        q = short_bus.tabular_minimisers(data(0.95, n, 8), 0.95, 10.0)[:, :, None]
+        seen_again.append(short_bus.population_errors(world, q).mean(axis=0))
     assert errors[1] == pytest.approx(errors[0], rel=0.1)
-    seen_again = [
-        short_bus.population_errors(
-            world, short_bus.tabular_minimisers(data(0.95, n, 8), 0.95, 10.0)[:, :, None]
-        ).mean(axis=0)
-        for n in (10, 200)
-    ]
     assert np.all(seen_again[1] < 0.2 * seen_again[0])
 
 
@@ -258,7 +230,7 @@ def test_a_curve_is_cut_where_it_leaves_the_axis() -> None:
 def test_specs_are_valid(smoke: bool) -> None:
     entries = exhibits.load("rates").checked_entries(smoke)
     assert len(entries) == 22
-    cells = [e.cell for e in entries if e.cell and e.column == rates.DATA]
+    cells = [e.cell for e in entries if e.column == rates.DATA]
     assert smoke or min(cell.repetitions for cell in cells) >= 40
     assert smoke or all(len(cell.settings["sizes"]) == 6 for cell in cells)
 

@@ -33,7 +33,7 @@ from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Cell, Exhibit
-from reproduce.store import Store
+from reproduce.store import Store, decode
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
 Run = Callable[..., runner.Outcome]
@@ -48,9 +48,6 @@ def manifest(tmp_path: Path) -> dict[str, Any]:
 def labels(ids: Any) -> set[str]:
     """The toys' labels among ids of cells."""
     return {id_.partition(" ")[0] for id_ in ids}
-
-
-# Resumption and the files ------------------------------------------------------------------------
 
 
 def test_second_run_computes_nothing_and_leaves_the_same_bytes(run: Run, tmp_path: Path) -> None:
@@ -98,9 +95,8 @@ def test_cheap_exhibits_are_written_first_and_as_soon_as_their_cells_are_there(
     dear = toy(trouble={"10A": "interrupt"}, name="dear", cost=9.0)
     with pytest.raises(KeyboardInterrupt):
         run(dear, toy(name="cheap", cost=0.1))
-    assert set(files(tmp_path / "out")) == {
-        *("cheap.csv", "cheap_timings.csv", "toy.tex", "manifests/cheap.json")
-    }
+    written = {"cheap.csv", "cheap_timings.csv", "toy.tex", "manifests/cheap.json"}
+    assert set(files(tmp_path / "out")) == written
 
 
 def test_smoke_and_full_cells_and_files_do_not_collide(run: Run) -> None:
@@ -190,8 +186,7 @@ def test_results_pair_replications_of_equal_data_and_refuse_others(
 ) -> None:
     run(toy())
     entries = toy().entries(False)
-    loaded = [Store(tmp_path / "build").load(entry.cell) for entry in entries]
-    stored = [cell for cell in loaded if cell is not None]
+    stored = [decode(Store(tmp_path / "build").path(e.cell).read_text(), e.cell) for e in entries]
     results = Results(entries, stored, False)
     gap, se, pairs = results.paired("10", ("B", "measured"), ("A", "measured"))
     assert (gap, se, pairs) == (pytest.approx(1.0), pytest.approx(0.0, abs=1e-12), 5)
@@ -200,8 +195,6 @@ def test_results_pair_replications_of_equal_data_and_refuse_others(
     with pytest.raises(InputError, match="seeds"):
         Results(entries, stored, False).paired("10", ("A", "measured"), ("B", "measured"))
 
-
-# Keys --------------------------------------------------------------------------------------------
 
 PACKAGE = {
     "__init__": (
@@ -370,9 +363,6 @@ def test_a_worker_that_loaded_older_code_refuses(
     assert "loaded an older module toypackage.deeper: start it again" in status()
 
 
-# What goes wrong in a cell -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("trouble", "why"),
     [
@@ -413,9 +403,8 @@ def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(
 
     outcome = run(replace(toy(name="bad"), render=render), toy())
     assert outcome.failed == {"bad": "failed: ValueError: no such column"}
-    assert set(files(tmp_path / "out")) == {
-        *("toy.csv", "toy_timings.csv", "toy.tex", "manifests/toy.json")
-    }
+    written = {"toy.csv", "toy_timings.csv", "toy.tex", "manifests/toy.json"}
+    assert set(files(tmp_path / "out")) == written
 
 
 def test_a_killed_worker_costs_its_cell_only_and_after_a_second_try(
@@ -498,9 +487,6 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     resumed = run(*cheap_and_dear(tmp_path))
     assert resumed.reused >= 4
     assert files(tmp_path / "out")["toy.csv"] == complete["toy.csv"]
-
-
-# The store and the disk --------------------------------------------------------------------------
 
 
 def _change_a_digit(path: Path) -> None:
@@ -595,9 +581,6 @@ def test_a_checkpoint_folder_belongs_to_the_key_and_goes_when_the_cell_is_stored
     run(toy())
     assert not mine.exists()
     assert (tmp_path / "build" / "checkpoints" / "another key").exists()
-
-
-# Progress, the registry and the command ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -22,8 +22,6 @@ from tests.reproduce.toys import toy
 
 CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})
 
-# Seeds -------------------------------------------------------------------------------------------
-
 texts = st.text(min_size=1, max_size=8)
 keys = st.tuples(texts, texts, st.integers(0, 1000), texts)
 
@@ -55,9 +53,6 @@ def test_a_cell_names_its_stream_and_no_method_is_in_the_key() -> None:
     assert draws[0][0] != draws[0][1]
     with pytest.raises(InputError, match=r"settings\.seeds"):
         seeds.generators(Cell("reproduce.fits:compute"))
-
-
-# Specs and records -------------------------------------------------------------------------------
 
 
 GOOD: dict[Any, dict[str, Any]] = {

@@ -28,7 +28,7 @@ from reproduce import fits, published, traits
 from reproduce.exhibits import table_1, table_2_all
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Record, Result
-from tests.reproduce.shown import entry_of, stored, written
+from tests.reproduce.shown import FAILED, entry_of, stored, written
 
 WORLD = BusEngine()
 Fit = Callable[..., list[Estimate]]
@@ -40,21 +40,13 @@ def planted(
     """The true Q and the true r plus a number, one estimate for each number."""
     mdp = WORLD.mdp
     extra = {"objective": objective, "inner_iterations": inner}
-    looks = Diagnostics(converged, 4, 0.0, 0.0, 0.0, 0.0, extra=extra)
+    diagnostics = Diagnostics(converged, 4, 0.0, 0.0, 0.0, 0.0, extra=extra)
 
-    def at(states: Any) -> Any:
-        return states[:, 0].astype(int) - 1
+    def table(values: Array) -> Callable[[Any], Array]:
+        return lambda states: values[states[:, 0].astype(int) - 1]
 
-    return [
-        Estimate(
-            "planted",
-            lambda states: mdp.solution.q[at(states)],
-            lambda states, one=one: mdp.reward[at(states)] + one,
-            1,
-            looks,
-        )
-        for one in shift
-    ]
+    q = table(mdp.solution.q)
+    return [Estimate("planted", q, table(mdp.reward + x), 1, diagnostics) for x in shift]
 
 
 @pytest.fixture
@@ -77,7 +69,6 @@ def table_1_title(method: str) -> str:
 def measure(name: str, column: str) -> dict[str, float]:
     """A smoke entry's records by statistic; computed each time, for the methods are planted."""
     entry = entry_of("table_1", name, column)
-    assert entry.cell is not None
     result = entry.cell.function()(entry.cell, "cpu")
     return {r.statistic: r.value for r in table_1.view(entry, result)}
 
@@ -189,13 +180,12 @@ def with_errors(name: str, power: float) -> Results:
 
 
 def test_the_slope_is_that_of_the_errors_of_the_line() -> None:
-    line = table_1.BY_NAME["NFXP"]
-    mean, half, n = table_1.slope(with_errors("NFXP", -0.5), line)
-    assert (mean, n) == (pytest.approx(-0.5), 4)
-    assert half == pytest.approx(0.0, abs=1e-9)
-    assert math.isnan(table_1.slope(with_errors("NFXP", -0.5), table_1.BY_NAME["BC"])[0])
-    samq = table_1.BY_NAME["SAmQ, 5 cells"]
-    assert math.isnan(table_1.slope(with_errors("SAmQ", -0.5), samq)[0])
+    def slope(planted: str, asked: str) -> tuple[float, float, int]:
+        return table_1.slope(with_errors(planted, -0.5), table_1.BY_NAME[asked])
+
+    assert slope("NFXP", "NFXP") == pytest.approx((-0.5, 0.0, 4), abs=1e-9)
+    assert math.isnan(slope("NFXP", "BC")[0])
+    assert math.isnan(slope("SAmQ", "SAmQ, 5 cells")[0])
 
 
 @pytest.mark.parametrize(("power", "tick"), [(-0.5001, 1.0), (-0.7, 1.0), (-0.49, 0.0), (0.0, 0.0)])
@@ -227,7 +217,7 @@ def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Pa
         }.get((entry.row, entry.column))
         if (entry.row, entry.column) == ("AVI", table_1.SCALE):
             return stored(Result((Record(traits.TICK, math.nan, status=OPEN),)))
-        return records and stored(Result((Record(traits.TICK, 0.0), *records)))
+        return stored(Result((Record(traits.TICK, 0.0), *records))) if records else FAILED
 
     entries = table_1.entries(True)
     results = Results(entries, [planted_(e) for e in entries], True, table_1.view)
@@ -247,13 +237,9 @@ def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Pa
 
 
 def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
-    assert not table_1._differ("conditional (unstable)", 0.0)
-    assert not table_1._differ("conditional (unstable)", 1.0)
-    assert table_1._differ("blank", 1.0)
-    assert table_1._differ("yes", 0.0)
-    assert not table_1._differ("yes", 1.0)
-    assert not table_1._differ("blank", 0.0)
-    assert not table_1._differ("yes", math.nan)
+    words, ticks = ("conditional (unstable)", "blank", "yes"), (0.0, 1.0, math.nan)
+    found = [[table_1._differ(word, tick) for tick in ticks] for word in words]
+    assert found == [[False] * 3, [False, True, False], [True, False, False]]
 
 
 def test_reasons_are_for_one_direction() -> None:
@@ -271,18 +257,11 @@ def test_reasons_are_for_one_direction() -> None:
     assert not table_1.known("BC", table_1.ONE_SHOT, "yes")
 
 
-def test_every_line_has_a_solver() -> None:
-    assert list(table_1.SOLVERS) == [line.name for line in table_1.LINES]
-
-
 def test_wide_fits_say_how_they_ended() -> None:
     cell = entry_of("table_1", "RP", table_1.SCALE).cell
-    assert cell is not None
     coarse = replace(cell, settings={**cell.settings, "options": {"max_cells": 1}})
     assert traits.wide_fit(2, coarse) == "ok"
 
-
-# What a run forms, recovers and needs ------------------------------------------------------------
 
 DATA = WORLD.simulate(8, np.random.default_rng(1))
 
@@ -294,27 +273,22 @@ def fit(method: str, **options: Any) -> Estimate:
 
 
 @pytest.mark.parametrize(
-    ("method", "law", "counts"),
+    ("method", "options", "law", "counts"),
     [
-        ("nfxp", True, True),
-        ("gladius", True, True),
-        ("semi_gradient", False, False),
-        ("bc", False, False),
-        ("iq_learn", False, True),
+        ("nfxp", {}, True, True),
+        ("gladius", {}, True, True),
+        ("gladius", {"protocol": "printed", "iterations": 10}, False, True),
+        ("semi_gradient", {}, False, False),
+        ("bc", {}, False, False),
+        ("iq_learn", {}, False, True),
     ],
 )
 def test_what_a_run_forms_is_noticed_and_its_absence_too(
-    method: str, law: bool, counts: bool
+    method: str, options: dict[str, Any], law: bool, counts: bool
 ) -> None:
-    assert traits.forms(TransitionProbabilities, lambda: fit(method)) == law
-    assert traits.forms(Counts, lambda: fit(method)) == counts
+    for kind, is_formed in ((TransitionProbabilities, law), (Counts, counts)):
+        assert traits.forms(kind, lambda: fit(method, **options)) == is_formed
     assert fit("nfxp").diagnostics.converged, "the guard was not lifted"
-
-
-def test_algorithm_1_forms_no_probabilities() -> None:
-    assert not traits.forms(
-        TransitionProbabilities, lambda: fit("gladius", protocol="printed", iterations=10)
-    )
 
 
 def test_other_errors_pass_through_the_guard() -> None:
@@ -378,9 +352,7 @@ def test_limits_of_time_and_memory_hold() -> None:
 def test_the_largest_rung_is_found_with_its_reason() -> None:
     limits = (60.0, 4.0)
     most, ends = traits.largest(choosy, [0, 2, 5, 10], 5, limits)
-    assert most == 5
-    assert ends[5] == "ok"
-    assert ends[10] == "failed: rung = 10: give less"
+    assert (most, ends[5], ends[10]) == (5, "ok", "failed: rung = 10: give less")
     assert traits.largest(choosy, [0, 2], 2, limits)[0] == 2  # not converged
     assert traits.largest(choosy, [0, 2], 0, limits)[0] == -1  # diverged
 
@@ -413,7 +385,7 @@ def test_methods_say_who_they_are_and_what_they_use() -> None:
 
 def test_the_extended_table_has_every_method_at_every_size() -> None:
     entries = table_2_all.EXHIBIT.checked_entries(False)
-    found = {(e.cell.settings["method"], e.row) for e in entries if e.cell}
+    found = {(e.cell.settings["method"], e.row) for e in entries}
     assert {(m, str(n)) for m in METHODS for n in fits.TRAJECTORIES} <= found
 
 
@@ -429,7 +401,6 @@ def test_a_further_method_is_a_file_and_a_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "fourteenth", module)
     monkeypatch.setitem(METHODS, "fourteenth", "fourteenth")
     (entry,) = [e for e in table_2_all.entries(True) if e.column == "Fourteenth" and e.row == "50"]
-    assert entry.cell is not None
     records = table_2_all.view(entry, fits.compute(entry.cell, "cpu"))
     assert calls == [2]
     value = {r.statistic: r.value for r in records}
@@ -451,7 +422,6 @@ def rewards_of(methods: dict[str, float]) -> Results:
 
 def test_agreement_is_judged_by_the_rewards_at_the_pairs_seen() -> None:
     results = rewards_of({"nfxp": 1.0, "mpec": 1.0 + 1e-6, "rp": 1.1})
-    pair = (("nfxp", ""), ("mpec", ""))
-    assert table_2_all._equal(results, "50", *pair, 1e-5) == "1e-06 yes"
-    assert table_2_all._equal(results, "50", *pair, 1e-7) == "1e-06 NO"
-    assert table_2_all._equal(results, "50", ("nfxp", ""), ("rp", ""), 1e-5) == "1e-01 NO"
+    cases = (("mpec", 1e-5, "1e-06 yes"), ("mpec", 1e-7, "1e-06 NO"), ("rp", 1e-5, "1e-01 NO"))
+    for other, tolerance, said in cases:
+        assert table_2_all._equal(results, "50", ("nfxp", ""), (other, ""), tolerance) == said

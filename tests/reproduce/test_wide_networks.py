@@ -25,14 +25,8 @@ def test_deep_kernel_is_that_of_the_library(data: st.DataObject) -> None:
     shapes = ((n, inputs), (width, inputs + 1), (width, width), width, (outputs, width))
     z, first, second, bias, last = (data.draw(arrays(float, s, elements=NUMBERS)) for s in shapes)
     u, scale = np.column_stack([z, np.ones(n)]), 1 / math.sqrt(width)
-    parts = [
-        first[:, :-1].T,
-        first[:, -1],
-        second.T * scale,
-        bias,
-        last.T * scale,
-        np.zeros(outputs),
-    ]
+    parts = [first[:, :-1].T, first[:, -1], second.T * scale]
+    parts += [bias, last.T * scale, np.zeros(outputs)]
     network = MLP(inputs, outputs, (width, width))
     rows = network.jacobian(np.concatenate([p.ravel() for p in parts])[None], z)[1]
     rows = rows.reshape(n * outputs, -1)
@@ -112,9 +106,8 @@ def test_outputs_do_not_share_in_the_limit() -> None:
 
 
 def test_a_smoke_run_says_what_the_lemma_is_about(tmp_path: Path) -> None:
-    frame = written(wide.EXHIBIT, results_of(wide.EXHIBIT), tmp_path).set_index(
-        ["row", "statistic"]
-    )["value"]
+    lines = written(wide.EXHIBIT, results_of(wide.EXHIBIT), tmp_path)
+    frame = lines.set_index(["row", "statistic"])["value"]
     star = frame[wide.APART, "lambda_star"]
     assert 0.5 * star < frame[f"{wide.APART}, width 64", wide.LEAST] < 1.5 * star
     balls = [frame[f"{wide.APART}, width 64", f"least in ball {r:g}"] for r in wide.RADII]
