@@ -16,7 +16,6 @@ from strategies import transitions
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import bc
-from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
@@ -26,7 +25,6 @@ Array = NDArray[np.float64]
 BUS = BusEngine()
 ANCHOR = Anchor(1, -5.0)
 GRID = BUS.mdp.features
-SHORT = bc.Training(steps=300)
 LEVELS = st.integers(-400, 400).map(lambda n: n / 8)
 
 
@@ -191,25 +189,6 @@ def test_a_run_stops_by_gradient_plateau_or_held_out_loss_and_else_has_not_conve
     assert estimate.diagnostics.iterations < 1000
 
 
-@pytest.mark.parametrize(
-    "how", [SHORT, bc.Training(steps=200, batch=64), bc.Training(steps=200, validation=0.25)]
-)
-def test_replications_together_are_as_alone(how: bc.Training) -> None:
-    data = BUS.simulate(8, [np.random.default_rng([3, i]) for i in range(3)])
-
-    def rngs() -> list[np.random.Generator]:
-        return [np.random.default_rng([4, i]) for i in range(3)]
-
-    together = bc.fit(data, ANCHOR, 0.95, rng=rngs(), training=how)
-    for rows, rng, batch in zip(data, rngs(), together, strict=True):
-        alone = fit(rows, rng=[rng], training=how)
-        # rounding differs with the size of the batch and grows over the steps
-        np.testing.assert_allclose(batch.q(GRID), alone.q(GRID), atol=1e-6)
-        assert batch.diagnostics.iterations == alone.diagnostics.iterations
-    first, second = (estimate.q(GRID) for estimate in together[:2])
-    assert np.max(np.abs(first - second)) > 1e-3
-
-
 def test_states_that_never_repeat_are_seen_in_batches() -> None:
     world = BusEngine(dummies=5)
     many, few = (
@@ -230,43 +209,6 @@ def test_states_that_never_repeat_are_seen_in_batches() -> None:
 
 
 DATA = BUS.simulate(3, np.random.default_rng(12))
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"normalisation": "anchored"}, "normalisation"),
-        ({"rng": -1}, "rng"),
-        ({"rng": []}, "rng"),
-        ({"rng": [3]}, "rng"),
-        ({"training": {"steps": 5}}, "training"),
-    ],
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        bc.fit([DATA], ANCHOR, 0.95, **options)
-    assert caught.value.field == field
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("hidden", ()),
-        ("hidden", (10, 0)),
-        ("activation", "elu"),
-        ("learning_rate", 0.0),
-        ("tolerance", float("inf")),
-        ("plateau", 0.0),
-        ("steps", 0),
-        ("batch", 0),
-        ("patience", 2.5),
-        ("validation", 1.0),
-    ],
-)
-def test_bad_training_names_the_field(field: str, value: Any) -> None:
-    with pytest.raises(InputError) as caught:
-        bc.Training(**{field: value})
-    assert caught.value.field == field
 
 
 def test_an_action_without_data_has_no_reward() -> None:

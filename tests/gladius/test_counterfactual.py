@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import iterated
 from numpy.typing import NDArray
 from strategies import laws, tabular_mdps, transitions
 
@@ -50,15 +51,6 @@ def by_index(table: Array):  # type: ignore[no-untyped-def]
 
 def mileage(table: Array):  # type: ignore[no-untyped-def]
     return lambda states: table[states[:, 0].astype(int) - 1]
-
-
-def iterated(reward: Array, transition: Array, beta: float, sweeps: int = 80) -> Array:
-    """(S, A) Q by plain value iteration."""
-    q = np.zeros_like(reward)
-    for _ in range(sweeps):
-        v = np.logaddexp.reduce(q, axis=1)
-        q = reward + beta * np.stack([p @ v for p in transition], axis=1)
-    return q
 
 
 # Soft fitted Q ------------------------------------------------------------------------------------

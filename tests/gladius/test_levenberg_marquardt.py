@@ -47,19 +47,6 @@ def test_gradient(bellman_weight, data, step):
     np.testing.assert_allclose(gradient @ step.ravel(), by_difference, rtol=1e-5, atol=1e-4)
 
 
-@pytest.mark.parametrize("bellman_weight", [None, 1e-12])
-@given(st.data())
-@settings(deadline=None)
-def test_hessian_is_that_of_the_nll_without_residuals(bellman_weight, data):
-    """With no penalty (and no Bellman weight) Gauss-Newton is the exact Hessian of the NLL."""
-    _, risk, outputs = data.draw(problems(bellman_weight, penalties=(0.0,)))
-    hessian = risk.evaluate(outputs)[2][0]
-    for m, step in enumerate(STEP * np.eye(outputs.size)):
-        shifted = step.reshape(outputs.shape)
-        up, down = (risk.evaluate(outputs + sign * shifted)[1] for sign in (1, -1))
-        np.testing.assert_allclose(hessian[:, m], (up - down)[0] / (2 * STEP), atol=1e-5)
-
-
 @given(problems(None))
 @settings(deadline=None)
 def test_level_function_has_no_bellman_error(problem):

@@ -205,12 +205,3 @@ def test_dummies_do_not_stop_it() -> None:
     with pytest.raises(InputError) as caught:  # 6,000 states are too many for a table
         pqr.fit([data], REPLACE, 0.95, regression="tabular")
     assert caught.value.field == "states"
-
-
-@pytest.mark.parametrize(
-    ("options", "field"), [({"regression": "forest"}, "regression"), ({"training": 3}, "training")]
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        pqr.fit([LARGE], REPLACE, 0.95, **options)
-    assert caught.value.field == field

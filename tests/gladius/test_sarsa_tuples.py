@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from strategies import transitions
 
 from gladius.checks import InputError
 from gladius.transitions import ENDED, SarsaTuples, Transitions, sarsa_tuples
-
-Array = NDArray[np.float64]
 
 
 def plain(data: Transitions) -> Counter[tuple[object, ...]]:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import extra
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from test_sarsa_tuples import paths
@@ -22,7 +23,6 @@ from gladius.baselines.td_ccp import (
     LADDER,
     ONE_HOT,
     PSEUDO_COUNT,
-    UNIDENTIFIED,
     Problem,
     affordable,
     choice_probabilities,
@@ -48,10 +48,6 @@ ANCHOR = Anchor(1, -5.0)
 BETA = 0.95
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))
 SMALL = BUS.simulate(30, np.random.default_rng([30, 1]))
-
-
-def extra(estimate: gladius.Estimate, name: str) -> Any:
-    return estimate.diagnostics.extra[name]
 
 
 def fit(
@@ -434,13 +430,6 @@ def test_paths_that_end_have_no_future() -> None:
         np.testing.assert_allclose(ahead[0, a, :2], 0.9 * z, atol=1e-10)
 
 
-def test_a_parameter_without_effect_is_reported() -> None:
-    twice = fit(SMALL, reward=LinearReward(lambda s: bus_design(s)[:, :, [0, 1, 0]]))
-    assert twice.diagnostics.status == UNIDENTIFIED
-    assert not twice.diagnostics.converged
-    assert np.all(np.isnan(extra(twice, "se")))
-
-
 @pytest.mark.parametrize("seed", [0, 7])
 def test_choices_all_but_certain_are_no_convergence(seed: int) -> None:
     """Three short paths: far out every score rounds to zero, which is not a maximum second."""
@@ -475,18 +464,6 @@ def test_the_choice_logit_maximises_its_likelihood() -> None:
         assert likelihood(0.3 * (x / x.max()) ** power) < best
 
 
-def test_names_of_actions_do_not_matter() -> None:
-    estimate = fit(SMALL)
-    renamed = Transitions(
-        SMALL.states, 1 - SMALL.actions, SMALL.next_states, SMALL.trajectory, number_of_actions=2
-    )
-    swapped = LinearReward(lambda s: bus_design(s)[:, ::-1])
-    other = fit(renamed, Anchor(0, -5.0), reward=swapped)
-    np.testing.assert_allclose(extra(other, "theta"), extra(estimate, "theta"), atol=1e-6)
-    wrong = fit(renamed, Anchor(0, -5.0))  # control: the form not renamed
-    assert np.max(np.abs(extra(wrong, "theta") - extra(estimate, "theta"))) > 0.1
-
-
 def test_an_offset_is_a_parameter_that_is_known() -> None:
     """theta_1 given: one parameter less, and the same h and g where it has its estimate."""
     full = fit(SMALL)
@@ -498,16 +475,6 @@ def test_an_offset_is_a_parameter_that_is_known() -> None:
     np.testing.assert_array_equal(estimate.reward(MDP.features, 1), known[1])
     np.testing.assert_allclose(extra(estimate, "theta"), extra(full, "theta")[:1], rtol=1e-7)
     np.testing.assert_allclose(estimate.q(MDP.features), full.q(MDP.features), rtol=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [({"basis": "tabular"}, "basis"), ({"degree": 0}, "degree"), ({"reward": None}, "reward")],
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        fit(SMALL, **options)
-    assert caught.value.field == field
 
 
 def test_data_that_say_too_little_name_the_field() -> None:
