@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import assume, given, settings
 from linear_models import extra
 from numpy.typing import NDArray
-from test_sarsa_tuples import paths
+from strategies import paths
 
 import gladius
 from gladius.anchor import Anchor
@@ -176,6 +176,5 @@ def test_dummies_run_in_batches_and_give_a_reward_anywhere() -> None:
         estimate.reward(data.states, 1), np.full(len(data), -extra(estimate, "theta")[1])
     )
     assert np.all(np.abs(extra(estimate, "theta") - [1.0, 5.0]) < 0.5)
-    again, other = (extra(fit(data, steps=20, rng=seed), "theta") for seed in (0, 1))
-    np.testing.assert_array_equal(extra(estimate, "theta"), again)
-    assert np.any(again != other)
+    other = fit(data, steps=20, rng=1)
+    assert np.any(extra(other, "theta") != extra(estimate, "theta"))

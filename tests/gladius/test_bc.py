@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ def table(values: Array, states: Array) -> Any:
     return lambda new: values[np.searchsorted(known, new[:, 0])]
 
 
+@settings(max_examples=50)
 @given(
     arrays(np.float64, (6, 3), elements=LEVELS),
     arrays(np.float64, (6, 1), elements=LEVELS),
@@ -50,6 +51,7 @@ def test_the_loss_does_not_see_a_function_of_the_state(q: Array, c: Array, n: Ar
     assert before == pytest.approx(-np.sum(n * log_softmax(q, axis=1)) / n.sum(), rel=1e-12)
 
 
+@settings(max_examples=50)
 @given(transitions(elements=st.integers(0, 5).map(float), actions=2, width=1), st.data())
 def test_a_function_of_the_state_moves_only_the_network_normalisation(
     data: Transitions, draw: st.DataObject

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -79,6 +79,7 @@ def test_rewards_initial_law_and_anchor() -> None:
     assert (bus.discount, bus.horizon, bus.max_mileage, bus.theta) == (0.95, 100, 20, (1.0, 5.0))
 
 
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1, 20), st.integers(0, 1)), min_size=1, max_size=9),
     st.integers(0, 3),
@@ -144,6 +145,7 @@ def test_a_biased_dummy_would_be_noticed() -> None:
     assert np.sum((seen - expected) ** 2 / expected) > chi2.ppf(1 - FALSE_ALARM, df=20)
 
 
+@settings(max_examples=60)
 @given(st.integers(0, 2), st.integers(1, 4), st.integers(1, 5))
 def test_replications_are_what_they_are_alone_and_dummies_change_no_mileage(
     dummies: int, replications: int, trajectories: int

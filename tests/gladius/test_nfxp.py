@@ -48,6 +48,7 @@ def analytic(model: LinearModel, theta: Array) -> tuple[Array, Array, Array]:
     return slope[0], hessian[0], -information[0]
 
 
+@settings(max_examples=50)
 @given(linear_models(), THETAS)
 def test_derivatives_are_finite_differences_of_the_plain_likelihood(
     model: LinearModel, theta: Array
@@ -74,7 +75,7 @@ def test_population_counts_return_theta() -> None:
     np.testing.assert_allclose(found.q[0], MDP.solution.q, atol=1e-6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=25)
 @given(linear_models(), THETAS)
 def test_population_counts_of_any_model_return_its_theta(model: LinearModel, theta: Array) -> None:
     truth = TabularMDP(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -83,6 +83,7 @@ def weighted_points(draw: st.DrawFn) -> tuple[Array, NDArray[np.int64]]:
     return points, draw(arrays(np.int64, n, elements=st.integers(1, 3)))
 
 
+@settings(max_examples=60)
 @given(weighted_points(), st.data())
 def test_ward_of_weighted_points_is_scipys_of_repeated_rows(
     problem: tuple[Array, NDArray[np.int64]], data: st.DataObject
@@ -129,6 +130,7 @@ def test_kmeans_ends_where_lloyd_stops() -> None:
     assert within < 0.1 * ((vectors - vectors.mean(axis=0)) ** 2).sum()
 
 
+@settings(max_examples=60)
 @given(transitions(elements=WHOLES, actions=2, width=2), st.integers(1, 3), st.data())
 def test_counts_and_means_over_cells_are_those_of_plain_loops(
     data: Transitions, number: int, more: st.DataObject
