@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from strategies import laws
 
-from gladius import Estimate
+from gladius import Estimate, TabularMDP, Transitions
 
 Array = NDArray[np.float64]
 
@@ -61,6 +61,20 @@ def log_likelihood(theta: Array, model: LinearModel) -> float:
     """Of the choices, where Q solves the Bellman equation of theta."""
     q = iterated(model.offset + model.design @ theta, model.transition, model.discount)
     return float(np.sum(model.visits * log_softmax(q, axis=1)))
+
+
+def sample(
+    world: TabularMDP, trajectories: int, horizon: int, rng: np.random.Generator
+) -> Transitions:
+    """Data of any world, one trajectory after the other."""
+    paths = world.simulate(trajectories, horizon, rng)
+    return Transitions(
+        world.features[paths.states.ravel()],
+        paths.actions.ravel(),
+        world.features[paths.next_states.ravel()],
+        np.repeat(np.arange(trajectories), horizon),
+        number_of_actions=world.reward.shape[1],
+    )
 
 
 def extra(estimate: Estimate, name: str) -> Any:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import sample
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 from strategies import transitions
@@ -131,16 +132,9 @@ WIDE = TabularMDP(  # three actions, each the best somewhere, features far from 
 )
 
 
-def wide_data() -> Transitions:
-    paths = WIDE.simulate(100, 15, [np.random.default_rng(2)])
-    features = WIDE.features
-    states, following = (features[s[0].ravel()] for s in (paths.states, paths.next_states))
-    return Transitions(states, paths.actions[0].ravel(), following, np.repeat(np.arange(100), 15))
-
-
 def test_no_seed_gives_a_policy_that_frequencies_beat() -> None:
     """By default none does; ReLU on inputs as they come does, and is not called ok."""
-    data = wide_data()
+    data = sample(WIDE, 100, 15, np.random.default_rng(2))
     truth = WIDE.solution.policy
     estimates = bc.fit([data] * 8, Anchor(2, 0.0), 0.9)
     assert {e.diagnostics.status for e in estimates} == {"ok"}

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from gladius.checks import InputError
 from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
 
 PUBLISHED = Path(__file__).parents[2] / "paper_tables" / "published"
@@ -162,21 +161,3 @@ def test_replications_are_what_they_are_alone_and_dummies_change_no_mileage(
         for name in ("states", "actions", "next_states"):
             assert np.array_equal(getattr(data, name), getattr(alone, name))
         assert np.array_equal(data.states[:, :1], plain.simulate(trajectories, rng(r)).states)
-
-
-@pytest.mark.parametrize(
-    ("states", "actions", "field"),
-    [
-        ([[0.0]], [0], "states"),
-        ([[21.0]], [0], "states"),
-        ([[1.5]], [0], "states"),
-        ([[3.0]], [2], "actions"),
-    ],
-)
-def test_reward_outside_the_world_is_an_error(
-    states: list[list[float]], actions: list[int], field: str
-) -> None:
-    """A mileage of 0 must not read the last row of the table from behind."""
-    with pytest.raises(InputError) as caught:
-        BusEngine().reward(np.array(states), np.array(actions))
-    assert caught.value.field == field

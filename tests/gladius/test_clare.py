@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from linear_models import iterated
+from linear_models import iterated, sample
 from numpy.typing import NDArray
 from scipy.special import softmax
 from strategies import laws
@@ -232,10 +232,7 @@ def uncertain() -> Transitions:
     rng = np.random.default_rng(0)
     reward, moves = rng.normal(size=(4, 2)), rng.dirichlet(np.ones(4), (2, 4))
     world = TabularMDP(reward, moves, 0.9, np.full(4, 0.25))
-    paths = world.simulate(60, 10, rng)
-    parts = (world.features[paths.states.ravel()], paths.actions.ravel())
-    label = np.repeat(np.arange(60), 10)
-    return Transitions(*parts, world.features[paths.next_states.ravel()], label)
+    return sample(world, 60, 10, rng)
 
 
 def test_a_threshold_under_every_uncertainty_is_refused() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from linear_models import extra, iterated
+from linear_models import extra, iterated, sample
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
@@ -108,13 +108,7 @@ def level(states: Array) -> Array:
 def test_a_saturated_form_has_the_errors_of_the_choices_alone(seed: int, old: float) -> None:
     """400 paths of 20 periods, P known. What matched the states as well had the old errors."""
     world, form = five_actions(seed), LinearReward(free, level)
-    paths = world.simulate(400, 20, np.random.default_rng([seed, 400]))
-    data = Transitions(
-        world.features[paths.states.ravel()],
-        paths.actions.ravel(),
-        world.features[paths.next_states.ravel()],
-        np.repeat(np.arange(400), 20),
-    )
+    data = sample(world, 400, 20, np.random.default_rng([seed, 400]))
 
     def error(reward: Array) -> float:
         return float(np.abs(reward - world.reward)[:, :4].mean())
@@ -137,7 +131,7 @@ def test_a_saturated_form_has_the_errors_of_the_choices_alone(seed: int, old: fl
         np.testing.assert_allclose(one.policy(world.features), seen, atol=1e-7)
     (weights,) = discounted_paths([data], world.features, 0.9)
     last = np.zeros(6)
-    np.add.at(last, paths.next_states[:, -1], 0.9**20 / 400)
+    np.add.at(last, data.next_states[19::20, 0].astype(int) - 1, 0.9**20 / 400)
     tables = form.tables(world.features, 5)
     theta = surrogate(weights.visits, weights.first - last, world.transition, tables, 0.9)
     matched = error(tables[1] + tables[0] @ theta)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from linear_models import extra
+from linear_models import extra, sample
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 from strategies import paths
@@ -270,14 +270,6 @@ NOISY = TabularMDP(
 )
 
 
-def sample(world: TabularMDP, paths: int, periods: int, key: list[int]) -> Transitions:
-    """Data of a world whose states are 0, 1, ..."""
-    moved = world.simulate(paths, periods, [np.random.default_rng(key)])
-    parts = [block[0].reshape(-1, 1) * 1.0 for block in (moved.states, moved.next_states)]
-    label = np.repeat(np.arange(paths), periods)
-    return Transitions(parts[0], moved.actions[0].ravel(), parts[1], label)
-
-
 def form_of(world: TabularMDP) -> LinearReward:
     """r = theta times the world's reward: theta is 1."""
     return LinearReward(lambda s: world.reward[s[:, 0].astype(int)][:, :, None])
@@ -286,7 +278,7 @@ def form_of(world: TabularMDP) -> LinearReward:
 def test_robust_standard_errors_match_the_spread_and_plain_ones_do_not() -> None:
     """A world whose moves are noisy and matter, so that the error of h and g counts."""
     sets = 120
-    data = [sample(NOISY, 200, 20, [3, i]) for i in range(sets)]
+    data = [sample(NOISY, 200, 20, np.random.default_rng([3, i])) for i in range(sets)]
     form = form_of(NOISY)
     estimates = semi_gradient.fit(data, Anchor(1, 0.0), 0.9, reward=form, basis="one_hot")
     theta = np.array([extra(e, "theta")[0] for e in estimates])
@@ -312,7 +304,7 @@ ROUGH = TabularMDP(  # action 0 leads to the even states, where alone it pays
 
 @pytest.mark.parametrize("method", ["semi_gradient", "avi"])
 def test_theta_is_unbiased_where_a_cubic_choice_logit_is_not(method: str) -> None:
-    data, form = sample(ROUGH, 4000, 50, [20, 0]), form_of(ROUGH)
+    data, form = sample(ROUGH, 4000, 50, np.random.default_rng([20, 0])), form_of(ROUGH)
     estimate = gladius.fit(
         data, method, anchor_action=1, anchor_reward=0.0, discount=0.9, reward=form
     )
