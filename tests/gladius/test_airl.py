@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
-from strategies import laws, tabular_mdps
+from strategies import laws, tabular_mdps, transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import airl, plug_in
@@ -21,7 +22,7 @@ from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.metrics import mape
 from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Transitions, group
+from gladius.transitions import Transitions, group, index_rows
 from gladius.worlds.bus import BusEngine
 
 Array = NDArray[np.float64]
@@ -343,3 +344,22 @@ def test_the_start_is_drawn_for_each_data_set_from_its_own_generator() -> None:
     assert np.abs(first - second).max() > 0.5
     again, _ = rewards([np.random.default_rng(seed) for seed in (0, 2)])
     np.testing.assert_array_equal(first, again)
+
+
+@settings(max_examples=60)
+@given(transitions(width=1))
+def test_paths_start_where_the_data_start(data: Transitions) -> None:
+    grid, _ = index_rows([data.states])
+    first: dict[int, float] = {}
+    for state, label in zip(data.states[:, 0], data.trajectory, strict=True):
+        first.setdefault(int(label), float(state))
+    length = Counter(int(label) for label in data.trajectory)
+    ended = {int(label) for label in data.trajectory[data.done]}
+    longest = max(length.values())
+    periods = {label: longest if label in ended else length[label] for label in first}
+    started = np.zeros((longest, len(grid)))
+    for label, state in first.items():
+        started[: periods[label], np.flatnonzero(grid[:, 0] == state)[0]] += 1
+    blocks = path_starts(data, grid)
+    found = np.concatenate([np.repeat(n[None], periods, axis=0) for periods, n in blocks])
+    np.testing.assert_array_equal(found, started[::-1])  # the last period first

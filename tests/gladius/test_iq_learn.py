@@ -353,3 +353,28 @@ def test_a_network_that_runs_off_says_so() -> None:
     ours = fitted(BUS.simulate(3, np.random.default_rng(0)), training=wild, **NETWORK)
     assert ours.diagnostics.status == "diverged"
     assert not ours.diagnostics.converged
+
+
+@settings(max_examples=80)
+@given(
+    arrays(np.float64, (4, 2), elements=QUARTERS),
+    arrays(np.float64, (4, 2), elements=QUARTERS),
+    arrays(np.int64, 4, elements=st.integers(0, 1)),
+    arrays(np.bool_, 4),
+    ALPHAS,
+)
+def test_the_network_loss_is_the_formula(
+    q: Array, q_next: Array, actions: NDArray[np.int64], done: NDArray[np.bool_], alpha: float
+) -> None:
+    """Features that are the Q-values themselves, through the identity network."""
+    data = Transitions(q, actions, q_next, done=done, number_of_actions=2)
+    rows = iq_learn.stack([data])
+    identity = [torch.eye(2, dtype=torch.float64)[None], torch.zeros(1, 1, 2, dtype=torch.float64)]
+    loss = iq_learn.losses(identity, rows, 0.9, alpha)[0].item()
+    each = []
+    for i, a in enumerate(actions):
+        after = 0.0 if done[i] else np.log(np.exp(q_next[i]).sum())
+        each.append(
+            np.log(np.exp(q[i]).sum()) - q[i, a] + (q[i, a] - 0.9 * after) ** 2 / (4 * alpha)
+        )
+    assert loss == pytest.approx(np.mean(each), rel=1e-9, abs=1e-12)
