@@ -117,7 +117,7 @@ def score(**change: Any) -> float:
 
 
 def bus_reward(states: Any, actions: Any) -> Any:
-    return BusEngine().reward(states, actions)
+    return BusEngine().reward(np.array(states), np.array(actions))
 
 
 def bus(**change: Any) -> Any:

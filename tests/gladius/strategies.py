@@ -14,7 +14,7 @@ from gladius.transitions import Transitions
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tabular_mdps
 from proofs_checks.worlds import distributions as laws
 
-__all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "tabular_mdps", "transitions"]
+__all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "paths", "tabular_mdps", "transitions"]
 
 Array = NDArray[np.float64]
 
@@ -57,4 +57,24 @@ def transitions(
         trajectory=column(np.int64, st.integers(0, max_trajectories - 1)),
         done=column(np.bool_, st.booleans()),
         number_of_actions=actions,
+    )
+
+
+@st.composite
+def paths(draw: st.DrawFn) -> Transitions:
+    """Some trajectories over few states, in order, cut and ended here and there."""
+    number, periods = draw(st.integers(1, 3)), draw(st.integers(2, 8))
+    shape = (number, periods)
+    states = draw(arrays(np.float64, (number, periods + 1), elements=st.integers(0, 2).map(float)))
+    done = draw(arrays(np.bool_, shape, elements=st.booleans()))
+    kept = draw(arrays(np.bool_, shape, elements=st.sampled_from([True, True, True, False])))
+    kept[0, :2], done[0, 0] = True, False
+    rows = kept.ravel()
+    return Transitions(
+        states[:, :-1].ravel()[rows],
+        draw(arrays(np.int64, shape, elements=st.integers(0, 1))).ravel()[rows],
+        states[:, 1:].ravel()[rows],
+        np.repeat(np.arange(number), periods)[rows],
+        done.ravel()[rows],
+        2,
     )

@@ -10,16 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import iterated, sample
 from numpy.typing import NDArray
+from scipy.special import softmax
 from strategies import laws
 
-from gladius import KnownTransitions
 from gladius.anchor import Anchor
 from gladius.baselines import clare
-from gladius.baselines.clare import FixedPoint, Game, fixed_point, occupancy_derivative
-from gladius.baselines.discounted import discounted_paths, state_occupancy
+from gladius.baselines.clare import FixedPoint, Game, fixed_point
+from gladius.baselines.discounted import discounted_paths
 from gladius.checks import InputError
-from gladius.mdp import TabularMDP, soft_bellman
+from gladius.mdp import TabularMDP
 from gladius.metrics import mape
 from gladius.transitions import Transitions, group
 from gladius.worlds.bus import BusEngine
@@ -44,15 +45,9 @@ def population(eta: float, start: Array | None = None) -> FixedPoint:
 
 def plain_occupancy(reward: Array, transition: Array, initial: Array, beta: float) -> Array:
     """(S, A) by value iteration and a sum over periods, until beta^t < 1e-13."""
-    periods = int(np.log(1e-13) / np.log(beta)) + 1
-    v = np.zeros(len(reward))
-    for _ in range(periods):
-        q = reward + beta * np.stack([p @ v for p in transition], axis=1)
-        v = q.max(axis=1) + np.log(np.exp(q - q.max(axis=1)[:, None]).sum(axis=1))
-    policy = np.exp(q - q.max(axis=1)[:, None])
-    policy /= policy.sum(axis=1)[:, None]
+    policy = softmax(iterated(reward, transition, beta), axis=1)
     at, total = initial, np.zeros_like(reward)
-    for t in range(periods):
+    for t in range(int(np.log(1e-13) / np.log(beta)) + 1):
         joint = at[:, None] * policy
         total += (1 - beta) * beta**t * joint
         at = sum(joint[:, a] @ transition[a] for a in range(len(transition)))
@@ -131,31 +126,6 @@ def games(draw: st.DrawFn) -> tuple[Game, Array]:
     scale = draw(st.sampled_from([0.5, 1.0, 2.0]))
     reward = draw(arrays(np.float64, shape, elements=st.integers(-8, 8).map(lambda n: n / 4)))
     return Game(target, data, scale, entry, transition, beta, eta), reward
-
-
-@given(games())
-def test_derivative_of_the_occupancy_is_the_finite_difference(
-    drawn: tuple[Game, Array],
-) -> None:
-    game, reward = drawn
-
-    def rho(r: Array) -> tuple[Array, Array]:
-        policy = soft_bellman(r, game.transition, game.discount).policy
-        entry = (1 - game.discount) * game.entry
-        states = state_occupancy(policy, game.transition, entry, game.discount)
-        return policy, states[:, None] * policy
-
-    policy, reached = rho(reward)
-    pairs = np.arange(reward.size)
-    slope = occupancy_derivative(policy, game.transition, reached.sum(axis=1), game.discount, pairs)
-    h = 1e-5
-    numeric = [
-        (rho(reward + move)[1] - rho(reward - move)[1]).ravel() / (2 * h)
-        for move in h * np.eye(reward.size).reshape(-1, *reward.shape)
-    ]
-    np.testing.assert_allclose(slope, np.array(numeric).T, rtol=0, atol=1e-7)
-    np.testing.assert_allclose(slope, slope.T, atol=1e-12)
-    assert np.linalg.eigvalsh(slope)[0] >= -1e-12
 
 
 @settings(max_examples=40)
@@ -262,10 +232,7 @@ def uncertain() -> Transitions:
     rng = np.random.default_rng(0)
     reward, moves = rng.normal(size=(4, 2)), rng.dirichlet(np.ones(4), (2, 4))
     world = TabularMDP(reward, moves, 0.9, np.full(4, 0.25))
-    paths = world.simulate(60, 10, rng)
-    parts = (world.features[paths.states.ravel()], paths.actions.ravel())
-    label = np.repeat(np.arange(60), 10)
-    return Transitions(*parts, world.features[paths.next_states.ravel()], label)
+    return sample(world, 60, 10, rng)
 
 
 def test_a_threshold_under_every_uncertainty_is_refused() -> None:
@@ -297,41 +264,3 @@ def test_disagreement_is_ignorance_and_not_noise() -> None:
     c = clare.uncertainty(sure, np.random.default_rng(0))
     np.testing.assert_array_equal(c[sure.visits[0] > 20], 0.0)  # in every bootstrap sample
     assert fitted(data).diagnostics.extra["weighted_share"] < 0.02
-
-
-def test_the_order_of_a_given_grid_does_not_matter() -> None:
-    data, order = (
-        BUS.simulate(20, np.random.default_rng(4)),
-        np.random.default_rng(0).permutation(20),
-    )
-    moves = MDP.transition[:, order][:, :, order]
-    mixed = KnownTransitions(moves, MDP.features[order])
-    expected, reward = (
-        fitted(data, transition=given).reward_function(MDP.features)
-        for given in (BUS.known_transitions, mixed)
-    )
-    np.testing.assert_allclose(reward, expected, atol=1e-9)
-
-
-def test_too_few_steps_are_not_convergence() -> None:
-    short = fitted(BUS.simulate(8, np.random.default_rng(0)), eta=0.01, max_iterations=1)
-    assert short.diagnostics.status == "not_converged"
-    assert not short.diagnostics.converged
-    assert short.diagnostics.gradient_norm > 1e-8
-    assert short.diagnostics.extra["inner_iterations"] >= short.diagnostics.iterations == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"eta": 0.0}, "eta"),
-        ({"u": 1.5}, "u"),
-        ({"max_iterations": 0}, "max_iterations"),
-        ({"rng": -1}, "rng"),
-        ({"start": lambda states: np.zeros(len(states))}, "start"),
-    ],
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        fitted(BUS.simulate(4, np.random.default_rng(5)), **options)
-    assert caught.value.field == field

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import iterated
 from numpy.typing import NDArray
 from strategies import laws, tabular_mdps, transitions
 
@@ -52,18 +53,10 @@ def mileage(table: Array):  # type: ignore[no-untyped-def]
     return lambda states: table[states[:, 0].astype(int) - 1]
 
 
-def iterated(reward: Array, transition: Array, beta: float, sweeps: int = 80) -> Array:
-    """(S, A) Q by plain value iteration."""
-    q = np.zeros_like(reward)
-    for _ in range(sweeps):
-        v = np.logaddexp.reduce(q, axis=1)
-        q = reward + beta * np.stack([p @ v for p in transition], axis=1)
-    return q
-
-
 # Soft fitted Q ------------------------------------------------------------------------------------
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
 def test_infinite_data_give_the_exact_counterfactual(mdp: TabularMDP, data: st.DataObject) -> None:
     delta = data.draw(arrays(np.float64, mdp.reward.shape, elements=NUMBERS))
@@ -132,6 +125,7 @@ def plain(
     return {(s, a): q[source[s, a], a] for s, a in source}
 
 
+@settings(max_examples=60)
 @given(
     # no state is as near to one neighbour as to another
     transitions(max_rows=12, elements=st.sampled_from([0.0, 1.0, 3.3, 8.7, 20.9]), width=1),
@@ -194,6 +188,7 @@ def objective(q: Array, target: Array, behaviour: Array, alpha: float) -> float:
     return float(alpha * penalty + 0.5 * behaviour @ (q - target) ** 2)
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(3, 3, MILD, NUMBERS), st.data(), ALPHAS)
 def test_cql_minimises_its_objective(mdp: TabularMDP, data: st.DataObject, alpha: float) -> None:
     shape = mdp.reward.shape
@@ -213,6 +208,7 @@ def test_cql_minimises_its_objective(mdp: TabularMDP, data: st.DataObject, alpha
     assert found.converged
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(4, 3, MILD, NUMBERS), ALPHAS)
 def test_cql_answers_a_change_of_nothing(mdp: TabularMDP, alpha: float) -> None:
     logged = population(mdp)
@@ -243,6 +239,7 @@ def test_cql_goes_from_soft_q_to_cloning() -> None:
 # What the reward must be known up to --------------------------------------------------------------
 
 
+@settings(max_examples=60)
 @given(
     transitions(max_rows=12, elements=st.integers(0, 3).map(float), width=1),
     arrays(np.float64, 4, elements=NUMBERS),
@@ -293,6 +290,7 @@ def test_log_pi_sees_no_change_of_the_transitions(transition: Array) -> None:
 # Planning, welfare, judgement ---------------------------------------------------------------------
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
 def test_a_planner_with_the_truth_finds_the_new_world(mdp: TabularMDP, data: st.DataObject) -> None:
     transition = data.draw(laws(mdp.transition.shape))
@@ -310,6 +308,7 @@ def test_a_planner_with_the_truth_finds_the_new_world(mdp: TabularMDP, data: st.
     np.testing.assert_allclose(batch.v[1] - found.v, 2 / (1 - mdp.discount), atol=1e-8)
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(4, 3, MILD, NUMBERS), st.data())
 def test_welfare_is_the_sum_over_periods_and_at_most_v(
     mdp: TabularMDP, data: st.DataObject

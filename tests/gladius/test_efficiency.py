@@ -215,9 +215,9 @@ def linear_mapes(world: TabularMDP, horizon: int, basis: Array, theta: Array) ->
 
 @cache
 def bus_sample() -> dict[str, Array]:
-    """Monte Carlo MAPEs of each estimator on the same 400 bus data sets."""
+    """Monte Carlo MAPEs of each estimator on the same 200 bus data sets."""
     world, horizon = BUS.mdp, BUS.horizon
-    visits, moves = simulate(world, horizon, round(TRAINING * BUS_TRAJECTORIES), 400, seed=1)
+    visits, moves = simulate(world, horizon, round(TRAINING * BUS_TRAJECTORIES), 200, seed=1)
     known, estimated = world.transition, frequencies(moves)
     both, affine = both_parameters(world), affine_directions(world)
     sample = {

@@ -4,20 +4,16 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import gladius
-from gladius import BusEngine, InputError, TabularMDP, Transitions
+from gladius import BusEngine, TabularMDP, Transitions
 from gladius.anchor import Anchor
 from gladius.gladius import (
     PENALTIES,
     Options,
     Problem,
-    SmoothRisk,
     fit_counts,
     fit_smooth,
     roughness_rows,
@@ -96,34 +92,6 @@ def test_classes_reach_the_same_minimum():
     assert estimate.diagnostics.converged
     fitted = np.stack([estimate.reward(counts.states, a) for a in range(3)], axis=1)
     np.testing.assert_allclose(fitted, smooth.reward[0], atol=0.05)
-
-
-@given(
-    arrays(float, 10, elements=st.floats(-2, 2)),
-    arrays(float, 10, elements=st.floats(-1, 1)),
-    st.sampled_from([1e-2, 1.0, 1e3]),
-)
-def test_steps_in_the_reward_and_their_derivatives(flat, direction, penalty):
-    """A step leads where the reward is C^-1 step away, and the gradient is that along it."""
-    risk = SmoothRisk.of(problem_of(three_actions(5), 0, np.linspace(-1, 1, 5)))
-    row, size = np.array([0]), 1e-4
-
-    def moved(length):
-        return risk.step_to(row, flat[None], length * direction[None])
-
-    def reward_at(odds):
-        eta, log_anchor, _ = risk.choices(odds)
-        return risk.rewards(row, eta, log_anchor)[0]
-
-    change = (reward_at(moved(size)) - reward_at(moved(-size))) / (2 * size)
-    wanted = direction.reshape(2, 5) @ risk.inverse[0].T
-    np.testing.assert_allclose(change, wanted, atol=1e-6)
-    over = reward_at(moved(0.05)) - reward_at(flat[None]) - 0.05 * wanted
-    assert np.max(np.abs(over)) < 0.05  # of third order in the step
-    up, down = (risk.expand(row, moved(s * size), np.array([penalty]))[0] for s in (1, -1))
-    gradient = risk.expand(row, flat[None], np.array([penalty]))[1][0]
-    slope = (up - down)[0] / (2 * size)
-    np.testing.assert_allclose(gradient @ direction, slope, rtol=1e-5, atol=1e-3)
 
 
 def test_without_penalty_it_minimises_the_papers_risk():
@@ -344,27 +312,3 @@ def test_processor_time_includes_the_counting(bus_data, monkeypatch):
 
     monkeypatch.setattr("gladius.gladius.group", slow)
     assert gladius.fit(bus_data[0], **KEYS).diagnostics.cpu_seconds > 0.5
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"function_class": "forest"}, "function_class"),
-        ({"level": "none"}, "level"),
-        ({"function_class": "smooth", "level": "scalar"}, "level"),
-        ({"function_class": "mlp", "level": "scalar", "weight": -1.0}, "weight"),
-        ({"function_class": "mlp", "weight": 2.0}, "weight"),
-        ({"penalty": -1.0}, "penalty"),
-        ({"function_class": "tabular"}, "function_class"),
-        ({"function_class": "mlp", "level": "scalar", "weight": "much"}, "weight"),
-        ({"penalty": "a"}, "penalty"),
-        ({"seed": -1}, "seed"),
-        ({"function_class": "mlp", "hidden": ()}, "hidden"),
-        ({"protocol": "oracle"}, "protocol"),
-        ({"learning_rate": 0.1}, "option"),
-    ],
-)
-def test_unknown_or_senseless_options_are_named(options, field, bus_data):
-    with pytest.raises(InputError) as caught:
-        gladius.fit(bus_data[0], **KEYS, **options)
-    assert caught.value.field == field

@@ -57,6 +57,7 @@ def test_solution_is_a_fixed_point_of_the_bellman_equation(world: TabularMDP) ->
     assert np.allclose(found.v, log_sum_exp(found.q), rtol=0, atol=1e-12 * size)
 
 
+@settings(max_examples=80)
 @given(tabular_mdps())
 def test_solution_lies_within_the_bounds_of_value_iteration(world: TabularMDP) -> None:
     """T is monotone and T(v + c) = T(v) + beta c, so after a step from v to w = T(v)
@@ -104,6 +105,7 @@ def test_a_wrong_discount_is_noticed() -> None:
     assert world.solution.v[0] == pytest.approx(np.log1p(np.e) / 0.1, rel=1e-12)
 
 
+@settings(max_examples=80)
 @given(mdp_batches())
 def test_batched_solution_equals_one_by_one(worlds: list[TabularMDP]) -> None:
     beta = worlds[0].discount
@@ -120,6 +122,7 @@ def test_batched_solution_equals_one_by_one(worlds: list[TabularMDP]) -> None:
         assert np.allclose(batch.policy[i], alone.policy, rtol=0, atol=2 * slack)
 
 
+@settings(max_examples=80)
 @given(mdp_batches())
 def test_batch_axes_broadcast(worlds: list[TabularMDP]) -> None:
     """Several rewards over one transition law, as in a sweep over theta."""
@@ -295,6 +298,7 @@ def test_the_statistical_tolerance_notices_a_wrong_law() -> None:
     assert np.abs(hits.mean() - 0.6) <= bernstein(hits)[0]
 
 
+@settings(max_examples=80)
 @given(tabular_mdps(), st.integers(1, 4), st.integers(1, 6), st.integers(1, 4))
 def test_a_replication_gets_the_paths_it_would_get_alone(
     world: TabularMDP, trajectories: int, horizon: int, replications: int

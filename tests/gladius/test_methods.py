@@ -1,6 +1,7 @@
 """What every registered method and variant owes the one door; a further one is covered at once.
 
-The variants are those of the golden file (tests/golden/cases.py), with networks trained briefly.
+The variants are those of the golden file (tests/golden/cases.py), with networks trained briefly,
+and those that draw rows or hold some out.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import pickle
 from dataclasses import fields, replace
 from typing import Any
 
+import cases
 import numpy as np
 import pytest
 from cases import variants
 from numpy.typing import NDArray
 
 from gladius import METHODS, BusEngine, Estimate, InputError, LinearReward, Transitions, fit
+from gladius.baselines import bc, iq_learn
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.worlds.bus import BUS_REWARD
 
@@ -24,7 +27,16 @@ BUS = BusEngine()
 SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
 GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
-VARIANTS = variants()
+VARIANTS = variants() | {
+    "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
+    "avi cross_fit": ("avi", {"steps": 5, "cross_fit": True}),
+    "bc batch": ("bc", {"training": bc.Training(steps=50, batch=64)}),
+    "bc validation": ("bc", {"training": bc.Training(steps=50, validation=0.25)}),
+    "iq_learn network batch": (
+        "iq_learn",
+        {"function_class": "network", "training": iq_learn.Training(steps=20, batch=16)},
+    ),
+}
 
 
 def estimates(variant: str, data: list[Transitions], **options: Any) -> list[Estimate]:
@@ -108,11 +120,150 @@ def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:
         assert np.isfinite(diagnostics.nll) or not diagnostics.converged
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_an_unknown_option_is_named(name: str) -> None:
+NETWORK = {"function_class": "network"}
+MLP = {"function_class": "mlp"}
+PRINTED = {"protocol": "printed"}
+
+# method, other options, field, bad values of it
+BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
+    ("gladius", {}, "function_class", ["forest", "tabular"]),
+    ("gladius", {}, "level", ["none"]),
+    ("gladius", {"function_class": "smooth"}, "level", ["scalar"]),
+    ("gladius", {**MLP, "level": "scalar"}, "weight", [-1.0, "much"]),
+    ("gladius", MLP, "weight", [2.0]),
+    ("gladius", MLP, "hidden", [()]),
+    ("gladius", {}, "penalty", [-1.0, "a"]),
+    ("gladius", {}, "seed", [-1]),
+    ("gladius", {}, "protocol", ["oracle"]),
+    ("gladius", PRINTED, "function_class", ["forest"]),
+    ("gladius", PRINTED, "optimiser", ["newton"]),
+    ("gladius", PRINTED, "tau_1", [0.0]),
+    ("gladius", PRINTED, "tau_2", [np.nan]),
+    ("gladius", PRINTED, "tolerance", [-1.0]),
+    *[("gladius", PRINTED, field, [0]) for field in ("ascents", "iterations", "batch")],
+    ("gladius", {"protocol": "author"}, "epochs", [0]),
+    ("nfxp", {}, "start", [np.zeros(3)]),
+    ("avi", {}, "regression", ["forest"]),
+    ("avi", {}, "degree", [0]),
+    ("avi", {}, "iterations", [1]),
+    ("avi", {}, "tolerance", [0.0]),
+    ("avi", {}, "steps", [0]),
+    ("semi_gradient", {}, "basis", ["tabular"]),
+    ("semi_gradient", {}, "degree", [0]),
+    ("rp", {}, "low", [(), (0, 0), 0, (3,), (-1,), (0.5,)]),
+    ("rp", {}, "transition_weight", [-1.0]),
+    ("rp", {}, "delta", [np.nan]),
+    ("rp", {}, "max_cells", [0]),
+    ("pqr", {}, "regression", ["forest"]),
+    ("pqr", {}, "training", [3]),
+    ("samq", {}, "clustering", ["dbscan"]),
+    ("samq", {}, "cells", [0]),
+    ("samq", {}, "inversion", ["forest"]),
+    ("plug_in", {}, "pseudo_count", [-0.5, np.nan, np.inf, "half", True, None]),
+    ("bc", {}, "normalisation", ["anchored"]),
+    ("bc", {}, "rng", [[], [3, 4]]),
+    ("bc", {}, "training", [{"steps": 5}]),
+    ("iq_learn", {}, "function_class", ["forest"]),
+    ("iq_learn", {}, "alpha", [0.0, np.inf, "much"]),
+    ("iq_learn", {}, "training", [iq_learn.Training()]),
+    ("iq_learn", NETWORK, "training", [3, {"steps": 3}]),
+    ("clare", {}, "eta", [0.0]),
+    ("clare", {}, "u", [1.5]),
+    ("clare", {}, "start", [lambda states: np.zeros(len(states))]),
+    ("ml_irl", {}, "inner", ["twice"]),
+    ("ml_irl", {}, "penalty", [-1.0]),
+    ("ml_irl", {"transition": BUS.known_transitions}, "penalty", [1.0]),
+    ("ml_irl", {}, "start", [np.zeros(3)]),
+    ("ml_irl", {"inner": "finite_dependence"}, "penalty", [1.0]),
+    ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
+    ("airl", {"plain": True}, "anchored", [True]),
+    ("airl", {"state_only": True}, "anchored", [True]),
+    ("airl", {}, "start_spread", [-1.0]),
+    *[(name, {}, "max_iterations", [0]) for name in ("iq_learn", "clare", "ml_irl", "airl")],
+    *[(name, {}, "rng", [-1]) for name in ("avi", "bc", "iq_learn", "clare", "airl")],
+]
+
+
+def named(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the form that a parametric method needs."""
+    return {"reward": BUS_REWARD, **options} if "form" in needs(method) else options
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "field"),
+    [
+        (method, {**beside, field: value}, field)
+        for method, beside, field, bad in BAD
+        for value in bad
+    ],
+)
+def test_bad_options_name_the_field(method: str, options: dict[str, Any], field: str) -> None:
+    with pytest.raises(InputError) as caught:
+        fit(SETS, method, **GIVEN, **named(method, options))
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [*[(name, {}) for name in METHODS], ("gladius", PRINTED)]
+)
+def test_an_unknown_option_is_named(name: str, options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="colour") as caught:
-        fit(SETS, name, **GIVEN, colour=1)
+        fit(SETS, name, **GIVEN, **options, colour=1)
     assert caught.value.field == "option"
+
+
+def test_the_place_of_what_is_not_finite_is_named() -> None:
+    with pytest.raises(InputError) as caught:
+        fit(SETS[0], "ml_irl", **GIVEN, reward=BUS_REWARD, start=np.array([0.0, np.nan]))
+    assert caught.value.field == "start[1]"
+
+
+@pytest.mark.parametrize(
+    ("training", "field", "value"),
+    [
+        *[(bc.Training, "hidden", value) for value in [(), (10, 0)]],
+        (bc.Training, "activation", "elu"),
+        (bc.Training, "plateau", 0.0),
+        (bc.Training, "patience", 2.5),
+        (bc.Training, "validation", 1.0),
+        (iq_learn.Training, "hidden", (0,)),
+        *[
+            (training, field, value)
+            for training in (bc.Training, iq_learn.Training)
+            for field, value in [("learning_rate", 0.0), ("tolerance", np.inf)]
+        ],
+        *[(t, field, 0) for t in (bc.Training, iq_learn.Training) for field in ("steps", "batch")],
+    ],
+)
+def test_bad_training_names_the_field(training: Any, field: str, value: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        training(**{field: value})
+    assert caught.value.field == field
+
+
+FEW: list[tuple[str, dict[str, Any], int]] = [
+    ("gladius", {**PRINTED, "iterations": 2}, 2),
+    ("avi", {"regression": "one_hot", "tolerance": 1e-9, "iterations": 3}, 2),
+    ("bc", {"training": bc.Training(steps=2, tolerance=1e-9)}, 2),
+    ("iq_learn", {"max_iterations": 2}, 2),
+    ("iq_learn", {**NETWORK, "training": iq_learn.Training(steps=2)}, 2),
+    ("clare", {"eta": 0.01, "max_iterations": 1}, 1),
+    ("ml_irl", {"max_iterations": 2}, 2),
+    ("ml_irl", {"inner": "one_step", "max_iterations": 2}, 2),
+    ("airl", {"max_iterations": 3}, 3),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "steps"), FEW)
+def test_too_few_steps_are_not_convergence(
+    method: str, options: dict[str, Any], steps: int
+) -> None:
+    for estimate in fit(SETS, method, **GIVEN, **named(method, options)):
+        assert estimate.diagnostics.status == "not_converged"
+        assert not estimate.diagnostics.converged
+        assert estimate.diagnostics.iterations == steps
+        if method == "ml_irl":
+            assert np.all(np.isnan(np.asarray(estimate.diagnostics.extra["se"])))
 
 
 PARAMETRIC = [name for name in METHODS if "form" in needs(name)]
@@ -132,6 +283,31 @@ def test_a_design_of_the_wrong_shape_is_named(name: str) -> None:
     with pytest.raises(InputError) as caught:
         fit(SETS, name, **GIVEN, reward=LinearReward(lambda states: states))
     assert caught.value.field == "reward.design"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [*[(name, {}) for name in PARAMETRIC], ("ml_irl", {"inner": "one_step"})]
+)
+def test_a_parameter_without_effect_is_no_convergence(name: str, options: dict[str, Any]) -> None:
+    """The same regressor twice; NaN is the standard error of what is not identified."""
+    if name in ("avi", "samq"):  # a network is not what this is about
+        options = {"regression": "one_hot"} if name == "avi" else {"inversion": "tabular"}
+    twice = LinearReward(lambda states: BUS_REWARD.design(states)[:, :, [0, 1, 0]])
+    for estimate in fit(SETS, name, **GIVEN, reward=twice, **options):
+        assert estimate.diagnostics.status.startswith("failed: ")
+        assert "not identified" in estimate.diagnostics.status
+        assert np.all(np.isnan(np.asarray(estimate.diagnostics.extra["se"])))
+
+
+@pytest.mark.parametrize("variant", [v for v, (name, _) in VARIANTS.items() if name in PARAMETRIC])
+def test_the_reward_read_off_is_the_form_anywhere(variant: str) -> None:
+    """At states that are not in the data too; a penalty is no part of it."""
+    options = {"penalty": 2.0} if variant == "ml_irl" else {}
+    far = np.array([[1.0], [2.5], [40.0]])
+    for estimate in estimates(variant, SETS, **options):
+        theta = np.asarray(estimate.diagnostics.extra["theta"])
+        expected = np.stack([-theta[0] * far[:, 0], np.full(3, -theta[1])], axis=1)
+        np.testing.assert_allclose(estimate.reward_function(far), expected)
 
 
 THREE = replace(SETS[0], number_of_actions=3)
@@ -166,6 +342,47 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
     estimate = fit([SOME, THREE], name, **given, **options)[1]
     assert np.all(np.isfinite(estimate.q(THREE.states)[:, :NEVER]))
     assert estimate.diagnostics.bellman_error == 0.0, "there is no row of the anchor"
+
+
+EXACT = ["gladius", "gladius penalty", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot"]
+EXACT += ["semi_gradient", "samq tabular", "plug_in", "iq_learn", "ml_irl", "airl"]
+EXACT += ["airl state_only", "airl anchored", "airl plain"]
+
+
+@pytest.mark.parametrize("variant", EXACT)
+def test_names_of_actions_and_the_order_of_paths_do_not_matter(variant: str) -> None:
+    """Three actions and paths of which some end; rp has a test of its own,
+    and clare resamples the rows at random."""
+    data, renamed = cases.three_action_data(), np.array([1, 2, 0])  # the anchor, 2, is now 0
+    old = np.argsort(renamed)
+    other = replace(data, actions=renamed[data.actions]).take(
+        np.argsort(-data.trajectory, kind="stable")
+    )
+    forms = [
+        LinearReward(cases.saturated, cases.level),
+        LinearReward(lambda s: cases.saturated(s)[:, old], lambda s: cases.level(s)[:, old]),
+    ]
+    method, options = VARIANTS[variant]
+    first, second = (
+        fit(
+            rows,
+            method,
+            anchor_action=anchor,
+            anchor_reward=-1.0,
+            discount=0.9,
+            **options,
+            **({"reward": form} if method in PARAMETRIC else {}),
+        )
+        for rows, anchor, form in zip((data, other), (2, 0), forms, strict=True)
+    )
+    grid = np.append(np.unique(data.states), 7.5)  # and a state that is not in the data
+    expected = first.reward_function(grid[:, None])
+    np.testing.assert_allclose(
+        second.reward_function(grid[:, None])[:, renamed], expected, rtol=1e-5, atol=1e-5
+    )
+    np.testing.assert_allclose(second.q(grid)[:, renamed], first.q(grid), rtol=1e-5, atol=1e-5)
+    assert second.diagnostics.status == first.diagnostics.status
+    assert np.ptp(first.q(grid), axis=1).max() > 0.1, "control: the actions differ"
 
 
 def test_an_anchor_that_is_not_used_is_checked_all_the_same() -> None:

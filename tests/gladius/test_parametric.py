@@ -127,6 +127,19 @@ def test_known_transitions_must_fit_the_data(name: str, given: Any, field: str) 
     assert message(DATA, name, transition=given, **options)[0] == field
 
 
+@pytest.mark.parametrize("name", ORACLES)
+def test_the_order_of_the_grid_does_not_matter(name: str) -> None:
+    given: dict[str, Any] = {"anchor_action": 0, "anchor_reward": 0.0, "discount": 0.9}
+    if name in FORMS:
+        given["reward"] = LinearReward(form)
+    rewards = []
+    for order in ([0, 1], [1, 0]):
+        known = KnownTransitions(LAW[:, order][:, :, order], GRID[order])
+        estimate = fit(times(DATA, 5), name, **given, transition=known)
+        rewards.append(estimate.reward_function(GRID))
+    np.testing.assert_allclose(rewards[0], rewards[1], atol=1e-8)
+
+
 def test_known_transitions_that_allow_the_data_pass() -> None:
     """Control: ends that few data lack by chance, rounding, and the last row of a cut path."""
     certain = spoilt(0, 1, by=[0.6, 0.4 - 1e-10])

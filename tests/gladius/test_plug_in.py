@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import tabular_mdps, transitions
@@ -55,9 +55,12 @@ def test_true_frequencies_return_the_true_reward_of_the_bus() -> None:
     np.testing.assert_allclose(misled, mdp.reward + 1.0, rtol=0, atol=1e-10)
 
 
+@settings(max_examples=60)
 @given(tabular_mdps(discounts=MILD))
 def test_true_frequencies_return_the_true_reward_of_any_world(mdp: TabularMDP) -> None:
-    assume(mdp.reward.shape[1] > 1 and np.all(mdp.solution.policy > 1e-12))
+    assume(mdp.reward.shape[1] > 1)
+    mild = 3 * np.tanh(mdp.reward / 3)  # so that every action is taken
+    mdp = TabularMDP(mild, mdp.transition, mdp.discount, mdp.initial)
     anchor = Anchor(0, lambda s: mdp.reward[s[:, 0].astype(int), 0])
     _, reward = recovered(mdp, np.ones(len(mdp.initial)), anchor)
     # a few units of rounding of V, raised by 1/(1-beta), the norm of the linear system's inverse
@@ -135,6 +138,7 @@ def plain(data: Transitions, anchor: Anchor, beta: float, c: float) -> dict[floa
     }
 
 
+@settings(max_examples=60)
 @given(
     transitions(elements=st.sampled_from([0.0, 1.0, 3.3, 8.7, 20.9]), actions=2, width=1),
     st.sampled_from([0.5, 0.01, 2.0]),
@@ -185,14 +189,6 @@ def test_diagnostics_are_those_of_the_fit() -> None:
     picked = estimate.policy(data.states)[np.arange(len(data)), data.actions]
     np.testing.assert_allclose(estimate.diagnostics.nll, -np.log(picked).mean())
     assert estimate.diagnostics.bellman_error < 1e-20
-
-
-@pytest.mark.parametrize("value", [-0.5, float("nan"), float("inf"), "half", True, None])
-def test_bad_pseudo_count_is_named(value: float) -> None:
-    data = BUS.simulate(2, np.random.default_rng(0))
-    with pytest.raises(InputError) as caught:
-        plug_in.fit([data], ANCHOR, 0.95, pseudo_count=value)
-    assert caught.value.field == "pseudo_count"
 
 
 def test_no_pseudo_count_needs_every_action_in_every_state_seen() -> None:

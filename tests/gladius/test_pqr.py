@@ -10,6 +10,7 @@ import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import sample
 from numpy.typing import NDArray
 from strategies import WHOLES, transitions
 
@@ -69,9 +70,7 @@ RANDOM = TabularMDP(  # both actions move at random, everything is visited
 
 def test_networks_are_right_where_the_anchor_moves_at_random() -> None:
     """A target that is differentiated too, as in the authors' code, is .3 and more too high."""
-    paths = RANDOM.simulate(300, 100, np.random.default_rng(0))
-    now, after = (s.reshape(-1, 1).astype(float) for s in (paths.states, paths.next_states))
-    data = Transitions(now, paths.actions.ravel(), after)
+    data = sample(RANDOM, 300, 100, np.random.default_rng(0))
     network, table = (
         pqr.fit([data], MAINTAIN, 0.9, regression=regression)[0]
         for regression in ("network", "tabular")
@@ -205,12 +204,3 @@ def test_dummies_do_not_stop_it() -> None:
     with pytest.raises(InputError) as caught:  # 6,000 states are too many for a table
         pqr.fit([data], REPLACE, 0.95, regression="tabular")
     assert caught.value.field == "states"
-
-
-@pytest.mark.parametrize(
-    ("options", "field"), [({"regression": "forest"}, "regression"), ({"training": 3}, "training")]
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        pqr.fit([LARGE], REPLACE, 0.95, **options)
-    assert caught.value.field == field

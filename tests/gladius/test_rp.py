@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from linear_models import extra
 from numpy.typing import NDArray
 from strategies import WHOLES, transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, rp
 from gladius.baselines.rp import Moves, Partition, Split, Tables, grow, parts
-from gladius.checks import InputError
-from gladius.estimate import Estimate
 from gladius.linear_reward import LinearReward
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
@@ -31,10 +30,6 @@ Array = NDArray[np.float64]
 BUS = BusEngine()
 ANCHOR = Anchor(1, -5.0)
 FORM: dict[str, Any] = {"reward": BUS_REWARD}
-
-
-def extra(estimate: Estimate, name: str) -> Any:
-    return estimate.diagnostics.extra[name]
 
 
 # The criterion, counted plainly.
@@ -426,26 +421,3 @@ def test_few_observations_are_split_by_chance_up_to_the_limit() -> None:
     data = BusEngine(dummies=2).simulate(10, np.random.default_rng(5))
     found = rp.fit([data], ANCHOR, 0.95, max_cells=4, **FORM)[0]
     assert (extra(found, "cells"), extra(found, "stopped")) == (4, "max_cells")
-
-
-SMALL = BusEngine(dummies=2).simulate(25, np.random.default_rng(5))
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"low": ()}, "low"),
-        ({"low": (0, 0)}, "low"),
-        ({"low": 0}, "low"),
-        ({"low": (3,)}, "low"),
-        ({"low": (-1,)}, "low"),
-        ({"low": (0.5,)}, "low"),
-        ({"transition_weight": -1.0}, "transition_weight"),
-        ({"delta": np.nan}, "delta"),
-        ({"max_cells": 0}, "max_cells"),
-    ],
-)
-def test_bad_options_name_the_field(options: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as caught:
-        rp.fit([SMALL], ANCHOR, 0.95, **options, **FORM)
-    assert caught.value.field == field

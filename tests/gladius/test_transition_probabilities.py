@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
@@ -74,6 +74,7 @@ def slow_kernel(data: Transitions) -> tuple[Array, list[dict[int, float]]]:
     return law, laws
 
 
+@settings(max_examples=50)
 @given(chains())
 def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> None:
     p_hat = empirical_transition_probabilities(group(data))
@@ -84,6 +85,7 @@ def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> No
         assert found == pytest.approx(law, abs=1e-14)
 
 
+@settings(max_examples=50)
 @given(transitions())
 def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> None:
     counts = group(data)
@@ -104,6 +106,7 @@ def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> No
 NEAR = WHOLES | FLOATS.filter(lambda x: x == 0 or 1e-6 < abs(x) < 1e3)
 
 
+@settings(max_examples=50)
 @given(
     st.integers(1, 2).flatmap(
         lambda d: st.lists(transitions(10, width=d, elements=NEAR), min_size=1, max_size=3)
@@ -128,6 +131,7 @@ def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions
         assert np.allclose(rows.sum(axis=2), own.rows(0, probes).sum(axis=2), rtol=0, atol=1e-12)
 
 
+@settings(max_examples=50)
 @given(chains())
 def test_rows_on_the_grid_are_the_law(data: Transitions) -> None:
     p_hat = empirical_transition_probabilities(group(data))
