@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +20,7 @@ from gladius.algorithm import ascent_slope, descent, draw
 from gladius.anchor import Anchor
 from gladius.checks import InputError
 from gladius.mdp import TabularMDP
+from gladius.objective import grouped_risk
 from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
@@ -76,6 +76,46 @@ def main_loss(
     return nll + term[a == anchor.action].sum()
 
 
+@settings(max_examples=60)
+@given(
+    data=st.data(), first=transitions(width=1), second=transitions(width=1), beta=st.floats(0, 1)
+)
+def test_written_slopes_are_those_of_autograd(
+    data: st.DataObject, first: Transitions, second: Transitions, beta: float
+) -> None:
+    both = group([first, second])
+    batches = [Counts(both.states, both.visits[i : i + 1], both.moves[i : i + 1]) for i in (0, 1)]
+    plain = [rows(one, both.states) for one in (first, second)]
+    tables = data.draw(arrays(np.float64, (2, *both.visits.shape[1:]), elements=TABLES))
+    q, zeta = (torch.tensor(x, requires_grad=True) for x in tables)
+    anchor = Anchor(data.draw(st.integers(0, 2)), -1.25)
+    reward = anchor.values(both.states)
+    (slope,) = torch.autograd.grad(dual_loss(q, zeta, plain[1]), zeta)
+    v = torch.logsumexp(q, 1).detach().numpy()[None]
+    np.testing.assert_allclose(
+        ascent_slope(tables[1:], v, batches[1])[0], slope.numpy(), atol=1e-10
+    )
+    for dual in (zeta, None):
+        loss = main_loss(q, dual, plain[0], plain[1], anchor, beta)
+        ours = descent(
+            tables[:1],
+            None if dual is None else tables[1:],
+            batches[0],
+            batches[1],
+            anchor.action,
+            reward,
+            beta,
+        )
+        (slope,) = torch.autograd.grad(loss, q)
+        assert float(ours.nll[0] + ours.bellman[0]) == pytest.approx(
+            loss.item(), rel=1e-9, abs=1e-8
+        )
+        np.testing.assert_allclose(ours.slope[0], slope.numpy(), rtol=1e-9, atol=1e-8)
+    risk = grouped_risk(tables[:1], batches[0], anchor.action, reward, beta, tables[1:])
+    with_zeta = descent(tables[:1], tables[1:], batches[0], batches[1], anchor.action, reward, beta)
+    np.testing.assert_allclose(with_zeta.bellman / batches[0].size, risk.bellman, atol=1e-9)
+
+
 def network(theta: Tensor, x: Tensor, hidden: tuple[int, ...]) -> Tensor:
     """The tanh network from its flat parameters, as anyone would write it."""
     widths, at = (x.shape[1], *hidden, 2), 0
@@ -95,8 +135,6 @@ def test_iterations_are_those_of_a_plain_implementation(
     optimiser: str, function_class: str, deterministic: bool
 ) -> None:
     sets = BUS.simulate(8, rngs(2, seed=4))
-    ends = np.arange(len(sets[0])) % 20 == 19
-    sets = [replace(sets[0], done=ends), sets[1]]
     counts = group(sets)
     options = algorithm.Options(
         function_class=function_class,
@@ -218,6 +256,16 @@ def test_where_zeta_lags_it_diverges_and_says_so() -> None:
     assert np.abs(np.asarray(track)).max() < 100
 
 
+def test_replications_and_drawn_batches_do_not_touch_each_other() -> None:
+    data = BUS.simulate(6, rngs(3))
+    options: dict[str, Any] = {"iterations": 60, "batch": 32, "tau_1": 0.1, "tau_2": 0.1}
+    together = algorithm.fit(data, ANCHOR, 0.95, rngs=rngs(3), **options)
+    alone = algorithm.fit(data[1:2], ANCHOR, 0.95, rngs=rngs(3)[1:2], **options)
+    x = np.array([[1.0], [2.0], [30.0]])
+    np.testing.assert_allclose(together[1].q(x), alone[0].q(x), rtol=1e-9)
+    np.testing.assert_allclose(together[1].reward(x, 0), alone[0].reward(x, 0), rtol=1e-9)
+
+
 def test_algorithm_2_reads_the_reward_off_the_observed_successor() -> None:
     data = BUS.simulate(6, rngs(1))
     (estimate,) = algorithm.fit(
@@ -226,6 +274,26 @@ def test_algorithm_2_reads_the_reward_off_the_observed_successor() -> None:
     q = estimate.q(np.array([[1.0], [2.0]]))
     after = np.log(np.exp(q[0]).sum())  # replacing leads to mileage 1
     assert estimate.reward(np.array([[2.0]]), 1)[0] == pytest.approx(q[1, 1] - 0.95 * after)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("function_class", "forest"),
+        ("optimiser", "newton"),
+        ("tau_1", 0.0),
+        ("tau_2", np.nan),
+        ("ascents", 0),
+        ("iterations", 0),
+        ("batch", 0),
+        ("tolerance", -1.0),
+        ("colour", 1),
+    ],
+)
+def test_bad_options_are_named(name: str, value: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        algorithm.fit(BUS.simulate(2, rngs(1)), ANCHOR, 0.95, **{name: value})
+    assert name in str(caught.value)
 
 
 @given(ratio=st.floats(0.01, 20), beta=st.floats(0.05, 0.99))

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gladius import author
 from gladius.anchor import Anchor
@@ -137,6 +140,47 @@ def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
         steepest = max(float(p.grad.abs().max()) for p in net.parameters() if p.grad is not None)
         assert result.last.gradient[r] == pytest.approx(steepest, rel=1e-8)
         np.testing.assert_allclose(result.last.reward[r], q - DISCOUNT * zeta, rtol=1e-9, atol=1e-8)
+
+
+@settings(max_examples=25)
+@given(
+    actions=hnp.arrays(np.int64, 12, elements=st.integers(0, 1)).filter(lambda a: a[6:].any()),
+    miles=hnp.arrays(np.int64, (12, 2), elements=st.integers(1, 6)),
+    level=st.floats(-60, 5),
+    absolute=st.booleans(),
+)
+def test_written_gradients_are_those_of_autograd(
+    actions: np.ndarray, miles: np.ndarray, level: float, absolute: bool
+) -> None:
+    data = Transitions(miles[:, :1], actions, miles[:, 1:], np.arange(12) // 6)
+    _, batches = author.batch_counts([data], Anchor(ANCHOR, REWARD), 1, torch.float64)
+    form = author.shapes(1, 5, 2)
+    flat = author.initial(form, level, rngs(1, seed=3))
+    gradient = torch.full_like(flat, math.nan)
+    net, out = (author.blocks(t, 1, form) for t in (flat, gradient))
+    plain = Plain(net, 0)
+    for odd, batch in enumerate(batches_of(data, 1)):
+        if odd:
+            author.q_gradient(net, out, batches, 1, ANCHOR, DISCOUNT, absolute)
+        else:
+            author.zeta_gradient(net, out, batches, 0)
+        plain.zero_grad()
+        loss(plain, batch, bool(odd), absolute, torch.float64).backward()  # type: ignore[no-untyped-call]
+        idle, busy = (plain.zeta, plain.q) if odd else (plain.q, plain.zeta)
+        assert idle.weight.grad is None
+        assert idle.bias.grad is None
+        head = author.Q if odd else author.ZETA
+        for ours, theirs in [
+            (out[head][0], busy.weight.grad),
+            (out[head + 1][0, :, 0], busy.bias.grad),
+            (out.weight_1[0].T, plain.first.weight.grad),
+            (out.bias_1[0, 0], plain.first.bias.grad),
+            (out.weight_2[0].T, plain.second.weight.grad),
+            (out.bias_2[0, 0], plain.second.bias.grad),
+        ]:
+            assert theirs is not None
+            scale = max(1.0, float(theirs.abs().max()))
+            np.testing.assert_allclose(ours.numpy() / scale, theirs.numpy() / scale, atol=1e-10)
 
 
 def test_initial_weights_are_xavier_normal_and_the_level_is_a_switch() -> None:
@@ -283,6 +327,25 @@ def test_resumed_run_gives_the_same_numbers(
     np.testing.assert_array_equal(whole.trace, again.trace)
     with pytest.raises(InputError, match="another run"):
         run_short(train, test, checkpoint=path, absolute=False)
+
+
+def test_replications_do_not_touch_each_other(
+    split: tuple[list[Transitions], list[Transitions]],
+) -> None:
+    train, _ = split
+    together = run_short(train, None, dtype=torch.float64)
+    alone = author.run(
+        train[2:],
+        Anchor(ANCHOR, REWARD),
+        DISCOUNT,
+        rngs=rngs(3)[2:],
+        epochs=30,
+        units=8,
+        batch_trajectories=4,
+        dtype=torch.float64,
+    )
+    at = [together.counts.states[:, 0].tolist().index(x) for x in alone.counts.states[:, 0]]
+    np.testing.assert_allclose(together.last.q[2, at], alone.last.q[0], rtol=1e-9)
 
 
 def test_estimates_extend_to_unseen_states_and_tell_divergence(
