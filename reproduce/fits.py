@@ -10,7 +10,7 @@ truth.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -26,19 +26,13 @@ from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
 from reproduce.drawn_counts import SHARE, splits
 from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
+from reproduce.truths import make_world
 
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  # Table 2's rows
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
 BOOTSTRAP, SMOKE_BOOTSTRAP = 100, 8
 SMOKE_ITERATIONS = 300  # of Algorithm 1
 CHUNK = 100  # data sets drawn as counts that are fitted side by side: 100 MB
-TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
-    "affine": None,  # the paper's -x
-    "sine": lambda x: -x - 0.6 * np.sin(x),
-    "power": lambda x: -0.25 * x**1.7,
-    "step": lambda x: -x - 2.0 * (x > 2),
-    "sqrt": lambda x: -3.0 * np.sqrt(x),
-}
 RUNS = ("iterations", "inner iterations", "converged")  # of every fit, beside its score
 
 
@@ -91,38 +85,35 @@ def compute(cell: Cell, device: str) -> Result:
         return _on_resamples(cell, world, train[0], test[0])
     estimates, grid = fit(world, cell, train), world.mdp.features
     errors = [mape(e, split, world.reward) for e, split in zip(estimates, test, strict=True)]
-    found = [e.diagnostics for e in estimates]
-    statuses = [one.status for one in found]
+    diagnostics = [estimate.diagnostics for estimate in estimates]
+    statuses = [run.status for run in diagnostics]
     replications = {
         "MAPE": errors,
         "status": [_severity(status) for status in statuses],
-        "iterations": [float(one.iterations) for one in found],
-        "inner iterations": [float(np.asarray(one.extra["inner_iterations"])) for one in found],
-        "converged": [float(one.converged) for one in found],
+        "iterations": [float(run.iterations) for run in diagnostics],
+        "inner iterations": [
+            float(np.asarray(run.extra["inner_iterations"])) for run in diagnostics
+        ],
+        "converged": [float(run.converged) for run in diagnostics],
     }
-    if all("trace_bellman" in one.extra for one in found):
-        ends = [float(np.asarray(one.extra["trace_bellman"])[-1]) for one in found]
+    if all("trace_bellman" in run.extra for run in diagnostics):
+        ends = [float(np.asarray(run.extra["trace_bellman"])[-1]) for run in diagnostics]
         replications["signed Bellman term"] = ends
     arrays = {
         "reward": np.array([e.reward_function(grid) for e in estimates]),
         "q": np.array([e.q_function(grid) for e in estimates]),
-        "visits": np.array([visits(world, one) for one in train]),
+        "visits": np.array([visits(world, split) for split in train]),
     }
-    if all("theta" in one.extra for one in found):
-        arrays["theta"] = np.array([one.extra["theta"] for one in found], dtype=float)
-    seconds = float(np.mean([one.cpu_seconds for one in found]))
+    if all("theta" in run.extra for run in diagnostics):
+        arrays["theta"] = np.array([run.extra["theta"] for run in diagnostics], dtype=float)
+    seconds = float(np.mean([run.cpu_seconds for run in diagnostics]))
     return Result(summarise("MAPE", errors, statuses), replications, arrays, seconds)
-
-
-def make_world(cell: Cell) -> BusEngine:
-    """The bus engine without dummies, with the cell's truth."""
-    return BusEngine(maintenance=TRUTHS[cell.settings.get("truth", "affine")])
 
 
 def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Transitions]]:
     """(training, test) splits of the cell's repetitions; its settings say how many trajectories."""
     sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
-    parts = [one.split(SHARE) for one in sets]
+    parts = [transitions.split(SHARE) for transitions in sets]
     return [train for train, _ in parts], [test for _, test in parts]
 
 

@@ -1,7 +1,7 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
-from a bound. Here are hundreds, and four more truths (`fits.TRUTHS`): r(x, maintain) = -x and
+from a bound. Here are hundreds, and four more truths (`truths.TRUTHS`): r(x, maintain) = -x and
 curved ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of
 their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
 Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
@@ -22,9 +22,10 @@ from gladius.checks import InputError
 from reproduce import layout
 from reproduce.compare import CRITICAL, number
 from reproduce.exhibits import bounds
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, TRUTHS, fitting
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Array, Entry, Exhibit
+from reproduce.truths import BOUNDS, TRUTHS
 
 NAME = "accuracy"
 PLUG_IN = ("Plug-in", "leak_free tabular")
@@ -91,8 +92,8 @@ class Target:
     header: tuple[str, str]
 
     def __post_init__(self) -> None:
-        if isinstance(self.other, str) and self.other not in bounds.FIELDS:
-            raise InputError("other", self.other, f"choose one of {', '.join(bounds.FIELDS)}")
+        if isinstance(self.other, str) and self.other not in BOUNDS:
+            raise InputError("other", self.other, f"choose one of {', '.join(BOUNDS)}")
         if not self.low < self.high:
             raise InputError("low", self.low, f"give less than {self.high}")
 
@@ -183,7 +184,7 @@ def render(results: Results, out: Path) -> list[Path]:
     for which, header in SHOWN:
         lines = [mape.get((row, *which)) for row in rows]
         table[header] = ["" if line is None else layout.text(line) for line in lines]
-    for numeral in bounds.FIELDS:
+    for numeral in BOUNDS:
         values = [bounds.value(results, row, numeral) for row in rows]
         table[f"({numeral})", "bound"] = ["" if math.isnan(v) else number(v) for v in values]
     found: list[tuple[str, Check]] = []

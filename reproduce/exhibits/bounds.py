@@ -22,52 +22,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from gladius import efficiency
 from reproduce import layout, published
 from reproduce.compare import CRITICAL
-from reproduce.drawn_counts import SHARE
 from reproduce.exhibits import table_2, table_2_author
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, make_world
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit, Record, Result
+from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.truths import MEASURED, protocol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "bounds"
-COLUMN, PROTOCOL = "bound", "measured"
-# numeral -> attribute of gladius.efficiency.Bounds
-FIELDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
+COLUMN = "bound"
 
 
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
-    """The bounds of one N under a truth of `fits.TRUTHS`."""
+    """The bounds of one N under a truth of `truths.TRUTHS`."""
     settings = {"trajectories": trajectories, "truth": truth}
-    return Entry(row, COLUMN, PROTOCOL, Cell(f"{__name__}:compute", settings, f"bounds, {row}"))
-
-
-def protocol(numeral: str) -> str:
-    """The protocol of a bound's line in the CSV."""
-    return f"{PROTOCOL} ({numeral})"
-
-
-def compute(cell: Cell, device: str) -> Result:
-    """A record for each bound that holds at the truth; exact, so without a standard error."""
-    world, sizes = make_world(cell), [SHARE * cell.settings["trajectories"]]
-    bounds = efficiency.bounds(world.mdp, world.horizon, sizes, world.anchor_action)
-    values = {numeral: float(getattr(bounds, field)[0]) for numeral, field in FIELDS.items()}
-    return Result(
-        tuple(
-            Record("MAPE", value, repetitions=0, protocol=protocol(numeral))
-            for numeral, value in values.items()
-            if not math.isnan(value)  # the truth is not in the class
-        )
-    )
+    return Entry(row, COLUMN, MEASURED, Cell("reproduce.truths:bounds", settings, f"bounds, {row}"))
 
 
 def value(results: Results, row: str, numeral: str) -> float:
     """A bound in a row; NaN where it was not computed or the truth is outside its class."""
-    lines = results.get(row, COLUMN, PROTOCOL).result.records
+    lines = results.get(row, COLUMN, MEASURED).result.records
     return next((r.value for r in lines if r.protocol == protocol(numeral)), math.nan)
 
 

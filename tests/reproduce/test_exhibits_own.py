@@ -26,9 +26,10 @@ from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 from reproduce import drawn_counts, exhibits, seeds
 from reproduce.exhibits import accuracy, bounds, sensitivity, stability
 from reproduce.exhibits.accuracy import NO, UNDECIDED, YES, Target, check, decide
-from reproduce.fits import TRUTHS, compute, fitting
+from reproduce.fits import compute, fitting
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Record, Result, summarise
+from reproduce.truths import BOUNDS, TRUTHS, protocol
 from tests.reproduce.shown import FAILED, resized, results_of, stored, written
 
 OWN = ("accuracy", "bounds", "sensitivity", "stability")
@@ -176,7 +177,7 @@ def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> Results
         records = summarise("MAPE", values, ["ok"] * len(values))
         known.append(stored(Result(records, {"MAPE": values})))
     entry = bounds.bound_entry("affine/50", 50)
-    record = Record("MAPE", bound, repetitions=0, protocol=bounds.protocol("iv"))
+    record = Record("MAPE", bound, repetitions=0, protocol=protocol("iv"))
     return Results([*entries, entry], [*known, stored(Result((record,)))], True)
 
 
@@ -226,14 +227,14 @@ def test_specs_are_valid_and_share_the_right_data(name: str, smoke: bool) -> Non
 def test_equal_fits_are_one_cell() -> None:
     """Table 2's network is the reference of `sensitivity`, and the bounds are one cell too."""
     network = {"function_class": "mlp"}
-    for exhibit, protocol in (
+    for exhibit, word in (
         ("table_2", "leak_free mlp"),
         ("sensitivity", "leak_free 2 x 10"),
         ("table_a1", "leak_free mlp"),
         ("table_2_all", "leak_free network"),
     ):
         entries = exhibits.load(exhibit).entries(False)
-        known = [e.cell for e in entries if (e.row, e.protocol) == ("50", protocol)]
+        known = [e.cell for e in entries if (e.row, e.protocol) == ("50", word)]
         assert fitting("gladius", 50, False, network) in known
     (mine,) = [e.cell for e in bounds.entries(False) if (e.row, e.column) == ("50", bounds.COLUMN)]
     assert mine in [e.cell for e in accuracy.entries(False) if e.row == "affine/50"]
@@ -267,7 +268,7 @@ def test_bounds_are_those_of_the_training_split_and_fall_with_the_root_of_n(tmp_
     frame = written(bounds.EXHIBIT, results_of(bounds.EXHIBIT, entries), tmp_path)
     series = frame.set_index(["row", "protocol"])["value"]
     at = exact_bounds(BusEngine().mdp, 100, [40.0, 4000.0])
-    for numeral, field in bounds.FIELDS.items():
+    for numeral, field in BOUNDS.items():
         line = [series[n, f"measured ({numeral})"] for n in ("50", "5000")]
         assert line == pytest.approx(getattr(at, field), rel=1e-9)
         assert line[0] / line[1] == pytest.approx(10.0, rel=1e-8)
@@ -317,5 +318,5 @@ def test_map_draws_the_cells_where_they_are() -> None:
 
 
 def test_a_bound_s_name_is_the_same_in_every_exhibit() -> None:
-    assert set(bounds.LINES) == set(bounds.FIELDS)
-    assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(bounds.FIELDS)
+    assert set(bounds.LINES) == set(BOUNDS)
+    assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(BOUNDS)

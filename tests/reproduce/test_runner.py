@@ -453,6 +453,8 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     mended.touch()
     run(*cheap_and_dear(tmp_path))
     complete = files(tmp_path / "out")
+    manifest = tmp_path / "out" / "manifests" / "cheap.json"
+    written = manifest.stat().st_mtime_ns
     mended.unlink()
     shutil.rmtree(tmp_path / "build")
     log.write_text("")
@@ -482,7 +484,7 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     after = files(tmp_path / "out")
     assert set(after) == set(complete)
     assert all(after[name] == complete[name] for name in complete if "cheap" not in name)
-    assert after["manifests/cheap.json"] != complete["manifests/cheap.json"]
+    assert manifest.stat().st_mtime_ns > written
     mended.touch()
     resumed = run(*cheap_and_dear(tmp_path))
     assert resumed.reused >= 4
@@ -604,7 +606,10 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             assert entries
             for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
-                assert "method" in cell.settings or not by_name, f"{name}: {cell.id}"
+                fits_nothing = "population" in cell.settings  # of the exhibit counterfactual
+                assert "method" in cell.settings or fits_nothing or not by_name, (
+                    f"{name}: {cell.id}"
+                )
 
 
 def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
