@@ -607,9 +607,7 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
                 fits_nothing = "population" in cell.settings  # of the exhibit counterfactual
-                assert "method" in cell.settings or fits_nothing or not by_name, (
-                    f"{name}: {cell.id}"
-                )
+                assert "method" in cell.settings or fits_nothing or not by_name, cell.id
 
 
 def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
