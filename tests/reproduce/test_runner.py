@@ -603,6 +603,7 @@ FIT_NOTHING = (
     "reproduce.exhibits.stability:compute",
     "reproduce.exhibits.table_3:frequencies",
     "reproduce.exhibits.table_3:truth",
+    "reproduce.exhibits.tightness:compute",
 )
 
 
