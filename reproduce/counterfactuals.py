@@ -158,7 +158,7 @@ def _on_the_grid(counts: Counts, mdp: TabularMDP) -> Counts:
 def answers(mdp: TabularMDP, given: Given) -> Iterator[Answer]:
     """Every solver's answer to every change that it can answer."""
     solvers: dict[str, Callable[[Change], tuple[Array, Array, list[str]]]] = {
-        solver: lambda change, options=options: _learned(mdp, given, change, options)  # type: ignore[misc]
+        solver: lambda change, options=options: _learned(mdp, given, change, options)  # type: ignore[misc]  # mypy infers no lambda with a default
         for solver, options in OFFLINE.items()
     }
     solvers[ESTIMATED] = lambda change: _planned(mdp, given, change, given.transition)
@@ -190,7 +190,7 @@ def _learned(
             statuses.append(f"{FAILED}{error}")
     if labels:
         data = [given.logged[r] for r in labels]
-        found = learn(data, list(labels.values()), mdp.discount, **options)  # type: ignore[arg-type]
+        found = learn(data, list(labels.values()), mdp.discount, **options)  # type: ignore[arg-type]  # values of OFFLINE
         for r, one in zip(labels, found, strict=True):
             policies[r] = one.policy(mdp.features)
             v[r] = one.value(mdp.features[:1])[0]
