@@ -273,6 +273,8 @@ class Exhibit:
         reason: (row, column, protocol) -> one line on why ours agrees or differs.
         published_repetitions: column -> repetitions behind its published "(SE)", where that may
             be a standard deviation.
+        fixed_budget: first words of the protocols whose rule is to stop after so many epochs; they
+            never report convergence, and are compared all the same.
         verdict: the folder of the results -> one line for the overview; by default the count of
             the comparison with the published numbers.
         tolerance: relative difference under which two machines' numbers agree.
@@ -287,6 +289,7 @@ class Exhibit:
     published: str = ""
     reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""
     published_repetitions: Mapping[str, int] = field(default_factory=dict)
+    fixed_budget: tuple[str, ...] = ()
     verdict: Callable[[Path], str] | None = None
     tolerance: float = 1e-6
 

@@ -92,4 +92,5 @@ EXHIBIT = Exhibit(
     published="table_2",
     reason=reason,
     published_repetitions=published.TABLE_2_REPETITIONS,
+    fixed_budget=("author",),
 )

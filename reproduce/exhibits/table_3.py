@@ -226,6 +226,7 @@ def make_table(
         view=view,
         published=name,
         reason=_reason,
+        fixed_budget=("author",),
         tolerance=5e-4,
     )
 

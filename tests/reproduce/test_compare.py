@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from rich.console import Console
 
 from gladius.checks import InputError
 from reproduce import compare as comparison
-from reproduce import published
+from reproduce import exhibits, published
 from reproduce.compare import AGREES, DIFFERS, NOTHING, UNCLEAR, judge
 from reproduce.results import COLUMNS
 from reproduce.spec import Exhibit
@@ -68,6 +69,36 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     assert len(frame) == 36
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
     assert (frame["verdict"] != NOTHING).sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("protocol", "status", "is_judged"),
+    [
+        ("author last", "ok", True),
+        ("author last", "not_converged", True),  # its rule is to stop after its epochs
+        ("author last", "diverged", False),
+        ("author last", "failed: a reason", False),
+        ("printed", "not_converged", False),
+        ("authored", "not_converged", False),
+    ],
+)
+def test_a_fixed_budget_is_judged_where_it_only_did_not_converge(
+    tmp_path: Path, protocol: str, status: str, is_judged: bool
+) -> None:
+    write_ours(tmp_path, 2.2)
+    ours = pd.read_csv(tmp_path / "table_2.csv").assign(protocol=protocol, status=status)
+    ours.to_csv(tmp_path / "table_2.csv", index=False)
+    shown = replace(exhibit(), fixed_budget=("author",))
+    frame = comparison.compare(shown, tmp_path)
+    verdicts = set(frame[frame["verdict"] != NOTHING]["verdict"])
+    assert verdicts == {DIFFERS if is_judged else status}
+
+
+def test_every_exhibit_beside_the_paper_says_that_the_authors_code_has_a_fixed_budget() -> None:
+    for shown in map(exhibits.load, exhibits.names()):
+        words = {entry.protocol.split()[0] for entry in shown.checked_entries(False)}
+        if shown.published and "author" in words:
+            assert shown.fixed_budget == ("author",), shown.name
 
 
 @pytest.mark.parametrize(
