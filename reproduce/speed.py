@@ -2,7 +2,7 @@
 
 Every choice that could favour a side:
 
-Data. One data set of our bus engine (mileage 1 to 20, theta = (1, 5), beta = 0.95, H = 100); the
+Data. 50 trajectories of our bus engine (mileage 1 to 20, theta = (1, 5), beta = .95, H = 100); the
 first 80 % of the trajectories train both libraries, the rest score both, by one function
 (`gladius.metrics.mape`). It rests on one data set, so small differences mean nothing.
 
@@ -39,14 +39,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
 import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,11 +58,12 @@ from rich.console import Console
 from rich.table import Table
 
 import gladius
-from gladius import BusEngine, InputError, Transitions
+from gladius import BusEngine, Transitions
 from gladius.metrics import RewardFunction, mape
 from gladius.worlds.bus import BUS_REWARD
 
 Array = NDArray[np.float64]
+Fit = tuple[RewardFunction, bool]  # and whether the library says that it converged
 
 VERSION = "0.1.1"
 # one command: resolved apart, torch may be replaced by a build several gigabytes larger
@@ -76,20 +76,13 @@ ONE_THREAD = {
     "JAX_PLATFORMS": "cpu",
 }
 RESTARTED = "REPRODUCE_SPEED_ON_ONE_CORE"
+TRAJECTORIES, SEED = 50, 0  # of the data set
 LEAST, MOST = 3, 200  # repetitions after the first call
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se"]
 COLUMNS += ["repetitions", "status", "cpu_seconds"]
 OUT = Path(__file__).parents[1] / "paper_tables" / "generated" / "speed.csv"
 
 app = typer.Typer(add_completion=False)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """One fit: the reward it found and what the library says about its convergence."""
-
-    estimate: RewardFunction
-    converged: bool
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ class Contender:
     protocol: str
     ours: bool
     prepare: Callable[[], Any]
-    fit: Callable[[Any], Fitted]
+    fit: Callable[[Any], Fit]
 
 
 @dataclass(frozen=True)
@@ -118,6 +111,12 @@ class Measured:
     def failed(self) -> bool:
         """Whether a call raised an error."""
         return self.status.startswith("failed")
+
+    def is_rival_of(self, ours: Measured) -> bool:
+        """Whether this is econirl's fit by the same method, the first word of the column."""
+        a, b = self.contender, ours.contender
+        same = a.column.partition(",")[0] == b.column.partition(",")[0]
+        return same and b.ours and not (a.ours or self.failed or ours.failed)
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def ours(train: Transitions, world: BusEngine) -> list[Contender]:
     """Our fits. The world lends its anchor and beta, and to NFXP the true P; never the reward."""
 
     def contender(column: str, rules: str, **options: Any) -> Contender:
-        def fit(data: Transitions) -> Fitted:
+        def fit(data: Transitions) -> Fit:
             estimate = gladius.fit(
                 data,
                 anchor_action=world.anchor_action,
@@ -149,7 +148,7 @@ def ours(train: Transitions, world: BusEngine) -> list[Contender]:
                 discount=world.discount,
                 **options,
             )
-            return Fitted(estimate, estimate.diagnostics.converged)
+            return estimate, estimate.diagnostics.converged
 
         return Contender(column, rules, True, lambda: replace(train), fit)
 
@@ -179,8 +178,8 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
         before, after = mileage_codes(train.states), mileage_codes(train.next_states)
         return econirl.TrajectoryPanel.from_numpy(before, train.actions, after, train.trajectory)
 
-    def neural(objective: str) -> Callable[[Any], Fitted]:
-        def fit(data: Any) -> Fitted:
+    def neural(objective: str) -> Callable[[Any], Fit]:
+        def fit(data: Any) -> Fit:
             model = econirl.GLADIUS(
                 n_actions=actions,
                 discount=world.discount,
@@ -188,26 +187,26 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
                 anchor_rewards=[world.anchor_reward] * states,
                 objective=objective,
             ).fit(data)
-            return Fitted(RewardTable(np.asarray(model.reward_)), bool(model.converged_))
+            return RewardTable(np.asarray(model.reward_)), bool(model.converged_)
 
         return fit
 
-    def nested(data: Any) -> Fitted:
+    def nested(data: Any) -> Fit:
         model = econirl.NFXP(
             n_states=states, n_actions=actions, discount=world.discount, utility=spec
         ).fit(data, transitions=transition)
-        return Fitted(RewardTable(features @ np.asarray(model.coef_)), bool(model.converged_))
+        return RewardTable(features @ np.asarray(model.coef_)), bool(model.converged_)
 
-    def nested_point(data: Any) -> Fitted:
+    def nested_point(data: Any) -> Fit:
         result = estimation.NFXPEstimator(compute_hessian=False).estimate(
             panel=data,
             utility=spec.to_linear_utility(),
             problem=econirl.DDCProblem(states, actions, world.discount, 1.0),
             transitions=transition,
         )
-        return Fitted(RewardTable(features @ np.asarray(result.parameters)), bool(result.converged))
+        return RewardTable(features @ np.asarray(result.parameters)), bool(result.converged)
 
-    rows: list[tuple[str, str, Callable[[Any], Fitted]]] = [
+    rows: list[tuple[str, str, Callable[[Any], Fit]]] = [
         ("GLADIUS, econirl (paper_minimax)", "econirl default", neural("paper_minimax")),
         ("GLADIUS, econirl (anchor_moment)", "econirl", neural("anchor_moment")),
         ("NFXP, econirl (with standard errors)", "true P, econirl default", nested),
@@ -220,26 +219,23 @@ def measure(
     contender: Contender, score: Callable[[RewardFunction], float], budget: float
 ) -> Measured:
     """Fit once, then again until the budget of processor seconds is spent (LEAST to MOST times)."""
-
-    def once() -> tuple[Fitted, float, float]:
-        data = contender.prepare()
-        cpu, wall = time.process_time(), time.perf_counter()
-        fitted = contender.fit(data)
-        return fitted, time.process_time() - cpu, time.perf_counter() - wall
-
+    error, status, first = np.nan, "", np.nan
     cpu: list[float] = []
     wall: list[float] = []
     try:
-        fitted, first, _ = once()
-        error = score(fitted.estimate)
         while len(cpu) < LEAST or (sum(cpu) < budget and len(cpu) < MOST):
-            _, *spent = once()
-            cpu.append(spent[0])
-            wall.append(spent[1])
+            data = contender.prepare()
+            processor, clock = time.process_time(), time.perf_counter()
+            estimate, converged = contender.fit(data)
+            spent = time.process_time() - processor, time.perf_counter() - clock
+            if status:
+                cpu.append(spent[0])
+                wall.append(spent[1])
+            else:
+                first, error = spent[0], score(estimate)
+                status = "ok" if converged else "not_converged"
     except Exception as problem:  # whatever goes wrong in either library is a result, and stored
-        why = f"failed: {type(problem).__name__}: {problem}"
-        return Measured(contender, np.nan, why, np.nan, np.array(cpu), np.array(wall))
-    status = "ok" if fitted.converged else "not_converged"
+        error, status = np.nan, f"failed: {type(problem).__name__}: {problem}"
     return Measured(contender, error, status, first, np.array(cpu), np.array(wall))
 
 
@@ -249,102 +245,72 @@ def ratios(slow: Measured, fast: Measured) -> tuple[float, float]:
     return float(middle), float(slow.cpu.min() / fast.cpu.max())
 
 
-def rivals(results: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
-    """Pairs (theirs, ours) of the same method, the first word of the column, that both ran."""
-    ran = [m for m in results if not m.failed]
-    method = {id(m): m.contender.column.split(",")[0] for m in ran}
-    theirs_first = [(a, b) for a in ran for b in ran if b.contender.ours and not a.contender.ours]
-    return [(a, b) for a, b in theirs_first if method[id(a)] == method[id(b)]]
-
-
-def long_frame(trajectories: int, results: Sequence[Measured]) -> pd.DataFrame:
+def long_frame(results: Sequence[Measured]) -> pd.DataFrame:
     """The exhibit as a long table: one line for each statistic of each contender.
 
     Only the mean processor time has a standard error; `cpu_seconds` is the cost of all calls.
     """
     lines: list[tuple[object, ...]] = []
-
-    def add(m: Measured, values: Mapping[str, float]) -> None:
-        label = (trajectories, m.contender.column, m.contender.protocol)
-        told = (len(m.cpu), m.status, m.first + m.cpu.sum())
-        se = float(m.cpu.std(ddof=1) / np.sqrt(len(m.cpu))) if len(m.cpu) > 1 else None
-        for statistic, value in values.items():
-            lines.append((*label, statistic, value, se if statistic == "cpu_mean" else None, *told))
-
     for m in results:
-        add(m, {"mape": m.error})
+        values = {"mape": m.error}
         if not m.failed:
-            ends = {"cpu_fastest": m.cpu.min(), "cpu_slowest": m.cpu.max()}
-            middle = {"cpu_median": np.median(m.cpu), "cpu_mean": m.cpu.mean()}
-            first = {"converged": float(m.status == "ok"), "cpu_first_call": m.first}
-            add(m, first | middle | ends | {"wall_median": np.median(m.wall)})
-    for slow, fast in rivals(results):
-        names = ("cpu_ratio_to", "cpu_ratio_fastest_to_slowest")
-        labels = [f"{name} {fast.contender.column}" for name in names]
-        add(slow, dict(zip(labels, ratios(slow, fast), strict=True)))
+            values |= {"converged": m.status == "ok", "cpu_first_call": m.first}
+            values |= {"cpu_median": np.median(m.cpu), "cpu_mean": m.cpu.mean()}
+            values |= {"cpu_fastest": m.cpu.min(), "cpu_slowest": m.cpu.max()}
+            values |= {"wall_median": np.median(m.wall)}
+        for ours in filter(m.is_rival_of, results):
+            names = ("cpu_ratio_to", "cpu_ratio_fastest_to_slowest")
+            labels = [f"{name} {ours.contender.column}" for name in names]
+            values |= zip(labels, ratios(m, ours), strict=True)
+        label = (TRAJECTORIES, m.contender.column, m.contender.protocol)
+        told = (len(m.cpu), m.status, m.first + m.cpu.sum())
+        for statistic, value in values.items():
+            is_mean = statistic == "cpu_mean" and len(m.cpu) > 1
+            se = m.cpu.std(ddof=1) / np.sqrt(len(m.cpu)) if is_mean else None
+            lines.append((*label, statistic, float(value), se, *told))
     return pd.DataFrame(lines, columns=COLUMNS)
-
-
-def show(console: Console, results: Sequence[Measured]) -> None:
-    """Print the times and the ratios."""
-    table = Table("fit", "first call", "CPU s", "wall s", "calls", "MAPE %", "converged")
-    for m in results:
-        if m.failed:
-            table.add_row(m.contender.column, *[""] * 5, m.status)
-            continue
-        cells = [f"{v:.4g}" for v in (m.first, np.median(m.cpu), np.median(m.wall))]
-        flag = "yes" if m.status == "ok" else "no"
-        table.add_row(m.contender.column, *cells, str(len(m.cpu)), f"{m.error:.2f}", flag)
-    console.print(table)
-    table = Table("econirl", "ours", "CPU ratio of medians", "fastest of econirl / slowest of ours")
-    for slow, fast in rivals(results):
-        cells = [f"{v:,.3g}" if v < 100 else f"{v:,.0f}" for v in ratios(slow, fast)]
-        table.add_row(slow.contender.column, fast.contender.column, *cells)
-    console.print(table)
 
 
 def installed_version() -> str | None:
     """The version of econirl here, or None."""
-    if importlib.util.find_spec("econirl") is None:
+    try:
+        return importlib.metadata.version("econirl")
+    except importlib.metadata.PackageNotFoundError:
         return None
-    return importlib.metadata.version("econirl")
 
 
-@app.command(epilog="Example: python -m reproduce.speed --trajectories 50 --seed 0 --out speed.csv")
+@app.command(epilog="Example: python -m reproduce.speed --budget 2 --out speed.csv")
 def main(
-    trajectories: Annotated[int, typer.Option(help="Trajectories N; 80 % train.")] = 50,
-    seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 0,
     budget: Annotated[float, typer.Option(help="CPU seconds of repetitions for each fit.")] = 10.0,
     out: Annotated[Path, typer.Option(help="Where the long CSV goes.")] = OUT,
 ) -> None:
     """Compare processor time and MAPE with econirl on one bus data set (about 6 minutes)."""
     console = Console(width=max(110, Console().width))
-    found = installed_version()
-    if found != VERSION:
-        fault = "is not installed" if found is None else f"{found} is installed, not {VERSION}"
+    version = installed_version()
+    if version != VERSION:
+        fault = "is not installed" if version is None else f"{version} is installed, not {VERSION}"
         typer.echo(f"econirl {fault}. Install it with: {INSTALL}", err=True)
         raise typer.Exit(2)
-    try:
-        world = BusEngine()
-        data = world.simulate(trajectories=trajectories, rng=np.random.default_rng(seed))
-        train, test = data.split(0.8)
-    except InputError as problem:
-        raise typer.BadParameter(str(problem)) from None
+    world = BusEngine()
+    train, test = world.simulate(TRAJECTORIES, np.random.default_rng(SEED)).split(0.8)
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
     versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "torch", "jax"))
-    console.print(f"python {platform.python_version()}, econirl {found}, {', '.join(versions)}")
-    rows = f"{len(train)} training and {len(test)} test rows"
-    console.print(f"N = {trajectories}, seed {seed}: {rows}")
+    console.print(f"python {platform.python_version()}, econirl {version}, {', '.join(versions)}")
     results = []
     for contender in [*ours(train, world), *theirs(train, world)]:
         console.print(f"{contender.column} ...")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # "not converged" is in the table
             results.append(measure(contender, lambda e: mape(e, test, world.reward), budget))
-    show(console, results)
+    frame = long_frame(results)
+    table = Table("fit", "statistic", "value", "calls", "status")
+    for line in frame.to_dict("records"):
+        cells = (f"{line['value']:,.4g}", str(line["repetitions"]), line["status"])
+        table.add_row(line["column"], line["statistic"], *cells)
+    console.print(table)
     out.parent.mkdir(parents=True, exist_ok=True)
-    long_frame(trajectories, results).to_csv(out, index=False)
+    frame.to_csv(out, index=False)
     console.print(f"wrote {out}")
     if any(m.failed for m in results):
         raise typer.Exit(1)
