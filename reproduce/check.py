@@ -9,14 +9,16 @@ SHA-256. Versions of packages are told and do not decide: another machine may ha
 from __future__ import annotations
 
 import json
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
@@ -46,20 +48,17 @@ class Finding:
 def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     """A finding for each exhibit, then for the ledger of claims and the speed table."""
     sources = Sources()
-    expected = {exhibit.name: of_exhibit(exhibit, sources) for exhibit in exhibits}
-    expected |= {name: of_modules(name) for name in FILES}
-    return [_compare(name, now, folder) for name, now in expected.items()]
-
-
-def of_exhibit(exhibit: Exhibit, sources: Sources) -> dict[str, Any]:
-    """What the manifest of a full run with the code of this tree says."""
-    cells = {entry.cell for entry in exhibit.checked_entries(False)}
-    code = provenance.code(sources.parts(cell, "cpu") for cell in cells)
-    return {"smoke": False, "code": code, "view": sources.view(exhibit)}
+    findings = []
+    for exhibit in exhibits:
+        cells = {entry.cell for entry in exhibit.checked_entries(False)}
+        code = provenance.code(sources.parts(cell, "cpu") for cell in cells)
+        now = {"smoke": False, "code": code, "view": sources.view(exhibit)}
+        findings.append(_compare(exhibit.name, now, folder))
+    return findings + [_compare(name, of_modules(name), folder) for name in FILES]
 
 
 def of_modules(name: str) -> dict[str, Any]:
-    """The same for the ledger or the speed table, which are not made of cells."""
+    """What the manifest of the ledger or the speed table says if the code of this tree made it."""
     parts = _parts(name)
     if name == "claims":
         data = [*ROOT.glob(PUBLISHED), ROOT / "proofs_checks" / "claims.csv"]
@@ -142,21 +141,18 @@ def rerun(
     stored = {job.cell: decode(text, job.cell) for job, text in computed(jobs, workers, None)}
     lines = []
     for exhibit, entry in turns:
-        committed = compare.read(exhibit.name, folder).set_index(COLUMNS[:4])
-        before = committed[["value", "status"]].to_dict("index")
         again = Results([entry], [stored[entry.cell]], False, exhibit.view).frame()
-        for line in again.to_dict("records"):
-            place = tuple(line[name] for name in COLUMNS[:4])
-            was = before.get(place, {"value": math.nan, "status": "absent"})
-            now = {name: line[name] for name in was}
-            same = _close(was["value"], now["value"], exhibit.tolerance)
-            if now["status"] != was["status"] or not same:
-                was_text, now_text = (f"{x['value']:.10g} ({x['status']})" for x in (was, now))
-                lines.append(f"{exhibit.name}: {'/'.join(place)}: {now_text}, was {was_text}")
+        committed = compare.read(exhibit.name, folder)
+        both = again.merge(committed, "left", COLUMNS[:4], suffixes=("", " before"))
+        both = both.fillna({"status before": "absent"})
+        limit = max(exhibit.tolerance, 1e-9)  # the CSV is rounded
+        close = partial(np.isclose, both["value"], both["value before"], equal_nan=True)
+        equal = close(rtol=limit, atol=0.0) | close(rtol=0.0, atol=limit)
+        equal = both["status"].eq(both["status before"]) & equal
+        for line in both[~equal].to_dict("records"):
+            place = "/".join(line[name] for name in COLUMNS[:4])
+            now, was = (
+                f"{line['value' + when]:.10g} ({line['status' + when]})" for when in ("", " before")
+            )
+            lines.append(f"{exhibit.name}: {place}: {now}, was {was}")
     return len(cells), lines
-
-
-def _close(was: float, now: float, tolerance: float) -> bool:
-    rounding = max(tolerance, 1e-9)  # of the CSV
-    both_missing = math.isnan(was) and math.isnan(now)
-    return both_missing or math.isclose(was, now, rel_tol=rounding, abs_tol=rounding)

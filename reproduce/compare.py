@@ -85,29 +85,22 @@ def judge(
         printed_se: what stands in parentheses; z takes it as printed.
         repetitions: if it were a standard deviation, of how many; 1 where only one reading is open.
     """
-    theirs = _number(printed)
+    theirs, spread = (pd.to_numeric(text, errors="coerce") for text in (printed, printed_se))
     if math.isnan(value) or math.isnan(theirs):
         return math.nan, NOTHING
     half_digit = 0.5 * 10.0 ** -len(printed.partition(".")[2])
     gap = value - theirs
-    known = [x for x in (se, _number(printed_se)) if not math.isnan(x)]
+    known = [x for x in (se, spread) if not math.isnan(x)]
     if not known or math.isinf(value):
         return math.nan, AGREES if abs(gap) <= half_digit * (1 + 1e-9) else DIFFERS
     rounding = half_digit**2 / 3
     z = gap / math.sqrt(sum(x * x for x in known) + rounding)
-    strict = [se, _number(printed_se) / math.sqrt(repetitions)]
+    strict = [se, spread / math.sqrt(repetitions)]
     other = gap / math.sqrt(sum(x * x for x in strict if not math.isnan(x)) + rounding)
     if abs(z) > CRITICAL:
         return z, DIFFERS
     blind = not math.isnan(se) and CRITICAL * se > abs(theirs) > 0
     return z, AGREES if abs(other) <= CRITICAL and not blind else UNCLEAR
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan
 
 
 def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:

@@ -5,7 +5,6 @@ protocol, statistic, value, se``; ``protocol`` is always ``published``. Values a
 stay strings, because the printed digits (``-1.000``, ``3.60``) say how far a comparison may go.
 """
 
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,7 @@ from gladius.checks import InputError
 PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
 MISSING = "N/A"
-NUMBER = re.compile(r"-?\d+(\.\d+)?")
+NUMBER = r"-?\d+(\.\d+)?"
 # the note under the paper's Table 2
 TABLE_2_REPETITIONS = {"Rust": 100, "ML-IRL": 100}
 TABLE_2_REPETITIONS |= dict.fromkeys(("GLADIUS", "SAmQ", "IQ-learn", "BC"), 20)
@@ -29,7 +28,7 @@ def names() -> tuple[str, ...]:
 def load(exhibit: str) -> pd.DataFrame:
     """The published values of one exhibit of the paper, in the printed order.
 
-    ``exhibit`` is a name such as ``table_2`` (see `names`). The result has the columns of the file,
+    ``exhibit`` is a name such as ``table_2``. The result has the columns of the file,
     all strings as printed (an absent standard error is ``""``), and ``number``: the value as a
     float, NaN where the paper prints ``N/A`` or, in ``table_1``, a tick. Rewards and Q-values are
     in utils; MAPE and optimality in percent; frequencies are counts of state-action pairs.
@@ -43,18 +42,9 @@ def load(exhibit: str) -> pd.DataFrame:
     if tuple(frame.columns) != COLUMNS:
         hint = f"make it {','.join(COLUMNS)}"
         raise InputError(f"header of {exhibit}.csv", ",".join(frame.columns), hint)
-    frame["number"] = [
-        _number(exhibit, statistic, value)
-        for statistic, value in zip(frame["statistic"], frame["value"], strict=True)
-    ]
-    return frame
-
-
-def _number(exhibit: str, statistic: str, value: str) -> float:
-    """The float of a printed value; an unreadable one is an error, never silently NaN."""
-    if statistic == "tick" or value == MISSING:
-        return float("nan")
-    if not NUMBER.fullmatch(value):
+    printed = frame["value"].mask(frame["statistic"].eq("tick") | frame["value"].eq(MISSING))
+    unreadable = printed[~printed.str.fullmatch(NUMBER, na=True)]
+    if len(unreadable):
         hint = f"transcribe the printed decimal number, or {MISSING}"
-        raise InputError(f"value ({statistic}) in {exhibit}.csv", value, hint)
-    return float(value)
+        raise InputError(f"value in {exhibit}.csv", unreadable.iloc[0], hint)
+    return frame.assign(number=pd.to_numeric(printed))

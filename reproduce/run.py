@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import textwrap
-import threading
 import time
 import traceback
 import warnings
@@ -63,7 +62,7 @@ class Outcome:
     """What a run did.
 
     Attributes:
-        computed: ids of the cells that were computed now.
+        computed: ids of the cells that it computed.
         reused: how many were current in the store.
         failed: id of a cell, or name of an exhibit that could not be drawn -> why.
         not_ok: id -> status of cells with a result that did not converge or diverged.
@@ -86,7 +85,6 @@ def run(
     dask: str | None = None,
     build: Path = BUILD,
     out: Path | None = None,
-    verbose: bool = True,
 ) -> Outcome:
     """Compute what is stale and write all files, those of cheap exhibits first.
 
@@ -101,7 +99,6 @@ def run(
         dask: the address of a scheduler, whose workers compute instead.
         build: the store's folder.
         out: where the files go; by default GENERATED, or SMOKE for a smoke run.
-        verbose: show progress.
 
     Raises:
         InputError: for a bad spec or option, a folder that cannot be written or that another run
@@ -149,7 +146,7 @@ def run(
 
         draw()
         ids = [job.cell.id for job in jobs]
-        with progress(ids, max(workers, 1), Console(quiet=not verbose)) as stored_now:
+        with progress(ids, max(workers, 1), Console()) as stored_now:
             for job, text in computed(jobs, workers, dask):
                 try:
                     final[job.cell] = store.save(job.cell, text)
@@ -188,7 +185,7 @@ def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
     one_thread()
     if job.checkpoints:
         os.environ[CHECKPOINTS] = job.checkpoints
-    started, clock, processor = now(), time.perf_counter(), processor_time()
+    clock, processor = time.perf_counter(), processor_time()
     result, status, trace = Result(()), "ok", ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -205,8 +202,7 @@ def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
         "device": result.device,
         "machine": provenance.machine(),
         "versions": provenance.versions(),
-        "started": started,
-        "finished": now(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": time.perf_counter() - clock,
         "cpu_seconds": processor_time() - processor,
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
@@ -231,11 +227,6 @@ def one_thread() -> None:
     os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-
-
-def now() -> str:
-    """The time to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def processor_time() -> float:
@@ -270,8 +261,8 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
         return
     lost: list[Job] = []
     with nullcontext() if dask is None else _dask_client(dask) as client:
-        by_joblib, by_dask = partial(_by_joblib, size=workers), partial(_by_dask, client=client)
-        attempt = by_joblib if client is None else by_dask
+        options = {"size": workers} if client is None else {"client": client}
+        attempt = partial(_by_joblib if client is None else _by_dask, **options)
         for job, text in attempt(jobs):
             if isinstance(text, Exception):
                 lost.append(job)
@@ -379,9 +370,6 @@ def write_exhibit(
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold an interrupt back until the block is done."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     held: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
     try:
@@ -442,8 +430,7 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "versions": distinct("versions"),
         "machines": distinct("machine"),
         "devices": distinct("device"),
-        "started": min((record["started"] for record in made), default=None),
-        "finished": max((record["finished"] for record in made), default=None),
+        "finished": max(record["finished"] for record in made),
         "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
         "seconds": round(sum(record["seconds"] for record in made), 3),
         "cpu_seconds": round(sum(map(spent, stored)), 3),

@@ -19,6 +19,6 @@ def run(tmp_path: Path) -> Callable[..., Any]:
 
     def run_(*exhibits: Any, name: str = "", **options: Any) -> Any:
         folders = {"build": tmp_path / f"build{name}", "out": tmp_path / f"out{name}"}
-        return runner.run(exhibits, **{**folders, "workers": 0, "verbose": False, **options})
+        return runner.run(exhibits, **{**folders, "workers": 0, **options})
 
     return run_
