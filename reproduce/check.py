@@ -146,7 +146,7 @@ def rerun(
         both = again.merge(committed, "left", COLUMNS[:4], suffixes=("", " before"))
         both = both.fillna({"status before": "absent"})
         limit = max(exhibit.tolerance, 1e-9)  # the CSV is rounded
-        close = partial(np.isclose, both["value"], both["value before"], equal_nan=True)
+        close: Any = partial(np.isclose, both["value"], both["value before"], equal_nan=True)
         equal = close(rtol=limit, atol=0.0) | close(rtol=0.0, atol=limit)
         equal = both["status"].eq(both["status before"]) & equal
         for line in both[~equal].to_dict("records"):

@@ -38,7 +38,6 @@ class Column:
     column: str
     protocol: str
     header: str = ""
-    statistic: str = "MAPE"
 
 
 def side_by_side(
@@ -53,14 +52,12 @@ def side_by_side(
     rows = list(dict.fromkeys(frame["row"]))
     table = {}
     for shown in columns:
-        head = (shown.column, shown.header or shown.protocol)
-        known = printed if shown.protocol == PAPER else frame
-        chosen = known[(known["column"] == shown.column) & (known["statistic"] == shown.statistic)]
-        if shown.protocol != PAPER:
-            chosen = chosen[chosen["protocol"] == shown.protocol]
-        told = _printed if shown.protocol == PAPER else text
+        is_printed = shown.protocol == PAPER
+        known = printed if is_printed else frame[frame["protocol"] == shown.protocol]
+        chosen = known[(known["column"] == shown.column) & (known["statistic"] == "MAPE")]
+        told, missing = (_printed, "") if is_printed else (text, "not run")
         texts = {line["row"]: told(line) for _, line in chosen.iterrows()}
-        missing = "" if shown.protocol == PAPER else "not run"
+        head = (shown.column, shown.header or shown.protocol)
         table[head] = [texts.get(row, missing) for row in rows]
     return pd.DataFrame(table, index=pd.Index(rows, name=index))
 
@@ -98,10 +95,10 @@ def write_paired(
     lines = []
     for row in dict.fromkeys(entry.row for entry in results.entries if entry.is_shown):
         for ours, other in pairs:
-            gap, se, number_of_pairs = results.paired(row, ours, other)
-            label = (row, f"{ours[0]} - {other[0]}", f"{ours[1]} - {other[1]}")
-            status = "ok" if number_of_pairs else NOT_RUN
-            lines.append((*label, "MAPE difference", gap, se, number_of_pairs, status))
+            labels = map(" - ".join, zip(ours, other, strict=True))
+            gap, se, times = results.paired(row, ours, other)
+            status = "ok" if times else NOT_RUN
+            lines.append((row, *labels, "MAPE difference", gap, se, times, status))
     frame = pd.DataFrame(lines, columns=pd.Index(COLUMNS))
     frame.to_csv(path, index=False, float_format="%.10g")
     return path
@@ -191,16 +188,15 @@ def save(figure: Figure, out: Path, name: str, dpi: int = 250) -> list[Path]:
     return files
 
 
-def log_log(axes: Axes, x: Sequence[float], y: Sequence[float] | None = None) -> None:
+def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     """Logarithmic axes with ticks at x, and at those of y that are in sight; a pale grid."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(x, [f"{tick:,g}" for tick in x])
+    low, high = axes.get_ylim()
+    shown = [tick for tick in y if low <= tick <= high]
+    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
     axes.set_xticks([], minor=True)
-    if y is not None:
-        low, high = axes.get_ylim()
-        shown = [tick for tick in y if low <= tick <= high]
-        axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
-        axes.set_yticks([], minor=True)
+    axes.set_yticks([], minor=True)
     axes.tick_params(labelsize=FONT)
     axes.grid(alpha=0.25, linewidth=0.4)

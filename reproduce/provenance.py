@@ -19,6 +19,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.util import find_spec
@@ -33,7 +34,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "cvxpy")
 CODE = ("gladius", "proofs_checks", "reproduce")
 PUBLISHED = "paper_tables/published/*.csv"
-DATA = {"reproduce.published": (PUBLISHED,)}  # files that a module reads
+READS_PUBLISHED = "reproduce.published"  # the module
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the parts' names
 
@@ -105,8 +106,8 @@ def _closure(modules: Iterable[str]) -> dict[str, str]:
             continue
         source = _read(path, module)
         digests[f"{MODULE}{module}"] = source.digest
-        for pattern in DATA.get(module, ()):
-            digests |= {f"data {p.name}": sha256(p) for p in ROOT.glob(pattern)}
+        if module == READS_PUBLISHED:
+            digests |= {f"data {path.name}": sha256(path) for path in ROOT.glob(PUBLISHED)}
         for origin, name, _ in source.imports:
             waiting += _resolve(origin, name, roots)
     return digests
@@ -198,10 +199,8 @@ def versions() -> dict[str, str]:
     """Python and the packages that can move a number, those that are installed."""
     known = {"python": platform.python_version()}
     for package in PACKAGES:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             known[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return known
 
 

@@ -68,20 +68,19 @@ class Results:
         raise InputError("entry", (row, column, protocol), "no such entry in this exhibit")
 
     def paired(
-        self, row: str, ours: tuple[str, str], other: tuple[str, str], statistic: str = "MAPE"
+        self, row: str, ours: tuple[str, str], other: tuple[str, str]
     ) -> tuple[float, float, int]:
-        """(mean, standard error, pairs) of the difference of two (column, protocol) on equal data.
+        """(mean, standard error, pairs) of a difference of MAPE, by (column, protocol).
 
         NaN where either is absent. Both cells must have been computed from the same seeds.
         """
         pair = [self.get(row, *which) for which in (ours, other)]
-        if not all(statistic in stored.result.replications for stored in pair):
+        if not all("MAPE" in stored.result.replications for stored in pair):
             return math.nan, math.nan, 0
-        samples = [np.asarray(stored.result.replications[statistic]) for stored in pair]
-        seeds = [stored.provenance["seed"] for stored in pair]
-        if seeds[0] != seeds[1]:
-            raise InputError("seeds", seeds[1], f"not the data sets of the other cell, {seeds[0]}")
-        gap = samples[0] - samples[1]
+        seeds, others = (stored.provenance["seed"] for stored in pair)
+        if seeds != others:
+            raise InputError("seeds", others, f"not the data sets of the other cell, {seeds}")
+        gap = np.subtract(*(np.asarray(stored.result.replications["MAPE"]) for stored in pair))
         return float(gap.mean()), float(gap.std(ddof=1) / math.sqrt(len(gap))), len(gap)
 
     def __iter__(self) -> Iterator[tuple[Entry, Stored]]:

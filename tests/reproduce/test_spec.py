@@ -136,8 +136,9 @@ def test_the_gravest_status_wins() -> None:
     assert worst(["ok", "not_converged", "ok"]) == "not_converged"
     assert worst(["diverged", "not_converged"]) == "diverged"
     assert worst(["diverged", "failed: a", "ok"]) == "failed: a"
-    with pytest.raises(InputError, match="status"):
-        worst(["fine"])
+    for unknown in ("fine", "failed: "):
+        with pytest.raises(InputError, match="status"):
+            Record("MAPE", 1.0, status=unknown)
 
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
