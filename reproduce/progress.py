@@ -15,13 +15,10 @@ from rich.markup import escape
 def progress(
     ids: Sequence[str], size: int, console: Console, interval: float = 60.0
 ) -> Iterator[Callable[[str], None]]:
-    """Counts cells; yields what is to be called with each that is stored.
+    """Counts the cells `ids`, given in the order in which they start, `size` running at a time.
 
-    Args:
-        ids: of the cells, in the order in which they start.
-        size: how many run at a time.
-        console: where to.
-        interval: seconds between two lines, where that is no terminal.
+    Yields what is to be called with each that is stored. Where the console is no terminal it
+    prints a line every `interval` seconds.
     """
     left, start, ended = dict.fromkeys(ids), time.monotonic(), threading.Event()
 

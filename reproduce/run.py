@@ -185,7 +185,7 @@ def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
     one_thread()
     if job.checkpoints:
         os.environ[CHECKPOINTS] = job.checkpoints
-    clock, processor = time.perf_counter(), processor_time()
+    processor = processor_time()
     result, status, trace = Result(()), "ok", ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
@@ -203,7 +203,6 @@ def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
         "machine": provenance.machine(),
         "versions": provenance.versions(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": time.perf_counter() - clock,
         "cpu_seconds": processor_time() - processor,
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
         "traceback": trace,
@@ -279,9 +278,11 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
     """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
     import joblib
 
+    # Ctrl-C reaches every process of a terminal; this one ends its workers itself
+    ignore_interrupt = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     waiting = {job.cell: job for job in jobs}
     while waiting:
-        with joblib.parallel_config("loky", initializer=_ignore_interrupt):
+        with joblib.parallel_config("loky", initializer=ignore_interrupt):
             parallel = joblib.Parallel(
                 n_jobs=max(size, 2),  # joblib computes in this process where it is 1
                 pre_dispatch=size,  # so many at a time, in order: the first not back are running
@@ -311,20 +312,15 @@ def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exce
         client.cancel(list(futures))
 
 
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent ends its workers itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _dask_client(address: str) -> Any:
     try:
         from distributed import Client
+
+        # distributed is only partly typed
+        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
     except ImportError:
         hint = "install the extra: pip install 'dask[distributed]'"
         raise InputError("dask", address, hint) from None
-    try:
-        # distributed is only partly typed
-        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise InputError("dask", address, f"no scheduler answers there ({error})") from None
     if not client.nthreads():
@@ -337,7 +333,7 @@ def _dask_client(address: str) -> Any:
 
 
 def write_exhibit(
-    exhibit: Exhibit, results: Results, manifest: dict[str, Any], out: Path
+    exhibit: Exhibit, results: Results, manifest: Mapping[str, Any], out: Path
 ) -> list[Path]:
     """The CSVs, what `render` adds and the manifest, swapped in when all are there.
 
@@ -432,6 +428,5 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "devices": distinct("device"),
         "finished": max(record["finished"] for record in made),
         "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
-        "seconds": round(sum(record["seconds"] for record in made), 3),
         "cpu_seconds": round(sum(map(spent, stored)), 3),
     }

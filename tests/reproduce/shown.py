@@ -18,7 +18,7 @@ from reproduce.store import Stored
 
 def stored(result: Result, status: str = "ok") -> Stored:
     """A result as the store returns it."""
-    return Stored(result, status, "", {"seed": {}, "seconds": 0, "cpu_seconds": 0})
+    return Stored(result, status, "", {"seed": {}, "cpu_seconds": 0})
 
 
 FAILED = stored(Result(()), "failed: a reason")
