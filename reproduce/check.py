@@ -87,11 +87,11 @@ def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
     if manifest.get("dirty") is not False:
         problems.append("made by code that was not committed")
     problems += [f"{file} was changed since" for file in edited(manifest, folder)]
-    here, notes = provenance.versions(), []
-    for there in manifest.get("versions", []):
-        names = [package for package in there if there[package] != here.get(package)]
-        notes += [f"{package} {there[package]}, here {here.get(package)}" for package in names]
-    return Finding(name, tuple(problems), tuple(dict.fromkeys(notes)))
+    here = provenance.versions()
+    there = {item for versions in manifest.get("versions", []) for item in versions.items()}
+    others = sorted(item for item in there if here.get(item[0]) != item[1])
+    notes = (f"{package} {version}, here {here.get(package)}" for package, version in others)
+    return Finding(name, tuple(problems), tuple(notes))
 
 
 def stamp(name: str, folder: Path) -> None:

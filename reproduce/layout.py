@@ -157,10 +157,9 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
     )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(8)
-    height = 1 / (len(texts) + 2)
     for (row, column), cell in drawn.get_celld().items():
         cell.get_text().set_horizontalalignment("right" if column else "left")
-        cell.set_height(height * (2 if row == 0 else 1))
+        cell.set_height(2 if row == 0 else 1)  # relative, for the box is given
         cell.set_linewidth(0.4)
     for i, note in enumerate(notes):
         axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], note, fontsize=7)

@@ -394,10 +394,9 @@ def read_manifest(out: Path, name: str) -> dict[str, Any]:
 
 def edited(manifest: Mapping[str, Any], out: Path) -> list[str]:
     """Names of the manifest's files that are not as they were written."""
-    known = manifest.get("files", {}).items()
-    return [
-        name for name, digest in known if not (out / name).is_file() or sha256(out / name) != digest
-    ]
+    files: dict[str, str] = manifest.get("files", {})
+    there = {name: sha256(out / name) for name in files if (out / name).is_file()}
+    return [name for name in files if there.get(name) != files[name]]
 
 
 def spent(stored: Stored) -> float:

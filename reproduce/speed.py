@@ -259,9 +259,9 @@ def long_frame(results: Sequence[Measured]) -> pd.DataFrame:
             values |= {"cpu_fastest": m.cpu.min(), "cpu_slowest": m.cpu.max()}
             values |= {"wall_median": np.median(m.wall)}
         for ours in filter(m.is_rival_of, results):
-            names = ("cpu_ratio_to", "cpu_ratio_fastest_to_slowest")
-            labels = [f"{name} {ours.contender.column}" for name in names]
-            values |= zip(labels, ratios(m, ours), strict=True)
+            name, (middle, least) = ours.contender.column, ratios(m, ours)
+            values |= {f"cpu_ratio_to {name}": middle}
+            values |= {f"cpu_ratio_fastest_to_slowest {name}": least}
         label = (TRAJECTORIES, m.contender.column, m.contender.protocol)
         told = (len(m.cpu), m.status, m.first + m.cpu.sum())
         for statistic, value in values.items():
