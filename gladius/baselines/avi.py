@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
 from gladius.baselines.semi_gradient import BASES, Combination, at_pairs, check_basis, make_basis
-from gladius.baselines.td_ccp import FOLDS, Learnt, Problem, rung_name, two_step
+from gladius.baselines.td_ccp import Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
@@ -80,7 +80,6 @@ def fit(
     tolerance: float = 0.01,
     steps: int = 50,
     rng: int | Sequence[np.random.Generator] = 0,
-    cross_fit: bool = False,
 ) -> list[Estimate]:
     """The estimator by approximate value iteration of each data set.
 
@@ -95,7 +94,6 @@ def fit(
         tolerance: stop once the relative change is below it.
         steps: of Adam in each regression.
         rng: a seed, or one generator for each data set, for the networks.
-        cross_fit: the authors' Algorithm 2, see td_ccp.py.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance.
@@ -114,7 +112,7 @@ def fit(
         raise InputError("tolerance", tolerance, "give a positive number")
     rngs = tuple(generators(rng, len(data)))
     learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
-    return two_step("avi", data, anchor, discount, reward, learner, rung, cross_fit)
+    return two_step("avi", data, anchor, discount, reward, learner, rung)
 
 
 @dataclass(frozen=True)
@@ -205,11 +203,7 @@ class ValueIteration:
         """A fresh regressor for columns of about these sizes."""
         if not self.is_network:
             return LeastSquares(problems)
-        # the data sets themselves come first, then the folds of each
-        sets = len(self.rngs)
-        owners = [*range(sets), *(r for r in range(sets) for _ in range(FOLDS))]
-        owners = owners[:sets] if len(problems) == sets else owners[-len(problems) :]
-        rngs = [self.rngs[r].spawn(1)[0] for r in owners]
+        rngs = [rng.spawn(1)[0] for rng in self.rngs]
         return Networks(problems, columns, self.steps, rngs)
 
 

@@ -29,7 +29,6 @@ GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 VARIANTS = variants() | {
     "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
-    "avi cross_fit": ("avi", {"steps": 5, "cross_fit": True}),
     "bc batch": ("bc", {"training": bc.Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": bc.Training(steps=50, validation=0.25)}),
     "iq_learn network batch": (

@@ -148,7 +148,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "semi_gradient": ("semi_gradient", {}),
         "semi_gradient polynomial": ("semi_gradient", {"basis": "polynomial"}),
         "semi_gradient linear": ("semi_gradient", {"basis": "polynomial", "degree": 1}),
-        "semi_gradient cross_fit": ("semi_gradient", {"cross_fit": True}),
         "rp": ("rp", {}),
         "pqr": ("pqr", {"training": brief}),
         "pqr tabular": ("pqr", {"regression": "tabular"}),
