@@ -175,8 +175,6 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("ml_irl", {}, "start", [np.zeros(3)]),
     ("ml_irl", {"inner": "finite_dependence"}, "penalty", [1.0]),
     ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
-    ("airl", {"plain": True}, "anchored", [True]),
-    ("airl", {"state_only": True}, "anchored", [True]),
     ("airl", {}, "start_spread", [-1.0]),
     *[(name, {}, "max_iterations", [0]) for name in ("iq_learn", "clare", "ml_irl", "airl")],
     *[(name, {}, "rng", [-1]) for name in ("avi", "bc", "iq_learn", "clare", "airl")],
@@ -345,7 +343,7 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
 
 EXACT = ["gladius", "gladius penalty", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot"]
 EXACT += ["semi_gradient", "samq tabular", "plug_in", "iq_learn", "ml_irl", "airl"]
-EXACT += ["airl state_only", "airl anchored", "airl plain"]
+EXACT += ["airl anchored"]
 
 
 @pytest.mark.parametrize("variant", EXACT)

@@ -169,8 +169,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "ml_irl finite dependence": ("ml_irl", {"inner": "finite_dependence"}),
         "airl": ("airl", {}),
         "airl known": ("airl", known),
-        "airl state_only": ("airl", {"state_only": True}),
-        "airl plain": ("airl", {"plain": True}),
         "airl anchored": ("airl", {"anchored": True}),
     }
 
