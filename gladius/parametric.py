@@ -13,7 +13,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, nearest
+from gladius.anchor import Anchor
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
@@ -189,17 +189,6 @@ def grid_estimates(
         )
         result.append(Estimate(name, q_function, reward, grid.states.shape[1], diagnostics))
     return result
-
-
-@dataclass(frozen=True)
-class NearestRow:
-    """A table's row of the nearest state, as a function of (n, d) features."""
-
-    states: Array  # (S, d)
-    table: Array  # (S, A)
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
 
 
 @dataclass(frozen=True)

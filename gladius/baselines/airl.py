@@ -44,13 +44,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from gladius.anchor import Anchor, check_anchor_support
+from gladius.anchor import Anchor, NearestState, check_anchor_support
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions
 from gladius.mdp import soft_bellman
-from gladius.parametric import Grid, NearestRow, grid_estimates, make_grid, positions
+from gladius.parametric import Grid, grid_estimates, make_grid, positions
 from gladius.transition_probabilities import from_choices
 from gladius.transitions import Counts, Transitions
 
@@ -143,9 +143,9 @@ def _functions(
     """(Q, r) of any features: tables of the nearest state, carried on by the Bellman equation."""
     if anchor is not None and not grid.is_known:
         advantage = equilibrium.q - equilibrium.q[:, [anchor.action]]
-        table = NearestRow(grid.states, advantage)
+        table = NearestState(grid.states, advantage)
         return from_choices(table, equilibrium.v, grid.p_hat, 0, anchor, grid.discount)
-    reward = NearestRow(grid.states, equilibrium.g)
+    reward = NearestState(grid.states, equilibrium.g)
     return grid.q_function(0, reward, equilibrium.v), reward
 
 

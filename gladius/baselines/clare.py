@@ -57,14 +57,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, NearestState
 from gladius.baselines.discounted import Paths, discounted_paths, state_occupancy
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
-from gladius.parametric import NearestRow, grid_estimates, make_grid
+from gladius.parametric import grid_estimates, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
 
@@ -129,7 +129,7 @@ def fit(
         target = expert + weighted
         game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
         end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
-        reward = NearestRow(grid.states, end.reward)
+        reward = NearestState(grid.states, end.reward)
         results += grid_estimates(
             "clare",
             grid,

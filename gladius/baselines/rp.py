@@ -62,7 +62,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor, RewardOfStates
+from gladius.anchor import Anchor, NearestState
 from gladius.baselines import nfxp
 from gladius.checks import Array, InputError, check_discount, check_whole
 from gladius.estimate import Estimate, StateFunction
@@ -166,7 +166,7 @@ def _fit_alone(
         values = np.concatenate([anchor.values(s) for s in (data.states, data.next_states)])
         position = np.concatenate(places)
         means = np.bincount(position, weights=values) / np.bincount(position)
-        anchor = Anchor(anchor.action, RewardOfStates(states, means))
+        anchor = Anchor(anchor.action, NearestState(states, means))
     offset = None if form.offset is None else OfX(form.offset, width)
     on_cells = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
     projected = replace(data, states=now, next_states=after, feature_names=())

@@ -54,13 +54,13 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, NearestState
 from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
 from gladius.checks import Array, InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.newton import Expansion, minimise
-from gladius.parametric import NearestRow, check_form, check_level
+from gladius.parametric import check_form, check_level
 from gladius.transitions import (
     ENDED,
     Integers,
@@ -214,7 +214,7 @@ def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
         states, (state,) = index_rows([data.states])
         counts = np.full((len(states), actions), PSEUDO_COUNT)
         np.add.at(counts, (state, data.actions), data.visits)
-        return NearestRow(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
+        return NearestState(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
     terms = terms_of(*affordable(width, actions - 1, data.visits.sum()), width)
     low, high = data.states.min(axis=0), data.states.max(axis=0)
     raw = monomials(data.states, low, high, terms)
