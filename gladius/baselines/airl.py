@@ -50,7 +50,7 @@ from gladius.checks import Array, InputError, check_finite, check_whole, generat
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions
 from gladius.mdp import soft_bellman
-from gladius.parametric import Grid, grid_estimates, make_grid, positions
+from gladius.parametric import Grid, grid_estimate, make_grid, positions
 from gladius.transition_probabilities import from_choices
 from gladius.transitions import Counts, Transitions
 
@@ -118,22 +118,22 @@ def fit(
             ),
             max_iterations=max_iterations,
         )
-        results += grid_estimates(
+        reported = {name: getattr(equilibrium, name) for name in REPORTED}
+        estimate = grid_estimate(
             "airl_anchored" if anchored else "airl",
             grid,
+            0,
             anchor,
-            equilibrium.g[None],
-            equilibrium.v[None],
-            [_functions(grid, equilibrium, level)],
-            converged=[equilibrium.status == "ok"],
-            iterations=[equilibrium.iterations],
-            gradient_norm=[equilibrium.gradient],
-            status=[equilibrium.status],
+            equilibrium.g,
+            equilibrium.v,
+            *_functions(grid, equilibrium, level),
+            status=equilibrium.status,
+            iterations=equilibrium.iterations,
+            gradient_norm=equilibrium.gradient,
             seconds=time.process_time() - started,
-            extra=[
-                {"states": grid.states} | {name: getattr(equilibrium, name) for name in REPORTED}
-            ],
+            extra={"states": grid.states, **reported},
         )
+        results.append(estimate)
     return results
 
 

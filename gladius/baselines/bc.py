@@ -35,7 +35,7 @@ from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
 from gladius.checks import Array, InputError, check_widths, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Network,
     Parameters,
@@ -163,16 +163,16 @@ def fit(
             status = "diverged"
         elif outcome.converged and is_beaten(values, choices):
             status = BEATEN
-        anchored = rows.states[rows.actions == anchor.action]
-        error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-        diagnostics = Diagnostics(
-            converged=status == "ok",
+        estimate = assess(
+            f"bc[{normalisation}]",
+            q,
+            reward,
+            rows,
+            anchor,
+            status=status,
             iterations=outcome.steps,
             gradient_norm=outcome.gradient_norm,
-            nll=negative_log_likelihood(values, choices),
-            bellman_error=float(error @ error / len(rows)),
-            cpu_seconds=seconds,
-            status=status,
+            seconds=seconds,
             extra={
                 "inner_iterations": 0,
                 "normalisation": normalisation,
@@ -180,8 +180,7 @@ def fit(
                 "training": how,
             },
         )
-        name = f"bc[{normalisation}]"
-        estimates.append(Estimate(name, q, reward, rows.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

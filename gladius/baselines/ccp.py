@@ -54,7 +54,7 @@ from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import Model, estimates, make_model
+from gladius.parametric import Model, make_model, model_estimate
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
@@ -158,30 +158,27 @@ def _fit_alone(
             stages=MAX_STAGES if stages is None else stages,
         )
     logit = fitted.logit
-    covariance, status = logit.covariance[0], logit.status[0]
+    status = logit.status[0]
     if stages is None and status == "ok" and not fitted.settled:
         status = "not_converged"
-    return estimates(
+    return model_estimate(
         "ccp",
         model,
-        logit.theta,
-        fitted.v,
-        converged=[status == "ok"],
-        iterations=[fitted.newton if stages == 1 else fitted.stages],
-        gradient_norm=[float(np.max(np.abs(logit.gradient)))],
-        status=[status],
+        0,
+        logit.theta[0],
+        logit.covariance[0],
+        fitted.v[0],
+        status=status,
+        iterations=fitted.newton if stages == 1 else fitted.stages,
+        gradient_norm=float(np.max(np.abs(logit.gradient))),
         seconds=seconds + time.process_time() - started,
-        extra=[
-            {
-                "se": np.sqrt(np.diagonal(covariance)),
-                "covariance": covariance,
-                "objective": float(-logit.log_likelihood[0] / model.visits.sum()),
-                "log_likelihood": float(logit.log_likelihood[0]),
-                "inner_iterations": 0 if stages == 1 else fitted.newton,
-                "stages": fitted.stages,
-            }
-        ],
-    )[0]
+        extra={
+            "objective": float(-logit.log_likelihood[0] / model.visits.sum()),
+            "log_likelihood": float(logit.log_likelihood[0]),
+            "inner_iterations": 0 if stages == 1 else fitted.newton,
+            "stages": fitted.stages,
+        },
+    )
 
 
 # The first step.

@@ -64,7 +64,7 @@ from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
-from gladius.parametric import grid_estimates, make_grid
+from gladius.parametric import grid_estimate, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
 
@@ -130,27 +130,27 @@ def fit(
         game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
         end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
         reward = NearestState(grid.states, end.reward)
-        results += grid_estimates(
+        estimate = grid_estimate(
             "clare",
             grid,
+            0,
             anchor,
-            end.reward[None],
-            end.v[None],
-            [(grid.q_function(0, reward, end.v), reward)],
-            converged=[end.converged],
-            iterations=[end.iterations],
-            gradient_norm=[end.residual],
-            status=["ok" if end.converged else "not_converged"],
+            end.reward,
+            end.v,
+            grid.q_function(0, reward, end.v),
+            reward,
+            status="ok" if end.converged else "not_converged",
+            iterations=end.iterations,
+            gradient_norm=end.residual,
             seconds=time.process_time() - started,
-            extra=[
-                {
-                    "objective": game.loss(end.reward, end.rho),
-                    "inner_iterations": end.inner_iterations,
-                    "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
-                    "weighted_share": float(expert[spread > u].sum() / expert.sum()),
-                }
-            ],
+            extra={
+                "objective": game.loss(end.reward, end.rho),
+                "inner_iterations": end.inner_iterations,
+                "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
+                "weighted_share": float(expert[spread > u].sum() / expert.sum()),
+            },
         )
+        results.append(estimate)
     return results
 
 

@@ -64,7 +64,7 @@ from gladius.checks import (
     check_widths,
     generators,
 )
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Parameters,
     Tensor,
@@ -77,7 +77,6 @@ from gladius.networks import (
     start,
 )
 from gladius.newton import Expansion, minimise
-from gladius.objective import errors_of
 from gladius.transitions import Counts, Integers, Transitions, distinct_moves, group
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
@@ -168,25 +167,21 @@ def fit(
     estimates = []
     for fitted, replication in zip(fits, data, strict=True):
         q, reward = read_off(fitted.q, replication, discount, "network")
-        nll, bellman_error = errors_of(q, reward, replication, anchor)
         unfinished = "not_converged" if np.isfinite(fitted.objective) else "diverged"
-        diagnostics = Diagnostics(
-            converged=fitted.converged,
+        extra = {"alpha": float(alpha), "inner_iterations": 0, "objective": fitted.objective}
+        estimate = assess(
+            f"iq_learn[{function_class}]",
+            q,
+            reward,
+            replication,
+            anchor,
+            status="ok" if fitted.converged else unfinished,
             iterations=fitted.iterations,
             gradient_norm=fitted.gradient_norm,
-            nll=nll,
-            bellman_error=bellman_error,
-            cpu_seconds=seconds,
-            status="ok" if fitted.converged else unfinished,
-            extra={
-                "alpha": float(alpha),
-                "inner_iterations": 0,
-                "objective": fitted.objective,
-                **fitted.extra,
-            },
+            seconds=seconds,
+            extra=extra | fitted.extra,
         )
-        label = f"iq_learn[{function_class}]"
-        estimates.append(Estimate(label, q, reward, replication.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

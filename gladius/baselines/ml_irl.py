@@ -61,7 +61,7 @@ from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import action_values, soft_bellman
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import estimates, make_model
+from gladius.parametric import make_model, model_estimate
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
@@ -122,8 +122,9 @@ def fit(
     model = make_model(data, anchor, discount, reward, transition)
     first = _start(start, len(data), model.design.shape[2])
     maximise = exact if inner == "exact" else one_step
-    maxima, extra = [], []
+    results, shared = [], (time.process_time() - started) / len(data)
     for r, paths in enumerate(discounted_paths(data, model.states, model.discount)):
+        begun = time.process_time()
         problem = Problem(
             paths.visits * len(paths.opens),
             model.transition[r],
@@ -132,29 +133,25 @@ def fit(
             model.discount,
         )
         maximum = maximise(problem, first[r], max_iterations)
-        maxima.append(maximum)
-        covariance = _sandwich(maximum, problem, paths)
-        extra.append(
-            {
-                "se": np.sqrt(np.diagonal(covariance)),
-                "covariance": covariance,
+        rewards = model.rewards(maximum.theta[None])[0]  # without the penalty
+        estimate = model_estimate(
+            f"ml_irl[{inner}]",
+            model,
+            r,
+            maximum.theta,
+            _sandwich(maximum, problem, paths),
+            soft_bellman(rewards, model.transition[r], model.discount).v,
+            status=maximum.status,
+            iterations=maximum.iterations,
+            gradient_norm=maximum.gradient_norm,
+            seconds=shared + time.process_time() - begun,
+            extra={
                 "objective": float(-maximum.objective / problem.visits.sum()),
                 "inner_iterations": maximum.inner_iterations,
-            }
+            },
         )
-    theta = np.stack([maximum.theta for maximum in maxima])
-    return estimates(
-        f"ml_irl[{inner}]",
-        model,
-        theta,
-        soft_bellman(model.rewards(theta), model.transition, model.discount).v,
-        converged=[maximum.status == "ok" for maximum in maxima],
-        iterations=[maximum.iterations for maximum in maxima],
-        gradient_norm=[maximum.gradient_norm for maximum in maxima],
-        status=[maximum.status for maximum in maxima],
-        seconds=(time.process_time() - started) / len(data),
-        extra=extra,
-    )
+        results.append(estimate)
+    return results
 
 
 @dataclass(frozen=True)

@@ -49,9 +49,8 @@ from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.linear_reward import LinearReward, RewardFunction
-from gladius.objective import errors_of
 from gladius.parametric import check_form, check_level
 from gladius.transition_probabilities import Sum, empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
@@ -120,19 +119,19 @@ def fit(
         )
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
         q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
-        nll = -float(solved.log_likelihood[0]) / len(transitions)
-        status = solved.status[0] if solved.status[0] != "ok" else inverted.status
-        diagnostics = Diagnostics(
-            converged=status == "ok",
+        estimate = assess(
+            f"samq[{clustering}]",
+            q,
+            r,
+            transitions,
+            anchor,
+            status=solved.status[0] if solved.status[0] != "ok" else inverted.status,
             iterations=int(solved.iterations[0]),
             gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
-            nll=nll,
-            bellman_error=errors_of(q, r, transitions, anchor)[1],
-            cpu_seconds=seconds + time.process_time() - begun,
-            status=status,
+            seconds=seconds + time.process_time() - begun,
             extra={
                 "inner_iterations": int(solved.inner_iterations[0]),
-                "objective": nll,
+                "objective": -float(solved.log_likelihood[0]) / len(transitions),
                 "theta": solved.theta[0],
                 "se": solved.se[0],
                 "cells": partition.number,
@@ -141,8 +140,7 @@ def fit(
                 "inversion_extrapolated": extrapolated_weight(transitions, anchor.action, beta),
             },
         )
-        width = transitions.states.shape[1]
-        estimates.append(Estimate(f"samq[{clustering}]", q, r, width, diagnostics))
+        estimates.append(estimate)
     return estimates
 
 
