@@ -13,7 +13,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 
 from gladius.anchor import Anchor
-from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount
+from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
 from gladius.objective import grouped_risk
@@ -217,6 +217,14 @@ def positions(grid: Array, states: Array) -> Integers:
     if np.any(position < 0):
         raise InputError("grid", states[position < 0][0].tolist(), "this state is not on the grid")
     return position
+
+
+def check_start(start: Array | None, shape: tuple[int, ...]) -> Array:
+    """The first values of a search, by default 0, or an error that names the shape."""
+    first = np.zeros(shape) if start is None else check_finite("start", start)
+    if first.shape != shape:
+        raise InputError("start", first.shape, f"give shape {shape}")
+    return first
 
 
 def check_form(reward: object) -> LinearReward:

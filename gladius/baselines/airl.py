@@ -45,14 +45,14 @@ import numpy as np
 from scipy.special import expit
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support
-from gladius.baselines.plug_in import choice_frequencies
+from gladius.baselines.ccp import frequencies
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions
 from gladius.mdp import soft_bellman
 from gladius.parametric import Grid, grid_estimate, make_grid, positions
 from gladius.transition_probabilities import from_choices
-from gladius.transitions import Counts, Transitions
+from gladius.transitions import Transitions
 
 TITLE, NEEDS = "Model-enhanced AIRL", ("next", "transitions")
 PSEUDO_COUNT = 0.5
@@ -191,8 +191,7 @@ def fit_counts(
         pseudo_count, tolerance: 0 and less than the defaults in a population.
         The rest as in `fit`, the anchor for the anchored form alone.
     """
-    counts = Counts(states, visits[None], transition[None, :, :, :0])
-    log_expert = np.log(choice_frequencies(counts, pseudo_count)[0])
+    log_expert = np.log(frequencies(visits[None], states, pseudo_count).policy[0])
     seen, pseudo = visits.sum(axis=1), visits.shape[1] * pseudo_count
     expert = (seen + pseudo)[:, None] * np.exp(log_expert)
     g, phi = start or (np.zeros(visits.shape), np.zeros(len(states)))

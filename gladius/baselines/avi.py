@@ -51,9 +51,11 @@ from gladius.networks import (
     Network,
     Tensor,
     adam,
+    drawn_rows,
     networks,
     no_moments,
     outputs,
+    pad,
     scaling,
     signals,
     start,
@@ -269,30 +271,22 @@ class Networks:
         self.steps, self.rngs = steps, rngs
         data = [problem.data for problem in problems]
         self.sizes = [len(tuples.actions) for tuples in data]
-        shape, width = (len(data), max(self.sizes)), data[0].states.shape[1]
         self.scalings = [scaling(tuples.states, True) for tuples in data]
-        self.x = torch.zeros(*shape, width, dtype=torch.float64)
-        self.share = torch.zeros(*shape, dtype=torch.float64)
-        self.actions = torch.zeros(*shape, dtype=torch.int64)
-        for r, (tuples, (centre, scale)) in enumerate(zip(data, self.scalings, strict=True)):
-            self.x[r, : self.sizes[r]] = torch.from_numpy((tuples.states - centre) / scale)
-            self.share[r, : self.sizes[r]] = torch.from_numpy(tuples.left / tuples.size)
-            self.actions[r, : self.sizes[r]] = torch.from_numpy(tuples.actions)
+        self.x = pad([tuples.states for tuples in data], self.scalings)
+        self.share = pad([tuples.left / tuples.size for tuples in data])
+        self.actions = pad([tuples.actions for tuples in data])
         centred = [v - p.mean(v) for p, v in zip(problems, columns, strict=True)]
         spread = [np.sqrt(p.mean(v**2)) for p, v in zip(problems, centred, strict=True)]
         self.scale = np.where(np.stack(spread) > 0, np.stack(spread), 1.0)
         self.centre = np.zeros_like(self.scale)
         self.number = data[0].number_of_actions
-        self.theta = start(rngs, (width, *HIDDEN, self.number * self.scale.shape[1]))
-        self.ladder = torch.cumsum(self.share, dim=1)
+        self.theta = start(rngs, (self.x.shape[2], *HIDDEN, self.number * self.scale.shape[1]))
         observation = torch.tensor([1 / tuples.size for tuples in data], dtype=torch.float64)
         self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
         """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
-        padded = np.zeros((*self.share.shape, self.scale.shape[1]))
-        for r, target in enumerate(targets):
-            padded[r, : self.sizes[r]] = target
+        padded = pad(targets).numpy()
         mean = np.einsum("rn,rnc->rc", self.share.numpy(), padded)
         self.centre[active] = mean[active]
         wanted = torch.from_numpy((padded - self.centre[:, None]) / self.scale[:, None])
@@ -341,11 +335,10 @@ class Networks:
         """All pairs with their shares, or as many as a batch drawn by their shares."""
         if self.x.shape[1] <= FULL_BATCH:
             return self.x, self.share, self.actions, wanted
-        draws = torch.from_numpy(np.stack([rng.random(BATCH) for rng in self.rngs]))
-        rows = torch.searchsorted(self.ladder, draws * self.ladder[:, -1:], right=True)
+        rows = drawn_rows(self.share, self.rngs, BATCH)
         return (
             torch.take_along_dim(self.x, rows[..., None], dim=1),
-            torch.full_like(draws, 1 / BATCH),
+            torch.full_like(rows, 1 / BATCH, dtype=torch.float64),
             torch.gather(self.actions, 1, rows),
             torch.take_along_dim(wanted, rows[..., None], dim=1),
         )

@@ -41,10 +41,12 @@ from gladius.networks import (
     Parameters,
     Tensor,
     adam,
+    drawn_rows,
     networks,
     no_moments,
     norms,
     outputs,
+    pad,
     scaling,
     start,
 )
@@ -294,7 +296,6 @@ def train(
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    ladder = torch.cumsum(share.sum(dim=2), dim=1)
     theta = start(rngs, widths)
     best = [p.clone() for p in theta]
     moments = no_moments(theta)
@@ -317,7 +318,7 @@ def train(
             active &= ~converged
         if t == how.steps or not np.any(active):
             break
-        rows = (x, share) if how.batch is None else _sample(x, share, ladder, rngs, how.batch)
+        rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
         adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
@@ -341,11 +342,10 @@ def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Par
 
 
 def _sample(
-    x: Tensor, share: Tensor, ladder: Tensor, rngs: Sequence[np.random.Generator], size: int
+    x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-    drawn = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True).unsqueeze(2)
+    drawn = drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
     chosen = torch.take_along_dim(share, drawn, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
     return torch.take_along_dim(x, drawn, dim=1), chosen
@@ -364,10 +364,5 @@ def _stack(
 ) -> tuple[Tensor, Tensor]:
     """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
     tables = [_choices(rows) for rows in data]
-    most = max(len(states) for states, _ in tables)
-    x = torch.zeros(len(data), most, data[0].states.shape[1], dtype=torch.float64)
-    share = torch.zeros(len(data), most, data[0].number_of_actions, dtype=torch.float64)
-    for r, ((states, choices), (centre, scale)) in enumerate(zip(tables, scalings, strict=True)):
-        x[r, : len(states)] = torch.from_numpy((states - centre) / scale)
-        share[r, : len(states)] = torch.from_numpy(choices / choices.sum())
-    return x, share
+    x = pad([states for states, _ in tables], scalings)
+    return x, pad([choices / choices.sum() for _, choices in tables])

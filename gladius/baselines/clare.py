@@ -64,7 +64,7 @@ from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
-from gladius.parametric import grid_estimate, make_grid
+from gladius.parametric import check_start, grid_estimate, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
 
@@ -128,7 +128,8 @@ def fit(
         probabilities = grid.transition[0]
         target = expert + weighted
         game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
-        end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
+        first = check_start(None if start is None else start(grid.states), expert.shape)
+        end = fixed_point(game, first, max_iterations)
         reward = NearestState(grid.states, end.reward)
         estimate = grid_estimate(
             "clare",
@@ -299,12 +300,3 @@ def occupancy_derivative(
     root = np.sqrt(np.maximum(states, 0.0)[:, None] * policy)
     centred = (root[..., None] * (dq - dv[:, None])).reshape(policy.size, -1)
     return np.asarray(centred.T @ centred)
-
-
-def _start(start: TableFunction | None, states: Array, shape: tuple[int, ...]) -> Array:
-    if start is None:
-        return np.zeros(shape)
-    first = check_finite("start", start(states))
-    if first.shape != shape:
-        raise InputError("start", first.shape, f"return shape {shape}")
-    return first

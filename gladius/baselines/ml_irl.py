@@ -61,7 +61,7 @@ from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import action_values, soft_bellman
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import make_model, model_estimate
+from gladius.parametric import check_start, make_model, model_estimate
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
@@ -93,7 +93,7 @@ def fit(
         transition: the true P, an oracle's knowledge. Without it, the frequencies of each data set.
         inner: exact, one_step or finite_dependence (which has no `penalty` and no `start`).
         penalty: of U, 0 or more; 0 where P is given, for it is known.
-        start: (k,) or (R, k) first theta, by default 0.
+        start: (R, k) first theta of each data set; by default 0.
         max_iterations: steps of theta.
 
     Returns:
@@ -120,7 +120,7 @@ def fit(
         )
         return [replace(estimate, method="ml_irl[finite_dependence]") for estimate in renewed]
     model = make_model(data, anchor, discount, reward, transition)
-    first = _start(start, len(data), model.design.shape[2])
+    first = check_start(start, (len(data), model.design.shape[2]))
     maximise = exact if inner == "exact" else one_step
     results, shared = [], (time.process_time() - started) / len(data)
     for r, paths in enumerate(discounted_paths(data, model.states, model.discount)):
@@ -258,12 +258,3 @@ def _sandwich(maximum: Maximum, problem: Problem, paths: Paths) -> Array:
     scores = paths.sums(dq - np.einsum("sa,sak->sk", policy, dq)[:, None])
     bread = np.linalg.inv(hessian)
     return np.asarray(bread @ (scores.T @ scores) @ bread)
-
-
-def _start(start: Array | None, sets: int, k: int) -> Array:
-    if start is None:
-        return np.zeros((sets, k))
-    given = check_finite("start", start)
-    if given.shape not in [(k,), (sets, k)]:
-        raise InputError("start", given.shape, f"give shape {(k,)} or {(sets, k)}")
-    return np.array(np.broadcast_to(given, (sets, k)))

@@ -50,11 +50,11 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import statuses, without_rounding
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import Model, make_model, model_estimate
+from gladius.parametric import Model, check_start, make_model, model_estimate
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
@@ -219,10 +219,7 @@ def fit(
     """
     began = time.process_time()
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
-    shape = len(models), models[0].design.shape[2]
-    first = np.zeros(shape) if start is None else check_finite("start", start)
-    if first.shape != shape:
-        raise InputError("start", first.shape, f"give shape {shape}")
+    first = check_start(start, (len(models), models[0].design.shape[2]))
     grouping = (time.process_time() - began) / len(data)
     return [fit_from(*pair, grouping) for pair in zip(models, first, strict=True)]
 

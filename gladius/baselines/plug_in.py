@@ -14,7 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gladius.anchor import Anchor, NearestState, check_anchor_support, nearest
+from gladius.anchor import Anchor, NearestState, check_anchor_support
+from gladius.baselines.ccp import frequencies
 from gladius.checks import Array, InputError, check_discount
 from gladius.estimate import Diagnostics, Estimate
 from gladius.objective import grouped_risk
@@ -83,14 +84,9 @@ def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
     is_number = isinstance(pseudo_count, int | float) and not isinstance(pseudo_count, bool)
     if not is_number or not 0 <= pseudo_count < np.inf:
         raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
-    visits = counts.visits.copy()
-    for r, seen in enumerate(counts.seen > 0):
-        if not np.all(seen):
-            nearest_seen = nearest(counts.states[seen], counts.states[~seen])
-            visits[r, ~seen] = visits[r, seen][nearest_seen]
-    if pseudo_count == 0 and np.any(visits == 0):
-        r, s, a = (int(i) for i in np.argwhere(visits == 0)[0])
+    policy = frequencies(counts.visits, counts.states, pseudo_count).policy
+    if np.any(policy == 0):
+        r, s, a = (int(i) for i in np.argwhere(policy == 0)[0])
         where = f"action {a} never occurs in state {counts.states[s].tolist()} of data set {r}"
         raise InputError("pseudo_count", pseudo_count, f"{where}: give a positive number")
-    cells = visits + pseudo_count
-    return np.asarray(cells / cells.sum(axis=2, keepdims=True))
+    return policy
