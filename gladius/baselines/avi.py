@@ -24,8 +24,7 @@ What had to be decided, besides the list in td_ccp.py:
   needs, would otherwise be extrapolated wildly.
 - Both rules for J together: at most `iterations` (J - 1 regressions), fewer where eps_j is below
   `tolerance` for every column. Only that counts as converged. eps_j compares neighbouring steps; it
-  does not bound the distance to the fixed point. Conversely theta may be settled where
-  `not_converged` says that eps_j was not: raise `iterations`, to 40 say, and compare.
+  does not bound the distance to the fixed point, nor is theta unsettled wherever eps_j is large.
 - lambda is iterated in the same class: lambda_{j+1} = psi + beta (sum over the pairs before of
   lambda_j, per occurrence), from E_n[psi] / (1 - beta). Without stationarity this is the adjoint
   that the moment needs; under it, the paper's conditional mean of the past. `converged` speaks of

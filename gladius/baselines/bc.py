@@ -10,11 +10,10 @@ none: every number in a BC column depends on the level that somebody chose, the 
 
 The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
 computed. A method that "simply minimizes" the likelihood has no other Q than the network's, so our
-reading is `network`. That level is inherited from the initial weights: the gradient of the loss
-with respect to the outputs sums to zero over actions, so the sum of the output heads is untrained.
-A level c moves every reward by (1 - beta) c: at the true choice probabilities MAPE is 99.8 for the
-level zero and 81.8 for -55, the output bias in the first author's GLADIUS code. The column tells of
-initialisation and step counts; a larger sample by itself does not bring it nearer to the truth.
+reading is `network`. That level is inherited from the initial weights, for the gradient of the loss
+in the outputs sums to zero over actions. A level c moves every reward by (1 - beta) c: at the true
+choice probabilities MAPE is 99.8 for the level zero and 81.8 for -55, the output bias in the first
+author's GLADIUS code. The column tells of initialisation and step counts.
 
 Inputs are standardised and units tanh by default: ReLU units on inputs as they come die in every
 second draw of the weights. Where states repeat, every step sees all rows, as counts; elsewhere a

@@ -20,8 +20,7 @@ same state in distribution, and the unknown F V cancels from every comparison of
 Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
 identifies theta. Rewards are z'theta + o, so off the states of the data the form extrapolates. Q is
 that of the second step, h'theta + e: no Bellman equation is solved, and log sum exp Q = V only
-where NPL has converged. With an anchor in the place of the form CCPs give r directly; that is the
-method `plug_in`.
+where NPL has converged. With an anchor in the place of the form CCPs give r directly (plug_in.py).
 
 What had to be decided:
 - First step: cell frequencies, those of the nearest state seen where a state never occurs. None is

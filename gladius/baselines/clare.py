@@ -16,9 +16,8 @@ r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with w = 0
 
     r = (rho_E - rho) / (eta (rho_E + rho)),         so |r| <= 1/eta :
 
-at eta = 1, the default, rewards of -1 to -10 are out of reach. Nothing anchors the level either: as
-eta -> 0, r tends to the minimum-norm representative of the rewards with the expert's policy, which
-is IQ-Learn's limit, not the truth.
+at eta = 1, the default, rewards of -1 to -10 are out of reach. As eta -> 0, r tends to the
+minimum-norm representative of the rewards with the expert's policy: IQ-Learn's limit.
 
 Both steps solved, r is sought with F(r) = r - t(r) = 0, t the closed form at rho_r, the occupancy
 of the soft-optimal policy of r. Where d = 0 t = -1/eta whatever rho is: the unknowns are the pairs
@@ -33,10 +32,9 @@ stationary point, and its Gauss-Newton steps are Newton's for F = 0. Plain itera
 not converge: |dt/dr| exceeds 1 for small eta.
 
 What had to be decided:
-- Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps
-  with rate 5e-5, which stop far from anything that can be checked. The policy step is the soft
-  Bellman equation at temperature 1; the code's .25 times the negative log-likelihood of the
-  expert's actions supports a policy network, and is left out.
+- Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps.
+  The policy step is the soft Bellman equation at temperature 1; the code's .25 times the negative
+  log-likelihood of the expert's actions supports a policy network, and is left out.
 - Occupancies are discounted, as in the theory: rho from the expert's first states, rho_E of the
   paths observed, scaled up for what lies beyond their ends. The code's batches are undiscounted and
   its roll-outs are of 5 periods from the expert's states.

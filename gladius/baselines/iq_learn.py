@@ -27,8 +27,7 @@ whether this proof went through.
 What had to be decided:
 
 - Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99);
-  alpha = .5 is the original's. Its Proposition 3.5 has the objective concave in Q, for which phi
-  must not decrease: past 2 alpha it does.
+  alpha = .5 is the original's.
 - PSEUDO_COUNT, 1/2 (Jeffreys) in the likelihood of each cell of the table, not in the penalty: a
   pair never seen would send Q to minus infinity.
 - A level that the rows leave open (one row from 0 to 1 fits any V(0) = beta V(1)) stays that of the
@@ -36,8 +35,7 @@ What had to be decided:
 - Pairs never seen have no s' of their own: they take the mean V(s') of the nearest state where the
   action was, and states never seen the Q of the nearest one that was.
 - The network: see `Training`. The original's is 64 x 64 with steps of 1e-4 on 32 rows at a constant
-  rate; here the rate falls to zero, so that a gradient can be said to vanish. The gradient passes
-  through V(s') too (no target network, as in the original). Equal rows are kept once, with a share.
+  rate. The gradient passes through V(s') too (no target network, as in the original).
 """
 
 from __future__ import annotations

@@ -18,11 +18,9 @@ potential shaping.
 What had to be decided:
 - L itself, and not the surrogate that the originals climb, where `entry` is the share of the paths
   that start in s, E_E[sum beta^t r] - E[V(s_0)] (Zeng et al. 2022, Equations 8-9). The two differ
-  by beta^(t+1) (V(s_{t+1}) - P-hat V) along the paths, whose mean is zero but for the periods
-  beyond the last one. A form with a parameter for each choice puts all of this noise into the
-  choice of the action that has none: with five actions, six states and 20 periods the mean error of
-  r was 2 to 6 times NFXP's (test_ml_irl.py). Cut off at H the surrogate has a bias that no N
-  removes: on the bus engine, H = 100, a MAPE of 6.8 in the population.
+  by the noise of V(s') along the paths and by what lies beyond their ends: with saturated forms the
+  error of r was 2 to 6 times NFXP's, and on paths cut off at H the surrogate has a bias that no N
+  removes (on the bus engine, H = 100, a MAPE of 6.8 in the population).
 - Discounting: as in the objective of the paper. The authors' public code takes undiscounted means
   over roll-outs of 200 steps, which is the gradient of no likelihood. Discounted, a path of 100
   periods counts as 20: theta is consistent, but with more variance than NFXP.
@@ -30,13 +28,11 @@ What had to be decided:
 - U = -penalty / sqrt(1 + n(s, a)), n undiscounted; penalty = 0 by default. The experts of these
   data do not shun what is rarely seen, so U is a bias that vanishes with N, and the authors' scale
   (5.9) belongs to networks' spread. The paper's column has U = 0 as well, its P being known.
-- Inner loop: `exact` solves the soft Bellman equation at every theta, and NFXP's Newton steps take
-  the place of Adam. `one_step` is the alternation of the originals: one soft policy improvement
-  (the policy's value by a linear solve), one step of theta. The step is Newton's, for a plain
-  gradient step has a rate that depends on the units of features.
-- `finite_dependence` is what the paper's column ML-IRL computes: CCPs by frequencies and the
-  renewal action's (the anchor's) shortcut, so that no Bellman equation is solved. That is the CCP
-  estimator of Arcidiacono and Miller (ccp.py), not weighted by beta^t: another method.
+- Inner loop: `exact` solves the soft Bellman equation at every theta. `one_step` is the alternation
+  of the originals: one soft policy improvement (the policy's value by a linear solve), one step of
+  theta. Steps are Newton's: the rate of a plain gradient step depends on the units of features.
+- `finite_dependence` is what the paper's column ML-IRL computes: the CCP estimator of Arcidiacono
+  and Miller (ccp.py), not weighted by beta^t, and another method.
 - Standard errors: the sandwich over paths, P-hat taken as known, as in nfxp.py (NaN where there are
   no more paths than parameters). The 2023 paper gives rates, not standard errors.
 - Networks for r (2 x 256, clamped at +-10, in the code) are left out: concavity, and with it the

@@ -24,8 +24,7 @@ What had to be decided:
 `converged` needs all three steps to meet their rules, and every action to occur, for else its
 reward is NaN; the objective reported is the P step's. Of a bad choice of anchor it says nothing,
 `extra["extrapolated"]` does, see `extrapolated_weight`: on the bus engine it is 0 where the anchor
-is to replace and .9 where it is to maintain, whose level rests on mileages at which nobody
-maintains: MAPE up to hundreds from steps that all converge.
+is to replace and .9 where it is to maintain (MAPE up to hundreds from steps that all converge).
 """
 
 from __future__ import annotations

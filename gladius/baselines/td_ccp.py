@@ -30,10 +30,9 @@ What had to be decided:
   from all means, as in the paper, but counts in eta.
 - Q is h'theta + g, the value of the observed policy: it is Q* only at the truth, and does not solve
   the Bellman equation of the estimated r.
-- The size of a basis (semi_gradient.py): of one_hot, polynomial 3, polynomial 2, additive 3,
-  additive 2 (powers of single features, no interactions) and polynomial 1 the first is taken whose
-  number k of functions, all actions together, has k^2 <= n for n observations, after Assumption
-  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state; the last one if none has.
+- The size of a basis (semi_gradient.py): of one_hot and LADDER (additive: no interactions) the
+  first whose number k of functions, all actions together, has k^2 <= n for n observations, after
+  Assumption 1(v), k^2 / n -> 0, and at most MOST_TERMS functions of the state; else the last one.
 - eta: frequencies where the basis is one_hot, for a logit of a fixed order is biased at every
   sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule, with a
   prior of a thousandth of an observation a coefficient, which keeps the maximum finite. It is
@@ -55,7 +54,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 from gladius.anchor import Anchor, NearestState
-from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
+from gladius.baselines.choice_logit import maximise
 from gladius.checks import Array, InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
@@ -84,7 +83,6 @@ MOST_TERMS = 250
 COLLINEAR = 1e-10  # share of the largest eigenvalue of the Gram matrix: below it, no new function
 RIDGE = 1e-3  # weight of the choice logit's prior on orthonormal functions, in observations
 PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias from their logs
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
 
 
 @dataclass(frozen=True)
@@ -264,7 +262,8 @@ class Second:
 
     Attributes:
         theta: (k,).
-        information: (k, k) -G, per observation.
+        inverse_information: (k, k) of theta times n, taking h and g as known; NaN where theta is
+            no maximum.
         scores: (P, k) m at the pairs.
         gradient: (k,) of the objective per observation.
         objective: minus the pseudo-log-likelihood per observation.
@@ -273,64 +272,43 @@ class Second:
     """
 
     theta: Array
-    information: Array
+    inverse_information: Array
     scores: Array
     gradient: Array
     objective: float
     steps: int
     status: str
 
-    @property
-    def inverse_information(self) -> Array:
-        """(k, k) of theta times n, taking h and g as known; NaN where theta is no maximum."""
-        if self.status != "ok":
-            return np.full(self.information.shape, np.nan)
-        return np.asarray(np.linalg.inv(self.information))
-
 
 def second_step(problem: Problem, ahead: Array) -> Second:
-    """Solve E_n[m] = 0 by Newton steps on a concave function.
+    """Solve E_n[m] = 0, a concave logit.
 
     Args:
         problem: data and form.
         ahead: (P, A, k + 1) beta E[h' | a, x] and beta E[e' + g' | a, x] of every action.
     """
     rows = np.flatnonzero(problem.data.left > 0)
-    size = problem.data.size
-    weights, actions = problem.data.left[rows], problem.data.actions[rows]
+    chosen = np.arange(len(rows)), problem.data.actions[rows]
     h, g = (problem.design + ahead[..., :-1])[rows], (problem.offset + ahead[..., -1])[rows]
-    k = h.shape[2]
+    scores = np.zeros((len(problem.data.actions), h.shape[2]))
     if not np.all(np.isfinite(ahead)):
-        lost = np.full(k, np.nan)
-        scores = np.full((len(problem.data.actions), k), np.nan)
-        return Second(lost, np.full((k, k), np.nan), scores, lost, float("nan"), 0, "diverged")
-
-    def expand(theta: Array) -> tuple[float, Array, Array]:
-        """Log-likelihood, scores (rows, k) and information (k, k) of the sample."""
-        logs = log_softmax(h @ theta + g, axis=1)
-        policy = np.exp(logs)
-        centred = h - np.einsum("pa,pak->pk", policy, h)[:, None]
-        flat = centred.reshape(-1, k)
-        information = ((weights[:, None] * policy).reshape(-1, 1) * flat).T @ flat
-        chosen = np.arange(len(rows)), actions
-        return float(weights @ logs[chosen]), centred[chosen], information
-
-    def objective(_: Integers, x: Array) -> Expansion:
-        fit, scores, information = expand(x[0])
-        return np.array([-fit]), -(weights @ scores)[None], information[None]
-
-    minimum = minimise(objective, np.zeros((1, k)))
-    theta = minimum.x[0]
-    fit, chosen_scores, information = expand(theta)
-    status = "ok" if minimum.converged[0] else "not_converged"
-    least = np.einsum("p,pak->k", weights, smallest(h))
-    if not minimum.is_regular[0] or np.any(np.diagonal(information) <= least):
-        status = CERTAIN if has_effect(weights[None], h[None])[0] else UNIDENTIFIED
-    scores = np.zeros((len(problem.data.actions), k))
-    scores[rows] = chosen_scores
-    gradient = -minimum.gradient[0] / size
-    steps = int(minimum.iterations[0])
-    return Second(theta, information / size, scores, gradient, -fit / size, steps, status)
+        lost = np.full(h.shape[2], np.nan)
+        unknown = np.full((len(lost), len(lost)), np.nan)
+        return Second(lost, unknown, scores + np.nan, lost, float("nan"), 0, "diverged")
+    visits = np.zeros((1, *g.shape))
+    visits[0][chosen] = problem.data.left[rows]
+    logit = maximise(visits, h[None], g[None])
+    policy = np.exp(logit.log_policy[0])
+    scores[rows] = h[chosen] - np.einsum("pa,pak->pk", policy, h)
+    return Second(
+        theta=logit.theta[0],
+        inverse_information=logit.covariance[0] * problem.data.size,
+        scores=scores,
+        gradient=logit.gradient[0],
+        objective=-float(logit.log_likelihood[0]) / problem.data.size,
+        steps=int(logit.iterations[0]),
+        status=logit.status[0],
+    )
 
 
 def residual(problem: Problem, ahead: Array, theta: Array) -> Array:
