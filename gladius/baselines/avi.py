@@ -17,7 +17,7 @@ Needs the form z of the reward, and next periods; no transition probabilities an
 What had to be decided, besides the list in td_ccp.py:
 
 - F. The authors' simulations take random forests; here it is a network by default (their theory
-  covers networks), or least squares in a basis of td_ccp.py.
+  covers networks), or least squares in one_hot functions.
 - One network has an output for each action and each column of h and g, and starts from the weights
   of the step before. Adam moves all layers; then the output layer is solved for, with the weight of
   one observation on what Adam left: an action never taken in a state, whose value the second step
@@ -41,8 +41,8 @@ import torch
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
-from gladius.baselines.semi_gradient import BASES, Combination, at_pairs, check_basis, make_basis
-from gladius.baselines.td_ccp import Learnt, Problem, rung_name, two_step
+from gladius.baselines.semi_gradient import Combination, at_pairs, make_basis
+from gladius.baselines.td_ccp import ONE_HOT, Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
@@ -62,7 +62,7 @@ from gladius.networks import (
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
-CLASSES = ("network", *BASES)
+CLASSES = ("network", "one_hot")
 HIDDEN, ACTIVATION = (20, 20), "tanh"
 LEARNING_RATE = 0.01  # of Adam, falling linearly to zero over the steps of each regression
 FULL_BATCH, BATCH = 2048, 512  # up to so many pairs a step sees all of them, else a batch
@@ -76,7 +76,6 @@ def fit(
     *,
     reward: LinearReward | None = None,
     regression: str = "network",
-    degree: int = 2,
     iterations: int = 20,
     tolerance: float = 0.01,
     steps: int = 50,
@@ -89,8 +88,7 @@ def fit(
         anchor: its reward must not contradict the form; used in the diagnostics besides.
         discount: beta.
         reward: the form, z and the known part of the reward.
-        regression: network; or least squares in a basis: auto, one_hot, polynomial.
-        degree: of a polynomial basis.
+        regression: network, or least squares in one_hot functions.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
         steps: of Adam in each regression.
@@ -106,13 +104,13 @@ def fit(
     if regression not in CLASSES:
         raise InputError("regression", regression, f"choose one of {CLASSES}")
     is_network = regression == "network"
-    rung = check_basis("regression", "auto" if is_network else regression, degree)
     check_whole("iterations", iterations, 2)
     check_whole("steps", steps, 1)
     if not 0 < tolerance < np.inf:
         raise InputError("tolerance", tolerance, "give a positive number")
     rngs = tuple(generators(rng, len(data)))
     learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
+    rung = None if is_network else ONE_HOT
     return two_step("avi", data, anchor, discount, reward, learner, rung)
 
 

@@ -76,16 +76,11 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    rung = check_basis("basis", basis, degree)
-    return two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)
-
-
-def check_basis(option: str, name: str, degree: int) -> Rung | None:
-    """The rung that options ask for, None for the rule's own, or an error."""
-    if name not in BASES:
-        raise InputError(option, name, f"choose one of {BASES}")
+    if basis not in BASES:
+        raise InputError("basis", basis, f"choose one of {BASES}")
     check_whole("degree", degree, 1)
-    return {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[name]
+    rung = {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[basis]
+    return two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)
 
 
 @dataclass(frozen=True)

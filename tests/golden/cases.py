@@ -144,7 +144,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "mpec known": ("mpec", known),
         "avi": ("avi", {"steps": 20}),
         "avi one-hot": ("avi", {"regression": "one_hot"}),
-        "avi polynomial": ("avi", {"regression": "polynomial"}),
         "semi_gradient": ("semi_gradient", {}),
         "semi_gradient polynomial": ("semi_gradient", {"basis": "polynomial"}),
         "semi_gradient linear": ("semi_gradient", {"basis": "polynomial", "degree": 1}),

@@ -68,6 +68,7 @@ MOVED |= {
 
 # 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
 OTHERWISE = {
+    "avi polynomial": "the class is gone: no exhibit set it",
     "airl state_only": "the option is gone: no exhibit set it",
     "airl plain": "the method of 2018 is gone: no exhibit set it",
     "semi_gradient cross_fit": "the option is gone: no exhibit set it",
