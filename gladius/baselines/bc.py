@@ -33,7 +33,7 @@ import torch
 from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_widths, generators
+from gladius.checks import Array, InputError, check_whole, check_widths, generators
 from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Network,
@@ -97,10 +97,10 @@ class Training:
         for name in ("learning_rate", "tolerance", "plateau"):
             if not 0 < getattr(self, name) < np.inf:
                 raise InputError(name, getattr(self, name), "give a positive number")
-        for name in ("steps", "patience", "batch"):
-            value = getattr(self, name)
-            if (name != "batch" or value is not None) and (int(value) != value or value < 1):
-                raise InputError(name, value, "give a whole number of at least 1")
+        for name in ("steps", "patience"):
+            check_whole(name, getattr(self, name), 1)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
         if not 0 <= self.validation < 1:
             raise InputError("validation", self.validation, "give a share from 0 to below 1")
 
