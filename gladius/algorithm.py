@@ -40,12 +40,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, NearestState
 from gladius.checks import Array, InputError, check_fields, check_whole
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.function_classes import MLP, FunctionClass, Linear
 from gladius.objective import conditional_mean, grouped_risk, value
-from gladius.parametric import NearestRow
 from gladius.transition_probabilities import (
     Continuation,
     Sum,
@@ -445,7 +444,7 @@ def _functions(result: Run, r: int) -> tuple[StateFunction, StateFunction]:
 
     def output(table: Array, network: Network) -> StateFunction:
         if options.function_class == "tabular":
-            return NearestRow(counts.states, table[r])
+            return NearestState(counts.states, table[r])
         return NetworkOutput(network.family, network.theta[[r]], Scaling.of(counts), r)
 
     q = output(result.q, result.networks[0])

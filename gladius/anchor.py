@@ -93,24 +93,23 @@ def make_anchor(
 
 
 @dataclass(frozen=True)
-class RewardOfStates:
-    """(n, d) features -> (n,) the reward of the nearest of the known states."""
+class NearestState:
+    """(n, d) features -> (n, ...) the entries of a table (m, ...) for the nearest of m states."""
 
     states: Array
-    rewards: Array
+    table: Array
 
     def __call__(self, states: Array) -> Array:
-        rewards: Array = self.rewards[nearest(self.states, np.asarray(states))]
-        return rewards
+        return np.asarray(self.table[nearest(self.states, np.asarray(states))])
 
 
-def _by_state(states: Array, rewards: Array) -> RewardOfStates:
+def _by_state(states: Array, rewards: Array) -> NearestState:
     joint, _ = distinct_rows(np.concatenate([states, rewards[:, None]], axis=1))
     known, counts = distinct_rows(joint[:, :-1])
     if np.any(counts > 1):
         where = known[counts > 1][0].tolist()
         raise InputError("anchor_reward", where, "this state is given two different rewards")
-    return RewardOfStates(known, joint[:, -1])
+    return NearestState(known, joint[:, -1])
 
 
 def nearest(known: Array, new: Array) -> Integers:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 
+from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_finite
-from gladius.transitions import Integers
+from gladius.transitions import Integers, Transitions
 
 StateFunction = Callable[[Array], Array]
 
@@ -89,3 +90,38 @@ class Estimate:
         if array.ndim != 2 or array.shape[1] != self.features:
             raise InputError("states", array.shape, f"give shape (rows, {self.features})")
         return array
+
+
+def assess(
+    method: str,
+    q: StateFunction,
+    reward: StateFunction,
+    data: Transitions,
+    anchor: Anchor,
+    *,
+    status: str,
+    iterations: int,
+    gradient_norm: float,
+    seconds: float,
+    extra: Mapping[str, object],
+) -> Estimate:
+    """The Estimate of one data set: Q and r with likelihood and Bellman error over its rows.
+
+    The Bellman error of r = Q - beta E[V(s')] is that of r against the anchor's reward.
+    """
+    pairs = data.pairs()
+    log_policy = log_softmax(q(pairs.states), axis=1)
+    chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
+    anchored = data.states[data.actions == anchor.action]
+    error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
+    diagnostics = Diagnostics(
+        converged=status == "ok",
+        iterations=iterations,
+        gradient_norm=gradient_norm,
+        nll=-float(np.average(chosen, weights=pairs.weights)),
+        bellman_error=float(error @ error / len(data)),
+        cpu_seconds=seconds,
+        status=status,
+        extra=extra,
+    )
+    return Estimate(method, q, reward, data.states.shape[1], diagnostics)

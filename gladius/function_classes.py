@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from gladius.anchor import Anchor, nearest
+from gladius.anchor import Anchor
 from gladius.checks import Array, check_widths
 from gladius.transitions import Integers
 
@@ -161,17 +161,6 @@ class NetworkOutputs:
         scaled = (states - low) / half - 1.0
         outputs = (self.family.outputs(self.theta[None], scaled)[0] + self.level)[:, self.back]
         return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
-
-
-@dataclass(frozen=True)
-class NearestAdvantage:
-    """(n, d) features -> (n, A) log-odds: the row of `table` (m, A) of the nearest of m states."""
-
-    states: Array
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor, check_anchor_support
+from gladius.anchor import Anchor, NearestState, check_anchor_support
 from gladius.baselines import PROTOCOLS
 from gladius.checks import Array, InputError, check_fields, check_widths
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.function_classes import MLP, AnchoredLine, NearestAdvantage, NetworkOutputs
+from gladius.function_classes import MLP, AnchoredLine, NetworkOutputs
 from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
 from gladius.objective import grouped_risk
@@ -272,7 +272,7 @@ def _table(problem: Problem) -> Fitted:
     v = problem.value_of(log_policy[..., anchor.action])
     odds = log_policy - log_policy[..., [anchor.action]]
     for r, kept in enumerate(counts.present):
-        advantage = NearestAdvantage(counts.states[kept], odds[r][kept])
+        advantage = NearestState(counts.states[kept], odds[r][kept])
         functions.append(from_choices(advantage, v[r], problem.p_hat, r, anchor, problem.discount))
     zeros = np.zeros(len(visits))
     is_exact, steps = np.ones(len(visits), dtype=bool), np.zeros(len(visits), dtype=np.int64)

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Inexact, Int
 from numpy.typing import NDArray
-from scipy.special import log_softmax
 
-from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, shaped
-from gladius.estimate import StateFunction
-from gladius.transitions import Counts, Integers, Transitions
+from gladius.transitions import Counts, Integers
 
 
 @shaped
@@ -152,15 +149,3 @@ def closed_form_level(residual: Array, weight: Array, discount: float) -> Array:
     """
     mean: Array = np.sum(weight * residual, axis=1) / np.sum(weight, axis=1)
     return mean / (1 - discount)
-
-
-def errors_of(
-    q: StateFunction, reward: StateFunction, data: Transitions, anchor: Anchor
-) -> tuple[float, float]:
-    """Negative log-likelihood and squared Bellman error of the anchor's rows, per observation."""
-    pairs = data.pairs()
-    log_policy = log_softmax(q(pairs.states), axis=1)
-    chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
-    anchored = data.states[data.actions == anchor.action]
-    error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-    return -float(np.average(chosen, weights=pairs.weights)), float(error @ error / len(data))

@@ -1,7 +1,7 @@
 """What methods with a parametric reward share: data, transition probabilities and form on one grid.
 
 A `Grid` holds counts and transition probabilities (known, or the frequencies of each data set), a
-`Model` the form of the reward as well; `estimates` makes functions of any state of what was fitted.
+`Model` the form of the reward as well; `model_estimate` makes functions of any state of a fit.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, nearest
-from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount
+from gladius.anchor import Anchor
+from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
 from gladius.objective import grouped_risk
@@ -120,86 +119,81 @@ def make_model(
 
 
 class Outcome(TypedDict):
-    """How the fits of R replications ended: R of each, as in Diagnostics, but for the seconds."""
+    """How one fit ended, as in Diagnostics."""
 
-    converged: Sequence[bool] | NDArray[np.bool_]
-    iterations: Sequence[int] | Integers
-    gradient_norm: Sequence[float] | Array
-    status: Sequence[str]
-    seconds: float  # processor time of one replication
-    extra: Sequence[Mapping[str, object]]
+    status: str
+    iterations: int
+    gradient_norm: float
+    seconds: float  # processor time
+    extra: Mapping[str, object]
 
 
-def estimates(
-    name: str, model: Model, theta: Array, v: Array, **outcome: Unpack[Outcome]
-) -> list[Estimate]:
-    """An Estimate for each replication from its theta and V; Q = r + beta P-hat V.
+def model_estimate(
+    name: str,
+    model: Model,
+    replication: int,
+    theta: Array,
+    covariance: Array,
+    v: Array,
+    **outcome: Unpack[Outcome],
+) -> Estimate:
+    """The Estimate of one replication from its theta and V; Q = r + beta P-hat V.
 
     Args:
         name: of the method.
         model: what was fitted.
-        theta: (R, k).
-        v: (R, S) V on the grid, the soft Bellman fixed point at theta.
-        outcome: see there; `extra` without theta.
+        replication: which.
+        theta, covariance: (k,) and (k, k).
+        v: (S,) V on the grid, the soft Bellman fixed point at theta.
+        outcome: see there; `extra` without theta, its covariance and standard errors.
 
     Q is defined on the grid only where P is known, for it says nothing of other states.
     """
-    functions: list[tuple[StateFunction, StateFunction]] = []
-    for r in range(len(theta)):
-        reward = RewardFunction(model.form, theta[r], model.visits.shape[2])
-        functions.append((model.q_function(r, reward, v[r]), reward))
-    outcome["extra"] = [{"theta": theta[r], **extra} for r, extra in enumerate(outcome["extra"])]
-    rewards = model.rewards(theta)
-    return grid_estimates(name, model, model.anchor, rewards, v, functions, **outcome)
+    reward = RewardFunction(model.form, theta, model.visits.shape[2])
+    q = model.q_function(replication, reward, v)
+    told = {"theta": theta, "se": np.sqrt(np.diagonal(covariance)), "covariance": covariance}
+    outcome["extra"] = told | dict(outcome["extra"])
+    table = model.rewards(theta[None])[0]
+    return grid_estimate(name, model, replication, model.anchor, table, v, q, reward, **outcome)
 
 
-def grid_estimates(
+def grid_estimate(
     name: str,
     grid: Grid,
+    replication: int,
     anchor: Anchor,
-    rewards: Array,
+    table: Array,
     v: Array,
-    functions: Sequence[tuple[StateFunction, StateFunction]],
+    q_function: StateFunction,
+    reward: StateFunction,
     **outcome: Unpack[Outcome],
-) -> list[Estimate]:
-    """An Estimate for each replication from its rewards and V on a grid.
+) -> Estimate:
+    """The Estimate of one replication from its rewards and V on a grid.
 
     Args:
-        name, grid: of the method, and where it was fitted.
+        name, grid, replication: of the method, and where it was fitted.
         anchor: of which the Bellman error is reported.
-        rewards, v: (R, S, A) and (R, S) on the grid.
-        functions: (Q, r) of any state, of each replication.
+        table, v: (S, A) rewards and (S,) V on the grid.
+        q_function, reward: of any state.
         outcome: see there.
     """
-    beta = grid.discount
-    q = rewards + beta * np.einsum("raij,rj->ria", grid.transition, v)
-    given = anchor.values(grid.counts.states)
-    risk = grouped_risk(q[:, grid.position], grid.counts, anchor.action, given, beta)
-    result = []
-    for r, (q_function, reward) in enumerate(functions):
-        diagnostics = Diagnostics(
-            converged=bool(outcome["converged"][r]),
-            iterations=int(outcome["iterations"][r]),
-            gradient_norm=float(outcome["gradient_norm"][r]),
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=outcome["seconds"],
-            status=outcome["status"][r],
-            extra=outcome["extra"][r],
-        )
-        result.append(Estimate(name, q_function, reward, grid.states.shape[1], diagnostics))
-    return result
-
-
-@dataclass(frozen=True)
-class NearestRow:
-    """A table's row of the nearest state, as a function of (n, d) features."""
-
-    states: Array  # (S, d)
-    table: Array  # (S, A)
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[nearest(self.states, states)])
+    beta, all_counts = grid.discount, grid.counts
+    row = slice(replication, replication + 1)
+    counts = Counts(all_counts.states, all_counts.visits[row], all_counts.moves[row])
+    q = table + beta * np.einsum("aij,j->ia", grid.transition[replication], v)
+    given = anchor.values(counts.states)
+    risk = grouped_risk(q[None, grid.position], counts, anchor.action, given, beta)
+    diagnostics = Diagnostics(
+        converged=outcome["status"] == "ok",
+        iterations=outcome["iterations"],
+        gradient_norm=outcome["gradient_norm"],
+        nll=float(risk.nll[0]),
+        bellman_error=float(risk.bellman[0]),
+        cpu_seconds=outcome["seconds"],
+        status=outcome["status"],
+        extra=outcome["extra"],
+    )
+    return Estimate(name, q_function, reward, grid.states.shape[1], diagnostics)
 
 
 @dataclass(frozen=True)
@@ -223,6 +217,14 @@ def positions(grid: Array, states: Array) -> Integers:
     if np.any(position < 0):
         raise InputError("grid", states[position < 0][0].tolist(), "this state is not on the grid")
     return position
+
+
+def check_start(start: Array | None, shape: tuple[int, ...]) -> Array:
+    """The first values of a search, by default 0, or an error that names the shape."""
+    first = np.zeros(shape) if start is None else check_finite("start", start)
+    if first.shape != shape:
+        raise InputError("start", first.shape, f"give shape {shape}")
+    return first
 
 
 def check_form(reward: object) -> LinearReward:

@@ -17,15 +17,14 @@ Needs the form z of the reward, and next periods; no transition probabilities an
 What had to be decided, besides the list in td_ccp.py:
 
 - F. The authors' simulations take random forests; here it is a network by default (their theory
-  covers networks), or least squares in a basis of td_ccp.py.
+  covers networks), or least squares in one_hot functions.
 - One network has an output for each action and each column of h and g, and starts from the weights
   of the step before. Adam moves all layers; then the output layer is solved for, with the weight of
   one observation on what Adam left: an action never taken in a state, whose value the second step
   needs, would otherwise be extrapolated wildly.
 - Both rules for J together: at most `iterations` (J - 1 regressions), fewer where eps_j is below
   `tolerance` for every column. Only that counts as converged. eps_j compares neighbouring steps; it
-  does not bound the distance to the fixed point. Conversely theta may be settled where
-  `not_converged` says that eps_j was not: raise `iterations`, to 40 say, and compare.
+  does not bound the distance to the fixed point, nor is theta unsettled wherever eps_j is large.
 - lambda is iterated in the same class: lambda_{j+1} = psi + beta (sum over the pairs before of
   lambda_j, per occurrence), from E_n[psi] / (1 - beta). Without stationarity this is the adjoint
   that the moment needs; under it, the paper's conditional mean of the past. `converged` speaks of
@@ -42,8 +41,8 @@ import torch
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
-from gladius.baselines.semi_gradient import BASES, Combination, at_pairs, check_basis, make_basis
-from gladius.baselines.td_ccp import FOLDS, Learnt, Problem, rung_name, two_step
+from gladius.baselines.semi_gradient import Combination, at_pairs, make_basis
+from gladius.baselines.td_ccp import ONE_HOT, Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, InputError, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
@@ -51,9 +50,11 @@ from gladius.networks import (
     Network,
     Tensor,
     adam,
+    drawn_rows,
     networks,
     no_moments,
     outputs,
+    pad,
     scaling,
     signals,
     start,
@@ -61,7 +62,7 @@ from gladius.networks import (
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
-CLASSES = ("network", *BASES)
+CLASSES = ("network", "one_hot")
 HIDDEN, ACTIVATION = (20, 20), "tanh"
 LEARNING_RATE = 0.01  # of Adam, falling linearly to zero over the steps of each regression
 FULL_BATCH, BATCH = 2048, 512  # up to so many pairs a step sees all of them, else a batch
@@ -75,12 +76,10 @@ def fit(
     *,
     reward: LinearReward | None = None,
     regression: str = "network",
-    degree: int = 2,
     iterations: int = 20,
     tolerance: float = 0.01,
     steps: int = 50,
     rng: int | Sequence[np.random.Generator] = 0,
-    cross_fit: bool = False,
 ) -> list[Estimate]:
     """The estimator by approximate value iteration of each data set.
 
@@ -89,13 +88,11 @@ def fit(
         anchor: its reward must not contradict the form; used in the diagnostics besides.
         discount: beta.
         reward: the form, z and the known part of the reward.
-        regression: network; or least squares in a basis: auto, one_hot, polynomial.
-        degree: of a polynomial basis.
+        regression: network, or least squares in one_hot functions.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
         steps: of Adam in each regression.
         rng: a seed, or one generator for each data set, for the networks.
-        cross_fit: the authors' Algorithm 2, see td_ccp.py.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance.
@@ -107,14 +104,14 @@ def fit(
     if regression not in CLASSES:
         raise InputError("regression", regression, f"choose one of {CLASSES}")
     is_network = regression == "network"
-    rung = check_basis("regression", "auto" if is_network else regression, degree)
     check_whole("iterations", iterations, 2)
     check_whole("steps", steps, 1)
     if not 0 < tolerance < np.inf:
         raise InputError("tolerance", tolerance, "give a positive number")
     rngs = tuple(generators(rng, len(data)))
     learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
-    return two_step("avi", data, anchor, discount, reward, learner, rung, cross_fit)
+    rung = None if is_network else ONE_HOT
+    return two_step("avi", data, anchor, discount, reward, learner, rung)
 
 
 @dataclass(frozen=True)
@@ -205,11 +202,7 @@ class ValueIteration:
         """A fresh regressor for columns of about these sizes."""
         if not self.is_network:
             return LeastSquares(problems)
-        # the data sets themselves come first, then the folds of each
-        sets = len(self.rngs)
-        owners = [*range(sets), *(r for r in range(sets) for _ in range(FOLDS))]
-        owners = owners[:sets] if len(problems) == sets else owners[-len(problems) :]
-        rngs = [self.rngs[r].spawn(1)[0] for r in owners]
+        rngs = [rng.spawn(1)[0] for rng in self.rngs]
         return Networks(problems, columns, self.steps, rngs)
 
 
@@ -275,30 +268,22 @@ class Networks:
         self.steps, self.rngs = steps, rngs
         data = [problem.data for problem in problems]
         self.sizes = [len(tuples.actions) for tuples in data]
-        shape, width = (len(data), max(self.sizes)), data[0].states.shape[1]
         self.scalings = [scaling(tuples.states, True) for tuples in data]
-        self.x = torch.zeros(*shape, width, dtype=torch.float64)
-        self.share = torch.zeros(*shape, dtype=torch.float64)
-        self.actions = torch.zeros(*shape, dtype=torch.int64)
-        for r, (tuples, (centre, scale)) in enumerate(zip(data, self.scalings, strict=True)):
-            self.x[r, : self.sizes[r]] = torch.from_numpy((tuples.states - centre) / scale)
-            self.share[r, : self.sizes[r]] = torch.from_numpy(tuples.left / tuples.size)
-            self.actions[r, : self.sizes[r]] = torch.from_numpy(tuples.actions)
+        self.x = pad([tuples.states for tuples in data], self.scalings)
+        self.share = pad([tuples.left / tuples.size for tuples in data])
+        self.actions = pad([tuples.actions for tuples in data])
         centred = [v - p.mean(v) for p, v in zip(problems, columns, strict=True)]
         spread = [np.sqrt(p.mean(v**2)) for p, v in zip(problems, centred, strict=True)]
         self.scale = np.where(np.stack(spread) > 0, np.stack(spread), 1.0)
         self.centre = np.zeros_like(self.scale)
         self.number = data[0].number_of_actions
-        self.theta = start(rngs, (width, *HIDDEN, self.number * self.scale.shape[1]))
-        self.ladder = torch.cumsum(self.share, dim=1)
+        self.theta = start(rngs, (self.x.shape[2], *HIDDEN, self.number * self.scale.shape[1]))
         observation = torch.tensor([1 / tuples.size for tuples in data], dtype=torch.float64)
         self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
         """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
-        padded = np.zeros((*self.share.shape, self.scale.shape[1]))
-        for r, target in enumerate(targets):
-            padded[r, : self.sizes[r]] = target
+        padded = pad(targets).numpy()
         mean = np.einsum("rn,rnc->rc", self.share.numpy(), padded)
         self.centre[active] = mean[active]
         wanted = torch.from_numpy((padded - self.centre[:, None]) / self.scale[:, None])
@@ -347,11 +332,10 @@ class Networks:
         """All pairs with their shares, or as many as a batch drawn by their shares."""
         if self.x.shape[1] <= FULL_BATCH:
             return self.x, self.share, self.actions, wanted
-        draws = torch.from_numpy(np.stack([rng.random(BATCH) for rng in self.rngs]))
-        rows = torch.searchsorted(self.ladder, draws * self.ladder[:, -1:], right=True)
+        rows = drawn_rows(self.share, self.rngs, BATCH)
         return (
             torch.take_along_dim(self.x, rows[..., None], dim=1),
-            torch.full_like(draws, 1 / BATCH),
+            torch.full_like(rows, 1 / BATCH, dtype=torch.float64),
             torch.gather(self.actions, 1, rows),
             torch.take_along_dim(wanted, rows[..., None], dim=1),
         )

@@ -10,11 +10,10 @@ none: every number in a BC column depends on the level that somebody chose, the 
 
 The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
 computed. A method that "simply minimizes" the likelihood has no other Q than the network's, so our
-reading is `network`. That level is inherited from the initial weights: the gradient of the loss
-with respect to the outputs sums to zero over actions, so the sum of the output heads is untrained.
-A level c moves every reward by (1 - beta) c: at the true choice probabilities MAPE is 99.8 for the
-level zero and 81.8 for -55, the output bias in the first author's GLADIUS code. The column tells of
-initialisation and step counts; a larger sample by itself does not bring it nearer to the truth.
+reading is `network`. That level is inherited from the initial weights, for the gradient of the loss
+in the outputs sums to zero over actions. A level c moves every reward by (1 - beta) c: at the true
+choice probabilities MAPE is 99.8 for the level zero and 81.8 for -55, the output bias in the first
+author's GLADIUS code. The column tells of initialisation and step counts.
 
 Inputs are standardised and units tanh by default: ReLU units on inputs as they come die in every
 second draw of the weights. Where states repeat, every step sees all rows, as counts; elsewhere a
@@ -34,17 +33,19 @@ import torch
 from scipy.special import logsumexp, xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_widths, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.checks import Array, InputError, check_whole, check_widths, generators
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Network,
     Parameters,
     Tensor,
     adam,
+    drawn_rows,
     networks,
     no_moments,
     norms,
     outputs,
+    pad,
     scaling,
     start,
 )
@@ -96,10 +97,10 @@ class Training:
         for name in ("learning_rate", "tolerance", "plateau"):
             if not 0 < getattr(self, name) < np.inf:
                 raise InputError(name, getattr(self, name), "give a positive number")
-        for name in ("steps", "patience", "batch"):
-            value = getattr(self, name)
-            if (name != "batch" or value is not None) and (int(value) != value or value < 1):
-                raise InputError(name, value, "give a whole number of at least 1")
+        for name in ("steps", "patience"):
+            check_whole(name, getattr(self, name), 1)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
         if not 0 <= self.validation < 1:
             raise InputError("validation", self.validation, "give a share from 0 to below 1")
 
@@ -163,16 +164,16 @@ def fit(
             status = "diverged"
         elif outcome.converged and is_beaten(values, choices):
             status = BEATEN
-        anchored = rows.states[rows.actions == anchor.action]
-        error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-        diagnostics = Diagnostics(
-            converged=status == "ok",
+        estimate = assess(
+            f"bc[{normalisation}]",
+            q,
+            reward,
+            rows,
+            anchor,
+            status=status,
             iterations=outcome.steps,
             gradient_norm=outcome.gradient_norm,
-            nll=negative_log_likelihood(values, choices),
-            bellman_error=float(error @ error / len(rows)),
-            cpu_seconds=seconds,
-            status=status,
+            seconds=seconds,
             extra={
                 "inner_iterations": 0,
                 "normalisation": normalisation,
@@ -180,8 +181,7 @@ def fit(
                 "training": how,
             },
         )
-        name = f"bc[{normalisation}]"
-        estimates.append(Estimate(name, q, reward, rows.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 
@@ -295,7 +295,6 @@ def train(
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    ladder = torch.cumsum(share.sum(dim=2), dim=1)
     theta = start(rngs, widths)
     best = [p.clone() for p in theta]
     moments = no_moments(theta)
@@ -318,7 +317,7 @@ def train(
             active &= ~converged
         if t == how.steps or not np.any(active):
             break
-        rows = (x, share) if how.batch is None else _sample(x, share, ladder, rngs, how.batch)
+        rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
         adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
@@ -342,11 +341,10 @@ def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Par
 
 
 def _sample(
-    x: Tensor, share: Tensor, ladder: Tensor, rngs: Sequence[np.random.Generator], size: int
+    x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
-    drawn = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True).unsqueeze(2)
+    drawn = drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
     chosen = torch.take_along_dim(share, drawn, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
     return torch.take_along_dim(x, drawn, dim=1), chosen
@@ -365,10 +363,5 @@ def _stack(
 ) -> tuple[Tensor, Tensor]:
     """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
     tables = [_choices(rows) for rows in data]
-    most = max(len(states) for states, _ in tables)
-    x = torch.zeros(len(data), most, data[0].states.shape[1], dtype=torch.float64)
-    share = torch.zeros(len(data), most, data[0].number_of_actions, dtype=torch.float64)
-    for r, ((states, choices), (centre, scale)) in enumerate(zip(tables, scalings, strict=True)):
-        x[r, : len(states)] = torch.from_numpy((states - centre) / scale)
-        share[r, : len(states)] = torch.from_numpy(choices / choices.sum())
-    return x, share
+    x = pad([states for states, _ in tables], scalings)
+    return x, pad([choices / choices.sum() for _, choices in tables])

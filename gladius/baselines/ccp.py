@@ -20,8 +20,7 @@ same state in distribution, and the unknown F V cancels from every comparison of
 Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
 identifies theta. Rewards are z'theta + o, so off the states of the data the form extrapolates. Q is
 that of the second step, h'theta + e: no Bellman equation is solved, and log sum exp Q = V only
-where NPL has converged. With an anchor in the place of the form CCPs give r directly; that is the
-method `plug_in`.
+where NPL has converged. With an anchor in the place of the form CCPs give r directly (plug_in.py).
 
 What had to be decided:
 - First step: cell frequencies, those of the nearest state seen where a state never occurs. None is
@@ -54,7 +53,7 @@ from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import Model, estimates, make_model
+from gladius.parametric import Model, make_model, model_estimate
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
@@ -158,30 +157,27 @@ def _fit_alone(
             stages=MAX_STAGES if stages is None else stages,
         )
     logit = fitted.logit
-    covariance, status = logit.covariance[0], logit.status[0]
+    status = logit.status[0]
     if stages is None and status == "ok" and not fitted.settled:
         status = "not_converged"
-    return estimates(
+    return model_estimate(
         "ccp",
         model,
-        logit.theta,
-        fitted.v,
-        converged=[status == "ok"],
-        iterations=[fitted.newton if stages == 1 else fitted.stages],
-        gradient_norm=[float(np.max(np.abs(logit.gradient)))],
-        status=[status],
+        0,
+        logit.theta[0],
+        logit.covariance[0],
+        fitted.v[0],
+        status=status,
+        iterations=fitted.newton if stages == 1 else fitted.stages,
+        gradient_norm=float(np.max(np.abs(logit.gradient))),
         seconds=seconds + time.process_time() - started,
-        extra=[
-            {
-                "se": np.sqrt(np.diagonal(covariance)),
-                "covariance": covariance,
-                "objective": float(-logit.log_likelihood[0] / model.visits.sum()),
-                "log_likelihood": float(logit.log_likelihood[0]),
-                "inner_iterations": 0 if stages == 1 else fitted.newton,
-                "stages": fitted.stages,
-            }
-        ],
-    )[0]
+        extra={
+            "objective": float(-logit.log_likelihood[0] / model.visits.sum()),
+            "log_likelihood": float(logit.log_likelihood[0]),
+            "inner_iterations": 0 if stages == 1 else fitted.newton,
+            "stages": fitted.stages,
+        },
+    )
 
 
 # The first step.

@@ -65,24 +65,18 @@ def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
     return np.asarray(alone & np.all(root**2 > rounding, axis=1))
 
 
-def smallest(x: Array) -> Array:
-    """(..., A, k) the information of a row that is none: of choices all but certain, or rounding.
-
-    Args:
-        x: (..., A, k) derivatives of the choices' values.
-    """
-    contrasts = x - x.mean(axis=-2, keepdims=True)
-    return np.asarray(np.maximum(SATURATED * contrasts**2, ROUNDING * x**2))
-
-
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:
-    """(R, k, k) information, 0 where that of a parameter is `smallest`, so that no step is taken.
+    """(R, k, k) information, 0 where that of a parameter is none, so that no step is taken.
+
+    None is that of choices all but certain, and rounding.
 
     Args:
         information: (R, k, k).
         seen, x: as in `has_effect`.
     """
-    least = np.einsum("rs,rsak->rk", seen, smallest(x))
+    contrasts = x - x.mean(axis=2, keepdims=True)
+    smallest = np.maximum(SATURATED * contrasts**2, ROUNDING * x**2)
+    least = np.einsum("rs,rsak->rk", seen, smallest)
     is_none = np.any(np.abs(np.diagonal(information, axis1=1, axis2=2)) <= least, axis=1)
     return np.where(is_none[:, None, None], 0.0, information)
 
@@ -104,7 +98,6 @@ def maximise(
     *,
     start: Array | None = None,
     tolerance: float = 1e-6,
-    max_iterations: int = 100,
 ) -> LogitFit:
     """The maximum likelihood from `start` (R, k), by default theta = 0.
 
@@ -114,7 +107,6 @@ def maximise(
         offset: (S, A) or (R, S, A).
         start: (R, k).
         tolerance: of the last step in standard errors, see newton.py.
-        max_iterations: Newton steps.
     """
     sets, parameters = len(visits), regressors.shape[-1]
     x = np.broadcast_to(regressors, (*visits.shape, parameters))
@@ -140,7 +132,6 @@ def maximise(
         objective,
         np.zeros((sets, parameters)) if start is None else start,
         tolerance=tolerance,
-        max_iterations=max_iterations,
     )
     return LogitFit(
         theta=minimum.x,

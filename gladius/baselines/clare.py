@@ -16,9 +16,8 @@ r = (rho_E + w d - Z rho) / (eta Z (rho + d)); with w = 0
 
     r = (rho_E - rho) / (eta (rho_E + rho)),         so |r| <= 1/eta :
 
-at eta = 1, the default, rewards of -1 to -10 are out of reach. Nothing anchors the level either: as
-eta -> 0, r tends to the minimum-norm representative of the rewards with the expert's policy, which
-is IQ-Learn's limit, not the truth.
+at eta = 1, the default, rewards of -1 to -10 are out of reach. As eta -> 0, r tends to the
+minimum-norm representative of the rewards with the expert's policy: IQ-Learn's limit.
 
 Both steps solved, r is sought with F(r) = r - t(r) = 0, t the closed form at rho_r, the occupancy
 of the soft-optimal policy of r. Where d = 0 t = -1/eta whatever rho is: the unknowns are the pairs
@@ -33,10 +32,9 @@ stationary point, and its Gauss-Newton steps are Newton's for F = 0. Plain itera
 not converge: |dt/dr| exceeds 1 for small eta.
 
 What had to be decided:
-- Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps
-  with rate 5e-5, which stop far from anything that can be checked. The policy step is the soft
-  Bellman equation at temperature 1; the code's .25 times the negative log-likelihood of the
-  expert's actions supports a policy network, and is left out.
+- Alternation: the fixed point, in the place of 10 rounds of soft actor-critic and 5 reward steps.
+  The policy step is the soft Bellman equation at temperature 1; the code's .25 times the negative
+  log-likelihood of the expert's actions supports a policy network, and is left out.
 - Occupancies are discounted, as in the theory: rho from the expert's first states, rho_E of the
   paths observed, scaled up for what lies beyond their ends. The code's batches are undiscounted and
   its roll-outs are of 5 periods from the expert's states.
@@ -57,14 +55,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.anchor import Anchor
+from gladius.anchor import Anchor, NearestState
 from gladius.baselines.discounted import Paths, discounted_paths, state_occupancy
 from gladius.checks import Array, InputError, check_finite, check_whole, generators
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
-from gladius.parametric import NearestRow, grid_estimates, make_grid
+from gladius.parametric import check_start, grid_estimate, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
 
@@ -128,29 +126,30 @@ def fit(
         probabilities = grid.transition[0]
         target = expert + weighted
         game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
-        end = fixed_point(game, _start(start, grid.states, expert.shape), max_iterations)
-        reward = NearestRow(grid.states, end.reward)
-        results += grid_estimates(
+        first = check_start(None if start is None else start(grid.states), expert.shape)
+        end = fixed_point(game, first, max_iterations)
+        reward = NearestState(grid.states, end.reward)
+        estimate = grid_estimate(
             "clare",
             grid,
+            0,
             anchor,
-            end.reward[None],
-            end.v[None],
-            [(grid.q_function(0, reward, end.v), reward)],
-            converged=[end.converged],
-            iterations=[end.iterations],
-            gradient_norm=[end.residual],
-            status=["ok" if end.converged else "not_converged"],
+            end.reward,
+            end.v,
+            grid.q_function(0, reward, end.v),
+            reward,
+            status="ok" if end.converged else "not_converged",
+            iterations=end.iterations,
+            gradient_norm=end.residual,
             seconds=time.process_time() - started,
-            extra=[
-                {
-                    "objective": game.loss(end.reward, end.rho),
-                    "inner_iterations": end.inner_iterations,
-                    "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
-                    "weighted_share": float(expert[spread > u].sum() / expert.sum()),
-                }
-            ],
+            extra={
+                "objective": game.loss(end.reward, end.rho),
+                "inner_iterations": end.inner_iterations,
+                "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
+                "weighted_share": float(expert[spread > u].sum() / expert.sum()),
+            },
         )
+        results.append(estimate)
     return results
 
 
@@ -299,12 +298,3 @@ def occupancy_derivative(
     root = np.sqrt(np.maximum(states, 0.0)[:, None] * policy)
     centred = (root[..., None] * (dq - dv[:, None])).reshape(policy.size, -1)
     return np.asarray(centred.T @ centred)
-
-
-def _start(start: TableFunction | None, states: Array, shape: tuple[int, ...]) -> Array:
-    if start is None:
-        return np.zeros(shape)
-    first = check_finite("start", start(states))
-    if first.shape != shape:
-        raise InputError("start", first.shape, f"return shape {shape}")
-    return first

@@ -27,8 +27,7 @@ whether this proof went through.
 What had to be decided:
 
 - Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99);
-  alpha = .5 is the original's. Its Proposition 3.5 has the objective concave in Q, for which phi
-  must not decrease: past 2 alpha it does.
+  alpha = .5 is the original's.
 - PSEUDO_COUNT, 1/2 (Jeffreys) in the likelihood of each cell of the table, not in the penalty: a
   pair never seen would send Q to minus infinity.
 - A level that the rows leave open (one row from 0 to 1 fits any V(0) = beta V(1)) stays that of the
@@ -36,8 +35,7 @@ What had to be decided:
 - Pairs never seen have no s' of their own: they take the mean V(s') of the nearest state where the
   action was, and states never seen the Q of the nearest one that was.
 - The network: see `Training`. The original's is 64 x 64 with steps of 1e-4 on 32 rows at a constant
-  rate; here the rate falls to zero, so that a gradient can be said to vanish. The gradient passes
-  through V(s') too (no target network, as in the original). Equal rows are kept once, with a share.
+  rate. The gradient passes through V(s') too (no target network, as in the original).
 """
 
 from __future__ import annotations
@@ -64,7 +62,7 @@ from gladius.checks import (
     check_widths,
     generators,
 )
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Parameters,
     Tensor,
@@ -77,7 +75,6 @@ from gladius.networks import (
     start,
 )
 from gladius.newton import Expansion, minimise
-from gladius.objective import errors_of
 from gladius.transitions import Counts, Integers, Transitions, distinct_moves, group
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
@@ -168,25 +165,21 @@ def fit(
     estimates = []
     for fitted, replication in zip(fits, data, strict=True):
         q, reward = read_off(fitted.q, replication, discount, "network")
-        nll, bellman_error = errors_of(q, reward, replication, anchor)
         unfinished = "not_converged" if np.isfinite(fitted.objective) else "diverged"
-        diagnostics = Diagnostics(
-            converged=fitted.converged,
+        extra = {"alpha": float(alpha), "inner_iterations": 0, "objective": fitted.objective}
+        estimate = assess(
+            f"iq_learn[{function_class}]",
+            q,
+            reward,
+            replication,
+            anchor,
+            status="ok" if fitted.converged else unfinished,
             iterations=fitted.iterations,
             gradient_norm=fitted.gradient_norm,
-            nll=nll,
-            bellman_error=bellman_error,
-            cpu_seconds=seconds,
-            status="ok" if fitted.converged else unfinished,
-            extra={
-                "alpha": float(alpha),
-                "inner_iterations": 0,
-                "objective": fitted.objective,
-                **fitted.extra,
-            },
+            seconds=seconds,
+            extra=extra | fitted.extra,
         )
-        label = f"iq_learn[{function_class}]"
-        estimates.append(Estimate(label, q, reward, replication.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

@@ -50,11 +50,11 @@ from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import statuses, without_rounding
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import Model, estimates, make_model
+from gladius.parametric import Model, check_start, make_model, model_estimate
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
@@ -219,10 +219,7 @@ def fit(
     """
     began = time.process_time()
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
-    shape = len(models), models[0].design.shape[2]
-    first = np.zeros(shape) if start is None else check_finite("start", start)
-    if first.shape != shape:
-        raise InputError("start", first.shape, f"give shape {shape}")
+    first = check_start(start, (len(models), models[0].design.shape[2]))
     grouping = (time.process_time() - began) / len(data)
     return [fit_from(*pair, grouping) for pair in zip(models, first, strict=True)]
 
@@ -255,25 +252,22 @@ def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
         flags = np.array([converged]), np.array([is_regular])
         (status,) = statuses(*flags, seen[None], point.slope[None])
     log_likelihood, violation, _ = programme.values(theta, v)
-    return estimates(
+    return model_estimate(
         "mpec",
         model,
-        theta[None],
-        v[None],
-        converged=[status == "ok"],
-        iterations=[iterations],
-        gradient_norm=[float(np.max(np.abs(point.gradient)) / seen.sum())],
-        status=[status],
+        0,
+        theta,
+        covariance,
+        v,
+        status=status,
+        iterations=iterations,
+        gradient_norm=float(np.max(np.abs(point.gradient)) / seen.sum()),
         seconds=time.process_time() - started,
-        extra=[
-            {
-                "se": np.sqrt(np.diagonal(covariance)),
-                "covariance": covariance,
-                "objective": -log_likelihood / seen.sum(),
-                "log_likelihood": log_likelihood,
-                "constraint_violation": float(np.abs(violation).max()),
-                "multipliers": point.multipliers,
-                "inner_iterations": 0,
-            }
-        ],
-    )[0]
+        extra={
+            "objective": -log_likelihood / seen.sum(),
+            "log_likelihood": log_likelihood,
+            "constraint_violation": float(np.abs(violation).max()),
+            "multipliers": point.multipliers,
+            "inner_iterations": 0,
+        },
+    )

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import SATURATED, statuses, without_rounding
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import soft_bellman
 from gladius.newton import minimise
-from gladius.parametric import estimates, make_model
+from gladius.parametric import check_start, make_model, model_estimate
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
@@ -100,27 +100,26 @@ def fit(
     fitted = fit_counts(
         model.visits, model.transition, model.design, model.offset, model.discount, start=start
     )
-    extra = [
-        {
-            "se": fitted.se[r],
-            "covariance": fitted.covariance[r],
-            "log_likelihood": float(fitted.log_likelihood[r]),
-            "inner_iterations": int(fitted.inner_iterations[r]),
-        }
+    seconds = (time.process_time() - started) / len(data)
+    return [
+        model_estimate(
+            "nfxp",
+            model,
+            r,
+            fitted.theta[r],
+            fitted.covariance[r],
+            fitted.v[r],
+            status=fitted.status[r],
+            iterations=int(fitted.iterations[r]),
+            gradient_norm=float(np.max(np.abs(fitted.gradient[r]))),
+            seconds=seconds,
+            extra={
+                "log_likelihood": float(fitted.log_likelihood[r]),
+                "inner_iterations": int(fitted.inner_iterations[r]),
+            },
+        )
         for r in range(len(data))
     ]
-    return estimates(
-        "nfxp",
-        model,
-        fitted.theta,
-        fitted.v,
-        converged=fitted.converged,
-        iterations=fitted.iterations,
-        gradient_norm=np.max(np.abs(fitted.gradient), axis=1),
-        status=fitted.status,
-        seconds=(time.process_time() - started) / len(data),
-        extra=extra,
-    )
 
 
 def fit_counts(
@@ -152,9 +151,7 @@ def fit_counts(
     (sets, states, actions), parameters = visits.shape, design.shape[2]
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
     seen = visits.sum(axis=2)
-    theta = np.zeros((sets, parameters)) if start is None else check_finite("start", start)
-    if theta.shape != (sets, parameters):
-        raise InputError("start", theta.shape, f"give shape ({sets}, {parameters})")
+    theta = check_start(start, (sets, parameters))
     q, v, dq = (
         np.zeros(visits.shape),
         np.zeros((sets, states)),

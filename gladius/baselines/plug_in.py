@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.anchor import Anchor, check_anchor_support, nearest
+from gladius.anchor import Anchor, NearestState, check_anchor_support
+from gladius.baselines.ccp import frequencies
 from gladius.checks import Array, InputError, check_discount
 from gladius.estimate import Diagnostics, Estimate
 from gladius.objective import grouped_risk
@@ -61,9 +61,10 @@ def fit_counts(
     log_policy = np.log(policy)
     risk = grouped_risk(log_policy + v[..., None], counts, anchor.action, given, discount)
     seconds = (time.process_time() - started) / len(v)
+    log_odds = log_policy - log_policy[..., [anchor.action]]
     estimates = []
     for r, seen in enumerate(counts.seen > 0):
-        advantage = Advantage(counts.states[seen], log_policy[r, seen], anchor.action)
+        advantage = NearestState(counts.states[seen], log_odds[r, seen])
         diagnostics = Diagnostics(
             converged=True,  # a closed form has no other outcome
             iterations=0,
@@ -83,33 +84,9 @@ def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
     is_number = isinstance(pseudo_count, int | float) and not isinstance(pseudo_count, bool)
     if not is_number or not 0 <= pseudo_count < np.inf:
         raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
-    visits = counts.visits.copy()
-    for r, seen in enumerate(counts.seen > 0):
-        if not np.all(seen):
-            nearest_seen = nearest(counts.states[seen], counts.states[~seen])
-            visits[r, ~seen] = visits[r, seen][nearest_seen]
-    if pseudo_count == 0 and np.any(visits == 0):
-        r, s, a = (int(i) for i in np.argwhere(visits == 0)[0])
+    policy = frequencies(counts.visits, counts.states, pseudo_count).policy
+    if np.any(policy == 0):
+        r, s, a = (int(i) for i in np.argwhere(policy == 0)[0])
         where = f"action {a} never occurs in state {counts.states[s].tolist()} of data set {r}"
         raise InputError("pseudo_count", pseudo_count, f"{where}: give a positive number")
-    cells = visits + pseudo_count
-    return np.asarray(cells / cells.sum(axis=2, keepdims=True))
-
-
-@dataclass(frozen=True)
-class Advantage:
-    """Q(s, a) - Q(s, a_s) = log pi(a | s) - log pi(a_s | s) of the nearest state, at any state.
-
-    Attributes:
-        states: (m, d) the states seen.
-        log_policy: (m, A) log CCPs there.
-        anchor_action: a_s.
-    """
-
-    states: Array
-    log_policy: Array
-    anchor_action: int
-
-    def __call__(self, states: Array) -> Array:
-        log_policy = self.log_policy[nearest(self.states, states)]
-        return log_policy - log_policy[:, [self.anchor_action]]
+    return policy

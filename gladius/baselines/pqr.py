@@ -24,8 +24,7 @@ What had to be decided:
 `converged` needs all three steps to meet their rules, and every action to occur, for else its
 reward is NaN; the objective reported is the P step's. Of a bad choice of anchor it says nothing,
 `extra["extrapolated"]` does, see `extrapolated_weight`: on the bus engine it is 0 where the anchor
-is to replace and .9 where it is to maintain, whose level rests on mileages at which nobody
-maintains: MAPE up to hundreds from steps that all converge.
+is to replace and .9 where it is to maintain (MAPE up to hundreds from steps that all converge).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in
 from gladius.baselines.bc import Training
 from gladius.checks import Array, InputError, check_discount, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Descent,
     Network,
@@ -60,7 +59,6 @@ from gladius.networks import (
     scaling,
     start,
 )
-from gladius.objective import errors_of
 from gladius.transitions import Transitions, distinct_moves, index_rows
 
 TITLE, NEEDS = "PQR", ("next", "anchor")
@@ -98,25 +96,26 @@ def fit(
     beta = check_discount(discount)
     rngs = generators(rng, len(data))
     inversions = invert(data, anchor, beta, regression, rngs, training, with_reward=True)
-    name = f"pqr[{regression}]"
     weights = [extrapolated_weight(transitions, anchor.action, beta) for transitions in data]
     seconds = (time.process_time() - started) / len(data)
     estimates = []
     for transitions, weight, inversion in zip(data, weights, inversions, strict=True):
         assert inversion.reward is not None
-        nll, bellman_error = errors_of(inversion.q, inversion.reward, transitions, anchor)
-        diagnostics = Diagnostics(
-            converged=inversion.status == "ok",
+        extra: dict[str, object] = {"inner_iterations": 0, "extrapolated": weight}
+        estimate = assess(
+            f"pqr[{regression}]",
+            inversion.q,
+            inversion.reward,
+            transitions,
+            anchor,
+            status=inversion.status,
             iterations=inversion.iterations,
             gradient_norm=inversion.gradient_norm,
-            nll=nll,
-            bellman_error=bellman_error,
-            cpu_seconds=seconds,
-            status=inversion.status,
-            extra={"inner_iterations": 0, "objective": nll, "extrapolated": weight},
+            seconds=seconds,
+            extra=extra,
         )
-        width = transitions.states.shape[1]
-        estimates.append(Estimate(name, inversion.q, inversion.reward, width, diagnostics))
+        extra["objective"] = estimate.diagnostics.nll  # of the P step
+        estimates.append(estimate)
     return estimates
 
 

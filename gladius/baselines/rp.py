@@ -12,10 +12,9 @@ With N(.) counts of the observed moves (x, p, a) -> (x', p'), p the cell of q,
     transition  = sum N(x',p',a,x,p) ln N(.) - sum N(a,x,p) ln N(a,x,p) - sum N(x',p') ln N(x',p')
     score       = decision + lambda c transition,    c = decision / transition before any split.
 
-The first is the likelihood of the choices at cell frequencies. The second is that of the next
-states where a move into (x', p') is equally likely to end at each observation there: without its
-last sum more cells would look worse merely because there are more places to go. Both rise with
-every split, so growth stops where the best gain is at most `delta` of |score|.
+The first is the likelihood of the choices at cell frequencies, the second that of the next states
+where a move into (x', p') is equally likely to end at each observation there. Both rise with every
+split, so growth stops where the best gain is at most `delta` of |score|.
 
 Second stage: NFXP (Rust 1987) on the states (x, cell) with the transition probabilities at the
 frequencies of these states. The reward is read off theta and the cell of the state. x, and the
@@ -27,28 +26,24 @@ What had to be decided:
 - The cells enter the reward through the constants of the form: a parameter whose regressor does not
   depend on x (theta_1 of the bus) has a value in each cell. A form without constants has no f, and
   the cells then matter for the transitions alone.
-- Identification: f is not identified where each action has a constant and the distribution of the
-  next cell does not depend on the action (shaping by a function of the cell).
+- f is not identified where each action has a constant and no action moves the next cell (shaping).
 - The criterion is that of the first author's public code (the text was not available to us), with
   its defaults: lambda = 1, delta = .01, smoothing 1e-5, no least size, no limit to the cells. c is
   fixed at its value without splits. A candidate threshold is any value of q in the data, or one of
   MAX_THRESHOLDS quantiles.
 - A move that ends the path leads to one further state, in no cell. Both sides of a split keep an
   observation.
-- The cell's number stands beside x as a feature where the row of a pair (x, cell, a) never visited
-  is borrowed (transition_probabilities.py), so nearness of two cells means nearness of their
-  numbers there.
+- Where the row of a pair (x, cell, a) never visited is borrowed (transition_probabilities.py),
+  nearness of two cells means nearness of their numbers.
 - An anchor reward that varies within a state (x, cell) is replaced by its mean over the data.
 
 A feature that predicts itself raises the transition part, so persistent dummies are split though
-they matter for nothing; `transition_weight=0` judges by choices alone. In small samples the gains
-of chance exceed delta: with irrelevant dummies on the bus engine 20 trajectories of 100 periods
-stay whole, 10 are split into dozens of cells (`max_cells` stops that). Standard errors are those of
-NFXP: conditional on the partition and the transition probabilities.
+they matter for nothing (`transition_weight=0` judges by choices alone), and in small samples the
+gains of chance exceed delta (`max_cells` stops that). Standard errors are those of NFXP,
+conditional on the partition and the transition probabilities.
 
-A row is touched by the split of a cell through its own cell, its next cell or both. Per feature
-three histograms over thresholds (of q_j, of q_j', of the larger of the two) give all counts of
-all splits of all cells, for #(q_j <= t and q_j' <= t) = #(max(q_j, q_j') <= t).
+Per feature three histograms over thresholds (of q_j, of q_j', of the larger of the two) give the
+counts of all splits of all cells, for #(q_j <= t and q_j' <= t) = #(max(q_j, q_j') <= t).
 """
 
 from __future__ import annotations
@@ -62,7 +57,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor, RewardOfStates
+from gladius.anchor import Anchor, NearestState
 from gladius.baselines import nfxp
 from gladius.checks import Array, InputError, check_discount, check_whole
 from gladius.estimate import Estimate, StateFunction
@@ -166,7 +161,7 @@ def _fit_alone(
         values = np.concatenate([anchor.values(s) for s in (data.states, data.next_states)])
         position = np.concatenate(places)
         means = np.bincount(position, weights=values) / np.bincount(position)
-        anchor = Anchor(anchor.action, RewardOfStates(states, means))
+        anchor = Anchor(anchor.action, NearestState(states, means))
     offset = None if form.offset is None else OfX(form.offset, width)
     on_cells = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
     projected = replace(data, states=now, next_states=after, feature_names=())

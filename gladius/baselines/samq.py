@@ -49,9 +49,8 @@ from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
 from gladius.checks import Array, InputError, check_discount, check_whole, generators
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, assess
 from gladius.linear_reward import LinearReward, RewardFunction
-from gladius.objective import errors_of
 from gladius.parametric import check_form, check_level
 from gladius.transition_probabilities import Sum, empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
@@ -113,26 +112,24 @@ def fit(
     for transitions, inverted, generator in zip(data, inversions, rngs, strict=True):
         begun = time.process_time()
         partition = make_cells(transitions, inverted.q, cells, clustering, generator)
-        grouped = group_cells(transitions, partition, form)
-        probabilities = empirical_transition_probabilities(grouped.counts).transition
-        solved = nfxp.fit_counts(
-            grouped.counts.visits, probabilities, grouped.design, grouped.offset, beta
-        )
+        counts, design, offset = group_cells(transitions, partition, form)
+        probabilities = empirical_transition_probabilities(counts).transition
+        solved = nfxp.fit_counts(counts.visits, probabilities, design, offset, beta)
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
         q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
-        nll = -float(solved.log_likelihood[0]) / len(transitions)
-        status = solved.status[0] if solved.status[0] != "ok" else inverted.status
-        diagnostics = Diagnostics(
-            converged=status == "ok",
+        estimate = assess(
+            f"samq[{clustering}]",
+            q,
+            r,
+            transitions,
+            anchor,
+            status=solved.status[0] if solved.status[0] != "ok" else inverted.status,
             iterations=int(solved.iterations[0]),
             gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
-            nll=nll,
-            bellman_error=errors_of(q, r, transitions, anchor)[1],
-            cpu_seconds=seconds + time.process_time() - begun,
-            status=status,
+            seconds=seconds + time.process_time() - begun,
             extra={
                 "inner_iterations": int(solved.inner_iterations[0]),
-                "objective": nll,
+                "objective": -float(solved.log_likelihood[0]) / len(transitions),
                 "theta": solved.theta[0],
                 "se": solved.se[0],
                 "cells": partition.number,
@@ -141,8 +138,7 @@ def fit(
                 "inversion_extrapolated": extrapolated_weight(transitions, anchor.action, beta),
             },
         )
-        width = transitions.states.shape[1]
-        estimates.append(Estimate(f"samq[{clustering}]", q, r, width, diagnostics))
+        estimates.append(estimate)
     return estimates
 
 
@@ -232,18 +228,10 @@ def ward(points: Array, weights: Array, number: int) -> Integers:
     return np.unique(label, return_inverse=True)[1].astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """One data set over cells."""
+def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> tuple[Counts, Array, Array]:
+    """Counts over cells, and the form averaged over the rows of each: (C, A, k) and (C, A).
 
-    # n(c, a) and n(c, a, c'), one replication; its states are the cells' mean features
-    counts: Counts
-    design: Array  # (C, A, k), means over the rows of (c, a)
-    offset: Array  # (C, A), the same
-
-
-def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
-    """Counts over cells, and the form of the reward averaged over the rows of each (c, a).
+    The states of the counts are the cells' mean features.
 
     A pair (c, a) without rows takes the mean over the rows of c, a cell without rows that over
     the s' in it. Each cell holds an s, or an s' after which the path goes on.
@@ -283,4 +271,4 @@ def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> Grouped:
         of_pair = mean(values[:, a], times(now[data.actions == a]))
         table[:, a] = np.where(np.isnan(of_pair), table[:, a], of_pair)
     counts = replace(counts, states=mean(states, here + there))
-    return Grouped(counts, table[..., :-1], table[..., -1])
+    return counts, table[..., :-1], table[..., -1]

@@ -18,7 +18,7 @@ What had to be decided, besides the list in td_ccp.py:
 - w is that of h - z. Where the basis spans z (it does for the bus engine's form) h is the paper's,
   E_n[phi (phi - beta phi')']^-1 E_n[phi z]; elsewhere z is kept exact instead of projected.
 - lambda has a closed form, phi'c with E_n[(phi - beta phi') phi'] c = E_n[phi psi], which needs no
-  stationarity. With it E_n[lambda delta] = 0: without folds the corrected theta is the plain one.
+  stationarity. With it E_n[lambda delta] = 0: the corrected theta is the plain one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ def fit(
     reward: LinearReward | None = None,
     basis: str = "auto",
     degree: int = 2,
-    cross_fit: bool = False,
 ) -> list[Estimate]:
     """The linear semi-gradient estimator of each data set.
 
@@ -69,7 +68,6 @@ def fit(
         reward: the form, z and the known part of the reward.
         basis: auto, one_hot or polynomial; see td_ccp.py.
         degree: of a polynomial basis.
-        cross_fit: the authors' Algorithm 2, see td_ccp.py.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance and the
@@ -78,18 +76,11 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    rung = check_basis("basis", basis, degree)
-    return two_step(
-        "semi_gradient", data, anchor, discount, reward, SemiGradient(), rung, cross_fit
-    )
-
-
-def check_basis(option: str, name: str, degree: int) -> Rung | None:
-    """The rung that options ask for, None for the rule's own, or an error."""
-    if name not in BASES:
-        raise InputError(option, name, f"choose one of {BASES}")
+    if basis not in BASES:
+        raise InputError("basis", basis, f"choose one of {BASES}")
     check_whole("degree", degree, 1)
-    return {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[name]
+    rung = {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[basis]
+    return two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)
 
 
 @dataclass(frozen=True)

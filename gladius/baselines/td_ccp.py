@@ -30,17 +30,15 @@ What had to be decided:
   from all means, as in the paper, but counts in eta.
 - Q is h'theta + g, the value of the observed policy: it is Q* only at the truth, and does not solve
   the Bellman equation of the estimated r.
-- The size of a basis (semi_gradient.py): of one_hot, polynomial 3, polynomial 2, additive 3,
-  additive 2 (powers of single features, no interactions) and polynomial 1 the first is taken whose
-  number k of functions, all actions together, has k^2 <= n for n observations, after Assumption
-  1(v), k^2 / n -> 0, and no more than MOST_TERMS functions of the state; the last one if none has.
+- The size of a basis (semi_gradient.py): of one_hot and LADDER (additive: no interactions) the
+  first whose number k of functions, all actions together, has k^2 <= n for n observations, after
+  Assumption 1(v), k^2 / n -> 0, and at most MOST_TERMS functions of the state; else the last one.
 - eta: frequencies where the basis is one_hot, for a logit of a fixed order is biased at every
   sample size. Elsewhere a logit in a polynomial, of the largest order by the same rule, with a
   prior of a thousandth of an observation a coefficient, which keeps the maximum finite. It is
   estimated from the same data, without the folds that Assumption 2(vi) asks for.
-- Cross-fitting, their Algorithm 2: two folds of every second trajectory, theta of each from the
-  corrected moment with everything else from the other fold, the mean of the two, and V the mean
-  over n. A pair that is rare in one fold makes its lambda, and so theta, erratic.
+- Not cross-fitted, as their Algorithm 2 is (theta from the corrected moment, everything else from
+  another fold): a pair that is rare in one fold makes its lambda, and so theta, erratic.
 """
 
 from __future__ import annotations
@@ -55,13 +53,13 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_softmax, logsumexp
 
-from gladius.anchor import Anchor
-from gladius.baselines.choice_logit import CERTAIN, has_effect, smallest
+from gladius.anchor import Anchor, NearestState
+from gladius.baselines.choice_logit import maximise
 from gladius.checks import Array, InputError
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.newton import Expansion, minimise
-from gladius.parametric import NearestRow, check_form, check_level
+from gladius.parametric import check_form, check_level
 from gladius.transitions import (
     ENDED,
     Integers,
@@ -85,8 +83,6 @@ MOST_TERMS = 250
 COLLINEAR = 1e-10  # share of the largest eigenvalue of the Gram matrix: below it, no new function
 RIDGE = 1e-3  # weight of the choice logit's prior on orthonormal functions, in observations
 PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias from their logs
-FOLDS = 2  # of Algorithm 2
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,6 @@ class Problem:
         rung: the basis that they are given.
         design: (P, A, k) z at the pairs' states.
         offset: (P, A) the known part of the reward there.
-        log_choice: log eta, as a function of features.
         present: (P, k + 1) z and the offset at the pairs themselves.
         gain: (P, k + 1) the same with e = -log eta added to the last column.
         discount: beta.
@@ -108,7 +103,6 @@ class Problem:
     rung: Rung
     design: Array
     offset: Array
-    log_choice: StateFunction
     present: Array
     gain: Array
     discount: float
@@ -137,7 +131,7 @@ def make_problem(
     present = np.column_stack([design[pairs], offset[pairs]])
     gain = present.copy()
     gain[:, -1] -= log_choice(data.states)[pairs]
-    return Problem(data, rung, design, offset, log_choice, present, gain, discount)
+    return Problem(data, rung, design, offset, present, gain, discount)
 
 
 # --- polynomials, and how large a basis may be
@@ -218,7 +212,7 @@ def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
         states, (state,) = index_rows([data.states])
         counts = np.full((len(states), actions), PSEUDO_COUNT)
         np.add.at(counts, (state, data.actions), data.visits)
-        return NearestRow(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
+        return NearestState(states, np.log(counts / counts.sum(axis=1, keepdims=True)))
     terms = terms_of(*affordable(width, actions - 1, data.visits.sum()), width)
     low, high = data.states.min(axis=0), data.states.max(axis=0)
     raw = monomials(data.states, low, high, terms)
@@ -264,80 +258,57 @@ def logit_coefficients(functions: Array, actions: Integers, weights: Array, numb
 
 @dataclass(frozen=True)
 class Second:
-    """theta by the pseudo-likelihood, or by the corrected moment.
+    """theta by the pseudo-likelihood.
 
     Attributes:
         theta: (k,).
-        information: (k, k) -G, per observation.
+        inverse_information: (k, k) of theta times n, taking h and g as known; NaN where theta is
+            no maximum.
         scores: (P, k) m at the pairs.
-        gradient: (k,) of the objective per observation, the correction included.
-        objective: minus the pseudo-log-likelihood per observation (without the correction).
+        gradient: (k,) of the objective per observation.
+        objective: minus the pseudo-log-likelihood per observation.
         steps: Newton steps.
         status: as in Diagnostics.
     """
 
     theta: Array
-    information: Array
+    inverse_information: Array
     scores: Array
     gradient: Array
     objective: float
     steps: int
     status: str
 
-    @property
-    def inverse_information(self) -> Array:
-        """(k, k) of theta times n, taking h and g as known; NaN where theta is no maximum."""
-        if self.status != "ok":
-            return np.full(self.information.shape, np.nan)
-        return np.asarray(np.linalg.inv(self.information))
 
-
-def second_step(problem: Problem, ahead: Array, correction: Array | None = None) -> Second:
-    """Solve E_n[m] + correction = 0 by Newton steps on a concave function.
+def second_step(problem: Problem, ahead: Array) -> Second:
+    """Solve E_n[m] = 0, a concave logit.
 
     Args:
         problem: data and form.
         ahead: (P, A, k + 1) beta E[h' | a, x] and beta E[e' + g' | a, x] of every action.
-        correction: (k,) E_n[lambda delta]; zero for the pseudo-likelihood.
     """
     rows = np.flatnonzero(problem.data.left > 0)
-    size = problem.data.size
-    weights, actions = problem.data.left[rows], problem.data.actions[rows]
+    chosen = np.arange(len(rows)), problem.data.actions[rows]
     h, g = (problem.design + ahead[..., :-1])[rows], (problem.offset + ahead[..., -1])[rows]
-    k = h.shape[2]
-    tilt = np.zeros(k) if correction is None else size * correction
-    if not (np.all(np.isfinite(ahead)) and np.all(np.isfinite(tilt))):
-        lost = np.full(k, np.nan)
-        scores = np.full((len(problem.data.actions), k), np.nan)
-        return Second(lost, np.full((k, k), np.nan), scores, lost, float("nan"), 0, "diverged")
-
-    def expand(theta: Array) -> tuple[float, Array, Array]:
-        """Log-likelihood, scores (rows, k) and information (k, k) of the sample."""
-        logs = log_softmax(h @ theta + g, axis=1)
-        policy = np.exp(logs)
-        centred = h - np.einsum("pa,pak->pk", policy, h)[:, None]
-        flat = centred.reshape(-1, k)
-        information = ((weights[:, None] * policy).reshape(-1, 1) * flat).T @ flat
-        chosen = np.arange(len(rows)), actions
-        return float(weights @ logs[chosen]), centred[chosen], information
-
-    def objective(_: Integers, x: Array) -> Expansion:
-        fit, scores, information = expand(x[0])
-        value = np.array([-fit - tilt @ x[0]])
-        return value, -(weights @ scores + tilt)[None], information[None]
-
-    minimum = minimise(objective, np.zeros((1, k)))
-    theta = minimum.x[0]
-    fit, chosen_scores, information = expand(theta)
-    status = "ok" if minimum.converged[0] else "not_converged"
-    least = np.einsum("p,pak->k", weights, smallest(h))
-    if not minimum.is_regular[0] or np.any(np.diagonal(information) <= least):
-        status = CERTAIN if has_effect(weights[None], h[None])[0] else UNIDENTIFIED
-    scores = np.zeros((len(problem.data.actions), k))
-    scores[rows] = chosen_scores
-    gradient = -minimum.gradient[0] / size
-    steps = int(minimum.iterations[0])
-    return Second(theta, information / size, scores, gradient, -fit / size, steps, status)
+    scores = np.zeros((len(problem.data.actions), h.shape[2]))
+    if not np.all(np.isfinite(ahead)):
+        lost = np.full(h.shape[2], np.nan)
+        unknown = np.full((len(lost), len(lost)), np.nan)
+        return Second(lost, unknown, scores + np.nan, lost, float("nan"), 0, "diverged")
+    visits = np.zeros((1, *g.shape))
+    visits[0][chosen] = problem.data.left[rows]
+    logit = maximise(visits, h[None], g[None])
+    policy = np.exp(logit.log_policy[0])
+    scores[rows] = h[chosen] - np.einsum("pa,pak->pk", policy, h)
+    return Second(
+        theta=logit.theta[0],
+        inverse_information=logit.covariance[0] * problem.data.size,
+        scores=scores,
+        gradient=logit.gradient[0],
+        objective=-float(logit.log_likelihood[0]) / problem.data.size,
+        steps=int(logit.iterations[0]),
+        status=logit.status[0],
+    )
 
 
 def residual(problem: Problem, ahead: Array, theta: Array) -> Array:
@@ -348,12 +319,6 @@ def residual(problem: Problem, ahead: Array, theta: Array) -> Array:
     after, now = problem.data.after, problem.data.now
     future = np.where(after == ENDED, 0.0, problem.discount * following[after])
     return np.asarray(future - value[now])
-
-
-def correction(problem: Problem, delta: Array, adjoint: Array) -> Array:
-    """(k,) E_n[lambda delta] for (P, k) lambda at the pairs."""
-    weighted = problem.data.weights * delta
-    return np.asarray(weighted @ adjoint[problem.data.now] / problem.data.size)
 
 
 def robust_covariance(problem: Problem, second: Second, delta: Array, adjoint: Array) -> Array:
@@ -417,102 +382,53 @@ def two_step(
     reward: LinearReward | None,
     learner: Learner,
     rung: Rung | None,
-    cross_fit: bool,
 ) -> list[Estimate]:
-    """Both steps of either estimator, for every data set; with `cross_fit` Algorithm 2."""
+    """Both steps of either estimator, for every data set."""
     started = time.process_time()
-    form, sets = check_form(reward), len(data)
-    whole = [make_problem(sarsa_tuples(rows), form, discount, rung) for rows in data]
-    for problem in whole:
+    form = check_form(reward)
+    problems = [make_problem(sarsa_tuples(rows), form, discount, rung) for rows in data]
+    for problem in problems:
         check_level(anchor, problem.data.states, problem.design, problem.offset)
-    held, fitted = whole, whole  # where theta is solved for; where h, g, lambda come from
-    if cross_fit:
-        folds = [_fold(rows, fold, form, discount, rung) for rows in data for fold in range(FOLDS)]
-        held, fitted = [fold for fold, _ in folds], [*whole, *(rest for _, rest in folds)]
-    learnt = learner.learn(fitted)
-    plain = [
-        second_step(problem, part.ahead(problem.data.states))
-        for problem, part in zip(fitted, learnt, strict=True)
-    ]
-    first = len(fitted) - len(held)
-    adjoints = learner.adjoints(fitted[first:], [-second.scores for second in plain[first:]])
-    corrected, covariances = [], []
-    for problem, part, before, adjoint in zip(
-        held, learnt[first:], plain[first:], adjoints, strict=True
-    ):
-        ahead = part.ahead(problem.data.states)
-        delta = residual(problem, ahead, before.theta)
-        weight = problem.chosen(adjoint(problem.data.states))
-        second = before
-        if cross_fit:
-            second = second_step(problem, ahead, correction(problem, delta, weight))
-        corrected.append(second)
-        covariances.append(robust_covariance(problem, second, delta, weight))
-    seconds = (time.process_time() - started) / sets
+    learnt = learner.learn(problems)
+    aheads = [part.ahead(p.data.states) for part, p in zip(learnt, problems, strict=True)]
+    seconds = [second_step(*pair) for pair in zip(problems, aheads, strict=True)]
+    adjoints = learner.adjoints(problems, [-second.scores for second in seconds])
+    cpu_seconds = (time.process_time() - started) / len(data)
     estimates = []
-    for r, rows in enumerate(data):
-        mine = slice(r * len(held) // sets, (r + 1) * len(held) // sets)
-        size = sum(problem.data.size for problem in held[mine])
-        theta = np.mean([second.theta for second in corrected[mine]], axis=0)
-        covariance = np.mean(covariances[mine], axis=0) / size
-        steps = corrected[mine]
-        if cross_fit:
-            steps = [*plain[first:][mine], *steps]
-        function = RewardFunction(form, theta, rows.number_of_actions)
-        q = PolicyValue(function, learnt[r].ahead)
-        diagnostics = _diagnostics(q, rows, whole[r], learnt[r], steps, covariance, anchor, seconds)
+    for rows, problem, part, ahead, second, adjoint in zip(
+        data, problems, learnt, aheads, seconds, adjoints, strict=True
+    ):
+        delta = residual(problem, ahead, second.theta)
+        weight = problem.chosen(adjoint(problem.data.states))
+        covariance = robust_covariance(problem, second, delta, weight) / problem.data.size
+        variances = np.diagonal(covariance)
+        status = second.status
+        if status == "ok" and not (part.converged and np.all(np.isfinite(second.theta))):
+            status = "not_converged"
+        function = RewardFunction(form, second.theta, rows.number_of_actions)
+        q = PolicyValue(function, part.ahead)
+        visits, values = problem.data.visits, q(problem.data.states)
+        losses = logsumexp(values, axis=1) - problem.chosen(values)
+        diagnostics = Diagnostics(
+            converged=status == "ok",
+            iterations=part.iterations or second.steps,
+            gradient_norm=float(np.max(np.abs(second.gradient))),
+            nll=float(visits @ losses / visits.sum()),
+            bellman_error=_bellman_error(q, rows, anchor, discount),
+            cpu_seconds=cpu_seconds,
+            status=status,
+            extra={
+                "theta": second.theta,
+                "se": np.sqrt(np.where(variances >= 0, variances, np.nan)),
+                "covariance": covariance,
+                "objective": second.objective,
+                "inner_iterations": part.inner_iterations,
+                "newton_steps": second.steps,
+                "learner": part.name,
+            },
+        )
         estimates.append(Estimate(name, q, function, rows.states.shape[1], diagnostics))
     return estimates
-
-
-def _fold(
-    rows: Transitions, fold: int, form: LinearReward, discount: float, rung: Rung | None
-) -> tuple[Problem, Problem]:
-    """(the fold with the rest's eta, the rest with its own eta)."""
-    _, label = np.unique(rows.trajectory, return_inverse=True)
-    held = label % FOLDS == fold
-    if np.all(held) or not np.any(held):
-        raise InputError("cross_fit", True, f"it needs {FOLDS} trajectories in each data set")
-    rest = make_problem(sarsa_tuples(rows.take(~held)), form, discount, rung)
-    part = sarsa_tuples(rows.take(held))
-    return make_problem(part, form, discount, rest.rung, rest.log_choice), rest
-
-
-def _diagnostics(
-    q: PolicyValue,
-    rows: Transitions,
-    problem: Problem,
-    learnt: Learnt,
-    steps: Sequence[Second],
-    covariance: Array,
-    anchor: Anchor,
-    seconds: float,
-) -> Diagnostics:
-    theta = q.reward.theta
-    status = next((second.status for second in steps if second.status != "ok"), "ok")
-    if status == "ok" and not (learnt.converged and np.all(np.isfinite(theta))):
-        status = "not_converged"
-    variances = np.diagonal(covariance)
-    visits, values = problem.data.visits, q(problem.data.states)
-    losses = logsumexp(values, axis=1) - problem.chosen(values)
-    return Diagnostics(
-        converged=status == "ok",
-        iterations=learnt.iterations or steps[-1].steps,
-        gradient_norm=float(max(np.max(np.abs(second.gradient)) for second in steps)),
-        nll=float(visits @ losses / visits.sum()),
-        bellman_error=_bellman_error(q, rows, anchor, problem.discount),
-        cpu_seconds=seconds,
-        status=status,
-        extra={
-            "theta": theta,
-            "se": np.sqrt(np.where(variances >= 0, variances, np.nan)),
-            "covariance": covariance,
-            "objective": steps[-1].objective,
-            "inner_iterations": learnt.inner_iterations,
-            "newton_steps": sum(second.steps for second in steps),
-            "learner": learnt.name,
-        },
-    )
 
 
 def _bellman_error(q: StateFunction, rows: Transitions, anchor: Anchor, discount: float) -> float:

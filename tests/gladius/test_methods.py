@@ -29,7 +29,6 @@ GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 VARIANTS = variants() | {
     "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
-    "avi cross_fit": ("avi", {"steps": 5, "cross_fit": True}),
     "bc batch": ("bc", {"training": bc.Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": bc.Training(steps=50, validation=0.25)}),
     "iq_learn network batch": (
@@ -143,8 +142,7 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     *[("gladius", PRINTED, field, [0]) for field in ("ascents", "iterations", "batch")],
     ("gladius", {"protocol": "author"}, "epochs", [0]),
     ("nfxp", {}, "start", [np.zeros(3)]),
-    ("avi", {}, "regression", ["forest"]),
-    ("avi", {}, "degree", [0]),
+    ("avi", {}, "regression", ["forest", "polynomial"]),
     ("avi", {}, "iterations", [1]),
     ("avi", {}, "tolerance", [0.0]),
     ("avi", {}, "steps", [0]),
@@ -176,8 +174,6 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("ml_irl", {}, "start", [np.zeros(3)]),
     ("ml_irl", {"inner": "finite_dependence"}, "penalty", [1.0]),
     ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
-    ("airl", {"plain": True}, "anchored", [True]),
-    ("airl", {"state_only": True}, "anchored", [True]),
     ("airl", {}, "start_spread", [-1.0]),
     *[(name, {}, "max_iterations", [0]) for name in ("iq_learn", "clare", "ml_irl", "airl")],
     *[(name, {}, "rng", [-1]) for name in ("avi", "bc", "iq_learn", "clare", "airl")],
@@ -346,7 +342,7 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
 
 EXACT = ["gladius", "gladius penalty", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot"]
 EXACT += ["semi_gradient", "samq tabular", "plug_in", "iq_learn", "ml_irl", "airl"]
-EXACT += ["airl state_only", "airl anchored", "airl plain"]
+EXACT += ["airl anchored"]
 
 
 @pytest.mark.parametrize("variant", EXACT)

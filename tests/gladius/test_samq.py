@@ -148,7 +148,8 @@ def test_counts_and_means_over_cells_are_those_of_plain_loops(
     used = [cell_of(x) for s, _, t, done in rows for x in ((s,) if done else (s, t))]
     assume(len(set(used)) == number)  # as it is of cells made from these data
     form = LinearReward(bus_design, lambda s: np.column_stack([s[:, 1], -s[:, 0]]))
-    found = group_cells(data, Cells(q, cuts[:, None], np.arange(number), number), form)
+    partition = Cells(q, cuts[:, None], np.arange(number), number)
+    counts, found_design, found_offset = group_cells(data, partition, form)
     visits, moves = np.zeros((number, 2)), np.zeros((2, number, number))
     design, offset = np.zeros((number, 2, 2)), np.zeros((number, 2))
     for s, a, t, done in rows:
@@ -158,16 +159,16 @@ def test_counts_and_means_over_cells_are_those_of_plain_loops(
     for c in range(number):
         here = [s for s, _, _, _ in rows if cell_of(s) == c]
         there = [t for _, _, t, done in rows if cell_of(t) == c and not done]
-        np.testing.assert_allclose(found.counts.states[c], np.mean(here + there, axis=0))
+        np.testing.assert_allclose(counts.states[c], np.mean(here + there, axis=0))
         for a in range(2):
             members = [s for s, b, _, _ in rows if cell_of(s) == c and b == a]
             x = np.mean(members or here or there, axis=0)
             design[c, a, a] = -x[0] if a == 0 else -1.0
             offset[c, a] = x[1] if a == 0 else -x[0]
-    np.testing.assert_array_equal(found.counts.visits[0], visits)
-    np.testing.assert_array_equal(found.counts.moves[0], moves)
-    np.testing.assert_allclose(found.design, design, atol=1e-12)
-    np.testing.assert_allclose(found.offset, offset, atol=1e-12)
+    np.testing.assert_array_equal(counts.visits[0], visits)
+    np.testing.assert_array_equal(counts.moves[0], moves)
+    np.testing.assert_allclose(found_design, design, atol=1e-12)
+    np.testing.assert_allclose(found_offset, offset, atol=1e-12)
 
 
 def test_dummies_cost_little_where_the_form_leaves_them_out() -> None:

@@ -26,7 +26,6 @@ from gladius.baselines.td_ccp import (
     Problem,
     affordable,
     choice_probabilities,
-    correction,
     largest_rung,
     make_problem,
     number_of_terms,
@@ -121,7 +120,7 @@ def test_one_hot_equals_cell_ccp_from_the_next_pairs() -> None:
     grouped = sarsa_tuples(data)
     assert np.all(grouped.left > 0)
     problem = make_problem(grouped, BUS_REWARD, BETA, ONE_HOT)
-    log_choice = problem.log_choice
+    log_choice = choice_probabilities(grouped, ONE_HOT)
     table = fitted_table(SemiGradient(), problem)
     expected = plain_cell_ccp(data, log_choice(MDP.features))
     there = ~np.isnan(expected[:, 0])
@@ -205,6 +204,14 @@ def test_q_is_policy_evaluation() -> None:
 LEARNER = SemiGradient()
 TRUTH = np.array([1.0, 5.0])
 AHEAD = LEARNER.learn([POPULATION])[0].ahead(POPULATION.data.states)
+
+
+def correction(problem: Problem, delta: Array, adjoint: Array) -> Array:
+    """(k,) E_n[lambda delta] for (P, k) lambda at the pairs."""
+    weighted = problem.data.weights * delta
+    return np.asarray(weighted @ adjoint[problem.data.now] / problem.data.size)
+
+
 SCORES = second_step(POPULATION, AHEAD).scores  # theta is the truth there
 LAMBDA = POPULATION.chosen(LEARNER.adjoints([POPULATION], [-SCORES])[0](POPULATION.data.states))
 
@@ -244,7 +251,7 @@ def test_the_plain_moment_does_feel_them() -> None:
     np.testing.assert_allclose(plain + corrected, 0.0, atol=1e-3 * 1e-4)
 
 
-def test_without_folds_the_correction_vanishes() -> None:
+def test_the_correction_vanishes_in_the_sample() -> None:
     problem = make_problem(sarsa_tuples(SMALL), BUS_REWARD, BETA)
     ahead = LEARNER.learn([problem])[0].ahead(problem.data.states)
     second = second_step(problem, ahead)
@@ -352,28 +359,17 @@ def test_scores_are_the_gradient_of_the_pseudo_likelihood(z: Array, theta: Array
         logs = log_softmax(z @ parameters, axis=1)
         return float(np.sum(weights.reshape(5, 2) * logs) / weights.sum())
 
-    tilt = np.array([0.1, -0.2])
     step = 1e-6
     numeric = [(loss(theta + e) - loss(theta - e)) / (2 * step) for e in step * np.eye(2)]
     pi = np.exp(log_softmax(z @ theta, axis=1))
     scores = (z - np.einsum("sa,sak->sk", pi, z)[:, None]).reshape(10, 2)
     np.testing.assert_allclose(problem.mean(scores), numeric, atol=1e-7)
-    second = second_step(problem, none, tilt)
-    if second.status == "ok":  # the tilted maximum may be at infinity
+    second = second_step(problem, none)
+    if second.status == "ok":  # the maximum may be at infinity
         logs = np.exp(log_softmax(z @ second.theta, axis=1))
         centred = (z - np.einsum("sa,sak->sk", logs, z)[:, None]).reshape(10, 2)
         np.testing.assert_allclose(second.scores, centred, atol=1e-10)
-        np.testing.assert_allclose(problem.mean(centred) + tilt, 0.0, atol=1e-6)
-
-
-def test_cross_fitting_agrees_within_its_sampling_error() -> None:
-    plain = fit(LARGE)
-    folds = fit(LARGE, cross_fit=True)
-    se = extra(plain, "se")
-    gap = np.abs(extra(folds, "theta") - extra(plain, "theta"))
-    assert np.all(gap < 0.5 * se)
-    assert np.all(gap > 0)
-    np.testing.assert_allclose(extra(folds, "se"), se, rtol=0.05)
+        np.testing.assert_allclose(problem.mean(centred), 0.0, atol=1e-6)
 
 
 def test_dummies_get_a_basis_that_does_not_know_which_feature_matters() -> None:
@@ -470,13 +466,10 @@ def test_an_offset_is_a_parameter_that_is_known() -> None:
 
 def test_data_that_say_too_little_name_the_field() -> None:
     every_path_once = SMALL.take(np.arange(0, 3000, 100))
-    alone, short = SMALL.take(np.arange(100)), SMALL.take(np.arange(2))
+    short = SMALL.take(np.arange(2))
     with pytest.raises(InputError) as caught:
         fit(every_path_once)
     assert caught.value.field == "trajectory"
     with pytest.raises(InputError) as caught:
         make_basis(sarsa_tuples(short), ONE_HOT)
     assert caught.value.field == "actions"
-    with pytest.raises(InputError) as caught:
-        fit(alone, cross_fit=True)
-    assert caught.value.field == "cross_fit"

@@ -144,11 +144,9 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "mpec known": ("mpec", known),
         "avi": ("avi", {"steps": 20}),
         "avi one-hot": ("avi", {"regression": "one_hot"}),
-        "avi polynomial": ("avi", {"regression": "polynomial"}),
         "semi_gradient": ("semi_gradient", {}),
         "semi_gradient polynomial": ("semi_gradient", {"basis": "polynomial"}),
         "semi_gradient linear": ("semi_gradient", {"basis": "polynomial", "degree": 1}),
-        "semi_gradient cross_fit": ("semi_gradient", {"cross_fit": True}),
         "rp": ("rp", {}),
         "pqr": ("pqr", {"training": brief}),
         "pqr tabular": ("pqr", {"regression": "tabular"}),
@@ -170,8 +168,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "ml_irl finite dependence": ("ml_irl", {"inner": "finite_dependence"}),
         "airl": ("airl", {}),
         "airl known": ("airl", known),
-        "airl state_only": ("airl", {"state_only": True}),
-        "airl plain": ("airl", {"plain": True}),
         "airl anchored": ("airl", {"anchored": True}),
     }
 

@@ -42,9 +42,6 @@ MOVED |= {
     "bus/semi_gradient": (6e-3, _FREQUENCIES),
     "curved/semi_gradient": (2e-2, _FREQUENCIES),
     "three/semi_gradient": (3e-1, _FREQUENCIES),
-    "bus/semi_gradient cross_fit": (8e-3, _FREQUENCIES),
-    "curved/semi_gradient cross_fit": (1e-2, _FREQUENCIES),
-    "three/semi_gradient cross_fit": (6e-1, _FREQUENCIES),
 }
 _EXACT_OUTPUT_LAYER = "the network's output layer is solved for, not left where 20 steps end"
 MOVED |= {
@@ -71,6 +68,10 @@ MOVED |= {
 
 # 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
 OTHERWISE = {
+    "avi polynomial": "the class is gone: no exhibit set it",
+    "airl state_only": "the option is gone: no exhibit set it",
+    "airl plain": "the method of 2018 is gone: no exhibit set it",
+    "semi_gradient cross_fit": "the option is gone: no exhibit set it",
     "ccp logit": "the smoothed first step is gone: no exhibit set it",
     "gladius polynomial": "the class is gone: no exhibit set it",
     "gladius polynomial scalar": "the class is gone: no exhibit set it",
