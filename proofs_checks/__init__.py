@@ -9,15 +9,6 @@ claim consists of, sections/ for the checks, oracle/ for solutions that share no
 library.
 """
 
-from proofs_checks.claims import (
-    Check,
-    CheckResult,
-    Claim,
-    Control,
-    Counterexample,
-    check,
-    claims,
-    find,
-)
+from proofs_checks.claims import Check, CheckResult, Claim, check, claims, find
 
-__all__ = ["Check", "CheckResult", "Claim", "Control", "Counterexample", "check", "claims", "find"]
+__all__ = ["Check", "CheckResult", "Claim", "check", "claims", "find"]

@@ -27,7 +27,7 @@ from gladius.checks import InputError
 from proofs_checks import sections
 
 Relation = Literal["<=", ">=", "=="]
-Verdict = Literal["holds", "holds-if", "fails", "misprint", "untested"]
+Verdict = Literal["holds", "holds-if", "fails", "misprint"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STATEMENTS = Path(__file__).with_name("claims.csv")
 # The paragraphs of a check's docstring after the statement itself.
@@ -97,35 +97,6 @@ AnyCheck = TypeVar("AnyCheck", bound=Callable[..., CheckResult])  # with options
 
 
 @dataclass(frozen=True)
-class Counterexample:
-    """An instance on which the printed statement fails.
-
-    Attributes:
-        make: builds it, and asserts with `assume_stated` that every stated assumption holds.
-        text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
-            are filled in from the check.
-    """
-
-    make: Callable[[], Any]
-    text: str
-
-
-@dataclass(frozen=True)
-class Control:
-    """A broken variant of the statement that survives; the check must reject it.
-
-    Attributes:
-        broken: what is broken, in a few words.
-        check: the check with that fault.
-        make: an instance on which the sound check passes and the broken one must fail.
-    """
-
-    broken: str
-    check: Check
-    make: Callable[[], Any]
-
-
-@dataclass(frozen=True)
 class Claim:
     """One row of the ledger; made by the decorator `claim`.
 
@@ -135,13 +106,17 @@ class Claim:
         printed: check of the statement as printed.
         instances: strategy of the instances for the statement that survives: the corrected one
             where there is one, else the printed one.
-        control: negative control of the statement that survives.
-        counterexample: where the printed statement fails.
+        broken: what the negative control breaks, in a few words.
+        rejected: the surviving check with that fault.
+        rejected_at: an instance on which the sound check passes and the broken one must fail.
+        counterexample: builds an instance on which the printed statement fails, and asserts with
+            `assume_stated` that every stated assumption holds.
+        text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
+            are filled in from the check.
         corrected: check of the statement to write instead; its docstring states it.
         condition: `holds-if`: the condition that the paper does not state, named.
         adversary: searches for the tightest instance with an optimiser.
         cost: instances of this claim count this many (a network is dearer than an inequality).
-        why_untested: `untested`: why it is out of reach, and what the check shows nevertheless.
         inferred: where the paper does not print the statement: why we examine it all the same.
     """
 
@@ -149,31 +124,30 @@ class Claim:
     verdict: Verdict
     printed: Check
     instances: SearchStrategy[Any]
-    control: Control
-    counterexample: Counterexample | None = None
+    broken: str
+    rejected: Check
+    rejected_at: Callable[[], Any]
+    counterexample: Callable[[], Any] | None = None
+    text: str = ""
     corrected: Check | None = None
     condition: str = ""
     adversary: Callable[[], Any] | None = None
     cost: int = 1
-    why_untested: str = ""
     inferred: str = ""
 
     def __post_init__(self) -> None:
-
         if self.verdict not in VERDICTS:
             raise InputError("verdict", self.verdict, f"use one of {VERDICTS}")
-        refuted = self.verdict in ("holds-if", "fails", "misprint")
         for name in ("counterexample", "corrected"):
-            if (getattr(self, name) is not None) != refuted:
-                hint = "give one" if refuted else "leave it out, or record another verdict"
+            if (getattr(self, name) is None) != (self.verdict == "holds"):
+                hint = "it goes with every verdict but holds"
                 raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
-        for name, owner in (("condition", "holds-if"), ("why_untested", "untested")):
-            if bool(getattr(self, name)) != (self.verdict == owner):
-                raise InputError(f"{self.id}: {name}", getattr(self, name), f"it goes with {owner}")
+        if bool(self.condition) != (self.verdict == "holds-if"):
+            raise InputError(f"{self.id}: condition", self.condition, "it goes with holds-if")
         if self.cost < 1:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
-        if self.counterexample and self.counterexample.text.strip().count("\n") > 2:
-            raise InputError(f"{self.id}: text", self.counterexample.text, "three lines at most")
+        if self.text.strip().count("\n") > 2:
+            raise InputError(f"{self.id}: text", self.text, "three lines at most")
         paragraphs(self.printed)
         if self.corrected:
             paragraphs(self.corrected, printed=False)
@@ -220,28 +194,21 @@ _REGISTER: dict[str, Claim] = {}
 def claim(
     id_: str,
     *,
-    broken: str,
     rejected: Check | Mapping[str, Any],
     rejected_at: Callable[[], Any] | None = None,
-    counterexample: Callable[[], Any] | None = None,
-    text: str = "",
     **evidence: Any,
 ) -> Callable[[AnyCheck], AnyCheck]:
     """Register a check of the statement as printed.
 
     Args:
         id_: as in the list of claims.
-        broken: what the negative control breaks, in a few words.
-        rejected: the check with that fault; or the options with which the surviving check has it.
+        rejected: the check with a fault; or the options with which the surviving check has it.
         rejected_at: makes the control's instance; by default the counterexample.
-        counterexample: makes the instance on which the printed statement fails.
-        text: of the counterexample.
         **evidence: the other fields of `Claim`.
     """
-    instance = rejected_at or counterexample
+    instance = rejected_at or evidence.get("counterexample")
     if instance is None:
         raise InputError(f"{id_}: rejected_at", None, "say where the control is rejected")
-    refutation = Counterexample(counterexample, text) if counterexample else None
 
     def register(check: AnyCheck) -> AnyCheck:
         if id_ in _REGISTER:
@@ -250,11 +217,7 @@ def claim(
         if isinstance(faulty, Mapping):
             faulty = partial(evidence.get("corrected", check), **faulty)
         _REGISTER[id_] = Claim(
-            id=id_,
-            printed=check,
-            control=Control(broken, faulty, instance),
-            counterexample=refutation,
-            **evidence,
+            id=id_, printed=check, rejected=faulty, rejected_at=instance, **evidence
         )
         return check
 
@@ -308,6 +271,5 @@ def check(id_: str, instance: Any = None, *, corrected: bool = False) -> CheckRe
     if corrected and claim.corrected is None:
         raise InputError("corrected", corrected, f"{id_} has no corrected statement: leave it out")
     if instance is None:
-        shown = None if corrected else claim.counterexample
-        instance = (shown or claim.control).make()
+        instance = ((not corrected and claim.counterexample) or claim.rejected_at)()
     return (claim.surviving if corrected else claim.printed)(instance)

@@ -85,7 +85,7 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
     verdict: Verdict = claim.verdict
     refutation = None
     if claim.counterexample is not None:
-        refutation = claim.printed(claim.counterexample.make())
+        refutation = claim.printed(claim.counterexample())
         if refutation.holds:
             verdict = "holds"
             problems.append(f"the printed statement holds at the counterexample: {refutation}")
@@ -107,7 +107,7 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
         verdict=verdict,
         recorded=claim.verdict,
         instances=survey.number,
-        shown=shown if shown is not None else claim.surviving(claim.control.make()),
+        shown=shown if shown is not None else claim.surviving(claim.rejected_at()),
         slack=survey.slack,
         problem="\n".join(problems),
         seconds=time.perf_counter() - began,
@@ -116,13 +116,13 @@ def decide(claim: Claim, examples: int = CI) -> Decision:
 
 def control_problem(claim: Claim) -> list[str]:
     """Why the negative control proves nothing; empty where it does its work."""
-    instance = claim.control.make()
-    sound, broken = claim.surviving(instance), claim.control.check(instance)
+    instance = claim.rejected_at()
+    sound, broken = claim.surviving(instance), claim.rejected(instance)
     problems = []
     if not sound.holds:
         problems.append(f"the sound check fails at the control's instance: {sound}")
     if broken.holds:
-        problems.append(f"the control ({claim.control.broken}) is not rejected: {broken}")
+        problems.append(f"the control ({claim.broken}) is not rejected: {broken}")
     return problems
 
 

@@ -23,13 +23,11 @@ MEANING: dict[Verdict, str] = {
     "holds-if": "true under a condition that the paper does not state",
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
     "misprint": "wrong as printed, with an evident hint",
-    "untested": "out of reach here; the strongest partial evidence is given",
 }
 HEADINGS: dict[Verdict, str] = {
     "fails": "Errors",
     "holds-if": "Conditions that are needed and not stated",
     "misprint": "Misprints",
-    "untested": "Not decided",
 }
 INFERRED = "Statements that the paper does not print, and that do not hold"
 
@@ -47,9 +45,8 @@ def counts(decisions: Sequence[Decision]) -> str:
 
 def counterexample(claim: Claim, decision: Decision) -> str:
     """The three lines by which a reader checks it, with the check's numbers filled in."""
-    text = claim.counterexample.text.strip() if claim.counterexample else ""
     shown = decision.shown
-    return text.format(observed=float(shown.observed), bound=float(shown.bound))
+    return claim.text.strip().format(observed=float(shown.observed), bound=float(shown.bound))
 
 
 def where(claim: Claim) -> tuple[str, str]:
@@ -138,7 +135,7 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
             f"{number(shown.observed)} {shown.relation} {number(shown.bound)}",
             "" if math.isnan(decision.slack) else f"{decision.slack:.3g}",
             link(claim),
-            claim.control.broken,
+            claim.broken,
         )
         escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
         lines.append("| " + " | ".join(escaped) + " |")
@@ -152,7 +149,7 @@ def errata(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> str:
     }
     for decision in decisions:
         if decision.verdict in HEADINGS:
-            inferred = claims[decision.id].inferred and decision.verdict != "untested"
+            inferred = claims[decision.id].inferred
             chapters[INFERRED if inferred else HEADINGS[decision.verdict]].append(decision)
     lines = [
         "# Errata",
@@ -184,7 +181,6 @@ def _erratum(claim: Claim, decision: Decision) -> list[str]:
     remarks = {
         "Condition" if claim.inferred else "Missing condition": claim.condition,
         "Say instead" if claim.inferred else "Write instead": claim.correction,
-        "Why untested": claim.why_untested,
         "Why": f"{docstring['Decided']} Check: {link(claim)}.",
     }
     for name, remark in remarks.items():

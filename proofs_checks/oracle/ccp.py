@@ -88,26 +88,16 @@ def system(
         inside: (S,) states whose equations are kept; all by default.
     """
     states, actions = seen.log_policy.shape
-    matrix, right = [], []
-
-    def add(entries: dict[tuple[int, int], float], value: float) -> None:
-        row = np.zeros((states, actions))
-        for pair, weight in entries.items():
-            row[pair] = weight
-        matrix.append(row.ravel())
-        right.append(value)
-
-    for s in range(states) if inside is None else np.flatnonzero(inside).tolist():
-        ahead = seen.discount * seen.anchored[s]
-        row = {(t, int(seen.anchor[t])): float(-ahead[t]) for t in range(states)}
-        here = (s, int(seen.anchor[s]))
-        row[here] += 1.0
-        add(row, float(seen.given[s] - ahead @ seen.log_anchor))
-        for a in range(actions):
-            if a != here[1] and a not in leave_out:
-                odds = float(seen.log_policy[s, a] - seen.log_anchor[s])
-                add({(s, a): 1.0, here: -1.0}, odds)
-    return np.array(matrix).reshape(-1, states * actions), np.array(right)
+    entry = np.eye(states * actions).reshape(states, actions, -1)  # Q(s, a) as a row
+    anchors = entry[np.arange(states), seen.anchor]
+    bellman = anchors - seen.discount * seen.anchored @ anchors
+    level = seen.given - seen.discount * seen.anchored @ seen.log_anchor
+    log_odds = seen.log_policy - seen.log_anchor[:, None]
+    kept = np.ones(states, dtype=bool) if inside is None else inside
+    free = np.isin(np.arange(actions), leave_out) | (np.arange(actions) == seen.anchor[:, None])
+    others = kept[:, None] & ~free
+    matrix = np.concatenate([bellman[kept], (entry - anchors[:, None])[others]])
+    return matrix, np.concatenate([level[kept], log_odds[others]])
 
 
 def nearest(q: Array, matrix: Array, right: Array) -> Array:

@@ -7,7 +7,7 @@ trained and v, w standard normal at the start: the usual over-parametrised scali
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
@@ -62,39 +62,6 @@ def gram_below(rows: int, columns: int, nonzero: float, present: float, level: f
     few = columns - np.abs(walk) < level * present
     both = float(binom.pmf(np.arange(columns + 1), columns, 0.5)[few].sum())
     return (1 - present**2) * (level > 0) + present**2 * both
-
-
-def parameters(inputs: int, hidden: Sequence[int], outputs: int) -> int:
-    """d_theta of a fully connected network with biases."""
-    total, width = 0, inputs
-    for units in (*hidden, outputs):
-        total, width = total + width * units + units, units
-    return total
-
-
-def evaluation_points(states: Array, anchored_next: Array, actions: int) -> int:
-    """M = |X_Q| |A|: X_Q are the distinct states of decisions and after anchor decisions."""
-    return len(np.unique(np.concatenate([states, anchored_next]), axis=0)) * actions
-
-
-def tanh_jacobian(theta: Array, x: Array, width: int, actions: int) -> Array:
-    """(n A, P) Jacobian of the network sum_k v_ka tanh(x' w_k + b_k) + c_a.
-
-    theta holds w (d, width), b (width,), v (width, A), c (A,), one after the other.
-    """
-    n, d = x.shape
-    w = theta[: d * width].reshape(d, width)
-    b = theta[d * width : (d + 1) * width]
-    v = theta[(d + 1) * width : (d + 1 + actions) * width].reshape(width, actions)
-    hidden, eye = np.tanh(x @ w + b), np.eye(actions)
-    into = (1 - hidden**2)[:, None] * v.T  # (n, A, width): derivative by the argument of each tanh
-    parts = (
-        (x[:, None, :, None] * into[:, :, None]).reshape(n, actions, -1),
-        into,
-        (hidden[:, None, :, None] * eye[:, None]).reshape(n, actions, -1),
-        np.broadcast_to(eye, (n, actions, actions)),
-    )
-    return np.concatenate(parts, axis=2).reshape(n * actions, -1)
 
 
 # --- wide networks with one hidden layer

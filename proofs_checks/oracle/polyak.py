@@ -108,16 +108,6 @@ def least_eigenvalue(jacobian: Array) -> float:
     return float(least**2)
 
 
-def auxiliary_constant(discount: float, weight: Array, power: int = 2) -> float:
-    """2 beta^2 omega_zeta,min, PL constant of the auxiliary regression."""
-    return float(2 * discount**power * weight.min())
-
-
-def combination(kappa: float, a: float, c: float) -> float:
-    """a^2 / (2 (1 + kappa^2)) + c^2 / 2, the right side of the abc inequality."""
-    return a**2 / (2 * (1 + kappa**2)) + c**2 / 2
-
-
 # --- the min-max objective f-hat_N
 def share(sample: Sample) -> float:
     """N_BE / N, the weight of the Bellman term in g-hat_N beside that in R-hat_Q."""
@@ -149,15 +139,6 @@ def zeta_at(sample: Sample, q: Array) -> Array:
     zeta = np.zeros(len(q))
     zeta[sample.be_states] = sample.target(q)
     return zeta
-
-
-def level_curvature(sample: Sample) -> float:
-    """Second derivative of f-hat_N(q + c, zeta) in c for fixed zeta: 2 (1 - 2 beta) N_BE / N.
-
-    V(s') and Q(s, a_s) both move by c, the NLL does not, and
-    (1 - beta)^2 - beta^2 = 1 - 2 beta.
-    """
-    return 2 * (1 - 2 * sample.discount) * share(sample)
 
 
 def output_hessian(sample: Sample, q: Array) -> Array:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from math import exp, fsum, log
 from typing import Any
 
 import numpy as np
@@ -26,12 +24,6 @@ Whole = NDArray[np.int64]
 
 # --- the population
 GOLDEN = (5**0.5 - 1) / 2
-
-
-def log_sum_exp(row: list[float]) -> float:
-    """log sum exp of one state's values."""
-    top = max(row)
-    return top + log(fsum(exp(x - top) for x in row))
 
 
 def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array, steps: int = 45) -> Array:
@@ -64,30 +56,22 @@ class Population:
     discount: float
 
     @cached_property
-    def v(self) -> list[float]:
-        """V_Q of each state."""
-        return [log_sum_exp(row) for row in self.q.tolist()]
+    def v(self) -> Array:
+        """(S,) V_Q."""
+        return np.asarray(logsumexp(self.q, axis=1))
 
-    def mean(self, term: Callable[[float, float, float], float]) -> Array:
-        """E over s' of term(r(s, a), Q(s, a), V_Q(s')), for each pair."""
-        rewards, values = self.reward.tolist(), self.q.tolist()
-        return np.array(
-            [
-                [
-                    fsum(p * term(r, q, v) for p, v in zip(row, self.v, strict=True))
-                    for row, r, q in zip(rows, rewards[s], values[s], strict=True)
-                ]
-                for s, rows in enumerate(self.law.tolist())
-            ]
-        )
+    def mean(self, term: Array) -> Array:
+        """E over s' of a term (S, A, S) or (S,), for each pair."""
+        return np.asarray(np.sum(self.law * term, axis=2))
 
-    def delta(self) -> Array:
-        """E[delta_Q(s, a, s')]."""
-        return self.mean(lambda r, q, v: r + self.discount * v - q)
+    @property
+    def target(self) -> Array:
+        """(S, A, S) T-hat Q(s, a, s')."""
+        return self.reward[:, :, None] + self.discount * self.v
 
     def backup(self) -> Array:
         """T Q."""
-        return self.mean(lambda r, _, v: r + self.discount * v)
+        return self.mean(self.target)
 
     def bellman(self) -> Array:
         """L_BE = (T Q - Q)^2."""
@@ -95,40 +79,30 @@ class Population:
 
     def td(self) -> Array:
         """E[L_TD]."""
-        return self.mean(lambda r, q, v: (r + self.discount * v - q) ** 2)
+        return self.mean((self.target - self.q[:, :, None]) ** 2)
 
     def backup_variance(self) -> Array:
         """E[(T Q - T-hat Q)^2]."""
-        centre = self.backup()
-        beta, v = self.discount, np.array(self.v)
-        gaps = centre[:, :, None] - (self.reward[:, :, None] + beta * v)
-        return np.asarray((self.law * gaps**2).sum(axis=2))
+        return self.mean((self.backup()[:, :, None] - self.target) ** 2)
 
     def linear(self, h: Array) -> Array:
         """2 E[delta] h - h^2."""
-        return np.asarray(2 * self.delta() * h - h * h)
+        return np.asarray(2 * (self.backup() - self.q) * h - h * h)
 
     def spread(self, zeta: Array) -> Array:
         """E[(V_Q(s') - zeta(s, a))^2]."""
-        gaps = np.array(self.v) - zeta[:, :, None]
-        return np.asarray((self.law * gaps**2).sum(axis=2))
+        return self.mean((self.v - zeta[:, :, None]) ** 2)
 
     def deviation(self) -> Array:
         """D(Q), the least spread over zeta, searched for."""
-        low, high = np.full(self.q.shape, min(self.v)), np.full(self.q.shape, max(self.v))
+        low, high = np.full(self.q.shape, self.v.min()), np.full(self.q.shape, self.v.max())
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
 
 
 def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> Array:
     """(S,) the Q of a world of one action (so V = Q) that minimises the expected squared TD error.
 
-    Least squares over the rows (s, s'), weighted by weight(s) P(s' | s).
-
-    Args:
-        law: (S, S).
-        reward: (S,).
-        discount: beta.
-        weight: (S,) probabilities of s.
+    Least squares over the rows (s, s') of the law (S, S), weighted by weight(s) P(s' | s).
     """
     rows, targets = [], []
     for s, p in enumerate(law):
@@ -145,12 +119,7 @@ def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> A
 def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
     """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
 
-    Pairs of weight zero get the minimum norm, zero.
-
-    Args:
-        law: (S, A, S).
-        weight: (S, A) probabilities of the pairs.
-        v: (S,) V(s').
+    `law` is (S, A, S), `weight` (S, A), `v` (S,). Pairs of weight zero get zero, the minimum norm.
     """
     joint = (weight[:, :, None] * law).reshape(-1, len(v))
     pair, after = np.nonzero(joint)
@@ -169,10 +138,10 @@ def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
 STEP = 1e-30  # of the complex step: no difference is formed, so nothing cancels
 
 
-def v_of(row: Values) -> Any:
-    """log sum exp of one state's values, real or complex."""
-    top = float(np.max(row.real))
-    return top + np.log(np.sum(np.exp(row - top)))
+def v_of(q: Values) -> Values:
+    """log sum exp over the actions of values (..., A), real or complex."""
+    top = np.max(q.real, axis=-1, keepdims=True)
+    return np.asarray(top[..., 0] + np.log(np.sum(np.exp(q - top), axis=-1)))
 
 
 def complex_gradient(f: Callable[[Values], Any], x: Array) -> Array:
@@ -208,34 +177,31 @@ class Rows:
         """N."""
         return len(self.s)
 
-    def triples(self) -> list[tuple[int, int, int]]:
-        """The rows (s, a, s')."""
-        return list(zip(self.s.tolist(), self.a.tolist(), self.after.tolist(), strict=True))
+    @property
+    def anchored(self) -> tuple[Whole, Whole]:
+        """s and s' of the rows at which the indicator of the anchor is one."""
+        there = self.a == self.anchor
+        return self.s[there], self.after[there]
 
     def nll(self, q: Values) -> Any:
         """Sum over rows of -log p-hat_Q(a | s)."""
-        return sum(v_of(q[s]) - q[s, a] for s, a, _ in self.triples())
+        return np.sum(v_of(q)[self.s] - q[self.s, self.a])
 
     def td(self, q: Values) -> Any:
         """Sum over anchor rows of (T-hat Q(s, a, s') - Q(s, a))^2."""
-        beta, triples = self.discount, self.anchor_triples()
-        gaps = [self.reward[s] + beta * v_of(q[y]) - q[s, a] for s, a, y in triples]
-        return sum(gap**2 for gap in gaps)
-
-    def anchor_triples(self) -> list[tuple[int, int, int]]:
-        """The rows at which the indicator of the anchor is one."""
-        return [(s, a, after) for s, a, after in self.triples() if a == self.anchor]
+        s, after = self.anchored
+        return np.sum((self.reward[s] + self.discount * v_of(q)[after] - q[s, self.anchor]) ** 2)
 
     def spread(self, q: Values, zeta: Values) -> Any:
         """Sum over anchor rows of (V_Q(s') - zeta(s, a))^2."""
-        return sum((v_of(q[y]) - zeta[s, a]) ** 2 for s, a, y in self.anchor_triples())
+        s, after = self.anchored
+        return np.sum((v_of(q)[after] - zeta[s, self.anchor]) ** 2)
 
     def zeta_bar(self, q: Values) -> Values:
         """(S, A) the mean of V_Q(s') over the rows of each pair; zero at pairs without one."""
         total, number = np.zeros(q.shape, dtype=q.dtype), np.zeros(q.shape)
-        for s, a, y in self.triples():
-            total[s, a] += v_of(q[y])
-            number[s, a] += 1
+        np.add.at(total, (self.s, self.a), v_of(q)[self.after])
+        np.add.at(number, (self.s, self.a), 1)
         return np.asarray(total / np.where(number > 0, number, 1.0))
 
     def f_hat(self, q: Values, zeta: Values) -> Any:
@@ -250,60 +216,6 @@ class Rows:
     def algorithm_2(self, q: Values) -> Any:
         """Equation DeterministicERMIRL: the mean of the NLL and the squared TD error."""
         return (self.nll(q) + self.td(q)) / self.size
-
-
-@dataclass(frozen=True)
-class FixedDesign:
-    """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each with 1/2.
-
-    Attributes:
-        features: (n, d) chi of the rows; E[V(s') | s, a] = chi' slope, so it is in the class.
-        slope: (d,).
-        noise: (n,) standard deviations of V(s').
-        gap: (n,) r(s, a) - Q(s, a).
-        discount: beta.
-    """
-
-    features: Array
-    slope: Array
-    noise: Array
-    gap: Array
-    discount: float
-
-    @property
-    def mean(self) -> Array:
-        """(n,) E[V(s') | s, a]."""
-        return np.asarray(self.features @ self.slope)
-
-    @property
-    def hat(self) -> Array:
-        """(n, n) the projection that least squares on the features is."""
-        return np.asarray(self.features @ np.linalg.pinv(self.features))
-
-    def outcomes(self) -> Array:
-        """(2^n, n) the equally likely V(s') of the rows."""
-        number = len(self.noise)
-        signs = 1.0 - 2.0 * ((np.arange(2**number)[:, None] >> np.arange(number)) & 1)
-        return np.asarray(self.mean + signs * self.noise)
-
-    def bellman(self) -> float:
-        """The mean of L_BE over the rows."""
-        return float(np.mean((self.gap + self.discount * self.mean) ** 2))
-
-    def td_bias(self, weight: Array) -> float:
-        """beta^2 times the mean of weight times the variance of V(s')."""
-        return float(self.discount**2 * np.mean(weight * self.noise**2))
-
-
-def zeta_error(law: Array, v: Array, visits: int, discount: float) -> Fraction:
-    """beta^2 Var(V(s'))/n in exact arithmetic, the mean squared error of beta zeta-bar."""
-    p = [Fraction(float(x)) for x in law]
-    whole = sum(p, Fraction(0))  # one, but for the rounding of the float probabilities
-    values = [Fraction(float(x)) for x in v]
-    mean = sum((a * b for a, b in zip(p, values, strict=True)), Fraction(0)) / whole
-    squares = (a * (b - mean) ** 2 for a, b in zip(p, values, strict=True))
-    variance = sum(squares, Fraction(0)) / whole
-    return Fraction(discount) ** 2 * variance / visits
 
 
 # --- a data set, grouped: the states of Z_Q are those that the empirical objective evaluates

@@ -123,13 +123,8 @@ def offline(
     squared error to the target r + beta V(s'), the target held fixed (Kumar et al. 2020, CQL(H)):
     Q = target - conservatism (pi_Q / pi_data - 1). Pairs without a row keep their start.
 
-    Args:
-        start: first guess.
-        rows: s, a, s' and a weight, the share of the row in the data.
-        relabelled: the reward of each row.
-        discount: beta.
-        conservatism: CQL's alpha.
-        sweeps: passes over the data.
+    `rows` are s, a, s' and the share of the row in the data, `relabelled` their rewards,
+    `conservatism` CQL's alpha and `sweeps` the passes over the data.
     """
     s, a, after, weight = rows
     pair = s * start.shape[1] + a

@@ -83,17 +83,16 @@ def rounding(half: Fraction) -> Fraction:
     return (2 + Fraction(19, 20)) * half
 
 
-def fit(q: Array, reward: Array | None = None) -> tuple[Array, float]:
+def fit(q: Array, reward: Array) -> tuple[Array, float]:
     """(theta_0, theta_1) whose table is nearest in sup norm to q (X, 2) and reward; that distance.
 
     Linear programmes on successive linearisations of the tables, which are smooth in theta.
     """
-    target = q.ravel() if reward is None else np.concatenate([q.ravel(), reward.ravel()])
+    target = np.concatenate([q.ravel(), reward.ravel()])
 
     def table(theta: Array) -> Array:
-        r = linear_reward([float(t) for t in theta])
-        shown = [solve(r)[: len(q)].ravel()]
-        return np.concatenate(shown if reward is None else [*shown, r[: len(q)].ravel()])
+        r = linear_reward(theta.tolist())
+        return np.concatenate([solve(r)[: len(q)].ravel(), r[: len(q)].ravel()])
 
     theta, step = np.array([1.0, 5.0]), 1e-4
     for _ in range(20):

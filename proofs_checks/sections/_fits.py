@@ -8,7 +8,6 @@ paper has the minimum: both make the inequality harder to satisfy.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,22 +16,9 @@ from numpy.typing import ArrayLike
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
-from proofs_checks.oracle.networks import tanh_jacobian
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import empirical, one_state, quarters, tables
-
-
-class Outputs(Protocol):
-    """A parametrised vector of outputs at some theta."""
-
-    @property
-    def theta(self) -> Array: ...
-    def outputs(self, theta: Complex) -> Complex:
-        """(R, P) parameters to (R, M) outputs."""
-
-    def jacobian(self) -> Array:
-        """(M, P) at theta."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +46,21 @@ class NetworkOutputs:
     actions: int
     theta: Array
 
+    @property
+    def network(self) -> MLP:
+        return MLP(self.x.shape[1], self.actions, (self.width,))
+
     def outputs(self, theta: Complex) -> Complex:
         """(R, n A)."""
-        network = MLP(self.x.shape[1], self.actions, (self.width,))
-        return network.outputs(theta, self.x).reshape(len(theta), -1)
+        return self.network.outputs(theta, self.x).reshape(len(theta), -1)
 
     def jacobian(self) -> Array:
         """(n A, P)."""
-        return tanh_jacobian(self.theta, self.x, self.width, self.actions)
+        rows = self.network.jacobian(self.theta[None], self.x)[1]
+        return np.asarray(rows.reshape(-1, self.theta.size))
+
+
+Outputs = LinearOutputs | NetworkOutputs  # a parametrised vector of outputs at some theta
 
 
 @st.composite

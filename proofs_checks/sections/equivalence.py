@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.special import softmax
+from scipy.optimize import brentq
+from scipy.special import softmax, xlogy
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, WHY, rounding
-from proofs_checks.oracle import entropy, gumbel
+from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.relations import at_least, equal, vanishes, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
@@ -172,11 +173,43 @@ SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n prod
 
 @dataclass(frozen=True)
 class Programme:
-    """The programme max <q, x> + tau H(q), and some other q on the simplex."""
+    """The programme max over the simplex of G(q) = <q, x> + tau H(q), and some other q there.
+
+    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0}
+    [q_i (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate
+    that needs no formula for the maximiser.
+    """
 
     x: Array
     tau: float
     other: Array
+
+    def objective(self, q: Array) -> float:
+        """G(q), with 0 log 0 = 0."""
+        return float(np.sum(q * self.x - self.tau * xlogy(q, q)))
+
+    def gradient(self, q: Array) -> Array:
+        """(n,) unconstrained gradient of G where q > 0, by complex steps (no cancellation)."""
+        step = 1e-10
+        moved = q * (1 + 1j * step * np.eye(len(q)))
+        values = np.sum(moved * (self.x - self.tau * np.log(moved)), axis=1)
+        return np.asarray(values.imag / (step * q))
+
+    def dual(self, lam: float) -> float:
+        """An upper bound on the maximum, for every lam."""
+        return float(lam + self.tau * np.sum(np.exp((self.x - lam) / self.tau - 1)))
+
+    def multiplier(self) -> float:
+        """The lam of the least bound: where the slope of `dual` changes sign."""
+        low = float(np.max(self.x)) - self.tau
+        high = low + self.tau * float(np.log(len(self.x))) + 1e-9 * self.tau
+
+        def slope(lam: float) -> float:
+            return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
+
+        if slope(low) >= 0:  # one choice carries all the weight that can be represented
+            return low
+        return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
 
 
 @st.composite
@@ -198,9 +231,9 @@ def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
     maximiser is the only one if every other q falls short by tau/2 |q - q*|_1^2 or more.
     """
     tolerance = 1e-12 * _scale(p)
-    certificate = entropy.dual(entropy.multiplier(p.x, p.tau), p.x, p.tau)
-    attained = entropy.objective(maximiser, p.x, p.tau)
-    short = maximum - entropy.objective(p.other, p.x, p.tau)
+    certificate = p.dual(p.multiplier())
+    attained = p.objective(maximiser)
+    short = maximum - p.objective(p.other)
     away = p.tau / 2 * float(np.sum(np.abs(p.other - maximiser))) ** 2
     return weakest(
         equal(maximum, certificate, tolerance, SUMS),
@@ -245,7 +278,7 @@ def _slope(p: Programme, slope: float) -> CheckResult:
     """The partial derivatives of G at the softmax, all to equal a number; the worst."""
     _, q = _library(p)
     tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
-    return weakest(*(equal(g, slope, tolerance, why) for g in entropy.gradient(q, p.x, p.tau)))
+    return weakest(*(equal(g, slope, tolerance, why) for g in p.gradient(q)))
 
 
 def stationary_on_the_simplex(p: Programme) -> CheckResult:
@@ -255,7 +288,7 @@ def stationary_on_the_simplex(p: Programme) -> CheckResult:
     Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal
     the multiplier that the dual's root search finds.
     """
-    return _slope(p, entropy.multiplier(p.x, p.tau))
+    return _slope(p, p.multiplier())
 
 
 def _two_equal() -> Programme:

@@ -7,7 +7,6 @@ exactly, so tolerances are zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -21,7 +20,7 @@ from gladius.mdp import TabularMDP
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS
 from proofs_checks.oracle import occupancy as oracle
-from proofs_checks.oracle.occupancy import Rows, World, shares
+from proofs_checks.oracle.occupancy import Exact, World, exact, shares
 from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import absorbing, distributions, tabular_mdps
 
@@ -34,15 +33,15 @@ RATES = st.sampled_from([HALF, Fraction(9, 10), Fraction(99, 100), Fraction(999,
 
 
 @st.composite
-def rational_tables(draw: st.DrawFn, states: int, actions: int) -> Rows:
-    row = st.lists(NUMBERS, min_size=actions, max_size=actions).map(tuple)
-    return tuple(draw(row) for _ in range(states))
+def rational_tables(draw: st.DrawFn, states: int, actions: int) -> Exact:
+    row = st.lists(NUMBERS, min_size=actions, max_size=actions)
+    return exact([draw(row) for _ in range(states)])
 
 
 @st.composite
-def policies(draw: st.DrawFn, states: int, actions: int) -> Rows:
+def policies(draw: st.DrawFn, states: int, actions: int) -> Exact:
     row = st.lists(st.integers(0, 4), min_size=actions, max_size=actions).map(shares)
-    return tuple(draw(row) for _ in range(states))
+    return exact([draw(row) for _ in range(states)])
 
 
 @st.composite
@@ -52,7 +51,7 @@ def rational_worlds(draw: st.DrawFn, outside: int = 0) -> World:
     inside, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     states = inside + outside
 
-    def row(s: int) -> tuple[Fraction, ...]:
+    def row(s: int) -> Exact:
         width = inside if s < inside else states
         weights = draw(st.lists(st.integers(0, 4), min_size=width, max_size=width))
         return shares([*weights, *[0] * (states - width)], otherwise=s)
@@ -60,7 +59,7 @@ def rational_worlds(draw: st.DrawFn, outside: int = 0) -> World:
     first = draw(st.lists(st.integers(0, 4), min_size=inside, max_size=inside))
     return World(
         reward=draw(rational_tables(states, actions)),
-        moves=tuple(tuple(row(s) for s in range(states)) for _ in range(actions)),
+        moves=exact([[row(s) for s in range(states)] for _ in range(actions)]),
         initial=shares([*first, *[0] * outside]),
         discount=draw(RATES),
     )
@@ -72,15 +71,15 @@ class Function:
     """A world, a policy, a function f[s][a] and a first pair."""
 
     world: World
-    policy: Rows
-    f: Rows
+    policy: Exact
+    f: Exact
     pair: tuple[int, int]
 
 
 @st.composite
 def functions(draw: st.DrawFn) -> Function:
     world = draw(rational_worlds())
-    states, actions = len(world.states), len(world.actions)
+    states, actions = world.reward.shape
     pair = (draw(st.integers(0, states - 1)), draw(st.integers(0, actions - 1)))
     policy = draw(policies(states, actions))
     return Function(world, policy, draw(rational_tables(states, actions)), pair)
@@ -92,9 +91,8 @@ def _telescope(function: Function, inside: Fraction, power: int = 1) -> CheckRes
     q = oracle.action_values(function.world, function.policy)
     target = oracle.backup(function.world, function.policy, function.f, inside)
     d = oracle.occupancy_given(function.world, function.policy, s, a)
-    right = oracle.average(d, target) - oracle.average(d, function.f)
-    right /= (1 - function.world.discount) ** power
-    return equal(q[s][a] - function.f[s][a], right, 0.0, EXACT)
+    right = (d * (target - function.f)).sum() / (1 - function.world.discount) ** power
+    return equal(q[s, a] - function.f[s, a], right, 0.0, EXACT)
 
 
 def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
@@ -109,15 +107,15 @@ def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
 
 
 def _one_state() -> Function:
-    certain = ((Fraction(1),),)
-    world = World(((Fraction(0),),), (certain,), (Fraction(1),), HALF)
+    certain = exact([[1]])
+    world = World(exact([[0]]), exact([[[1]]]), exact([1]), HALF)
     function = Function(world, certain, certain, (0, 0))
     assume_stated(0 < world.discount < 1, "beta in (0, 1)")
     rows = (*world.moves[0], *function.policy)
-    probable = all(sum(row) == 1 and min(row) >= 0 for row in rows)
+    probable = all(row.sum() == 1 and row.min() >= 0 for row in rows)
     assume_stated(probable, "P and pi are probabilities")
     d = oracle.occupancy_given(world, function.policy, *function.pair)
-    assume_stated(sum(map(sum, d)) == 1, "d^pi is normalised by 1 - beta")
+    assume_stated(d.sum() == 1, "d^pi is normalised by 1 - beta")
     return function
 
 
@@ -174,8 +172,9 @@ def _mean_reward(rival: Rival, policy: Array) -> float:
     return float((1 - beta) * mdp.reward[s, a] + beta * rest)
 
 
-def _rational(table: Array) -> Rows:
-    return tuple(shares(row) for row in table.tolist())
+def _rational(table: Array) -> Exact:
+    rows = exact(table)
+    return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
 
 
 @claim(
@@ -201,9 +200,9 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
     mdp = rival.mdp
     expert = softmax(mdp.solution.q, axis=1)  # sums to one to the last digit, however large Q
     world = World(
-        tuple(tuple(map(Fraction, row)) for row in mdp.reward.tolist()),
-        tuple(_rational(move) for move in mdp.transition),
-        shares(mdp.initial.tolist()),
+        exact(mdp.reward),
+        _rational(mdp.transition),
+        _rational(mdp.initial),
         Fraction(mdp.discount),
     )
     followed = _rational(expert)
@@ -213,7 +212,7 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
     rounding = EPS * float(np.max(np.abs(mdp.reward), initial=1e-300))
     return equal(
         gap / (1 - mdp.discount) ** power,
-        oracle.average(d, oracle.bellman_error(world, followed, q)),
+        (d * oracle.bellman_error(world, followed, q)).sum(),
         64 * rounding / (1 - mdp.discount),
         "the library solves two systems with condition 2/(1 - beta); the oracle is exact",
     )
@@ -225,51 +224,50 @@ class Match:
     """A world, the expert's policy in it, and a policy to follow where the expert never goes."""
 
     world: World
-    expert: Rows
-    elsewhere: Rows
+    expert: Exact
+    elsewhere: Exact
 
 
 @st.composite
 def matches(draw: st.DrawFn) -> Match:
     world = draw(rational_worlds(outside=draw(st.integers(0, 2))))
-    states, actions = len(world.states), len(world.actions)
+    states, actions = world.reward.shape
     return Match(world, draw(policies(states, actions)), draw(policies(states, actions)))
 
 
-def _expert_occupancy(imitation: Match) -> Rows:
+def _expert_occupancy(imitation: Match) -> Exact:
     return oracle.occupancy(imitation.world, imitation.expert, imitation.world.initial)
 
 
-def _matching(imitation: Match, elsewhere: Rows) -> Rows:
+def _matching(imitation: Match, elsewhere: Exact) -> Exact:
     """A policy with the expert's occupancy d*: d*(s, a)/d*(s) where d*(s) > 0, else as given.
 
     There is no other: d^pi(s, a) = d^pi(s) pi(a | s).
     """
     d = _expert_occupancy(imitation)
-    policy = tuple(
-        shares(row) if any(row) else free for row, free in zip(d, elsewhere, strict=True)
-    )
-    assume_stated(
-        oracle.occupancy(imitation.world, policy, imitation.world.initial) == d, "d^pi = d*"
-    )
+    policy = exact([shares(row) if any(row) else e for row, e in zip(d, elsewhere, strict=True)])
+    reached = oracle.occupancy(imitation.world, policy, imitation.world.initial)
+    assume_stated(np.array_equal(reached, d), "d^pi = d*")
     return policy
 
 
-def _errors(imitation: Match, policy: Rows) -> Iterator[tuple[bool, Fraction]]:
-    """(whether the pair is in the support of d*, (T* Q^pi - Q^pi)(s, a)) of all pairs.
+def _errors(imitation: Match, policy: Exact) -> Exact:
+    """(T* Q^pi - Q^pi)(s, a) of all pairs.
 
     The reward read off by the Bellman equation of pi*, Q^pi - beta E_pi*[Q^pi], misses r by it.
     """
-    error = oracle.bellman_error(
-        imitation.world, imitation.expert, oracle.action_values(imitation.world, policy)
-    )
-    for weights, row in zip(_expert_occupancy(imitation), error, strict=True):
-        yield from ((p > 0, x) for p, x in zip(weights, row, strict=True))
+    q = oracle.action_values(imitation.world, policy)
+    return oracle.bellman_error(imitation.world, imitation.expert, q)
 
 
-def _on_support(imitation: Match, policy: Rows) -> CheckResult:
-    total = sum((abs(x) for inside, x in _errors(imitation, policy) if inside), Fraction(0))
-    return equal(total, Fraction(0), 0.0, EXACT)
+def _on_support(imitation: Match, policy: Exact) -> CheckResult:
+    inside = _expert_occupancy(imitation) > 0
+    return equal(np.abs(_errors(imitation, policy)[inside]).sum(), Fraction(0), 0.0, EXACT)
+
+
+def _wrong(imitation: Match, policy: Exact) -> Fraction:
+    """The number of pairs at which the reward is read off wrongly."""
+    return Fraction(int(np.count_nonzero(_errors(imitation, policy))))
 
 
 def _left_open(imitation: Match) -> CheckResult | None:
@@ -280,17 +278,14 @@ def _left_open(imitation: Match) -> CheckResult | None:
     """
     world, d = imitation.world, _expert_occupancy(imitation)
     q = oracle.action_values(world, imitation.expert)
-    for u in world.states:
-        entered = any(move[s][u] for move in world.moves for s in world.states)
-        chosen = [q[u][a] for a in world.actions if imitation.expert[u][a]]
-        if not any(d[u]) and entered and len(set(chosen)) > 1:
-            best = q[u].index(max(q[u]))
-            greedy = tuple(Fraction(a == best) for a in world.actions)
-            policy = _matching(
-                imitation, (*imitation.expert[:u], greedy, *imitation.expert[u + 1 :])
-            )
-            wrong = sum(x != 0 for _, x in _errors(imitation, policy))
-            return at_least(Fraction(wrong), Fraction(1), 0.0, EXACT)
+    for u, row in enumerate(q):
+        entered = np.any(world.moves[:, :, u])
+        chosen = set(row[imitation.expert[u] > 0])
+        if not any(d[u]) and entered and len(chosen) > 1:
+            elsewhere = imitation.expert.copy()
+            elsewhere[u] = shares([0] * len(row), otherwise=int(np.argmax(row)))
+            wrong = _wrong(imitation, _matching(imitation, elsewhere))
+            return at_least(wrong, Fraction(1), 0.0, EXACT)
     return None
 
 
@@ -315,18 +310,13 @@ def _alternating() -> Match:
 
     `elsewhere` is (3/4, 1/4) and (0, 1): from any first pair with s_0 = 0 it earns E[r] as pi*.
     """
-    log3 = Fraction(math.log(3))
-    first, second = (Fraction(1), Fraction(0)), (Fraction(0), Fraction(1))
-    quarter = Fraction(1, 4)
-    world = World(((Fraction(0), log3),) * 2, ((second, first),) * 2, first, HALF)
-    imitation = Match(world, ((quarter, 3 * quarter),) * 2, ((3 * quarter, quarter), second))
+    swap = [[[0, 1], [1, 0]]] * 2
+    world = World(exact([[0, math.log(3)]] * 2), exact(swap), exact([1, 0]), HALF)
+    imitation = Match(world, exact([[0.25, 0.75]] * 2), exact([[0.75, 0.25], [0, 1]]))
     mdp = TabularMDP(
-        np.array(world.reward, dtype=float),
-        np.array(world.moves, dtype=float),
-        0.5,
-        np.array([1.0, 0.0]),
+        world.reward.astype(float), world.moves.astype(float), 0.5, world.initial.astype(float)
     )
-    gap = float(np.max(np.abs(mdp.solution.policy - np.array(imitation.expert, dtype=float))))
+    gap = float(np.max(np.abs(mdp.solution.policy - imitation.expert.astype(float))))
     assume_stated(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
     return imitation
 
@@ -336,7 +326,7 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     q, q_expert = (
         oracle.action_values(imitation.world, p) for p in (imitation.elsewhere, imitation.expert)
     )
-    assume_stated(q[0] == q_expert[0], "E[r | s_0, a_0] is the same")
+    assume_stated(np.array_equal(q[0], q_expert[0]), "E[r | s_0, a_0] is the same")
     return _on_support(imitation, imitation.elsewhere)
 
 
@@ -373,8 +363,8 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
     of an action where the expert never goes. (Of a Q known only through softmax(Q) = pi, another
     object than the Lemma's Q^pi, a shift by state stays free and r is indeed not identified.)
     """
-    actions, states = imitation.world.actions, imitation.world.states
-    certain = [shares([0] * len(actions), otherwise=a) for a in actions]
-    matching = (_matching(imitation, choice) for choice in product(certain, repeat=len(states)))
-    most = max(sum(x != 0 for _, x in _errors(imitation, policy)) for policy in matching)
-    return at_least(Fraction(most), Fraction(1), 0.0, EXACT)
+    states, actions = imitation.world.reward.shape
+    certain = exact(np.eye(actions))
+    matching = (_matching(imitation, exact(choice)) for choice in product(certain, repeat=states))
+    most = max(_wrong(imitation, policy) for policy in matching)
+    return at_least(most, Fraction(1), 0.0, EXACT)

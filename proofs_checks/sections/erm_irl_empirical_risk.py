@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from gladius.checks import Array
 from gladius.objective import conditional_mean, grouped_risk, sampled_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import anchor_first, objective, sample_counts
-from proofs_checks.oracle.risk import FixedDesign
 from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
@@ -66,6 +67,49 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
 
 
 # --- states that never repeat
+@dataclass(frozen=True)
+class FixedDesign:
+    """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each with 1/2.
+
+    Attributes:
+        features: (n, d) chi of the rows; E[V(s') | s, a] = chi' slope, so it is in the class.
+        slope: (d,).
+        noise: (n,) standard deviations of V(s').
+        gap: (n,) r(s, a) - Q(s, a).
+        discount: beta.
+    """
+
+    features: Array
+    slope: Array
+    noise: Array
+    gap: Array
+    discount: float
+
+    @property
+    def mean(self) -> Array:
+        """(n,) E[V(s') | s, a]."""
+        return np.asarray(self.features @ self.slope)
+
+    @property
+    def hat(self) -> Array:
+        """(n, n) the projection that least squares on the features is."""
+        return np.asarray(self.features @ np.linalg.pinv(self.features))
+
+    def outcomes(self) -> Array:
+        """(2^n, n) the equally likely V(s') of the rows."""
+        number = len(self.noise)
+        signs = 1.0 - 2.0 * ((np.arange(2**number)[:, None] >> np.arange(number)) & 1)
+        return np.asarray(self.mean + signs * self.noise)
+
+    def bellman(self) -> float:
+        """The mean of L_BE over the rows."""
+        return float(np.mean((self.gap + self.discount * self.mean) ** 2))
+
+    def td_bias(self, weight: Array) -> float:
+        """beta^2 times the mean of weight times the variance of V(s')."""
+        return float(self.discount**2 * np.mean(weight * self.noise**2))
+
+
 @st.composite
 def designs(draw: st.DrawFn) -> FixedDesign:
     number, width = draw(st.integers(1, 5)), draw(st.integers(1, 3))

@@ -110,11 +110,6 @@ class Moved:
         """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
         return self.charged & ~np.isin(np.arange(len(self.level)), self.intervals)
 
-    @property
-    def shifted(self) -> Array:
-        """Q* + level where d* has mass, and anything elsewhere."""
-        return self.shifted_on(self.charged)
-
     def shifted_on(self, inside: NDArray[np.bool_]) -> Array:
         """Q* + level on the states `inside`, and anything elsewhere."""
         best = self.mdp.solution.q
@@ -278,9 +273,9 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
     anchor Bellman error beta E[c(s')] - c(s) is at least (1 - beta) max|c| somewhere on S-bar.
     Measured: likelihood and Bellman error by the library at Q* + c; equality where c is constant.
     """
-    mdp, q = candidate.mdp, candidate.shifted
+    mdp, q = candidate.mdp, candidate.shifted_on(candidate.charged)
     tolerance = rounding(mdp, q)
-    inside = oracle.reachable(mdp.initial, mdp.transition)
+    inside = candidate.charged
     excess = population_risk(mdp, q).nll - population_risk(mdp, mdp.solution.q).nll
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     strength = 1 - mdp.discount if factor is None else factor

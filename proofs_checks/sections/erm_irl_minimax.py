@@ -325,7 +325,7 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
     mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
     known, excess = population(probe), Excess.of(mdp, probe.q)
     weight = excess.weight[:, None] * star.policy
-    log_p = probe.q - np.array(known.v)[:, None]
+    log_p = probe.q - known.v[:, None]
     residual = (known.backup() - probe.q)[:, 0]
     expected = float(-np.sum(weight * log_p) + weight[:, 0] @ residual**2)  # R_exp as defined
     best = float(population_risk(mdp, probe.q).total()[0])
@@ -372,16 +372,16 @@ def all_pairs_minimiser(probe: Probe, shared: bool = False) -> CheckResult:
         pooled = (weight[:, :, None] * known.law).sum(axis=1, keepdims=True)
         seen = pooled.sum(axis=2)
         chances = pooled / np.where(seen > 0, seen, 1.0)[:, :, None]
-        zeta = np.broadcast_to(least_squares_zeta(chances, seen, np.array(known.v)), probe.q.shape)
+        zeta = np.broadcast_to(least_squares_zeta(chances, seen, known.v), probe.q.shape)
     else:
-        zeta = least_squares_zeta(known.law, weight, np.array(known.v))
+        zeta = least_squares_zeta(known.law, weight, known.v)
     least = float(weight[:, 0] @ known.deviation()[:, 0])
     return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
 
 
 def _two_actions() -> Probe:
     probe = Probe(absorbing([[0.0, 0.0]]), np.zeros((1, 2)), np.ones((1, 2)))
-    zeta = population(probe).mean(lambda _, __, v: v)
+    zeta = population(probe).mean(population(probe).v)
     anchor_only = population_risk(probe.mdp, probe.q, zeta).deviation[0]
     assume_stated(anchor_only < 1e-25, "zeta-tilde minimises the anchor-only regression")
     return probe
@@ -413,7 +413,7 @@ def expzeta(probe: Probe) -> CheckResult:
     then arbitrary. The substitution that the paper makes needs only the converse, which is true.
     """
     known = population(probe)
-    zeta = known.mean(lambda _, __, v: v)
+    zeta = known.mean(known.v)
     zeta[:, 1:] += probe.dual[:, 1:]
     actions = range(probe.q.shape[1])
     risks = (population_risk(probe.mdp, probe.q, zeta, anchor=a) for a in actions)

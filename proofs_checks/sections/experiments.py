@@ -19,7 +19,6 @@ from gladius.worlds.bus import DUMMY_LIMIT
 from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.oracle.networks import evaluation_points, parameters
 from proofs_checks.printed_tables import (
     ACTIONS,
     MILEAGES,
@@ -53,7 +52,7 @@ class Run:
         after = kept.next_states[kept.actions == world.anchor_action]
         states = np.unique(np.concatenate([kept.states, after]), axis=0)
         spread: Array = (states - states.mean(axis=0)) / states.std(axis=0)
-        return spread, evaluation_points(kept.states, after, kept.number_of_actions)
+        return spread, len(states) * kept.number_of_actions
 
     def rank(self, states: Array) -> tuple[int, int]:
         """Rank of J_Q on these states at the random start, by the library, and its rows."""
@@ -75,7 +74,7 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     parameters, distinct states and actions, on data sets as in the paper.
     """
     states, points = run.data()
-    size = parameters(1 + run.dummies, HIDDEN, 2)
+    size = MLP(1 + run.dummies, 2, HIDDEN).size
     rank, rows = run.rank(states[: size // 2 + 1])
     return equal(rank == rows, points * actions / 2 <= size, 0.0, RANKS)
 

@@ -172,7 +172,7 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
 
     theta, jacobian = family.theta, family.jacobian()
     gradient, zeta = complex_slope(loss, theta), family.outputs(theta[None])[0]
-    constant = polyak.auxiliary_constant(sample.discount, sample.be_weight, power)
+    constant = 2 * sample.discount**power * sample.be_weight.min()
     bound = constant * polyak.least_eigenvalue(jacobian) * sample.auxiliary(zeta, q)
     largest = float((1 + np.abs(value(q)).max() + np.abs(zeta).max()) * np.linalg.norm(jacobian, 2))
     inequality = at_least(gradient @ gradient / 2, bound, 1e-13 * largest**2, GRADIENT)

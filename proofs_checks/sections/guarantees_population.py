@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from itertools import combinations
 
 import numpy as np
 from hypothesis import strategies as st
@@ -55,16 +55,11 @@ def _with_floor(mdp: TabularMDP, number: int) -> Draws:
     return Draws(mdp, number, float(mdp.solution.policy.min()) / 2)
 
 
-@cache
-def _compositions(total: int, parts: int) -> tuple[tuple[int, ...], ...]:
-    """All ways to write `total` as `parts` whole numbers."""
-    if parts == 1:
-        return ((total,),)
-    return tuple(
-        (first, *rest)
-        for first in range(total + 1)
-        for rest in _compositions(total - first, parts - 1)
-    )
+def _compositions(total: int, parts: int) -> Array:
+    """(n, parts) all ways to write `total` as `parts` whole numbers, by the places of the bars."""
+    last = total + parts - 1
+    bars = np.array(list(combinations(range(last), parts - 1)), dtype=float)
+    return np.diff(bars, prepend=-1, append=last, axis=1) - 1
 
 
 def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
@@ -104,7 +99,7 @@ def finite_state_rate(design: Draws, free: float | None = None) -> CheckResult:
     """
     mdp, states = design.mdp, len(design.mdp.initial)
     joint = mdp.discounted_occupancy()[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
-    counts = np.array(_compositions(design.number, joint.size), dtype=float)
+    counts = _compositions(design.number, joint.size)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_p = np.where(counts > 0, counts * np.log(joint.ravel()), 0.0).sum(axis=1)
     chance = np.exp(log_p + gammaln(design.number + 1) - gammaln(counts + 1).sum(axis=1))

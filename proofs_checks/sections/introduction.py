@@ -16,7 +16,6 @@ from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
-from proofs_checks.oracle.risk import zeta_error
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.worlds import (
     DISCOUNTS,
@@ -93,11 +92,10 @@ def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
     library's zeta-hat compared with the variance in exact arithmetic.
     """
     bias, square = _errors(pair)
-    price = zeta_error(pair.chances, pair.v, pair.visits, pair.discount**power)
+    variance = pair.chances @ (pair.v - pair.chances @ pair.v) ** 2
+    price = pair.discount ** (2 * power) * variance / pair.visits
     tolerance = _tolerance(pair)
-    return weakest(
-        equal(square, float(price), tolerance, SQUARES), equal(bias, 0.0, tolerance, SQUARES)
-    )
+    return weakest(equal(square, price, tolerance, SQUARES), equal(bias, 0.0, tolerance, SQUARES))
 
 
 def _even_chance() -> Revisit:

@@ -60,7 +60,8 @@ def primal_pl(point: Fixed) -> CheckResult:
         objective_rounding(sample, q) * (modulus + float(np.abs(gradient).max())),
         ROUNDING + ", times the constant and times the gradient",
     )
-    return weakest(_curvature(point, oracle.level_curvature(sample)), pl)
+    # Q + c moves V(s') and Q(s, a_s) by c, the NLL not at all: (1 - beta)^2 - beta^2 = 1 - 2 beta
+    return weakest(_curvature(point, 2 * (1 - 2 * sample.discount) * oracle.share(sample)), pl)
 
 
 def _at_the_solution() -> Fixed:

@@ -13,7 +13,7 @@ from scipy.special import expit
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import MLP
-from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound, parameters
+from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
 from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 
@@ -161,7 +161,7 @@ def quadratics(draw: st.DrawFn) -> Quadratic:
 @st.composite
 def tanh_networks(draw: st.DrawFn) -> Tanh:
     points, inputs, units = (draw(st.integers(1, n)) for n in (3, 2, 3))
-    size = parameters(inputs, (units,), 1)
+    size = MLP(inputs, 1, (units,)).size
     z, theta, move = (draw(tables(shape, NUMBERS)) for shape in ((points, inputs), size, size))
     return Tanh(z, units, theta, move * draw(st.sampled_from([1.0, 0.1, 0.01])))
 

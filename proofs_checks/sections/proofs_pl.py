@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -259,13 +258,11 @@ def _pair(kappa: float, c: float = 1.0) -> Vectors:
     verdict="holds",
     instances=vectors(),
     broken="1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
-    rejected={"combined": lambda kappa, a, c: a**2 / (2 * kappa**2) + c**2 / 2},
+    rejected={"one": 0.0},
     rejected_at=lambda: _pair(1.0),
     adversary=tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
-def abc_inequality(
-    triple: Vectors, combined: Callable[[float, float, float], float] = polyak.combination
-) -> CheckResult:
+def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
     """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
     ||b|| <= kappa ||c||.
 
@@ -281,7 +278,7 @@ def abc_inequality(
     a, b, c = (float(np.linalg.norm(x)) for x in (triple.a, triple.b, triple.c))
     total = np.concatenate([triple.a + triple.b, triple.c])
     why = "rounding of a sum of squares, eps times the largest it could be"
-    bound = combined(triple.kappa, a, c)
+    bound = a**2 / (2 * (one + triple.kappa**2)) + c**2 / 2
     return at_least(total @ total, bound, 1e-14 * (a**2 + b**2 + c**2), why)
 
 

@@ -13,7 +13,7 @@ from scipy.special import log_softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.oracle import occupancy as oracle
+from proofs_checks.oracle.occupancy import Expert
 from proofs_checks.relations import at_least, at_most
 from proofs_checks.worlds import (
     DISCOUNTS,
@@ -59,12 +59,22 @@ def overlaps(draw: st.DrawFn) -> Overlap:
     return Overlap(mdp, anchor, draw(st.integers(1, 6)))
 
 
-def _least_density(covering: Array, anchor_next: Array, bound: float) -> CheckResult:
+def _least_density(covering: Array, nu: Array, bound: float) -> CheckResult:
     """The least of covering(y) / nu_A(y), over the states to which the anchor leads."""
-    there = anchor_next > 1e-6  # below it the ratio is rounding
-    shares = covering[there] / anchor_next[there] if np.any(there) else np.array([bound])
+    there = nu > 1e-6  # below it the ratio is rounding
+    shares = covering[there] / nu[there] if np.any(there) else np.array([bound])
     why = "occupancies are solved to 1e-15 and divided by at least 1e-6; the policy to 1e-12"
     return at_least(shares.min(), bound, 1e-10 * bound + 1e-9, why)
+
+
+def least_choice(solved: Expert) -> float:
+    """p_A = exp(-2 B*) / |A| with B* = |Q*|_inf."""
+    return float(np.exp(-2 * np.abs(solved.q).max()) / solved.q.shape[1])
+
+
+def anchor_next(states: Array, problem: Overlap) -> Array:
+    """(S,) nu_A: probabilities of s' after the anchor, s drawn from `states`."""
+    return np.asarray(states @ problem.mdp.transition[problem.anchor, np.arange(len(states))])
 
 
 def _chain(logits: Array) -> Overlap:
@@ -107,9 +117,8 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     """
     mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
-    nu = oracle.anchor_next(solved.states, mdp.transition, problem.anchor)
-    actions = mdp.reward.shape[1]
-    least = (oracle.least_choice(solved.q) * actions) ** power / actions
+    nu, actions = anchor_next(solved.states, problem), mdp.reward.shape[1]
+    least = (least_choice(solved) * actions) ** power / actions
     return _least_density(states, nu, mdp.discount * least)
 
 
@@ -117,11 +126,13 @@ def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
     mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
-    states, last = oracle.finite_occupancy(flow, mdp.initial, problem.horizon)
-    nu = oracle.anchor_next(states, mdp.transition, problem.anchor)
+    periods = [mdp.initial]
+    for _ in range(problem.horizon):
+        periods.append(periods[-1] @ flow)
+    nu = anchor_next(np.mean(periods[:-1], axis=0), problem)
     visited = mdp.occupancy(problem.horizon).sum(axis=1)
-    covering = visited + after * (last - mdp.initial) / problem.horizon
-    return _least_density(covering, nu, actions * oracle.least_choice(solved.q))
+    covering = visited + after * (periods[-1] - mdp.initial) / problem.horizon
+    return _least_density(covering, nu, actions * least_choice(solved))
 
 
 def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
@@ -194,11 +205,29 @@ def identified(draw: st.DrawFn) -> Identified:
     return Identified(mdp, anchor, mdp.solution.q + draw(tables(shape, near)))
 
 
-def _log_ratio(q: Array, solved: oracle.Expert) -> Array:
+def inverse_norm(flow: Array, states: Array, discount: float) -> float:
+    """kappa = norm of (I - beta P_a)^-1 on L2(d), P_a (S, S) staying in the support of d (S,)."""
+    support = states > 0
+    root = np.sqrt(states[support])
+    system = np.eye(len(root)) - discount * flow[np.ix_(support, support)]
+    least = np.linalg.svd(root[:, None] * system / root, compute_uv=False).min()
+    return float(1 / least) if least > 0 else float("inf")
+
+
+def identification_constant(kappa: float, p_anchor: float, reach: float) -> float:
+    """C_id of `identification_with_a_bounded_inverse`, `reach` being its l."""
+    if p_anchor <= 0 or not np.isfinite(kappa):
+        return float("inf")
+    m = 0.5 if reach < 1e-4 else float((np.expm1(-reach) + reach) / reach**2)
+    per_root = kappa / np.sqrt(p_anchor)
+    return float(per_root**2 + (per_root + 1) ** 2 / m)
+
+
+def _log_ratio(q: Array, solved: Expert) -> Array:
     return np.asarray(log_softmax(q, axis=1) - solved.log_policy)
 
 
-def excess_risk(problem: Identified, solved: oracle.Expert) -> float:
+def excess_risk(problem: Identified, solved: Expert) -> float:
     """R_exp(Q) - R_exp(Q*): mean KL plus the mean squared residual of anchor rows, under d*."""
     ratio, rows = _log_ratio(problem.q, solved), np.arange(len(problem.q))
     anchors = rows, problem.anchor
@@ -213,7 +242,7 @@ def excess_risk(problem: Identified, solved: oracle.Expert) -> float:
     return float(solved.states @ (kl.sum(axis=1) + error))
 
 
-def _identification(problem: Identified, solved: oracle.Expert, constant: float) -> CheckResult:
+def _identification(problem: Identified, solved: Expert, constant: float) -> CheckResult:
     """|Q - Q*|^2 by the library against C_id times the excess risk by the oracle."""
     distance = problem.q - problem.mdp.solution.q
     norm = float(np.sum(problem.mdp.discounted_occupancy() * distance**2))
@@ -233,16 +262,16 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
 
     Decided: Q - Q* = w + (log pi_Q - log pi*), w = V_Q - V*, and exactly (I - beta P_a) w = -b_Q -
     (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
-    derivative is needed. Every drawn finite world, any Q.
+    derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
     """
     solved = expert(problem.mdp)
     support, rows = solved.states > 1e-12, np.arange(len(problem.q))
     moves = problem.mdp.transition[problem.anchor, rows]
-    kappa = oracle.inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
     p_anchor = float(solved.policy[rows, problem.anchor][support].min())
     reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
     used = kappa if squared else np.sqrt(kappa)
-    return _identification(problem, solved, oracle.identification_constant(used, p_anchor, reach))
+    return _identification(problem, solved, identification_constant(used, p_anchor, reach))
 
 
 def _growing_direction() -> Identified:

@@ -1,8 +1,8 @@
 """Every method and variant on four small data sets: what tests/golden/frozen.npz holds.
 
-`python tests/golden/cases.py` writes the file from the library as it stands. It was written once,
-before the library was rebuilt, and is not written again: test_golden.py compares with it, and names
-each number that has moved since, by how much and why.
+The file was written once, before the library was rebuilt, with the keys 'data set/variant/quantity'
+and is not written again: test_golden.py compares with it, and names each number that has moved
+since, by how much and why.
 """
 
 from __future__ import annotations
@@ -209,23 +209,3 @@ def numbers(data: Transitions, estimate: Estimate) -> dict[str, Array]:
     if "theta" in estimate.diagnostics.extra:
         found["theta"] = np.asarray(estimate.diagnostics.extra["theta"], dtype=float)
     return found
-
-
-def all_numbers() -> dict[str, Array]:
-    """'data set/variant/quantity' -> numbers; refusals as their field under 'refused'."""
-    found: dict[str, Array] = {}
-    for name, (data, anchor, reward) in data_sets().items():
-        for variant in variants():
-            one = outcome(variant, name, data, anchor, reward)
-            key = f"{name}/{variant}"
-            if isinstance(one, Estimate):
-                parts = numbers(data, one)
-                found |= {f"{key}/{quantity}": value for quantity, value in parts.items()}
-                found[f"{key}/status"] = np.array(one.diagnostics.status)
-            elif one is not None:
-                found[f"{key}/refused"] = np.array(one.field)
-    return found
-
-
-if __name__ == "__main__":
-    np.savez_compressed(FROZEN, allow_pickle=False, **all_numbers())
