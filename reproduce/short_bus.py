@@ -1,7 +1,7 @@
 """What `rates` computes: errors against T and N on a short bus engine.
 
 The world is the bus engine with MILEAGES states, whose log-odds of maintaining are affine in the
-mileage, so that Q* is in a class of three parameters. Data are drawn as counts (drawn_counts.py).
+mileage, so that Q* is in a class of three parameters. Data are drawn as counts (data.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts, Integers
 from gladius.worlds.bus import BusEngine
-from reproduce import drawn_counts, seeds
+from reproduce import data, seeds
 from reproduce.spec import Array, Cell, Record, Result, worst
 
 MILEAGES = 5
@@ -130,12 +130,9 @@ def descend(
     c_1, c_2 = step_constants(engine, kernels[0])
     faster = ratio if np.isfinite(ratio) else 1.0
     c_2 *= faster
-    moves = np.stack(
-        [drawn_counts.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs]
-    )
-    train = Counts(engine.mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves.astype(float))
+    train = _counts(engine, trajectories, rngs)
     reward = np.full(MILEAGES, REWARD)
-    law = (moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
+    law = (train.moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
     least = _entropy(train)
     q, zeta = np.zeros((2, *train.visits.shape))
     gaps = np.full((len(rngs), len(checkpoints)), np.inf)
@@ -143,8 +140,8 @@ def descend(
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
         for t in range(checkpoints[-1]):
             if t % CHUNK == 0:
-                drawn = _batches(rngs, law, batch, moves.shape[1:])
-            first, second = (_batch(train, drawn[t % CHUNK, k]) for k in (0, 1))
+                drawn = _batches(rngs, law, batch, train.moves.shape[1:])
+            first, second = (data.counted(engine.mdp, drawn[t % CHUNK, k]) for k in (0, 1))
             eta = c_1 / (c_2 + t)
             if np.isfinite(ratio):
                 rise = ascent_slope(zeta, value(q), second) / batch
@@ -163,6 +160,11 @@ def descend(
     return gaps, gone, (c_1, c_2)
 
 
+def _counts(engine: BusEngine, trajectories: int, rngs: Sequence[np.random.Generator]) -> Counts:
+    moves = [data.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs]
+    return data.counted(engine.mdp, np.stack(moves))
+
+
 def _entropy(counts: Counts) -> Array:
     """(R,) the least risk: every pair occurs, so that the NLL is that of the frequencies."""
     share = counts.visits / counts.visits.sum(axis=2, keepdims=True)
@@ -176,10 +178,6 @@ def _batches(
     """(CHUNK, 2, R, A, S, S) batches with replacement, as counts."""
     drawn = [rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, law, strict=True)]
     return np.stack(drawn, axis=2).reshape(CHUNK, 2, len(rngs), *shape).astype(float)
-
-
-def _batch(train: Counts, moves: Array) -> Counts:
-    return Counts(train.states, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
 
 
 def _through(p_hat: Array, slope: Array) -> Array:
@@ -375,9 +373,7 @@ def against_n(cell: Cell, device: str) -> Result:
             draws = (interpolating_errors(engine, size, settings["limit"], rng) for rng in rngs)
             errors[:, k] = np.array(list(draws))
             continue
-        moves = [drawn_counts.moves(engine.mdp, HORIZON, (size,), rng)[0] for rng in rngs]
-        table = np.stack(moves).astype(float)
-        counts = Counts(engine.mdp.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
+        counts = _counts(engine, size, rngs)
         if settings["family"] == "linear":
             q, converged = linear_minimisers(counts, settings["beta"])
             statuses += ["ok" if np.all(converged) else "not_converged"]

@@ -24,7 +24,8 @@ from gladius.transition_probabilities import TransitionProbabilities
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.fits import data_sets, fit
+from reproduce.data import by_mileage, data_sets
+from reproduce.fits import fit
 from reproduce.spec import FAILED, Array, Cell, Record, Result
 
 TICK = "tick"
@@ -125,7 +126,7 @@ def optima(cell: Cell, device: str) -> Result:
         fitted = [fit(world, cell, train, seed=i)[0] for i in range(len(rngs))]
     elif starts == "reward":  # its other random numbers are the same from every start
         tables = [g.normal(0.0, START_SPREAD, (len(world.mdp.features), 2)) for g in rngs]
-        fitted = [fit(world, cell, train, start=_by_mileage(t), rng=0)[0] for t in tables]
+        fitted = [fit(world, cell, train, start=by_mileage(t), rng=0)[0] for t in tables]
     elif starts == "theta":
         theta = np.stack([g.normal(0.0, START_SPREAD, 2) for g in rngs])
         fitted = fit(world, cell, train * len(rngs), start=theta)
@@ -141,10 +142,6 @@ def optima(cell: Cell, device: str) -> Result:
             Record("converged", ok, repetitions=len(fitted)),
         )
     )
-
-
-def _by_mileage(table: Array) -> Callable[[Array], Array]:
-    return lambda states: np.asarray(table[states[:, 0].astype(int) - 1])
 
 
 def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, float]:

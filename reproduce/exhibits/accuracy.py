@@ -1,8 +1,8 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
-from a bound. Here are hundreds, and four more truths (`truths.TRUTHS`): r(x, maintain) = -x and
-curved ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of
+from a bound. Here are hundreds, and four more truths (`data.TRUTHS`): r(x, maintain) = -x and
+curved ones, the anchor as ever. Data sets are drawn as counts (see reproduce/data.py) on seeds of
 their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
 Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
@@ -21,11 +21,12 @@ import pandas as pd
 from gladius.checks import InputError
 from reproduce import layout
 from reproduce.compare import CRITICAL, number
+from reproduce.data import TRUTHS
+from reproduce.exact import BOUNDS
 from reproduce.exhibits import bounds
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Array, Entry, Exhibit
-from reproduce.truths import BOUNDS, TRUTHS
 
 NAME = "accuracy"
 PLUG_IN = ("Plug-in", "leak_free tabular")

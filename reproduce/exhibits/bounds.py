@@ -24,11 +24,11 @@ import pandas as pd
 
 from reproduce import layout, published
 from reproduce.compare import CRITICAL
+from reproduce.exact import MEASURED, protocol
 from reproduce.exhibits import table_2, table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit
-from reproduce.truths import MEASURED, protocol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +38,9 @@ COLUMN = "bound"
 
 
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
-    """The bounds of one N under a truth of `truths.TRUTHS`."""
+    """The bounds of one N under a truth of `data.TRUTHS`."""
     settings = {"trajectories": trajectories, "truth": truth}
-    return Entry(row, COLUMN, MEASURED, Cell("reproduce.truths:bounds", settings, f"bounds, {row}"))
+    return Entry(row, COLUMN, MEASURED, Cell("reproduce.exact:bounds", settings, f"bounds, {row}"))
 
 
 def value(results: Results, row: str, numeral: str) -> float:

@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
-from gladius.stability import expected_counts, level_flow, slowest_rate, stability
+from gladius.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
 from reproduce import layout
 from reproduce.compare import number
+from reproduce.exact import TERM
 from reproduce.fits import fitting
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
@@ -55,7 +55,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
         settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
         row = f"beta {beta:g}"
-        cell = Cell(f"{__name__}:compute", settings, f"stability, {row}")
+        cell = Cell("reproduce.exact:stability_map", settings, f"stability, {row}")
         found.append(Entry(row, MAP, "printed", cell, "growth rate"))
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     for family, optimiser, step in CLASSES:
@@ -75,7 +75,6 @@ def entries(smoke: bool) -> list[Entry]:
     return found
 
 
-TERM = "signed Bellman term at the end"
 DIVERGED = SEVERITY.index("diverged")
 
 
@@ -92,37 +91,6 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         ),
     )
     return (*result.records, *extra)
-
-
-def compute(cell: Cell, device: str) -> Result:
-    """Two records for each of (ascents, ratio); the status is that of the run from zero."""
-    settings = cell.settings
-    world = BusEngine(discount=settings["beta"])
-    found = stability(
-        expected_counts(world.mdp, world.horizon),
-        Anchor(world.anchor_action, world.anchor_reward),
-        settings["ratios"],
-        settings["ascents"],
-        [settings["beta"]],
-        tau_2=settings["tau_2"],
-        iterations=settings["iterations"],
-    )
-    lines = []
-    for k, ascents in enumerate(settings["ascents"]):
-        for i, ratio in enumerate(settings["ratios"]):
-            row = f"beta {settings['beta']:g}, ascents {ascents}, ratio {ratio:g}"
-            status = "diverged" if found.diverged[0, k, i] else "ok"
-            growth, term = float(found.growth[0, k, i]), float(found.bellman[0, k, i])
-            predicted = float(found.predicted[0, k, i])
-            lines.append(Record("growth rate", growth, status=status, row=row))
-            lines.append(Record(TERM, term, status=status, row=row))
-            lines.append(Record("predicted unstable", predicted, status="ok", row=row))
-    arrays = {
-        "growth": found.growth[0],
-        "diverged": found.diverged[0].astype(float),
-        "predicted": found.predicted[0].astype(float),
-    }
-    return Result(tuple(lines), arrays=arrays)
 
 
 REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability

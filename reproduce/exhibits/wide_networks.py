@@ -29,7 +29,7 @@ from proofs_checks.oracle.networks import (
     limit_kernel,
 )
 from reproduce import layout, seeds
-from reproduce.drawn_counts import SHARE
+from reproduce.data import SHARE
 from reproduce.results import Results, records
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, summarise
 

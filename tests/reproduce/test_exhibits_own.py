@@ -23,13 +23,14 @@ from gladius.mdp import TabularMDP
 from gladius.metrics import mape
 from gladius.transitions import Counts, group
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
-from reproduce import drawn_counts, exhibits, seeds
+from reproduce import data, exhibits, seeds
+from reproduce.data import TRUTHS
+from reproduce.exact import BOUNDS, protocol
 from reproduce.exhibits import accuracy, bounds, sensitivity, stability
 from reproduce.exhibits.accuracy import NO, UNDECIDED, YES, Target, check, decide
 from reproduce.fits import compute, fitting
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Record, Result, summarise
-from reproduce.truths import BOUNDS, TRUTHS, protocol
 from tests.reproduce.shown import FAILED, resized, results_of, stored, written
 
 OWN = ("accuracy", "bounds", "sensitivity", "stability")
@@ -79,7 +80,7 @@ def little_world() -> TabularMDP:
 
 def test_counts_have_the_law_of_independent_paths() -> None:
     world, rng = little_world(), np.random.default_rng(1)
-    drawn = [drawn_counts.moves(world, 2, (2,), rng)[0].tobytes() for _ in range(6_000)]
+    drawn = [data.moves(world, 2, (2,), rng)[0].tobytes() for _ in range(6_000)]
     assert surprise(law_of_tables(world, 2, 2), drawn) < 4
     # negative control: two periods of two trajectories are not four periods of one
     assert surprise(law_of_tables(world, 4, 1), drawn) > 20
@@ -87,7 +88,7 @@ def test_counts_have_the_law_of_independent_paths() -> None:
 
 @given(tabular_mdps(discounts=DISCOUNTS), st.integers(1, 6), st.integers(1, 4))
 def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int) -> None:
-    table = drawn_counts.moves(world, horizon, (trajectories, 1), np.random.default_rng(0))
+    table = data.moves(world, horizon, (trajectories, 1), np.random.default_rng(0))
     assert table.sum(axis=(1, 2, 3)).tolist() == [trajectories * horizon, horizon]
     possible = (world.transition > 0) & (world.solution.policy.T[:, :, None] > 0)
     assert not np.any(table[:, ~possible])
@@ -99,7 +100,7 @@ def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int
 
 def test_splits_have_the_occupancy_of_the_bus() -> None:
     world = BusEngine()
-    train, test = drawn_counts.splits(world.mdp, world.horizon, 50, generators(200))
+    train, test = data.splits(world.mdp, world.horizon, 50, generators(200))
     assert np.all(train.size == 40 * world.horizon)
     assert np.all(test.size == 10 * world.horizon)
     share = train.visits.sum(axis=0) / train.size.sum()
@@ -131,7 +132,7 @@ def test_a_cell_scores_what_a_user_would_get(entry: Entry) -> None:
     cell = fitting(method, 20, True, truth=truth, repetitions=3, **stream, **told)
     got = compute(cell, "cpu")
     world = BusEngine(maintenance=TRUTHS[truth])
-    drawn = drawn_counts.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
+    drawn = data.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
     train, test = ([transitions_of(one, r) for r in range(3)] for one in drawn)
     options = dict(told.get("options", {}))
     if "oracle" in told:

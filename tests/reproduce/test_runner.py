@@ -599,16 +599,6 @@ def test_a_line_now_and_then_says_how_far_the_run_is(terminal: bool) -> None:
     assert "1 of 3 cells after 0 s, about 0 s to go; running: b, c" in stream.getvalue()
 
 
-# Without `settings.method` these fit nothing, though their modules list or make cells that do.
-FIT_NOTHING = (
-    "reproduce.counterfactuals:compute",
-    "reproduce.exhibits.stability:compute",
-    "reproduce.exhibits.table_3:frequencies",
-    "reproduce.exhibits.table_3:truth",
-    "reproduce.exhibits.tightness:compute",
-)
-
-
 def test_every_exhibit_has_a_valid_spec() -> None:
     """And no cell reaches methods by name without saying which: its key would not hold them."""
     sources = Sources()
@@ -618,8 +608,7 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             assert entries
             for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
-                fits_nothing = cell.compute in FIT_NOTHING
-                assert "method" in cell.settings or fits_nothing or not by_name, cell.id
+                assert "method" in cell.settings or not by_name, cell.id
 
 
 def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
