@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +23,7 @@ from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts, Integers
 from gladius.worlds.bus import BusEngine
 from reproduce import data, seeds
-from reproduce.spec import Array, Cell, Record, Result, worst
+from reproduce.spec import Array, Cell, Record, Result, summarise, worst
 
 MILEAGES = 5
 ODDS = (3.0, 1.0)  # Q*(x, maintain) - Q*(x, replace) = 3 - x
@@ -55,8 +56,8 @@ def log_slope(x: Array, values: Array) -> tuple[float, float]:
         values: (R, K) of R repetitions, which may be correlated along K. The error is that of the
             mean of each repetition's share in the slope, to first order.
     """
-    at = np.log(x)
-    weight = (at - at.mean()) / np.sum((at - at.mean()) ** 2)
+    apart = np.log(x) - np.log(x).mean()
+    weight = apart / np.sum(apart**2)
     mean = values.mean(axis=0)
     shares = (values / mean) @ weight
     return float(weight @ np.log(mean)), float(shares.std(ddof=1) / np.sqrt(len(values)))
@@ -132,7 +133,7 @@ def descend(
     c_2 *= faster
     train = _counts(engine, trajectories, rngs)
     reward = np.full(MILEAGES, REWARD)
-    law = (train.moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
+    shares = (train.moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
     least = _entropy(train)
     q, zeta = np.zeros((2, *train.visits.shape))
     gaps = np.full((len(rngs), len(checkpoints)), np.inf)
@@ -140,7 +141,7 @@ def descend(
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
         for t in range(checkpoints[-1]):
             if t % CHUNK == 0:
-                drawn = _batches(rngs, law, batch, train.moves.shape[1:])
+                drawn = _batches(rngs, shares, batch, train.moves.shape[1:])
             first, second = (data.counted(engine.mdp, drawn[t % CHUNK, k]) for k in (0, 1))
             eta = c_1 / (c_2 + t)
             if np.isfinite(ratio):
@@ -173,10 +174,12 @@ def _entropy(counts: Counts) -> Array:
 
 
 def _batches(
-    rngs: Sequence[np.random.Generator], law: Array, batch: int, shape: tuple[int, ...]
+    rngs: Sequence[np.random.Generator], shares: Array, batch: int, shape: tuple[int, ...]
 ) -> Array:
     """(CHUNK, 2, R, A, S, S) batches with replacement, as counts."""
-    drawn = [rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, law, strict=True)]
+    drawn = [
+        rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, shares, strict=True)
+    ]
     return np.stack(drawn, axis=2).reshape(CHUNK, 2, len(rngs), *shape).astype(float)
 
 
@@ -187,7 +190,7 @@ def _through(p_hat: Array, slope: Array) -> Array:
 
 # --- the error against N
 def population_errors(engine: BusEngine, q: Array, weight: Array | None = None) -> Array:
-    """(R, 2) excess risk and squared L2(d*) error, d* the law of HORIZON undiscounted periods.
+    """(R, 2) excess risk and squared L2(d*) error, d* that of HORIZON undiscounted periods.
 
     Args:
         engine: the world.
@@ -216,9 +219,9 @@ def tabular_minimisers(counts: Counts, discount: float, limit: float) -> Array:
     odds = np.clip(odds, -limit, limit)
     rows = counts.moves[:, ANCHOR]
     number = rows.sum(axis=2, keepdims=True)
-    law = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
+    p_hat = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
     # V = Q(anchor) + log(1 + exp odds) and Q(anchor) = r + beta P-hat V
-    system = np.eye(rows.shape[1]) - discount * law
+    system = np.eye(rows.shape[1]) - discount * p_hat
     v = np.linalg.solve(system, (REWARD + np.logaddexp(0, odds))[..., None])[..., 0]
     q = v - np.logaddexp(0, odds)
     return np.stack([q + odds, q], axis=2)
@@ -356,10 +359,7 @@ def against_t(cell: Cell, device: str) -> Result:
 
 def _mean(statistic: str, values: Array, status: str, row: str) -> Record:
     """Mean and standard error over all repetitions; infinite if one has diverged."""
-    mean, times = float(values.mean()), len(values)
-    known = times > 1 and math.isfinite(mean)
-    se = float(values.std(ddof=1) / math.sqrt(times)) if known else math.nan
-    return Record(statistic, mean, se, times, status, row=row)
+    return replace(summarise(statistic, values.tolist(), [status] * len(values))[0], row=row)
 
 
 def against_n(cell: Cell, device: str) -> Result:

@@ -72,12 +72,9 @@ def entries(smoke: bool) -> list[Entry]:
         add(work.POPULATION, (column, "measured"), {"population": column})
     for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
         for which, method in SOURCES.items():
-            is_known = which in table_2.FITS
-            cell = (
-                table_2.cell(*which, n, smoke)
-                if is_known
-                else fitting(method or "gladius", n, smoke)
-            )
+            cell = fitting(method or "gladius", n, smoke)
+            if which in table_2.FITS:
+                cell = table_2.cell(*which, n, smoke)
             add(str(n), which, {k: v for k, v in cell.settings.items() if k != "method" or method})
     return shown
 

@@ -65,7 +65,7 @@ def draws(result: Result, quantity: str) -> Array:
 
 def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tuple[Record, ...]:
     """The three statistics of the module's docstring from draws (R, mileages, A)."""
-    n, found = len(draws), []
+    n, lines = len(draws), []
     for action in actions:
         for i, x in enumerate(draws[:, :, action].T):
             name, row, mean, sd = f"{quantity} a{action}", str(i + 1), float(np.mean(x)), math.nan
@@ -73,11 +73,11 @@ def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tu
                 sd = float(np.std(x, ddof=1))
             if sd <= NO_SPREAD * max(1.0, abs(mean)):
                 sd = math.nan
-            found.append(Record(name, mean, sd, n, status, row=row))
+            lines.append(Record(name, mean, sd, n, status, row=row))
             if n > 1:
-                found.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
-                found.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
-    return tuple(found)
+                lines.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
+                lines.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
+    return tuple(lines)
 
 
 def _frequency_records(result: Result, actions: Sequence[int]) -> tuple[Record, ...]:
@@ -114,13 +114,13 @@ def _lines(true: str) -> tuple[Line, ...]:
         ("GLADIUS", "leak_free mlp", "network, mean (sd)", "network, first data set"),
         (*AUTHOR, "author's code, mean (sd)", "author's code, first data set"),
     )
-    found: list[Line] = []
+    lines: list[Line] = []
     for column, protocol, label, first in places:
-        if column not in {line.column for line in found}:
-            found.append(Line(column, PAPER, "paper"))
-        found.append(Line(column, protocol, label))
-        found += [Line(column, protocol, first, ONE)] if first else []
-    return tuple(found)
+        if column not in {line.column for line in lines}:
+            lines.append(Line(column, PAPER, "paper"))
+        lines.append(Line(column, protocol, label))
+        lines += [Line(column, protocol, first, ONE)] if first else []
+    return tuple(lines)
 
 
 NOTES = (

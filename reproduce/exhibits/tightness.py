@@ -88,7 +88,7 @@ COLOURS = (layout.SKY, layout.BLUE, layout.ORANGE, layout.VERMILION)  # a data s
 def _draw(results: Results, out: Path) -> list[Path]:
     """A row for each constant, in it a strip of points for each data set and ball."""
     figure = layout.new_figure(layout.PAGE, 4.4)
-    axes, names = figure.subplots(), []
+    axes, names = figure.subplots(), list[str]()
     strips = itertools.product(results, RADII)
     for k, (((entry, stored), radius), colour) in enumerate(zip(strips, COLOURS, strict=False)):
         ball, arrays = f"{radius:g} ", stored.result.arrays
@@ -96,7 +96,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
         names = names or list(strip)
         style: dict[str, Any] = {"color": colour, "alpha": 0.3, "markeredgewidth": 0}
         style["label"] = f"N = {int(entry.row):,}, radius {radius:g}"
-        x = np.concatenate([strip[name] for name in names]) if strip else []
+        x = np.concatenate([np.empty(0), *strip.values()])
         heights = [i + 0.18 * k - 0.27 for i, name in enumerate(strip) for _ in strip[name]]
         axes.plot(x, heights, "o", markersize=2.4, rasterized=True, **style)
     axes.set_yticks(range(len(names)), names)

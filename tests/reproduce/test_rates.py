@@ -208,21 +208,12 @@ def test_where_states_never_repeat_more_data_do_not_help() -> None:
     world = short_bus.world(0.95)
     errors, seen_again = [], []
     for n in (10, 200):
-        drawn = [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)]
-        errors.append(np.mean(drawn, axis=0))
+        found = [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)]
+        errors.append(np.mean(found, axis=0))
         q = short_bus.tabular_minimisers(drawn(0.95, n, 8), 0.95, 10.0)[:, :, None]
         seen_again.append(short_bus.population_errors(world, q).mean(axis=0))
     assert errors[1] == pytest.approx(errors[0], rel=0.1)
     assert np.all(seen_again[1] < 0.2 * seen_again[0])
-
-
-def test_a_curve_is_cut_where_it_leaves_the_axis() -> None:
-    x, y = rates._until(np.array([1.0, 10.0, 100.0]), np.array([10.0, 100.0, 1e5]))
-    assert y[-1] == rates.TOP
-    assert x[-1] == pytest.approx(10 ** (1 + 1 / 3))
-    same = np.array([1.0, 2.0])
-    assert rates._until(same, same)[1].tolist() == [1.0, 2.0]
-    assert rates._until(same, np.array([np.inf, np.inf]))[1].tolist() == [rates.TOP]
 
 
 @pytest.mark.parametrize("smoke", [True, False])
