@@ -252,9 +252,8 @@ def render(results: Results, out: Path) -> list[Path]:
         }
         if {design, *widths} <= set(table.index):  # else a cell failed: the CSV says why
             curves = table.loc[list(widths)].set_axis(list(widths.values())).sort_index()
-            _panel(
-                axes, design, curves, {str(name): float(x) for name, x in table.T[design].items()}
-            )
+            limits = {str(name): float(x) for name, x in table.T[design].items()}
+            _panel(axes, design, curves, limits)
     return layout.save(figure, out, NAME)
 
 
