@@ -192,7 +192,7 @@ def save(figure: Figure, out: Path, name: str, dpi: int = 250) -> list[Path]:
 
 
 def log_log(axes: Axes, x: Sequence[float], y: Sequence[float] | None = None) -> None:
-    """Logarithmic axes with ticks at x, and at those of y that are in sight; a pale grid."""
+    """Logarithmic axes with ticks at x, and at those of y that are in sight."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(x, [f"{tick:,g}" for tick in x])
@@ -202,8 +202,6 @@ def log_log(axes: Axes, x: Sequence[float], y: Sequence[float] | None = None) ->
         shown = [tick for tick in y if low <= tick <= high]
         axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
         axes.set_yticks([], minor=True)
-    axes.tick_params(labelsize=FONT)
-    axes.grid(alpha=0.25, linewidth=0.4)
 
 
 def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:

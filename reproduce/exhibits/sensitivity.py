@@ -111,13 +111,12 @@ def render(results: Results, out: Path) -> list[Path]:
     for depth in depths:
         label = f"{depth} hidden layer{'s' * (depth > 1)}"
         _line(right, [], known[:0], layout.GREY, DEPTH_MARKS[depth], label)
-    left.set_ylabel("MAPE, per cent (bars: standard errors)", fontsize=layout.FONT)
     for axes, label, ticks in (
         (left, "weight of the Bellman term, c a number", weights),
         (right, "width of the hidden layers, c a function of s", widths),
     ):
         layout.log_log(axes, ticks, TICKS)
-        axes.set_xlabel(label, fontsize=layout.FONT)
+        layout.words(axes, label, "MAPE, per cent (bars: standard errors)" * (axes is left))
         axes.legend(fontsize=layout.FONT, frameon=False)
     figure.supxlabel(CAPTION, fontsize=layout.FONT)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
