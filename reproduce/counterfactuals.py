@@ -1,24 +1,28 @@
-"""What `counterfactual` computes: the changes, the solvers, and the judgement of each answer."""
+"""What `counterfactual` computes: the changes, the solvers, and the judgement of each answer.
+
+The cells here carry the truth through, or what estimates tend to; those that fit a method first are
+in counterfactual_fits.py.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel
-from gladius.estimate import StateFunction
 from gladius.mdp import TabularMDP
-from gladius.metrics import mape
 from gladius.offline_rl import Logged, learn
 from gladius.parametric import positions
 from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Counts, group
+from gladius.transitions import Transitions
 from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
-from reproduce.fits import data_sets, fit
+from reproduce.data import by_mileage, counted, data_sets, on_grid
 from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise, worst
 
 
@@ -54,7 +58,7 @@ POPULATION = "population"  # the row of infinitely many data
 KEPT, SOFT, IN_DATA = "kept", "soft Q", "soft Q in data"
 ESTIMATED, KNOWN = "plan with P-hat", "plan with P"
 # alpha is compared with log-odds: one unit of it is large beside those of the bus at mileage 1 to 5
-OFFLINE: dict[str, dict[str, object]] = {
+OFFLINE: dict[str, dict[str, Any]] = {
     SOFT: {"unseen": "nearest"},
     IN_DATA: {"unseen": "excluded"},
     "CQL .1": {"conservatism": 0.1},
@@ -109,61 +113,38 @@ class Answer:
     statuses: Sequence[str]
 
 
-def table_of(table: Array) -> StateFunction:
-    """(S, A) rewards of the world's mileages as a function of them."""
-    return lambda states: np.asarray(table[states[:, 0].astype(np.int64) - 1])
-
-
-def population(world: BusEngine, column: str) -> Given:
+def population(mdp: TabularMDP, horizon: int, column: str) -> Given:
     """Expected counts, and what the estimates tend to: the truth, or BC's log pi."""
-    mdp = world.mdp
-    visits, policy = mdp.occupancy(world.horizon), mdp.solution.policy
-    counts = Counts(mdp.features, visits[None], (visits.T[:, :, None] * mdp.transition)[None])
+    visits, policy = mdp.occupancy(horizon), mdp.solution.policy
+    counts = counted(mdp, (visits.T[:, :, None] * mdp.transition)[None])
     reward = {"Truth": mdp.reward, "BC": np.log(policy)}[column]
     logged = [Logged.of_counts(counts)]
     return Given(reward[None], policy[None], ["ok"], logged, mdp.transition[None])
 
 
-def on_data(world: BusEngine, cell: Cell) -> tuple[Given, Result | None]:
-    """What the cell's estimates and data give, and their score; the truth without a method."""
-    mdp = world.mdp
-    train, test = data_sets(world, cell)
-    logged = [Logged.of(one) for one in train]
-    counts = _on_the_grid(group(train), mdp)
-    p_hat = empirical_transition_probabilities(counts).transition
-    if "method" not in cell.settings:
-        copies = np.ones((len(train), 1, 1))
-        policies = copies * mdp.solution.policy
-        return Given(copies * mdp.reward, policies, ["ok"] * len(train), logged, p_hat), None
-    estimates = fit(world, cell, train)
-    statuses = [e.diagnostics.status for e in estimates]
-    errors = [mape(e, split, world.reward) for e, split in zip(estimates, test, strict=True)]
-    seconds = float(np.mean([e.diagnostics.cpu_seconds for e in estimates]))
-    score = Result(summarise("MAPE", errors, statuses), {"MAPE": errors}, cpu_seconds=seconds)
-    rewards = np.stack([e.reward_function(mdp.features) for e in estimates])
-    kept = np.stack([e.policy(mdp.features) for e in estimates])
-    return Given(rewards, kept, statuses, logged, p_hat), score
-
-
-def _on_the_grid(counts: Counts, mdp: TabularMDP) -> Counts:
-    """The same counts with a row for every state of the world: a planner knows what there is."""
-    n, place = len(mdp.features), positions(mdp.features, counts.states)
-    visits = np.zeros((len(counts.visits), n, counts.visits.shape[2]))
-    visits[:, place] = counts.visits
-    moves = np.zeros((*counts.moves.shape[:2], n, n))
-    moves[:, :, place[:, None], place] = counts.moves
-    return Counts(mdp.features, visits, moves)
+def on_data(
+    mdp: TabularMDP,
+    train: Sequence[Transitions],
+    rewards: Array,
+    kept: Array,
+    statuses: Sequence[str],
+) -> Given:
+    """Rewards and policies, (R, S, A) or one for all, with what the data sets say of P."""
+    # a row for every state of the world: a planner knows what there is
+    p_hat = empirical_transition_probabilities(on_grid(mdp, train)).transition
+    every = np.ones((len(train), 1, 1))
+    logged = [Logged.of(data) for data in train]
+    return Given(every * rewards, every * kept, statuses, logged, p_hat)
 
 
 def answers(mdp: TabularMDP, given: Given) -> Iterator[Answer]:
     """Every solver's answer to every change that it can answer."""
-    solvers: dict[str, Callable[[Change], tuple[Array, Array, list[str]]]] = {
-        solver: lambda change, options=options: _learned(mdp, given, change, options)  # type: ignore[misc]  # mypy infers no lambda with a default
-        for solver, options in OFFLINE.items()
-    }
-    solvers[ESTIMATED] = lambda change: _planned(mdp, given, change, given.transition)
     everywhere = np.broadcast_to(mdp.transition, given.transition.shape)
-    solvers[KNOWN] = lambda change: _planned(mdp, given, change, everywhere)
+    solvers: dict[str, Callable[[Change], tuple[Array, Array, list[str]]]] = {
+        **{solver: partial(_learned, mdp, given, options) for solver, options in OFFLINE.items()},
+        ESTIMATED: partial(_planned, mdp, given, given.transition),
+        KNOWN: partial(_planned, mdp, given, everywhere),
+    }
     start = {solver: solve(NOTHING) for solver, solve in solvers.items()}
     nothing = np.full(len(given.logged), math.nan)
     for change in CHANGES:
@@ -171,112 +152,112 @@ def answers(mdp: TabularMDP, given: Given) -> Iterator[Answer]:
         for solver, solve in solvers.items():
             if change.transition is not None and solver in OFFLINE:
                 continue  # the logged moves follow the old P
-            policies, v, how = solve(change)
-            all_three = zip(given.statuses, start[solver][2], how, strict=True)
+            policies, v, ends = solve(change)
+            all_three = zip(given.statuses, start[solver][2], ends, strict=True)
             statuses = [worst(three) for three in all_three]
             yield Answer(change, solver, policies, start[solver][1], v, statuses)
 
 
 def _learned(
-    mdp: TabularMDP, given: Given, change: Change, options: dict[str, object]
+    mdp: TabularMDP, given: Given, options: dict[str, Any], change: Change
 ) -> tuple[Array, Array, list[str]]:
     policies, v = np.full(given.kept.shape, math.nan), np.full(len(given.logged), math.nan)
-    statuses, labels = [], {}
+    statuses, labels = ["ok"] * len(v), {}
     for r, (logged, reward) in enumerate(zip(given.logged, given.rewards, strict=True)):
         try:
-            labels[r] = relabel(logged, table_of(reward), change)
-            statuses.append("ok")
+            labels[r] = relabel(logged, by_mileage(reward), change)
         except InputError as error:
-            statuses.append(f"{FAILED}{error}")
+            statuses[r] = f"{FAILED}{error}"
     if labels:
         data = [given.logged[r] for r in labels]
-        found = learn(data, list(labels.values()), mdp.discount, **options)  # type: ignore[arg-type]  # values of OFFLINE
-        for r, one in zip(labels, found, strict=True):
-            policies[r] = one.policy(mdp.features)
-            v[r] = one.value(mdp.features[:1])[0]
-            statuses[r] = "ok" if one.converged else "not_converged"
+        learned = learn(data, list(labels.values()), mdp.discount, **options)
+        for r, answer in zip(labels, learned, strict=True):
+            policies[r] = answer.policy(mdp.features)
+            v[r] = answer.value(mdp.features[:1])[0]
+            statuses[r] = "ok" if answer.converged else "not_converged"
     return policies, v, statuses
 
 
 def _planned(
-    mdp: TabularMDP, given: Given, change: Change, transition: Array
+    mdp: TabularMDP, given: Given, transition: Array, change: Change
 ) -> tuple[Array, Array, list[str]]:
     tables = given.rewards
     known = np.all(np.isfinite(tables), axis=(1, 2))
     policies, v = np.full(tables.shape, math.nan), np.full(len(tables), math.nan)
     done = "ok"
     if np.any(known):
-        found = plan(mdp.features, tables[known], transition[known], mdp.discount, change)
-        policies[known], v[known] = found.policy, found.v[:, 0]
-        done = "ok" if found.converged else "not_converged"
+        answer = plan(mdp.features, tables[known], transition[known], mdp.discount, change)
+        policies[known], v[known] = answer.policy, answer.v[:, 0]
+        done = "ok" if answer.converged else "not_converged"
     return policies, v, [done if k else f"{FAILED}no reward in some state" for k in known]
 
 
-def numbers(world: BusEngine, answer: Answer) -> dict[str, list[float]]:
+def numbers(world: BusEngine, answer: Answer) -> dict[str, Array]:
     """Statistic -> its value in each replication, judged in the true new world.
 
     LOSS in units of reward; DISTANCE in per cent; RATE a period of the world's horizon; VALUE and
     GAIN, V(1) after the change and its rise by the change, less the exact ones.
     """
     new = changed(world.mdp, answer.change)
-    found: dict[str, list[float]] = {LOSS: [], DISTANCE: [], RATE: []}
-    for policy in answer.policies:
-        one = judge(new, policy, world.horizon) if np.all(np.isfinite(policy)) else None
-        found[LOSS].append(one.loss if one else math.nan)
-        found[DISTANCE].append(100 * one.distance if one else math.nan)
-        found[RATE].append(float(one.frequencies[REPLACE]) if one else math.nan)
+    judged = np.full((len(answer.policies), 3), math.nan)
+    for line, policy in zip(judged, answer.policies, strict=True):
+        if np.all(np.isfinite(policy)):
+            said = judge(new, policy, world.horizon)
+            line[:] = said.loss, 100 * said.distance, said.frequencies[REPLACE]
+    values = dict(zip((LOSS, DISTANCE, RATE), judged.T, strict=True))
     if answer.solver != KEPT:
         exact = new.solution.v[0]
-        found[VALUE] = (answer.after - exact).tolist()
-        found[GAIN] = (answer.after - answer.before - (exact - world.mdp.solution.v[0])).tolist()
-    return found
+        values[VALUE] = answer.after - exact
+        values[GAIN] = answer.after - answer.before - (exact - world.mdp.solution.v[0])
+    return values
 
 
-def uncovered(world: BusEngine, change: Change, logged: Sequence[Logged]) -> list[float]:
-    """Per cent of the best new policy's discounted path at pairs without a row in the data."""
+def uncovered(world: BusEngine, change: Change, logged: Sequence[Logged]) -> Array:
+    """(R,) per cent of the best new policy's discounted path at pairs without a row in the data."""
     path = changed(world.mdp, change).discounted_occupancy()
     shares = []
-    for one in logged:
+    for data in logged:
         rows = np.zeros(path.shape, dtype=bool)
-        rows[positions(world.mdp.features, one.states)] = one.visits > 0
-        shares.append(100 * float(path[~rows].sum()))
-    return shares
+        rows[positions(world.mdp.features, data.states)] = data.visits > 0
+        shares.append(100 * path[~rows].sum())
+    return np.array(shares)
+
+
+def answered(world: BusEngine, given: Given, coverage: bool = False) -> Result:
+    """Every change answered by every solver and judged; with `coverage` how much data it has.
+
+    A mean is over all replications, none dropped, by change (row) and solver (protocol).
+    """
+    records: list[Record] = []
+    replications: dict[str, list[float]] = {}
+    arrays: dict[str, Array] = {}
+
+    def add(
+        statistic: str, change: Change, solver: str, values: Array, statuses: Sequence[str]
+    ) -> None:
+        series = values.tolist()
+        replications[label(statistic, change.name, solver)] = series
+        mean = summarise(statistic, series, statuses)[0]
+        records.append(replace(mean, row=change.name, protocol=solver))
+
+    for answer in answers(world.mdp, given):
+        change, solver = answer.change, answer.solver
+        for statistic, values in numbers(world, answer).items():
+            add(statistic, change, solver, values, answer.statuses)
+        arrays[label("replacement", change.name, solver)] = answer.policies[..., REPLACE].mean(0)
+    for change in CHANGES if coverage else ():
+        shares = uncovered(world, change, given.logged)
+        add(UNCOVERED, change, KEPT, shares, ["ok"] * len(shares))
+    return Result(tuple(records), replications, arrays)
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """Fit the cell's replications, answer every change by every solver and judge; on the CPU."""
-    world = BusEngine()
-    records: list[Record] = []
-    replications: dict[str, list[float]] = {}
-    seconds = math.nan
+    """The population's reward of a column of `population`; else the truth on the cell's data."""
+    world, column = BusEngine(), cell.settings.get("population", "Truth")
+    mdp = world.mdp
     if "population" in cell.settings:
-        known = population(world, cell.settings["population"])
+        given = population(mdp, world.horizon, column)
     else:
-        known, score = on_data(world, cell)
-        if score is not None:
-            records += score.records
-            replications |= {k: list(v) for k, v in score.replications.items()}
-            seconds = score.cpu_seconds
-    arrays: dict[str, Array] = {}
-    for answer in answers(world.mdp, known):
-        change, solver = answer.change.name, answer.solver
-        for statistic, values in numbers(world, answer).items():
-            replications[label(statistic, change, solver)] = values
-            records.append(_record(statistic, change, solver, values, answer.statuses))
-        arrays[label("replacement", change, solver)] = answer.policies[:, :, REPLACE].mean(axis=0)
-    if "method" not in cell.settings and cell.settings.get("population") != "BC":
-        # the same for every method of the row
-        for one in CHANGES:
-            shares = uncovered(world, one, known.logged)
-            replications[label(UNCOVERED, one.name, KEPT)] = shares
-            ok = ["ok"] * len(shares)
-            records.append(_record(UNCOVERED, one.name, KEPT, shares, ok))
-    return Result(tuple(records), replications, arrays, seconds)
-
-
-def _record(
-    statistic: str, change: str, solver: str, values: list[float], statuses: Sequence[str]
-) -> Record:
-    """The mean over all replications, none dropped; by change (row) and solver (protocol)."""
-    mean = summarise(statistic, values, statuses)[0]
-    return replace(mean, row=change, protocol=solver)
+        train, _ = data_sets(world, cell)
+        given = on_data(mdp, train, mdp.reward, mdp.solution.policy, ["ok"] * len(train))
+    return answered(world, given, coverage=column == "Truth")  # it is the same for every source

@@ -24,9 +24,8 @@ from gladius.metrics import mape
 from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
-from reproduce.drawn_counts import SHARE, splits
+from reproduce.data import data_sets, make_world, on_grid, splits
 from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise
-from reproduce.truths import make_world
 
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  # Table 2's rows
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
@@ -102,19 +101,12 @@ def compute(cell: Cell, device: str) -> Result:
     arrays = {
         "reward": np.array([e.reward_function(grid) for e in estimates]),
         "q": np.array([e.q_function(grid) for e in estimates]),
-        "visits": np.array([visits(world, split) for split in train]),
+        "visits": on_grid(world.mdp, train).visits,
     }
     if all("theta" in run.extra for run in diagnostics):
         arrays["theta"] = np.array([run.extra["theta"] for run in diagnostics], dtype=float)
     seconds = float(np.mean([run.cpu_seconds for run in diagnostics]))
     return Result(summarise("MAPE", errors, statuses), replications, arrays, seconds)
-
-
-def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Transitions]]:
-    """(training, test) splits of the cell's repetitions; its settings say how many trajectories."""
-    sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
-    parts = [transitions.split(SHARE) for transitions in sets]
-    return [train for train, _ in parts], [test for _, test in parts]
 
 
 def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any) -> list[Estimate]:
@@ -150,13 +142,6 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
     for option, stream in settings.get("streams", {}).items():
         options[option] = seeds.generators(cell, stream)
     return options
-
-
-def visits(world: BusEngine, data: Transitions) -> Array:
-    """(S, A) how often each pair of the world's grid occurs."""
-    table = np.zeros(world.mdp.reward.shape)
-    np.add.at(table, (data.states[:, 0].astype(np.int64) - 1, data.actions), 1.0)
-    return table
 
 
 def _severity(status: str) -> float:

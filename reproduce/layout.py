@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
@@ -188,7 +188,7 @@ def save(figure: Figure, out: Path, name: str, dpi: int = 250) -> list[Path]:
 
 
 def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
-    """Logarithmic axes with ticks at x, and at those of y that are in sight; a pale grid."""
+    """Logarithmic axes with ticks at x, and at those of y that are in sight."""
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(x, [f"{tick:,g}" for tick in x])
@@ -197,5 +197,19 @@ def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
     axes.set_xticks([], minor=True)
     axes.set_yticks([], minor=True)
+
+
+def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
+    """The words of a panel and its ticks in FONT, and a pale grid."""
+    axes.set_xlabel(x, fontsize=FONT)
+    axes.set_ylabel(y, fontsize=FONT)
+    axes.set_title(title, fontsize=FONT + 1)
     axes.tick_params(labelsize=FONT)
     axes.grid(alpha=0.25, linewidth=0.4)
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """The legend of one panel, under the whole figure."""
+    handles, labels = axes.get_legend_handles_labels()
+    style: dict[str, Any] = {"fontsize": FONT, "frameon": False}
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)

@@ -1,7 +1,7 @@
 """What `rates` computes: errors against T and N on a short bus engine.
 
 The world is the bus engine with MILEAGES states, whose log-odds of maintaining are affine in the
-mileage, so that Q* is in a class of three parameters. Data are drawn as counts (drawn_counts.py).
+mileage, so that Q* is in a class of three parameters. Data are drawn as counts (data.py).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,8 @@ from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.stability import expected_counts, stationary_point
 from gladius.transitions import Counts, Integers
 from gladius.worlds.bus import BusEngine
-from reproduce import drawn_counts, seeds
-from reproduce.spec import Array, Cell, Record, Result, worst
+from reproduce import data, seeds
+from reproduce.spec import Array, Cell, Record, Result, summarise, worst
 
 MILEAGES = 5
 ODDS = (3.0, 1.0)  # Q*(x, maintain) - Q*(x, replace) = 3 - x
@@ -55,8 +56,8 @@ def log_slope(x: Array, values: Array) -> tuple[float, float]:
         values: (R, K) of R repetitions, which may be correlated along K. The error is that of the
             mean of each repetition's share in the slope, to first order.
     """
-    at = np.log(x)
-    weight = (at - at.mean()) / np.sum((at - at.mean()) ** 2)
+    apart = np.log(x) - np.log(x).mean()
+    weight = apart / np.sum(apart**2)
     mean = values.mean(axis=0)
     shares = (values / mean) @ weight
     return float(weight @ np.log(mean)), float(shares.std(ddof=1) / np.sqrt(len(values)))
@@ -130,12 +131,9 @@ def descend(
     c_1, c_2 = step_constants(engine, kernels[0])
     faster = ratio if np.isfinite(ratio) else 1.0
     c_2 *= faster
-    moves = np.stack(
-        [drawn_counts.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs]
-    )
-    train = Counts(engine.mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves.astype(float))
+    train = _counts(engine, trajectories, rngs)
     reward = np.full(MILEAGES, REWARD)
-    law = (moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
+    shares = (train.moves / train.size[:, None, None, None]).reshape(len(rngs), -1)
     least = _entropy(train)
     q, zeta = np.zeros((2, *train.visits.shape))
     gaps = np.full((len(rngs), len(checkpoints)), np.inf)
@@ -143,8 +141,8 @@ def descend(
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
         for t in range(checkpoints[-1]):
             if t % CHUNK == 0:
-                drawn = _batches(rngs, law, batch, moves.shape[1:])
-            first, second = (_batch(train, drawn[t % CHUNK, k]) for k in (0, 1))
+                drawn = _batches(rngs, shares, batch, train.moves.shape[1:])
+            first, second = (data.counted(engine.mdp, drawn[t % CHUNK, k]) for k in (0, 1))
             eta = c_1 / (c_2 + t)
             if np.isfinite(ratio):
                 rise = ascent_slope(zeta, value(q), second) / batch
@@ -163,6 +161,11 @@ def descend(
     return gaps, gone, (c_1, c_2)
 
 
+def _counts(engine: BusEngine, trajectories: int, rngs: Sequence[np.random.Generator]) -> Counts:
+    moves = [data.moves(engine.mdp, HORIZON, (trajectories,), rng)[0] for rng in rngs]
+    return data.counted(engine.mdp, np.stack(moves))
+
+
 def _entropy(counts: Counts) -> Array:
     """(R,) the least risk: every pair occurs, so that the NLL is that of the frequencies."""
     share = counts.visits / counts.visits.sum(axis=2, keepdims=True)
@@ -171,15 +174,13 @@ def _entropy(counts: Counts) -> Array:
 
 
 def _batches(
-    rngs: Sequence[np.random.Generator], law: Array, batch: int, shape: tuple[int, ...]
+    rngs: Sequence[np.random.Generator], shares: Array, batch: int, shape: tuple[int, ...]
 ) -> Array:
     """(CHUNK, 2, R, A, S, S) batches with replacement, as counts."""
-    drawn = [rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, law, strict=True)]
+    drawn = [
+        rng.multinomial(batch, p, size=(CHUNK, 2)) for rng, p in zip(rngs, shares, strict=True)
+    ]
     return np.stack(drawn, axis=2).reshape(CHUNK, 2, len(rngs), *shape).astype(float)
-
-
-def _batch(train: Counts, moves: Array) -> Counts:
-    return Counts(train.states, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
 
 
 def _through(p_hat: Array, slope: Array) -> Array:
@@ -189,7 +190,7 @@ def _through(p_hat: Array, slope: Array) -> Array:
 
 # --- the error against N
 def population_errors(engine: BusEngine, q: Array, weight: Array | None = None) -> Array:
-    """(R, 2) excess risk and squared L2(d*) error, d* the law of HORIZON undiscounted periods.
+    """(R, 2) excess risk and squared L2(d*) error, d* that of HORIZON undiscounted periods.
 
     Args:
         engine: the world.
@@ -218,9 +219,9 @@ def tabular_minimisers(counts: Counts, discount: float, limit: float) -> Array:
     odds = np.clip(odds, -limit, limit)
     rows = counts.moves[:, ANCHOR]
     number = rows.sum(axis=2, keepdims=True)
-    law = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
+    p_hat = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
     # V = Q(anchor) + log(1 + exp odds) and Q(anchor) = r + beta P-hat V
-    system = np.eye(rows.shape[1]) - discount * law
+    system = np.eye(rows.shape[1]) - discount * p_hat
     v = np.linalg.solve(system, (REWARD + np.logaddexp(0, odds))[..., None])[..., 0]
     q = v - np.logaddexp(0, odds)
     return np.stack([q + odds, q], axis=2)
@@ -358,10 +359,7 @@ def against_t(cell: Cell, device: str) -> Result:
 
 def _mean(statistic: str, values: Array, status: str, row: str) -> Record:
     """Mean and standard error over all repetitions; infinite if one has diverged."""
-    mean, times = float(values.mean()), len(values)
-    known = times > 1 and math.isfinite(mean)
-    se = float(values.std(ddof=1) / math.sqrt(times)) if known else math.nan
-    return Record(statistic, mean, se, times, status, row=row)
+    return replace(summarise(statistic, values.tolist(), [status] * len(values))[0], row=row)
 
 
 def against_n(cell: Cell, device: str) -> Result:
@@ -375,9 +373,7 @@ def against_n(cell: Cell, device: str) -> Result:
             draws = (interpolating_errors(engine, size, settings["limit"], rng) for rng in rngs)
             errors[:, k] = np.array(list(draws))
             continue
-        moves = [drawn_counts.moves(engine.mdp, HORIZON, (size,), rng)[0] for rng in rngs]
-        table = np.stack(moves).astype(float)
-        counts = Counts(engine.mdp.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
+        counts = _counts(engine, size, rngs)
         if settings["family"] == "linear":
             q, converged = linear_minimisers(counts, settings["beta"])
             statuses += ["ok" if np.all(converged) else "not_converged"]

@@ -9,8 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -24,8 +23,9 @@ from gladius.transition_probabilities import TransitionProbabilities
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.fits import data_sets, fit
-from reproduce.spec import FAILED, Array, Cell, Record, Result
+from reproduce.data import by_mileage, data_sets
+from reproduce.fits import fit
+from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise
 
 TICK = "tick"
 SCALABLE = 10  # dummies; the paper asks for 20^10 states
@@ -43,8 +43,7 @@ def tick_record(value: float) -> Record:
 
 
 def mean_of(name: str, x: Array) -> Record:
-    se = float(np.std(x, ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.nan
-    return Record(name, float(np.mean(x)), se, len(x))
+    return summarise(name, x.tolist(), ["ok"] * len(x))[0]
 
 
 def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Array]:
@@ -69,27 +68,20 @@ def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Ar
 
 # --- what a run forms
 class FormedError(Exception):
-    """Something was formed under `without`."""
+    """Something was formed that `forms` asks for."""
 
 
-@contextmanager
-def without(kind: type) -> Iterator[None]:
-    """Inside it, making one of a kind raises, so that whatever runs there has made none.
+def forms(kind: type, run: Callable[[], object]) -> bool:
+    """Whether a run makes one of a kind; it ends where it does.
 
     Transition probabilities of this library are `TransitionProbabilities`; `Counts` holds
     n(s, a, s'), which is the rows of the data without their order.
     """
 
     def refuse(self: object, *args: object, **kwargs: object) -> None:
-        raise FormedError(type(self).__name__)
+        raise FormedError
 
     with patch.object(kind, "__init__", refuse):
-        yield
-
-
-def forms(kind: type, run: Callable[[], object]) -> bool:
-    """Whether a run makes one of a kind."""
-    with without(kind):
         try:
             run()
         except FormedError:
@@ -125,7 +117,7 @@ def optima(cell: Cell, device: str) -> Result:
         fitted = [fit(world, cell, train, seed=i)[0] for i in range(len(rngs))]
     elif starts == "reward":  # its other random numbers are the same from every start
         tables = [g.normal(0.0, START_SPREAD, (len(world.mdp.features), 2)) for g in rngs]
-        fitted = [fit(world, cell, train, start=_by_mileage(t), rng=0)[0] for t in tables]
+        fitted = [fit(world, cell, train, start=by_mileage(t), rng=0)[0] for t in tables]
     elif starts == "theta":
         theta = np.stack([g.normal(0.0, START_SPREAD, 2) for g in rngs])
         fitted = fit(world, cell, train * len(rngs), start=theta)
@@ -143,10 +135,6 @@ def optima(cell: Cell, device: str) -> Result:
     )
 
 
-def _by_mileage(table: Array) -> Callable[[Array], Array]:
-    return lambda states: np.asarray(table[states[:, 0].astype(int) - 1])
-
-
 def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, float]:
     """(of the objective, of the reward) over fits of one data set from different starts.
 
@@ -156,8 +144,8 @@ def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, floa
     weight = world.mdp.occupancy(world.horizon)
     rewards = np.stack([e.reward_function(world.mdp.features) for e in estimates])
     ranges = np.where(weight > 0, np.ptp(rewards, axis=0), 0.0)
-    found = [e.diagnostics for e in estimates]
-    goals = [float(np.asarray(d.extra.get("objective", d.nll + d.bellman_error))) for d in found]
+    ends = [e.diagnostics for e in estimates]
+    goals = [float(np.asarray(d.extra.get("objective", d.nll + d.bellman_error))) for d in ends]
     return float(np.ptp(goals)), float(np.sqrt(np.sum(weight * ranges**2)))
 
 

@@ -1,8 +1,8 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
-from a bound. Here are hundreds, and four more truths (`truths.TRUTHS`): r(x, maintain) = -x and
-curved ones, the anchor as ever. Data sets are drawn as counts (see drawn_counts.py) on seeds of
+from a bound. Here are hundreds, and four more truths (`data.TRUTHS`): r(x, maintain) = -x and
+curved ones, the anchor as ever. Data sets are drawn as counts (see reproduce/data.py) on seeds of
 their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
 Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.checks import InputError
 from reproduce import layout
 from reproduce.compare import CRITICAL, number
+from reproduce.data import TRUTHS
+from reproduce.exact import BOUNDS
 from reproduce.exhibits import bounds
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Array, Entry, Exhibit
-from reproduce.truths import BOUNDS, TRUTHS
 
 NAME = "accuracy"
 PLUG_IN = ("Plug-in", "leak_free tabular")
@@ -75,14 +75,10 @@ def decide(value: float, se: float, low: float = -math.inf, high: float = math.i
 
 @dataclass(frozen=True)
 class Target:
-    """A statement about a number: that it is between `low` and `high`.
+    """That the number of `ours`, a (column, protocol), is between `low` and `high`.
 
-    Attributes:
-        ours: (column, protocol) that it is about.
-        other: a bound's numeral, for the ratio of ours to it; or a (column, protocol), for ours
-            minus it on equal data sets.
-        low, high: the ends, one of which may be infinite.
-        header: two lines over its column.
+    The number is the ratio to `other`, a bound's numeral; or the difference to it, a (column,
+    protocol), on equal data sets. `header`: two lines over the target's column.
     """
 
     ours: tuple[str, str]
@@ -90,12 +86,6 @@ class Target:
     low: float
     high: float
     header: tuple[str, str]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.other, str) and self.other not in BOUNDS:
-            raise InputError("other", self.other, f"choose one of {', '.join(BOUNDS)}")
-        if not self.low < self.high:
-            raise InputError("low", self.low, f"give less than {self.high}")
 
     @property
     def statistic(self) -> str:
@@ -179,24 +169,21 @@ def render(results: Results, out: Path) -> list[Path]:
     rows = list(dict.fromkeys(entry.row for entry in results.entries))
     frame = results.frame()
     frame = frame[frame["statistic"] == "MAPE"]
-    mape = {(line["row"], line["column"], line["protocol"]): line for _, line in frame.iterrows()}
-    table: dict[tuple[str, str], list[str]] = {}
-    for which, header in SHOWN:
-        lines = [mape.get((row, *which)) for row in rows]
-        table[header] = ["" if line is None else layout.text(line) for line in lines]
+    mape = {tuple(line)[:3]: layout.text(line) for _, line in frame.iterrows()}
+    table = {header: [mape.get((row, *which), "") for row in rows] for which, header in SHOWN}
     for numeral in BOUNDS:
         values = [bounds.value(results, row, numeral) for row in rows]
         table[f"({numeral})", "bound"] = ["" if math.isnan(v) else number(v) for v in values]
-    found: list[tuple[str, Check]] = []
+    checks: list[tuple[str, Check]] = []
     for target in TARGETS:
-        checks = {row: check(results, row, target) for row in rows}
-        table[target.header] = ["" if c is None else c.text for c in checks.values()]
-        found += [(row, c) for row, c in checks.items() if c is not None]
+        column = {row: check(results, row, target) for row in rows}
+        table[target.header] = ["" if c is None else c.text for c in column.values()]
+        checks += [(row, c) for row, c in column.items() if c is not None]
     shown = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
-    verdicts = [c.verdict for _, c in found]
+    verdicts = [c.verdict for _, c in checks]
     files = layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
     path = out / f"{NAME}_checks.csv"
-    _frame(found).to_csv(path, index=False, float_format="%.10g")
+    _frame(checks).to_csv(path, index=False, float_format="%.10g")
     return [*files, path]
 
 
@@ -228,10 +215,10 @@ def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     ]
 
 
-def _frame(found: Sequence[tuple[str, Check]]) -> pd.DataFrame:
+def _frame(checks: Sequence[tuple[str, Check]]) -> pd.DataFrame:
     """(row, check) pairs as a long table: the columns of every CSV, then target and verdict."""
     lines = []
-    for row, check_ in found:
+    for row, check_ in checks:
         target = check_.target
         numbers = (check_.value, check_.se, check_.repetitions, "ok", target.low, target.high)
         label = (row, *target.ours, target.statistic)

@@ -14,7 +14,6 @@ the figure's 20 (see `accuracy`), say so too.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +23,11 @@ import pandas as pd
 
 from reproduce import layout, published
 from reproduce.compare import CRITICAL
+from reproduce.exact import MEASURED, protocol
 from reproduce.exhibits import table_2, table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit
-from reproduce.truths import MEASURED, protocol
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,9 +37,9 @@ COLUMN = "bound"
 
 
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
-    """The bounds of one N under a truth of `truths.TRUTHS`."""
+    """The bounds of one N under a truth of `data.TRUTHS`."""
     settings = {"trajectories": trajectories, "truth": truth}
-    return Entry(row, COLUMN, MEASURED, Cell("reproduce.truths:bounds", settings, f"bounds, {row}"))
+    return Entry(row, COLUMN, MEASURED, Cell("reproduce.exact:bounds", settings, f"bounds, {row}"))
 
 
 def value(results: Results, row: str, numeral: str) -> float:
@@ -100,40 +99,31 @@ def render(results: Results, out: Path) -> list[Path]:
     ]
     lines += [(look, printed[printed["column"] == c], False) for c, look in PAPER.items()]
     lines = [line for line in lines if not line[1].empty]  # what was not run is not in the legend
-    for i, (look, chosen, ours) in enumerate(lines):  # the markers of one N side by side
-        _points(axes, sizes, look, chosen, DODGE ** (i - (len(lines) - 1) / 2), ours)
+    for i, ((label, colour, marker), chosen, ours) in enumerate(lines):
+        look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
+        shift = DODGE ** (i - (len(lines) - 1) / 2)  # the markers of one N side by side
+        known = chosen[chosen["row"].isin([str(n) for n in sizes])]
+        _points(axes, known, shift, ours, linestyle="none", **look)
     layout.log_log(axes, sizes, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0])
     axes.tick_params(axis="x", labelrotation=30)
     high = printed[printed["column"].isin(LEVEL_FREE)]["number"]
     left_out = f"{' and '.join(LEVEL_FREE)} (paper: {high.min():.0f} to {high.max():.0f})"
-    axes.set_xlabel(f"trajectories N\nnot shown: {left_out}", fontsize=layout.FONT)
-    axes.set_ylabel("MAPE of the reward, per cent (bars: 95 %)", fontsize=layout.FONT)
-    figure.suptitle("Table 2 against the bounds (hollow: the paper's)", fontsize=layout.FONT + 1)
-    figure.legend(loc="outside lower center", ncols=2, fontsize=layout.FONT - 1, frameon=False)
+    told = f"trajectories N\nnot shown: {left_out}"
+    title = "Table 2 against the bounds (hollow: the paper's)"
+    layout.words(axes, told, "MAPE of the reward, per cent (bars: 95 %)", title)
+    layout.legend_below(figure, axes, 2)
     return layout.save(figure, out, NAME)
 
 
-def _points(
-    axes: Axes,
-    sizes: Sequence[int],
-    look: tuple[str, str, str],
-    chosen: pd.DataFrame,
-    shift: float,
-    ours: bool,
-) -> None:
+def _points(axes: Axes, known: pd.DataFrame, shift: float, ours: bool, **style: Any) -> None:
     """Ours filled, with 95 % bars; the paper's hollow, without: it does not define its (SE)."""
-    label, colour, marker = look
-    known = chosen[chosen["row"].isin([str(n) for n in sizes])]
     x = known["row"].astype(float).to_numpy() * shift
-    style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "none", "label": label}
     if not ours:
         axes.plot(x, known["number"], markerfacecolor="white", markersize=4, zorder=2, **style)
         return
     value, half = known["value"].to_numpy(), CRITICAL * known["se"].to_numpy()
-    lower = np.minimum(half, 0.9 * value)  # a log scale has no room for zero
-    axes.errorbar(
-        x, value, np.stack([lower, half]), markersize=3, elinewidth=0.7, zorder=3, **style
-    )
+    bars = np.stack([np.minimum(half, 0.9 * value), half])  # a log scale has no room for zero
+    axes.errorbar(x, value, bars, markersize=3, elinewidth=0.7, zorder=3, **style)
 
 
 EXHIBIT = Exhibit(

@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from gladius.counterfactual import Change, changed, welfare
+from gladius.counterfactual import changed, welfare
+from gladius.mdp import TabularMDP
 from gladius.worlds.bus import REPLACE, BusEngine
 from reproduce import counterfactuals as work
 from reproduce import layout
-from reproduce.compare import CRITICAL
 from reproduce.exhibits import table_2
-from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS, fitting
+from reproduce.fits import fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
 from reproduce.store import Stored
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 NAME = "counterfactual"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 1000), (50,)
@@ -61,24 +61,22 @@ IN_POPULATION = ("Truth", "BC")
 
 def entries(smoke: bool) -> list[Entry]:
     """The population, then every source at each N."""
-    compute = "reproduce.counterfactuals:compute"
-    cells = [Cell(compute, {"population": c}, f"population, {c}") for c in IN_POPULATION]
-    found = [
-        Entry(work.POPULATION, c, "measured", cell, work.LOSS)
-        for c, cell in zip(IN_POPULATION, cells, strict=True)
-    ]
+    shown = []
+
+    def add(row: str, which: tuple[str, str], settings: Mapping[str, Any]) -> None:
+        module = "counterfactual_fits" if "method" in settings else "counterfactuals"
+        cell = Cell(f"reproduce.{module}:compute", settings, f"{NAME}, {which[0]}, {row}")
+        shown.append(Entry(row, *which, cell, work.LOSS))
+
+    for column in IN_POPULATION:
+        add(work.POPULATION, (column, "measured"), {"population": column})
     for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
-        for (column, protocol), method in SOURCES.items():
-            if not method:
-                repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
-                told = {"trajectories": n, "repetitions": repetitions, "seeds": "table_2"}
-            elif (column, protocol) in table_2.FITS:
-                told = dict(table_2.cell(column, protocol, n, smoke).settings)
-            else:
-                told = dict(fitting(method, n, smoke).settings)
-            cell = Cell(compute, told, f"counterfactual, {column}, N = {n}")
-            found.append(Entry(str(n), column, protocol, cell, work.LOSS))
-    return found
+        for which, method in SOURCES.items():
+            cell = fitting(method or "gladius", n, smoke)
+            if which in table_2.FITS:
+                cell = table_2.cell(*which, n, smoke)
+            add(str(n), which, {k: v for k, v in cell.settings.items() if k != "method" or method})
+    return shown
 
 
 def view(entry: Entry, result: Result) -> list[Record]:
@@ -95,10 +93,7 @@ def view(entry: Entry, result: Result) -> list[Record]:
 Places = Mapping[tuple[str, str], Stored]  # by (N, column)
 SMALL = 5e-7  # below it a loss is the rounding of V
 NOTHING_TO_SHOW = "-"
-MAIN = (
-    work.IN_DATA,
-    work.ESTIMATED,
-)  # what the paper's remark does: for a change of r, for one of P
+MAIN = (work.IN_DATA, work.ESTIMATED)  # what the remark does: for a change of r, for one of P
 
 
 def by_place(results: Results) -> Places:
@@ -110,14 +105,11 @@ def text(stored: Stored, statistic: str, change: str, solver: str) -> str:
     """A number as the tables show it."""
     if stored.status.startswith(FAILED):
         return "failed"
+    places = {("", ""), (change, solver)}  # the score of r-hat is of no change
     for r in stored.result.records:
-        if r.statistic != statistic:
-            continue
-        if r.row and (r.row, r.protocol) != (change, solver):
-            continue
-        if math.isnan(r.value):
-            return "failed"
-        return figures(r.value, r.se) + layout.MARKS.get(r.status, "")
+        if r.statistic == statistic and (r.row, r.protocol) in places:
+            mark = layout.MARKS.get(r.status, "")
+            return "failed" if math.isnan(r.value) else figures(r.value, r.se) + mark
     return NOTHING_TO_SHOW
 
 
@@ -129,9 +121,8 @@ def figures(value: float, se: float) -> str:
 
 def losses(results: Results, of_transition: bool) -> pd.DataFrame:
     """Welfare loss: a line for each change of r (or P), N and source, a column for each solver."""
-    return _by_change(
-        results, of_transition, {solver: (work.LOSS, solver) for solver in work.SOLVERS}
-    )
+    shown = {solver: (work.LOSS, solver) for solver in work.SOLVERS}
+    return _by_change(results, of_transition, shown)
 
 
 OUTCOMES = (
@@ -199,20 +190,16 @@ def paired(results: Results) -> pd.DataFrame:
                     continue
                 series = [
                     places[row, column].result.replications.get(
-                        work.label(work.LOSS, change.name, by), []
+                        work.label(work.LOSS, change.name, solver), []
                     )
-                    for column, by in ((ours, first), (other, second))
+                    for column, solver in ((ours, first), (other, second))
                 ]
-                difference = Record(
-                    f"{work.LOSS} difference", math.nan, repetitions=0, status=NOT_RUN
-                )
-                if all(series):
-                    gap = [a - b for a, b in zip(*series, strict=True)]
-                    difference = summarise(difference.statistic, gap, ["ok"] * len(gap))[0]
+                gap = [a - b for a, b in zip(*series, strict=True)] if all(series) else [math.nan]
+                status = "ok" if all(series) else NOT_RUN
+                mean = summarise(f"{work.LOSS} difference", gap, [status] * len(gap))[0]
                 names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
-                numbers = (difference.value, difference.se, difference.repetitions)
-                told = (difference.statistic, *numbers, difference.status)
-                lines.append((*names, *told, _name(pair)))
+                numbers = (mean.value, mean.se, len(gap) if all(series) else 0)
+                lines.append((*names, mean.statistic, *numbers, status, _name(pair)))
     return pd.DataFrame(lines, columns=pd.Index([*COLUMNS, "difference"]))
 
 
@@ -237,20 +224,24 @@ def differences(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table).reindex(index).fillna(NOTHING_TO_SHOW)
 
 
+def loss_of_keeping(world: BusEngine, new: TabularMDP) -> float:
+    """Welfare that the old policy loses in the new world."""
+    return float(new.solution.v[0]) - welfare(new, world.mdp.solution.policy)
+
+
 def exact() -> list[str]:
     """What each change does, exactly."""
     world = BusEngine()
-    old = world.mdp.solution
+    v = world.mdp.solution.v[0]
     rate = world.mdp.occupancy(world.horizon)[:, REPLACE].sum()
     lines = []
     for change in work.CHANGES:
         new = changed(world.mdp, change)
         after = new.occupancy(world.horizon)[:, REPLACE].sum()
-        gain = new.solution.v[0] - old.v[0]
-        cost = new.solution.v[0] - welfare(new, old.policy)
         lines.append(
-            f"Exactly, {change.name}: V(1) goes from {old.v[0]:.3f} by {gain:+.3f}, replacements a"
-            f" period from {rate:.3f} to {after:.3f}; keeping the old policy loses {cost:.4f}."
+            f"Exactly, {change.name}: V(1) goes from {v:.3f} by {new.solution.v[0] - v:+.3f},"
+            f" replacements a period from {rate:.3f} to {after:.3f}; keeping the old policy loses"
+            f" {loss_of_keeping(world, new):.4f}."
         )
     return lines
 
@@ -291,98 +282,45 @@ def _coverage(results: Results) -> list[str]:
 
 # --- the figure
 SHOWN = 12  # mileages; beyond them hardly anyone comes
-FLOOR = 1e-5  # losses are drawn no lower
-# (name, column, solver, colour, marker), from the worst that the paper expects to the best
-LINES = (
-    ("BC, kept", "BC", work.KEPT, layout.GREY, "X"),
-    ("BC (log pi), soft Q in data", "BC", work.IN_DATA, layout.PURPLE, "P"),
-    ("BC (log pi), plan with P-hat", "BC", work.ESTIMATED, layout.PURPLE, "P"),
-    ("GLADIUS, CQL 1", "GLADIUS", "CQL 1", layout.ORANGE, "v"),
-    ("GLADIUS, CQL .1", "GLADIUS", "CQL .1", layout.ORANGE, "^"),
-    ("GLADIUS, soft Q", "GLADIUS", work.SOFT, layout.VERMILION, "s"),
-    ("GLADIUS, soft Q in data", "GLADIUS", work.IN_DATA, layout.VERMILION, "o"),
-    ("GLADIUS, plan with P-hat", "GLADIUS", work.ESTIMATED, layout.BLUE, "D"),
-    ("Rust, plan with P-hat", "Rust", work.ESTIMATED, layout.SKY, "<"),
-    ("Plug-in, soft Q in data", "Plug-in", work.IN_DATA, layout.GREEN, "o"),
-    ("Plug-in, plan with P-hat", "Plug-in", work.ESTIMATED, layout.GREEN, "D"),
-)
-POLICIES = {  # drawn above, by whether P changes
-    False: (LINES[3], LINES[6], LINES[1]),
-    True: (LINES[7], LINES[2]),
+# whether P changes -> lines (name, column, solver, colour, marker)
+POLICIES = {
+    False: (
+        ("GLADIUS, CQL 1", "GLADIUS", "CQL 1", layout.ORANGE, "v"),
+        ("GLADIUS, soft Q in data", "GLADIUS", work.IN_DATA, layout.VERMILION, "o"),
+        ("BC (log pi), soft Q in data", "BC", work.IN_DATA, layout.PURPLE, "P"),
+    ),
+    True: (
+        ("GLADIUS, plan with P-hat", "GLADIUS", work.ESTIMATED, layout.BLUE, "D"),
+        ("BC (log pi), plan with P-hat", "BC", work.ESTIMATED, layout.PURPLE, "P"),
+    ),
 }
 
 
-def _draw(places: Places, out: Path) -> list[Path]:
-    """Policies above, losses below, a column of panels for each change."""
-    sizes = sorted({int(row) for row, _ in places if row.isdigit()})
-    figure = layout.new_figure(layout.PAGE * 1.35, 5.6)
-    rows = figure.subplots(
-        2, len(work.CHANGES), squeeze=False, sharey="row", height_ratios=(1, 1.35)
-    )
-    for upper, lower, change in zip(*rows, work.CHANGES, strict=True):
-        upper.set_title(change.name, fontsize=layout.FONT + 1)
-        _policies(upper, places, change, str(sizes[-1]))
-        _losses(lower, places, change, [str(n) for n in sizes])
-        for axes in (upper, lower):
-            axes.tick_params(labelsize=layout.FONT)
-            axes.grid(alpha=0.25, linewidth=0.4)
-    rows[0, 0].set_ylabel("probability of replacing", fontsize=layout.FONT)
+def _draw(results: Results, out: Path) -> list[Path]:
+    """A panel of policies for each change, at the most trajectories."""
+    world, places, x = BusEngine(), by_place(results), np.arange(1, SHOWN + 1)
+    row = str(max(int(row) for row, _ in places if row.isdigit()))
+    old = world.mdp.solution.policy
+    figure = layout.new_figure(layout.PAGE * 1.35, 2.6)
+    panels = figure.subplots(1, len(work.CHANGES), sharey=True)
+    for axes, change in zip(panels, work.CHANGES, strict=True):
+        new = changed(world.mdp, change).solution.policy
+        black: dict[str, Any] = {"color": layout.BLACK}
+        axes.plot(x, old[:SHOWN, REPLACE], ":", linewidth=1, label="old policy", **black)
+        axes.plot(x, new[:SHOWN, REPLACE], linewidth=1.6, label="best new policy", **black)
+        for name, column, solver, colour, marker in POLICIES[change.transition is not None]:
+            arrays = places[row, column].result.arrays
+            drawn = arrays.get(work.label("replacement", change.name, solver))
+            if drawn is not None:
+                style: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
+                axes.plot(x, drawn[:SHOWN], markersize=3.5, linewidth=0.7, **style)
+        axes.set_xticks(x[1::2])
+        layout.words(axes, f"mileage (means at N = {int(row):,})", title=change.name)
+        axes.legend(fontsize=layout.FONT - 1.5, frameon=False, loc="lower right")
+    panels[0].set_ylabel("probability of replacing", fontsize=layout.FONT)
     title = "Answers to a change of the reward (left two) and of P (right two)"
     figure.suptitle(title, fontsize=layout.FONT + 2)
     return layout.save(figure, out, f"{NAME}_policies")
-
-
-def _policies(axes: Axes, places: Places, change: Change, row: str) -> None:
-    world = BusEngine()
-    x = np.arange(1, SHOWN + 1)
-    old, new = world.mdp.solution.policy, changed(world.mdp, change).solution.policy
-    axes.plot(x, old[:SHOWN, REPLACE], ":", color="black", linewidth=1, label="old policy")
-    axes.plot(x, new[:SHOWN, REPLACE], color="black", linewidth=1.6, label="best new policy")
-    for name, column, solver, colour, marker in POLICIES[change.transition is not None]:
-        drawn = places[row, column].result.arrays.get(
-            work.label("replacement", change.name, solver)
-        )
-        if drawn is not None:
-            style: dict[str, Any] = {"color": colour, "marker": marker, "label": name}
-            axes.plot(x, drawn[:SHOWN], markersize=3.5, linewidth=0.7, **style)
-    axes.set_xticks(range(2, SHOWN + 1, 2))
-    axes.set_xlabel(f"mileage (means at N = {int(row):,})", fontsize=layout.FONT)
-    axes.set_ylim(-0.03, 1.03)
-    axes.legend(fontsize=layout.FONT - 1.5, frameon=False, loc="lower right")
-
-
-def _losses(axes: Axes, places: Places, change: Change, sizes: list[str]) -> None:
-    """Filled: the most trajectories; hollow: fewer."""
-    for place, (_, column, solver, colour, marker) in enumerate(reversed(LINES)):
-        if change.transition is not None and solver in work.OFFLINE:
-            style: dict[str, Any] = {"va": "center", "color": "0.5", "fontsize": layout.FONT - 1.5}
-            across = axes.get_yaxis_transform()
-            axes.text(0.03, place, "no moves of the new P", transform=across, **style)
-            continue
-        for row in sizes:
-            key = work.label(work.LOSS, change.name, solver)
-            values = places[row, column].result.replications.get(key)
-            if not values or not np.all(np.isfinite(values)):
-                continue
-            mean = float(np.mean(values))
-            half = CRITICAL * float(np.std(values, ddof=1)) / len(values) ** 0.5
-            low = min(half, 0.9 * mean) if mean > FLOOR else 0.0
-            last = row == sizes[-1]
-            style = {"color": colour, "marker": marker, "markersize": 4, "elinewidth": 0.8}
-            style["markerfacecolor"] = colour if last else "white"
-            height = place + (0.0 if last else 0.22)
-            axes.errorbar(max(mean, FLOOR), height, xerr=[[low], [half]], **style)
-    world = BusEngine()
-    new = changed(world.mdp, change)
-    kept = float(new.solution.v[0]) - welfare(new, world.mdp.solution.policy)
-    axes.axvline(kept, color="black", linestyle=":", linewidth=1)
-    axes.set_xscale("log")
-    axes.set_yticks(range(len(LINES)), [line[0] for line in reversed(LINES)])
-    axes.set_ylim(-0.6, len(LINES) - 0.4)
-    few = " and ".join(f"{int(n):,}" for n in sizes[:-1])
-    sets = f"N = {int(sizes[-1]):,}" + (f"; hollow: {few}" if few else "")
-    told = f"welfare loss ({sets})\nbars: 95 %; dotted: old policy kept"
-    axes.set_xlabel(told, fontsize=layout.FONT)
 
 
 def render(results: Results, out: Path) -> list[Path]:
@@ -407,7 +345,7 @@ def render(results: Results, out: Path) -> list[Path]:
     heading = f"{title}: paired differences of the welfare loss"
     lines = [f"First less second, mean (se) over equal data sets. {remark}", *said]
     files += layout.write(differences(gaps), out, f"{NAME}_paired", heading, lines)
-    return [*files, *_draw(by_place(results), out)]
+    return [*files, *_draw(results, out)]
 
 
 def verdict(folder: Path) -> str:
@@ -418,8 +356,7 @@ def verdict(folder: Path) -> str:
     world = BusEngine()
     parts = []
     for change in work.CHANGES:
-        new = changed(world.mdp, change)
-        kept = new.solution.v[0] - welfare(new, world.mdp.solution.policy)
+        kept = loss_of_keeping(world, changed(world.mdp, change))
         here = frame[frame["row"] == f"{size}, {change.name}"].set_index("protocol")["value"]
         shares = [
             f"{100 * (1 - value / kept):.1f} % {solver}"

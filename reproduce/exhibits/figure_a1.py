@@ -10,8 +10,9 @@ import numpy as np
 
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
+from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_2_author
-from reproduce.exhibits.table_3 import MILEAGES, draws, estimator_entries, laws
+from reproduce.exhibits.table_3 import draws, estimator_entries, laws
 from reproduce.results import Results
 from reproduce.spec import Array, Entry, Exhibit, Record, Result
 
@@ -80,7 +81,7 @@ def published_errors(table: str) -> dict[tuple[str, int], Array]:
 def _draw(
     results: Results, row: str, printed: dict[tuple[str, int], Array], title: str, stem: Path
 ) -> list[Path]:
-    figure = layout.new_figure(10.5, 5.2)
+    figure = layout.new_figure(8.5, 4.4)
     panels = figure.subplots(1, 2, sharex=True)
     for axes, (action, heading) in zip(panels, ACTIONS, strict=True):
         axes.axhline(0.0, color="black", linewidth=1.2)
@@ -90,17 +91,13 @@ def _draw(
             style |= {"marker": marker, "color": colour}
             label = f"{column}, paper (one data set)"
             axes.plot(MILEAGE + shift, printed[column, action], label=label, **style)
-        axes.set_title(heading, fontsize=10)
-        axes.set_xlabel("mileage")
         axes.set_xticks(MILEAGE)
-        axes.grid(alpha=0.25)
-    panels[0].set_ylabel("estimated minus true reward (utils)")
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
+        layout.words(axes, "mileage", "estimated minus true reward (utils)", heading)
+    layout.legend_below(figure, panels[0], 3)
     bands = f"bands: one standard deviation over {sets} data sets"
     ours = "our GLADIUS is given r(., a1) and penalises the curvature of r"
-    figure.suptitle(f"{title}\n{bands}; {ours}", fontsize=10)
-    return layout.save(figure, stem.parent, stem.name, dpi=150)
+    figure.suptitle(f"{title}\n{bands}; {ours}", fontsize=layout.FONT + 1)
+    return layout.save(figure, stem.parent, stem.name)
 
 
 def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:

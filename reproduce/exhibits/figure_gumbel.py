@@ -95,7 +95,7 @@ def render(results: Results, out: Path) -> list[Path]:
     found = {r.statistic: r for r in result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
-    figure = layout.new_figure(7.0, 4.4)
+    figure = layout.new_figure(layout.PAGE, 4.4)
     axes = figure.subplots()
     draws = f"{found['sample mean'].repetitions:,} draws"
     heights, edges = result.arrays["density of draws"], result.arrays["edges"]
@@ -105,14 +105,11 @@ def render(results: Results, out: Path) -> list[Path]:
     black: dict[str, Any] = {"color": "black", "linewidth": 1.0}
     axes.axvline(mean, label=f"mean {round(mean, 3) + 0.0:.3f}", **black)
     axes.axvline(nu, linestyle=":", label=rf"mode $-\gamma$ = {nu:.3f}", **black)
-    axes.plot([], [], " ", label=f"variance {found['variance'].value:.4f}")
-    axes.set_title(r"Gumbel distribution $G(-\gamma, 1)$", fontsize=11)
-    axes.set_xlabel(r"taste shock $\epsilon$ (utils)")
-    axes.set_ylabel("density")
+    title = rf"Gumbel distribution $G(-\gamma, 1)$, variance {found['variance'].value:.4f}"
+    layout.words(axes, r"taste shock $\epsilon$ (utils)", "density", title)
     axes.set_xlim(BINS[0], BINS[-1])
-    axes.set_ylim(bottom=0.0)
-    axes.legend(fontsize=9)
-    return layout.save(figure, out, NAME, dpi=150)
+    axes.legend(fontsize=layout.FONT)
+    return layout.save(figure, out, NAME)
 
 
 EXHIBIT = Exhibit(NAME, TITLE, entries, cost=0.1, render=render)

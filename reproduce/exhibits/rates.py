@@ -179,18 +179,14 @@ def _draw(results: Results, out: Path) -> list[Path]:
     figure = layout.new_figure(layout.PAGE, 5.8)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     panels = figure.subplots(2, 2)
+    for axes in panels.ravel():
+        axes.set_xscale("log")
+        axes.set_yscale("log")
     for axes, beta in zip(panels[0], BETAS, strict=True):
         _paths(axes, results, beta)
     for axes, statistic in zip(panels[1], (EXCESS, L2), strict=True):
         _sizes(axes, results, statistic)
-    for axes in panels.ravel():
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.tick_params(labelsize=layout.FONT)
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    style: dict[str, Any] = {"fontsize": layout.FONT - 0.5, "frameon": False}
-    style |= {"title": "upper panels", "title_fontsize": layout.FONT - 0.5}
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, **style)
+    layout.legend_below(figure, panels[0][0], 4)
     return layout.save(figure, out, NAME)
 
 
@@ -205,60 +201,40 @@ def _curves(
 
 
 def _paths(axes: Axes, results: Results, beta: float) -> None:
-    """Mean gap against T; a run that diverged is drawn as far as all repetitions are finite."""
+    """Mean gap against T as far as it is below TOP: a run that diverges leaves the panel."""
     bottom = 1.0
-    for entry, family, found in _curves(results, beta, against_n=False):
+    for entry, family, arrays in _curves(results, beta, against_n=False):
         style: dict[str, Any] = {"color": COLOURS[family], "linestyle": STYLES[entry.column]}
-        x, y = _until(found["x"], found[GAP].mean(axis=0))
-        axes.plot(x, y, label=f"{family}: {entry.column}", linewidth=1.2, **style)
-        bottom = min(bottom, float(y.min()))
-        if y[-1] == TOP:
-            axes.plot(x[-1], TOP, "x", color=COLOURS[family], markersize=6, markeredgewidth=1.5)
+        gap = arrays[GAP].mean(axis=0)
+        shown = np.minimum(gap, 1e3 * TOP)[: np.sum(gap <= TOP) + 1]
+        axes.plot(arrays["x"][: len(shown)], shown, label=f"{family}: {entry.column}", **style)
+        bottom = min(bottom, float(shown.min()))
     last = SMOKE_LAST if results.smoke else LAST
-    _reference(axes, np.array([last / 30, last]), 30 * bottom, -1.0, "slope -1")
-    axes.set_ylim(bottom / 3, 3 * TOP)
-    axes.set_title(f"beta = {beta:g}: gap against T (x: diverged)", fontsize=7)
-    axes.set_xlabel("T", fontsize=layout.FONT)
-    axes.set_ylabel("g(theta_T) - g*", fontsize=layout.FONT)
-
-
-def _until(x: Array, y: Array) -> tuple[Array, Array]:
-    """The curve as far as it is below TOP, and the point where it crosses, on log axes."""
-    beyond = np.flatnonzero(~(y <= TOP))
-    if not len(beyond):
-        return x, y
-    end = int(beyond[0])
-    if end == 0:
-        return x[:1], np.array([TOP])
-    rise = math.log(min(float(y[end]), 1e300) / y[end - 1])
-    share = math.log(TOP / y[end - 1]) / rise
-    crossing = x[end - 1] * (x[end] / x[end - 1]) ** share
-    return np.append(x[:end], crossing), np.append(y[:end], TOP)
+    _reference(axes, np.array([last / 30, last]), 30 * bottom, -1.0)
+    axes.set_ylim(bottom / 3, TOP)
+    layout.words(axes, "T", "g(theta_T) - g*", f"beta = {beta:g}: gap against T")
 
 
 def _sizes(axes: Axes, results: Results, statistic: str) -> None:
     """Mean error against N, at the larger discount."""
-    for _, family, found in _curves(results, BETAS[-1], against_n=True):
-        mean = found[statistic].mean(axis=0)
-        se = found[statistic].std(axis=0, ddof=1) / math.sqrt(len(found[statistic]))
+    for _, family, arrays in _curves(results, BETAS[-1], against_n=True):
+        mean = arrays[statistic].mean(axis=0)
+        se = arrays[statistic].std(axis=0, ddof=1) / math.sqrt(len(arrays[statistic]))
         if statistic == L2:
             mean, se = np.sqrt(mean), se / (2 * np.sqrt(mean))
-        style: dict[str, Any] = {"marker": "o", "markersize": 3, "linewidth": 1.2}
+        style: dict[str, Any] = {"marker": "o", "markersize": 3, "color": COLOURS[family]}
         label = "state never repeats" if family == "never repeats" else family
-        bars = CRITICAL * se
-        axes.errorbar(found["x"], mean, bars, color=COLOURS[family], label=label, **style)
+        axes.errorbar(arrays["x"], mean, CRITICAL * se, label=label, **style)
         if family == "tabular":
-            slope = CLAIMED[statistic]
-            _reference(axes, found["x"][[0, -1]], 2 * float(mean[0]), slope, f"slope {slope:g}")
-    axes.set_title(f"beta = {BETAS[-1]:g}: {statistic} of the minimiser against N", fontsize=7)
-    axes.set_xlabel("N, transitions", fontsize=layout.FONT)
-    axes.set_ylabel(statistic, fontsize=layout.FONT)
-    axes.legend(fontsize=layout.FONT - 0.5, frameon=False)
+            _reference(axes, arrays["x"][[0, -1]], 2 * float(mean[0]), CLAIMED[statistic])
+    title = f"beta = {BETAS[-1]:g}: {statistic} of the minimiser against N"
+    layout.words(axes, "N, transitions", statistic, title)
+    axes.legend(fontsize=layout.FONT, frameon=False)
 
 
-def _reference(axes: Axes, x: Array, start: float, slope: float, label: str) -> None:
-    y = start * (x / x[0]) ** slope
-    axes.plot(x, y, color=layout.GREY, linewidth=0.8, label=label)
+def _reference(axes: Axes, x: Array, start: float, slope: float) -> None:
+    y, grey = start * (x / x[0]) ** slope, layout.GREY
+    axes.plot(x, y, color=grey, linewidth=0.8, label=f"slope {slope:g}")
 
 
 def summary(folder: Path) -> str:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from reproduce import layout
 from reproduce.fits import fitting
-from reproduce.results import Results, records
+from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Record, Result
 
 if TYPE_CHECKING:
@@ -69,25 +69,15 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     return (*result.records, share)
 
 
-@dataclass(frozen=True)
-class Point:
-    """An entry in the figure; `stray` fits did not converge. NaN where its cell failed."""
-
-    mape: float
-    se: float
-    stray: int
-
-
-def point(results: Results, row: str, column: str, protocol: str) -> Point:
-    """What is stored for an entry; NaN where it has no result."""
-    for entry, stored in results:
-        if (entry.row, entry.column, entry.protocol) == (row, column, protocol):
-            found = {r.statistic: r for r in records(entry, stored)}
-            mape, stray = found["MAPE"], found.get("repetitions not ok")
-            return Point(mape.value, mape.se, 0 if stray is None else int(stray.value))
-    return Point(math.nan, math.nan, 0)
+def points(results: Results) -> pd.DataFrame:
+    """(row, column, protocol) -> `mape`, `se`, and how many fits are `stray`: not converged."""
+    frame = results.frame()
+    mape = frame[frame["statistic"] == "MAPE"].set_index(list(KEYS))
+    stray = frame[frame["statistic"] == "repetitions not ok"].set_index(list(KEYS))["value"]
+    return pd.DataFrame({"mape": mape["value"], "se": mape["se"], "stray": stray})
 
 
+KEYS = ("row", "column", "protocol")
 COLOURS = (layout.BLUE, layout.VERMILION, layout.GREEN)  # by N
 DODGE = 1.06  # factor between the depths of one width
 DEPTH_MARKS = {1: ("o", ":"), 2: ("s", "-"), 3: ("^", "-.")}
@@ -105,27 +95,28 @@ def render(results: Results, out: Path) -> list[Path]:
     weights = SMOKE_WEIGHTS if results.smoke else WEIGHTS
     depths = SMOKE_DEPTHS if results.smoke else DEPTHS
     widths = SMOKE_WIDTHS if results.smoke else WIDTHS
+    known = points(results)
     rows = dict.fromkeys(entry.row for entry in results.entries)
     for row, colour in zip(rows, COLOURS, strict=False):
-        base = point(results, row, SIZE, of_size(REFERENCE)).mape
+        sizes = known.reindex([(row, SIZE, of_size(REFERENCE))])
         for axes in (left, right):
-            axes.axhline(base, color=colour, linestyle="--", linewidth=0.8, zorder=1)
-        line = [point(results, row, WEIGHT, of_weight(w)) for w in weights]
+            base: dict[str, Any] = {"color": colour, "linestyle": "--", "linewidth": 0.8}
+            axes.axhline(float(sizes["mape"].iloc[0]), zorder=1, **base)
+        line = known.reindex([(row, WEIGHT, of_weight(w)) for w in weights])
         _line(left, weights, line, colour, ("s", "-"), f"N = {int(row):,}")
         for depth in depths:
-            line = [point(results, row, SIZE, of_size([w] * depth)) for w in widths]
+            line = known.reindex([(row, SIZE, of_size([w] * depth)) for w in widths])
             shifted = [width * DODGE ** (depth - 2) for width in widths]
-            _line(right, shifted, line, colour, DEPTH_MARKS[depth], "")
+            _line(right, shifted, line, colour, DEPTH_MARKS[depth], "_")
     for depth in depths:
         label = f"{depth} hidden layer{'s' * (depth > 1)}"
-        _line(right, [], [], layout.GREY, DEPTH_MARKS[depth], label)
-    left.set_ylabel("MAPE, per cent (bars: standard errors)", fontsize=layout.FONT)
+        _line(right, [], known[:0], layout.GREY, DEPTH_MARKS[depth], label)
     for axes, label, ticks in (
         (left, "weight of the Bellman term, c a number", weights),
         (right, "width of the hidden layers, c a function of s", widths),
     ):
         layout.log_log(axes, ticks, TICKS)
-        axes.set_xlabel(label, fontsize=layout.FONT)
+        layout.words(axes, label, "MAPE, per cent (bars: standard errors)" * (axes is left))
         axes.legend(fontsize=layout.FONT, frameon=False)
     figure.supxlabel(CAPTION, fontsize=layout.FONT)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
@@ -135,28 +126,24 @@ def render(results: Results, out: Path) -> list[Path]:
 def _line(
     axes: Axes,
     x: Sequence[float],
-    points: Sequence[Point],
+    line: pd.DataFrame,
     colour: str,
     style: tuple[str, str],
     label: str,
 ) -> None:
     marker, dashes = style
-    y, se = [p.mape for p in points], [p.se for p in points]
-    axes.errorbar(x, y, se, color=colour, linestyle=dashes, linewidth=0.8, elinewidth=0.6)
-    legend: dict[str, Any] = {"marker": marker, "markersize": 4, "label": label or "_"}
-    axes.plot([], [], color=colour, linestyle=dashes, linewidth=0.8, **legend)
-    failed = [place for place, point_ in zip(x, points, strict=True) if math.isnan(point_.mape)]
+    strays, y = line["stray"].fillna(0).to_numpy(), line["mape"].to_numpy()
+    dot: dict[str, Any] = {"marker": marker, "markersize": 4, "color": colour}
+    thin: dict[str, Any] = {"linewidth": 0.8, "elinewidth": 0.6}
+    axes.errorbar(x, y, line["se"], linestyle=dashes, label=label, **thin, **dot)
     top = axes.get_xaxis_transform()  # x in data, y in shares of the panel
-    axes.plot(failed, [0.97] * len(failed), "+", color=colour, markersize=5, transform=top)
-    dot: dict[str, Any] = {"marker": marker, "markersize": 4, "zorder": 3, "color": colour}
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT - 1.5}
-    for place, point_ in zip(x, points, strict=True):
-        axes.plot(
-            [place], [point_.mape], markerfacecolor="white" if point_.stray else colour, **dot
-        )
-        if point_.stray:
-            where = (place, point_.mape)
-            axes.annotate(str(point_.stray), where, (3, 3), color=colour, **beside)
+    for place, mape, stray in zip(x, y, strays, strict=True):
+        if math.isnan(mape):
+            axes.plot(place, 0.97, "+", color=colour, markersize=5, transform=top)
+        elif stray:
+            axes.plot(place, mape, markerfacecolor="white", zorder=3, **dot)
+            axes.annotate(f"{stray:.0f}", (place, mape), (3, 3), color=colour, **beside)
 
 
 EXHIBIT = Exhibit(

@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
-from gladius.stability import expected_counts, level_flow, slowest_rate, stability
+from gladius.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
 from reproduce import layout
 from reproduce.compare import number
+from reproduce.exact import TERM
 from reproduce.fits import fitting
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
@@ -55,7 +54,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
         settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
         row = f"beta {beta:g}"
-        cell = Cell(f"{__name__}:compute", settings, f"stability, {row}")
+        cell = Cell("reproduce.exact:stability_map", settings, f"stability, {row}")
         found.append(Entry(row, MAP, "printed", cell, "growth rate"))
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     for family, optimiser, step in CLASSES:
@@ -75,7 +74,6 @@ def entries(smoke: bool) -> list[Entry]:
     return found
 
 
-TERM = "signed Bellman term at the end"
 DIVERGED = SEVERITY.index("diverged")
 
 
@@ -84,45 +82,13 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     if entry.column == MAP:
         return result.records
     ends, terms = (result.replications[name] for name in ("status", "signed Bellman term"))
-    extra = (
-        Record(TERM, float(np.median(terms)), repetitions=len(terms)),
-        Record("share diverged", float(np.mean(np.equal(ends, DIVERGED))), repetitions=len(ends)),
-        Record(
-            "iterations", float(np.mean(result.replications["iterations"])), repetitions=len(ends)
-        ),
-    )
-    return (*result.records, *extra)
-
-
-def compute(cell: Cell, device: str) -> Result:
-    """Two records for each of (ascents, ratio); the status is that of the run from zero."""
-    settings = cell.settings
-    world = BusEngine(discount=settings["beta"])
-    found = stability(
-        expected_counts(world.mdp, world.horizon),
-        Anchor(world.anchor_action, world.anchor_reward),
-        settings["ratios"],
-        settings["ascents"],
-        [settings["beta"]],
-        tau_2=settings["tau_2"],
-        iterations=settings["iterations"],
-    )
-    lines = []
-    for k, ascents in enumerate(settings["ascents"]):
-        for i, ratio in enumerate(settings["ratios"]):
-            row = f"beta {settings['beta']:g}, ascents {ascents}, ratio {ratio:g}"
-            status = "diverged" if found.diverged[0, k, i] else "ok"
-            growth, term = float(found.growth[0, k, i]), float(found.bellman[0, k, i])
-            predicted = float(found.predicted[0, k, i])
-            lines.append(Record("growth rate", growth, status=status, row=row))
-            lines.append(Record(TERM, term, status=status, row=row))
-            lines.append(Record("predicted unstable", predicted, status="ok", row=row))
-    arrays = {
-        "growth": found.growth[0],
-        "diverged": found.diverged[0].astype(float),
-        "predicted": found.predicted[0].astype(float),
+    numbers = {
+        TERM: np.median(terms),
+        "share diverged": np.mean(np.equal(ends, DIVERGED)),
+        "iterations": np.mean(result.replications["iterations"]),
     }
-    return Result(tuple(lines), arrays=arrays)
+    extra = (Record(name, float(x), repetitions=len(ends)) for name, x in numbers.items())
+    return (*result.records, *extra)
 
 
 REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
@@ -137,47 +103,41 @@ def _draw(results: Results, out: Path) -> list[Path]:
     """One panel for each number of ascents."""
     from matplotlib import colormaps
 
-    maps = [
-        (entry.cell.settings, stored.result.arrays)
-        for entry, stored in results
-        if entry.column == MAP and entry.cell and stored and "growth" in stored.result.arrays
-    ]
     figure = layout.new_figure(layout.PAGE, 3.4)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
+    maps = [(e.cell.settings, s.result.arrays) for e, s in results if "growth" in s.result.arrays]
     if not maps:  # every cell failed: the CSV says why
         return layout.save(figure, out, NAME)
-    betas = np.array([settings["beta"] for settings, _ in maps])
-    ratios = np.array(maps[0][0]["ratios"])
-    growth, diverged = (np.stack([a[n] for _, a in maps]) for n in ("growth", "diverged"))
-    colours = colormaps["YlOrRd"].with_extremes(under="white")
-    repeats = maps[0][0]["ascents"]
-    panels = figure.subplots(1, len(repeats), sharey=True, squeeze=False)[0]
-    for k, (axes, ascents) in enumerate(zip(panels, repeats, strict=True)):
-        mesh = axes.pcolormesh(
-            _edges(np.log10(ratios)),
-            _edges(betas),
-            growth[:, k],
-            cmap=colours,
-            vmin=REPELS,
-            vmax=max(float(np.nanmax(growth)), 2 * REPELS),
-            rasterized=True,
-        )
-        _panel(axes, ascents, betas, ratios, diverged[:, k] > 0)
-        axes.set_xlabel("tau_1 / tau_2 (ascent / descent)", fontsize=layout.FONT)
+    every_ascents, ratios = (maps[0][0][name] for name in ("ascents", "ratios"))
+    betas, logs = np.array([settings["beta"] for settings, _ in maps]), np.log10(ratios)
+    growth, diverged, unstable = (
+        np.stack([arrays[name] for _, arrays in maps])
+        for name in ("growth", "diverged", "predicted")
+    )
+    colours: dict[str, Any] = {"cmap": colormaps["YlOrRd"].with_extremes(under="white")}
+    colours |= {"vmin": REPELS, "vmax": max(float(np.nanmax(growth)), 2 * REPELS)}
+    panels = figure.subplots(1, len(every_ascents), sharey=True, squeeze=False)[0]
+    for k, (axes, ascents) in enumerate(zip(panels, every_ascents, strict=True)):
+        edges = _edges(logs), _edges(betas)
+        mesh = axes.pcolormesh(*edges, growth[:, k], rasterized=True, **colours)
+        _lines(axes, ascents, *edges)
+        b, i = np.nonzero(diverged[:, k])
+        cross: dict[str, Any] = {"color": layout.BLACK, "label": "run from Q = zeta = 0 blew up"}
+        axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
+        title = f"{ascents} ascent{'s' if ascents > 1 else ''} per descent"
+        layout.words(axes, "log10 of tau_1 / tau_2", title=title)
+        axes.grid(visible=False)
     panels[0].set_ylabel("discount beta", fontsize=layout.FONT)
     bar = figure.colorbar(mesh, ax=list(panels), pad=0.01, extend="min")
     bar.set_label("growth rate (white: attracts)", fontsize=layout.FONT)
     bar.ax.tick_params(labelsize=layout.FONT)
-    unstable = np.stack([a["predicted"] for _, a in maps]) > 0
-    blown = [int((diverged[part] > 0).sum()) for part in (unstable, ~unstable)]
+    blown = [int((diverged[part] > 0).sum()) for part in (unstable > 0, unstable == 0)]
     said = (
-        f"runs blew up in {blown[0]} of {unstable.sum()} cells where the level flow is unstable,"
-        f" in {blown[1]} of {(~unstable).sum()} where it is stable"
+        f"runs blew up in {blown[0]} of {(unstable > 0).sum()} cells where the level flow is"
+        f" unstable, in {blown[1]} of {(unstable == 0).sum()} where it is stable"
     )
     figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=layout.FONT + 1)
-    handles, labels = panels[0].get_legend_handles_labels()
-    style: dict[str, Any] = {"fontsize": layout.FONT - 0.5, "frameon": False}
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, **style)
+    layout.legend_below(figure, panels[0], 3)
     return layout.save(figure, out, NAME)
 
 
@@ -200,7 +160,7 @@ def _runs(results: Results, out: Path) -> list[Path]:
     """The runs on data as a table."""
     table = {}
     for entry, stored in results:
-        if entry.column != DATA or entry.cell is None:
+        if entry.column != DATA:
             continue
         values = {line.statistic: line.value for line in records(entry, stored, view)}
         of = entry.cell.repetitions
@@ -233,42 +193,15 @@ def _edges(centres: Array) -> Array:
     return np.concatenate([[ends[0]], middle, [ends[1]]])
 
 
-def _panel(
-    axes: Axes, ascents: int, betas: Array, ratios: Array, diverged: NDArray[np.bool_]
-) -> None:
-    """The axes are those of log10 ratio and beta; the level flow's edge is rho = 2 beta - 1."""
-    b, i = np.nonzero(diverged)
-    axes.plot(
-        np.log10(ratios)[i],
-        betas[b],
-        "x",
-        color="black",
-        markersize=2.5,
-        markeredgewidth=0.6,
-        label="run from Q = zeta = 0 blew up",
-    )
-    fine = np.linspace(0.501, _edges(betas)[-1], 400)
-    axes.plot(
-        np.log10((2 * fine - 1) / ascents),
-        fine,
-        color=layout.BLUE,
-        linewidth=1.4,
-        label="level flow: stable right of it",
-    )
-    axes.axhline(
-        0.5,
-        color=layout.GREEN,
-        linestyle="--",
-        linewidth=1.2,
-        label="two-sided PL: possible only below",
-    )
-    edges = _edges(np.log10(ratios))
-    axes.set_xlim(edges[0], edges[-1])
-    axes.set_ylim(_edges(betas)[0], min(_edges(betas)[-1], 1.01))
-    powers = range(math.ceil(edges[0]), math.floor(edges[-1]) + 1)
-    axes.set_xticks(list(powers), [f"{10.0**p:g}" for p in powers])
-    axes.tick_params(labelsize=layout.FONT)
-    axes.set_title(f"{ascents} ascent{'s' if ascents > 1 else ''} per descent", fontsize=7)
+def _lines(axes: Axes, ascents: int, logs: Array, betas: Array) -> None:
+    """Over log10 ratio and beta; the level flow's edge is rho = 2 beta - 1."""
+    fine = np.linspace(0.501, betas[-1], 400)
+    flow = np.log10((2 * fine - 1) / ascents)
+    axes.plot(flow, fine, color=layout.BLUE, label="level flow: stable right of it")
+    two_sided: dict[str, Any] = {"linestyle": "--", "label": "two-sided PL: possible only below"}
+    axes.axhline(0.5, color=layout.GREEN, linewidth=1.2, **two_sided)
+    axes.set_xlim(logs[0], logs[-1])
+    axes.set_ylim(betas[0], min(betas[-1], 1.01))
 
 
 EXHIBIT = Exhibit(

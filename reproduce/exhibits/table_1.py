@@ -122,23 +122,24 @@ def entries(smoke: bool) -> list[Entry]:
     small, middle, large = min(sizes), 1000 if 1000 in sizes else min(sizes), max(sizes)
     few, drawn = (10, {"repetitions": SMOKE_STARTS}) if smoke else (1000, {"repetitions": STARTS})
     ladder = {"ladder": SMOKE_LADDER if smoke else LADDER, "limits": LIMITS, "repetitions": 1}
-    found = []
+    shown = []
     for line in LINES:
-        at_middle = line.cell(middle, smoke)
         cells = {
-            ONE_SHOT: at_middle,
+            ONE_SHOT: line.cell(middle, smoke),
             FREE: line.measured("free", line.cell(small, smoke), {}, repetitions=1),
             SCALE: line.measured("scale", line.cell(few, smoke), line.wide, **ladder),
             BELLMAN: line.cell(large, smoke),
-            GLOBAL: line.measured("optima", at_middle, line.started, **drawn, starts=line.starts),
+            GLOBAL: line.measured(
+                "optima", line.cell(middle, smoke), line.started, **drawn, starts=line.starts
+            ),
         }
         for column, cell in cells.items():
             if column not in line.silent:
-                found.append(Entry(line.name, column, MEASURED, cell, TICK))
+                shown.append(Entry(line.name, column, MEASURED, cell, TICK))
         for n in sizes if RATE not in line.silent else ():
-            at_size = f"{MEASURED} {n}"
-            found.append(Entry(line.name, RATE, at_size, line.cell(n, smoke), is_shown=False))
-    return found
+            cell = line.cell(n, smoke)
+            shown.append(Entry(line.name, RATE, f"{MEASURED} {n}", cell, is_shown=False))
+    return shown
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
@@ -184,7 +185,7 @@ def render(results: Results, out: Path) -> list[Path]:
         printed, (tick, text) = _printed(line.printed, column), _ours(results, frame, line, column)
         sign, differ = SIGNS.get(tick, "?"), _differ(printed, tick)
         body[line.name].append(f"{printed} | {sign}{' #' * differ} ({text})")
-        if differ or known(line.name, column, sign):
+        if differ or (line.name, column, sign) in REASONS:
             why = reason(line.name, column, sign)
             words[f"{line.name}: {column}"] = [printed, f"{sign}, {text}", why]
     table = pd.DataFrame(body, index=list(COLUMNS)).T
@@ -342,11 +343,6 @@ REASONS = {
     ("Ours, Algorithm 1", RATE, "no"): "not converged after 10,000 of our steps of .01",
 }
 UNKNOWN = "not known"
-
-
-def known(line: str, column: str, measured: str) -> bool:
-    """Whether there is a word on this very line, be the tick borne out or not."""
-    return (line, column, measured) in REASONS
 
 
 def reason(line: str, column: str, measured: str) -> str:

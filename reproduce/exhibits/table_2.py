@@ -15,7 +15,7 @@ from gladius import efficiency
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import number
-from reproduce.drawn_counts import SHARE
+from reproduce.data import SHARE
 from reproduce.exhibits import table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.layout import PAPER, Column

@@ -25,17 +25,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
+from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_2, table_2_author
-from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS, data_sets
+from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS
 from reproduce.fits_author import training
 from reproduce.layout import MARKS, PAPER
 from reproduce.results import Results
 from reproduce.spec import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 
-MILEAGES = 10  # the tables show 1 to 10 of the 20
 NO_SPREAD = 1e-9  # relative; a smaller deviation over data sets is rounding
 MEAN, ONE = " mean", " (one data set)"
 FREQUENCY = "Frequency"
@@ -67,7 +65,7 @@ def draws(result: Result, quantity: str) -> Array:
 
 def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tuple[Record, ...]:
     """The three statistics of the module's docstring from draws (R, mileages, A)."""
-    n, found = len(draws), []
+    n, lines = len(draws), []
     for action in actions:
         for i, x in enumerate(draws[:, :, action].T):
             name, row, mean, sd = f"{quantity} a{action}", str(i + 1), float(np.mean(x)), math.nan
@@ -75,36 +73,11 @@ def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tu
                 sd = float(np.std(x, ddof=1))
             if sd <= NO_SPREAD * max(1.0, abs(mean)):
                 sd = math.nan
-            found.append(Record(name, mean, sd, n, status, row=row))
+            lines.append(Record(name, mean, sd, n, status, row=row))
             if n > 1:
-                found.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
-                found.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
-    return tuple(found)
-
-
-def truth(cell: Cell, device: str) -> Result:
-    """The true r and Q at the mileages shown, (1, mileages, A)."""
-    mdp = BusEngine().mdp
-    return Result((), arrays={"reward": mdp.reward[None], "q": mdp.solution.q[None]})
-
-
-def frequencies(cell: Cell, device: str) -> Result:
-    """Expected counts of the test split, and those that the data sets show.
-
-    The standard deviation is that of the count of one trajectory over all simulated ones, times
-    the root of their number in a test split: trajectories are independent and alike.
-    """
-    world = BusEngine()
-    train, test = data_sets(world, cell)
-    shown = np.stack([_visits(t) for t in test])  # (R, trajectories of a test split, mileages, A)
-    every = np.concatenate([*shown, *(_visits(t) for t in train)])
-    size = shown.shape[1]
-    arrays = {
-        "expected": size * world.horizon * world.mdp.occupancy(world.horizon)[:MILEAGES],
-        "spread": math.sqrt(size) * every.std(axis=0, ddof=1),
-        "draws": shown.sum(axis=1),
-    }
-    return Result((), arrays=arrays)
+                lines.append(Record(name + MEAN, mean, sd / math.sqrt(n), n, status, row=row))
+                lines.append(Record(name + ONE, float(x[0]), math.nan, 1, status, row=row))
+    return tuple(lines)
 
 
 def _frequency_records(result: Result, actions: Sequence[int]) -> tuple[Record, ...]:
@@ -119,16 +92,6 @@ def _frequency_records(result: Result, actions: Sequence[int]) -> tuple[Record, 
             found.append(Record(name + MEAN, float(np.mean(x)), se, n, row=row))
             found.append(Record(name + ONE, float(x[0]), row=row))
     return tuple(found)
-
-
-def _visits(data: Transitions) -> Array:
-    """(trajectories, mileages, A) how often each trajectory has each pair."""
-    names, label = np.unique(data.trajectory, return_inverse=True)
-    mileage = data.states[:, 0].astype(np.int64) - 1
-    shown = mileage < MILEAGES
-    table = np.zeros((len(names), MILEAGES, data.number_of_actions))
-    np.add.at(table, (label[shown], mileage[shown], data.actions[shown]), 1.0)
-    return table
 
 
 @dataclass(frozen=True)
@@ -151,13 +114,13 @@ def _lines(true: str) -> tuple[Line, ...]:
         ("GLADIUS", "leak_free mlp", "network, mean (sd)", "network, first data set"),
         (*AUTHOR, "author's code, mean (sd)", "author's code, first data set"),
     )
-    found: list[Line] = []
+    lines: list[Line] = []
     for column, protocol, label, first in places:
-        if column not in {line.column for line in found}:
-            found.append(Line(column, PAPER, "paper"))
-        found.append(Line(column, protocol, label))
-        found += [Line(column, protocol, first, ONE)] if first else []
-    return tuple(found)
+        if column not in {line.column for line in lines}:
+            lines.append(Line(column, PAPER, "paper"))
+        lines.append(Line(column, protocol, label))
+        lines += [Line(column, protocol, first, ONE)] if first else []
+    return tuple(lines)
 
 
 NOTES = (
@@ -188,8 +151,8 @@ def make_table(
     def entries(smoke: bool) -> list[Entry]:
         repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
         settings = {"trajectories": trajectories, "repetitions": repetitions, "seeds": "table_2"}
-        counted = Cell(f"{__name__}:frequencies", settings, f"frequencies, N = {trajectories}")
-        exact = Cell(f"{__name__}:truth", label="true r and Q")
+        counted = Cell("reproduce.exact:frequencies", settings, f"frequencies, N = {trajectories}")
+        exact = Cell("reproduce.exact:truth", label="true r and Q")
         return [
             Entry(str(trajectories), FREQUENCY, "measured", counted, "frequency"),
             Entry(str(trajectories), true, "measured", exact, quantity),

@@ -15,10 +15,12 @@ the 2 x 10 Jacobian with raw and standardised mileage, tanh and ReLU, as program
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.networks import (
@@ -29,8 +31,8 @@ from proofs_checks.oracle.networks import (
     limit_kernel,
 )
 from reproduce import layout, seeds
-from reproduce.drawn_counts import SHARE
-from reproduce.results import Results, records
+from reproduce.data import SHARE
+from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, summarise
 
 if TYPE_CHECKING:
@@ -241,59 +243,47 @@ def render(results: Results, out: Path) -> list[Path]:
     """Two panels: six points with balls, the paper's data."""
     figure = layout.new_figure(layout.PAGE, 3.5)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
-    found = {
-        entry.row: {line.statistic: line.value for line in records(entry, stored)}
-        for entry, stored in results
-    }
+    table = results.frame().pivot_table(index="row", columns="statistic", values="value")
     for axes, design in zip(figure.subplots(1, 2), (APART, BUS), strict=True):
-        curves = {
-            entry.cell.settings["width"]: found[entry.row]
+        widths = {
+            entry.row: entry.cell.settings["width"]
             for entry in results.entries
             if entry.column == COLUMN and entry.cell.settings["design"] == design
         }
-        _panel(axes, design, curves, found[design])
+        if {design, *widths} <= set(table.index):  # else a cell failed: the CSV says why
+            curves = table.loc[list(widths)].set_axis(list(widths.values())).sort_index()
+            limits = {str(name): float(x) for name, x in table.T[design].items()}
+            _panel(axes, design, curves, limits)
     return layout.save(figure, out, NAME)
 
 
-def _panel(
-    axes: Axes, design: str, curves: dict[int, dict[str, float]], limits: dict[str, float]
-) -> None:
-    star = limits.get("lambda_star", math.nan)
-    widths = sorted(w for w, found in curves.items() if math.isfinite(found.get(LEAST, math.nan)))
-    if not widths:  # every cell failed: the CSV says why
-        return
-
-    def line(statistic: str) -> list[float]:
-        return [curves[width].get(statistic, math.nan) for width in widths]
-
-    low, high = line(f"{LEAST} 5 %"), line(f"{LEAST} 95 %")
+def _panel(axes: Axes, design: str, curves: pd.DataFrame, limits: Mapping[str, float]) -> None:
     pale: dict[str, Any] = {"color": layout.SKY, "alpha": 0.5, "linewidth": 0}
-    axes.fill_between(widths, low, high, label="starts, 5 to 95 %", **pale)
+    low, high = curves[f"{LEAST} 5 %"], curves[f"{LEAST} 95 %"]
+    axes.fill_between(curves.index, low, high, label="starts, 5 to 95 %", **pale)
+    lines = {LEAST: "starts, mean"}
+    if design == APART:
+        lines |= {f"least in ball {r:g}": f"least in the ball R = {r:g}, mean" for r in RADII}
     style: dict[str, Any] = {"marker": "o", "markersize": 2.5, "linewidth": 1.2}
-    axes.plot(widths, line(LEAST), color=layout.BLUE, label="starts, mean", **style)
-    shades = (layout.ORANGE, layout.VERMILION, layout.PURPLE)
-    for radius, colour in zip(RADII, shades, strict=True):
-        if design == APART:
-            name = f"least in the ball R = {radius:g}, mean"
-            axes.plot(widths, line(f"least in ball {radius:g}"), color=colour, label=name, **style)
+    shades = (layout.BLUE, layout.ORANGE, layout.VERMILION, layout.PURPLE)
+    for (statistic, label), colour in zip(lines.items(), shades, strict=False):
+        axes.plot(curves[statistic], color=colour, label=label, **style)
     names = ("limit", "3/4 of it (start)", "1/2 of it (ball)")
     for share, dashes, label in zip((1.0, 0.75, 0.5), ("-", "--", ":"), names, strict=True):
-        axes.axhline(share * star, color=layout.BLACK, linestyle=dashes, linewidth=0.9, label=label)
-    if HIDDEN in widths:
+        black: dict[str, Any] = {"color": layout.BLACK, "linestyle": dashes, "linewidth": 0.9}
+        axes.axhline(share * limits["lambda_star"], label=label, **black)
+    if HIDDEN in curves.index:
         cross: dict[str, Any] = {"color": layout.VERMILION, "markersize": 7}
-        axes.plot(HIDDEN, curves[HIDDEN][LEAST], "X", label="2 x 10, as in the paper", **cross)
+        axes.plot(HIDDEN, curves[LEAST][HIDDEN], "X", label="2 x 10, as in the paper", **cross)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.set_xticks(widths, [str(w) for w in widths])
-    axes.tick_params(labelsize=layout.FONT)
+    axes.set_xticks(list(curves.index), [str(width) for width in curves.index])
     axes.minorticks_off()
-    axes.set_xlabel("width m of a hidden layer", fontsize=layout.FONT)
-    axes.set_ylabel("smallest eigenvalue of the tangent kernel", fontsize=layout.FONT)
     kind = "two hidden layers" if design == BUS else "one hidden layer"
-    asked = limits.get("log10 of the width the proof asks for", math.nan)
-    count = limits.get("evaluation points", math.nan)
-    needed = f"the proof's inequalities for R = 1 (one layer) need $m = 10^{{{asked:.1f}}}$"
-    axes.set_title(f"{design}: {kind}, M = {count:.0f}\n{needed}", fontsize=layout.FONT)
+    asked = limits["log10 of the width the proof asks for"]
+    title = f"{design}: {kind}, M = {limits['evaluation points']:.0f}\n"
+    title += f"the proof for R = 1 (one layer) needs $m = 10^{{{asked:.1f}}}$"
+    layout.words(axes, "width m of a hidden layer", "smallest eigenvalue of the kernel", title)
     axes.legend(fontsize=layout.FONT - 1, frameon=False, loc="lower right")
 
 

@@ -21,8 +21,8 @@ from gladius.metrics import mape
 from gladius.offline_rl import Logged
 from gladius.worlds.bus import MAINTAIN, REPLACE
 from reproduce import counterfactuals as work
+from reproduce.data import data_sets
 from reproduce.exhibits import counterfactual as tables
-from reproduce.fits import data_sets
 from reproduce.results import Results
 from reproduce.spec import Entry, Result
 from tests.reproduce.shown import FAILED, computed, entry_of, resized, written
@@ -211,9 +211,9 @@ def _path(name: str) -> Array:
 
 def test_the_planner_s_law_is_the_frequencies_where_there_are_rows() -> None:
     cell = small("Truth").cell
-    given_, score = work.on_data(BUS, cell)
-    assert score is None
-    for r, data in enumerate(data_sets(BUS, cell)[0]):
+    train, _ = data_sets(BUS, cell)
+    given_ = work.on_data(BUS.mdp, train, BUS.mdp.reward, BUS.mdp.solution.policy, ["ok"] * 2)
+    for r, data in enumerate(train):
         law = given_.transition[r]
         assert law.shape == (2, 20, 20)
         for a in (0, 1):
@@ -225,7 +225,8 @@ def test_the_planner_s_law_is_the_frequencies_where_there_are_rows() -> None:
 
 def test_an_estimate_without_a_number_fails_alone_and_aloud() -> None:
     cell = small("Truth").cell
-    given_, _ = work.on_data(BUS, cell)
+    train, _ = data_sets(BUS, cell)
+    given_ = work.on_data(BUS.mdp, train, BUS.mdp.reward, BUS.mdp.solution.policy, ["ok"] * 2)
     broken = given_.rewards.copy()
     broken[1] = np.nan
     for answer in work.answers(BUS.mdp, replace(given_, rewards=broken)):

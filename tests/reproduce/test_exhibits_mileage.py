@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import gladius
 from gladius import BusEngine
 from gladius.worlds.bus import BUS_REWARD
-from reproduce import compare, exhibits, seeds
+from reproduce import compare, exact, exhibits, seeds
 from reproduce.compare import AGREES, DIFFERS
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3
 from reproduce.provenance import ROOT
@@ -61,10 +61,10 @@ def test_the_true_columns_are_the_printed_digits(name: str, tmp_path: Path) -> N
 
 
 def test_negative_control_another_world_has_other_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_3, "BusEngine", lambda: BusEngine(discount=0.9499))
+    monkeypatch.setattr(exact, "BusEngine", lambda: BusEngine(discount=0.9499))
     exhibit = exhibits.load("table_a2")
     (entry,) = [e for e in exhibit.entries(True) if e.column in TRUTH]
-    records = exhibit.view(entry, table_3.truth(entry.cell, "cpu"))
+    records = exhibit.view(entry, exact.truth(entry.cell, "cpu"))
     wrong = {(r.row, r.statistic): r.value for r in records}
     digits = {(k[0], k[2]): v for k, v in printed("table_a2").items() if k[1] in TRUTH}
     verdicts = [compare.judge(wrong[k], math.nan, text, "")[1] for k, text in digits.items()]
@@ -251,9 +251,9 @@ def test_gumbel_records() -> None:
     assert value["largest |printed density - SciPy's|"] < 1e-14
     assert value["largest |printed distribution - integral of printed density|"] < 1e-10
     assert value["sample Kolmogorov p-value"] > 1e-3
-    for name, exact in (("sample mean", 0.0), ("sample variance", math.pi**2 / 6)):
+    for name, true in (("sample mean", 0.0), ("sample variance", math.pi**2 / 6)):
         record = records["", name]
-        assert abs(record.value - exact) < 4 * record.se < 0.3
+        assert abs(record.value - true) < 4 * record.se < 0.3
 
 
 @settings(deadline=None, max_examples=25)

@@ -22,15 +22,6 @@ from reproduce.provenance import ROOT, Sources, combined
 from reproduce.spec import Cell
 from tests.reproduce.toys import toy
 
-# Without `settings.method` these fit nothing, though their modules list or make cells that do.
-FIT_NOTHING = (
-    "reproduce.counterfactuals:compute",
-    "reproduce.exhibits.stability:compute",
-    "reproduce.exhibits.table_3:frequencies",
-    "reproduce.exhibits.table_3:truth",
-    "reproduce.exhibits.tightness:compute",
-)
-
 
 def test_every_exhibit_has_a_valid_spec() -> None:
     """And no cell reaches methods by name without saying which: its key would not hold them."""
@@ -41,8 +32,7 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             assert entries
             for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
-                fits_nothing = cell.compute in FIT_NOTHING
-                assert "method" in cell.settings or fits_nothing or not by_name, cell.id
+                assert "method" in cell.settings or not by_name, cell.id
 
 
 PACKAGE = {

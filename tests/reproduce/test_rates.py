@@ -17,7 +17,7 @@ from gladius.checks import Array
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.stability import expected_counts
 from gladius.transitions import Counts
-from reproduce import drawn_counts, exhibits, short_bus
+from reproduce import data, exhibits, short_bus
 from reproduce.exhibits import rates
 from tests.reproduce.shown import resized, results_of, written
 
@@ -28,11 +28,10 @@ def generators(number: int) -> list[np.random.Generator]:
     return [np.random.default_rng(s) for s in np.random.SeedSequence(11).spawn(number)]
 
 
-def data(discount: float, trajectories: int, number: int) -> Counts:
+def drawn(discount: float, trajectories: int, number: int) -> Counts:
     world = short_bus.world(discount).mdp
-    moves = [drawn_counts.moves(world, 100, (trajectories,), rng)[0] for rng in generators(number)]
-    table = np.stack(moves).astype(float)
-    return Counts(world.features, np.swapaxes(table.sum(axis=3), 1, 2), table)
+    moves = [data.moves(world, 100, (trajectories,), rng)[0] for rng in generators(number)]
+    return data.counted(world, np.stack(moves))
 
 
 @DISCOUNTS
@@ -80,7 +79,7 @@ def test_population_errors_are_the_risk_s(discount: float) -> None:
 
 @DISCOUNTS
 def test_tables_attain_the_least_risk(discount: float) -> None:
-    counts = data(discount, 200, 3)
+    counts = drawn(discount, 200, 3)
     q = short_bus.tabular_minimisers(counts, discount, 10.0)
     reward = np.full(5, -5.0)
     risk = grouped_risk(q, counts, 1, reward, discount)
@@ -96,7 +95,7 @@ def test_tables_attain_the_least_risk(discount: float) -> None:
 
 @DISCOUNTS
 def test_three_parameters_attain_their_least_risk(discount: float) -> None:
-    counts = data(discount, 30, 2)
+    counts = drawn(discount, 30, 2)
     q, converged = short_bus.linear_minimisers(counts, discount)
     assert np.all(converged)
     reward, x = np.full(5, -5.0), np.arange(1.0, 6.0)
@@ -209,21 +208,12 @@ def test_where_states_never_repeat_more_data_do_not_help() -> None:
     world = short_bus.world(0.95)
     errors, seen_again = [], []
     for n in (10, 200):
-        drawn = [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)]
-        errors.append(np.mean(drawn, axis=0))
-        q = short_bus.tabular_minimisers(data(0.95, n, 8), 0.95, 10.0)[:, :, None]
+        found = [short_bus.interpolating_errors(world, n, 4.0, rng) for rng in generators(8)]
+        errors.append(np.mean(found, axis=0))
+        q = short_bus.tabular_minimisers(drawn(0.95, n, 8), 0.95, 10.0)[:, :, None]
         seen_again.append(short_bus.population_errors(world, q).mean(axis=0))
     assert errors[1] == pytest.approx(errors[0], rel=0.1)
     assert np.all(seen_again[1] < 0.2 * seen_again[0])
-
-
-def test_a_curve_is_cut_where_it_leaves_the_axis() -> None:
-    x, y = rates._until(np.array([1.0, 10.0, 100.0]), np.array([10.0, 100.0, 1e5]))
-    assert y[-1] == rates.TOP
-    assert x[-1] == pytest.approx(10 ** (1 + 1 / 3))
-    same = np.array([1.0, 2.0])
-    assert rates._until(same, same)[1].tolist() == [1.0, 2.0]
-    assert rates._until(same, np.array([np.inf, np.inf]))[1].tolist() == [rates.TOP]
 
 
 @pytest.mark.parametrize("smoke", [True, False])
@@ -254,7 +244,7 @@ def test_the_exhibit_is_written_with_its_verdicts(tmp_path: Path) -> None:
 
 def test_the_conditional_mean_is_what_the_profiled_steps_use() -> None:
     """With zeta exact the library's term is the squared Bellman error of the observed law."""
-    counts = data(0.5, 20, 1)
+    counts = drawn(0.5, 20, 1)
     q = np.random.default_rng(6).normal(size=(1, 5, 2))
     zeta = conditional_mean(value(q), counts)
     risk = grouped_risk(q, counts, 1, np.full(5, -5.0), 0.5, zeta)

@@ -253,8 +253,6 @@ def test_reasons_are_for_one_direction() -> None:
             agrees = (printed == "blank") == (measured == "no")
             assert agrees == text.startswith("agrees") or printed.startswith("conditional")
     assert table_1.reason("AVI", table_1.SCALE, "no") == table_1.UNKNOWN
-    assert not table_1.known("AVI", table_1.SCALE, "no")
-    assert not table_1.known("BC", table_1.ONE_SHOT, "yes")
 
 
 def test_wide_fits_say_how_they_ended() -> None:

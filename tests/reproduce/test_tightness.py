@@ -16,8 +16,10 @@ from gladius.transitions import group
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import Empirical, empirical
+from reproduce import landscape
+from reproduce.data import data_sets
 from reproduce.exhibits import tightness
-from reproduce.exhibits.tightness import (
+from reproduce.landscape import (
     FLAT,
     TERMS,
     Landscape,
@@ -28,7 +30,6 @@ from reproduce.exhibits.tightness import (
     sample_of,
     worst_starts,
 )
-from reproduce.fits import data_sets
 from tests.reproduce.shown import computed, failed, resized, results_of, written
 
 WORLD = BusEngine()
@@ -97,7 +98,7 @@ def test_points_lie_in_the_ball_and_reach_its_border() -> None:
 def search(term: str, radius: float) -> tuple[float, np.ndarray]:
     shape = Landscape(SAMPLE, term, CENTRE)
     drawn = points(shape, radius, 50, np.random.default_rng(1))
-    return least_ratio(shape, radius, worst_starts(shape, radius, drawn, 12), 60, 3)
+    return least_ratio(shape, radius, worst_starts(shape, radius, drawn, 12), 60)
 
 
 def exact_bellman(radius: float) -> float:
@@ -134,8 +135,8 @@ def test_a_ratio_at_the_minimum_is_none() -> None:
 
 @pytest.mark.parametrize("radius", [0.3, 3.0])
 def test_constants_of_a_ball_are_bounds_in_it(radius: float) -> None:
-    of = tightness.ball(SAMPLE, CENTRE, radius)
-    size = tightness.sizes(SAMPLE, CENTRE, radius)
+    of = landscape.ball(SAMPLE, CENTRE, radius)
+    size = landscape.sizes(SAMPLE, CENTRE, radius)
     shape = Landscape(SAMPLE, "R_Q", CENTRE)
     parallel = []
     for x in points(shape, radius, 60, np.random.default_rng(2)):
@@ -145,10 +146,10 @@ def test_constants_of_a_ball_are_bounds_in_it(radius: float) -> None:
         p = np.exp(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
         assert p.min() >= of.least_choice
         assert np.abs(SAMPLE.residual(q)).max() <= size.residual
-        slacks = tightness.looseness(SAMPLE, q, of, size)
+        slacks = landscape.looseness(SAMPLE, q, of, size)
         assert min(slacks.values()) >= 1 - 1e-9, slacks
     assert max(parallel) <= of.parallel
-    log = tightness.log_combined(polyak.constants(SAMPLE, CENTRE), radius)
+    log = landscape.log_combined(polyak.constants(SAMPLE, CENTRE), radius)
     # the centre's kappa, not the ball's: at least the ball's constant
     assert log >= math.log10(of.combined) - 1e-9
 

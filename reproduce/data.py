@@ -1,0 +1,106 @@
+"""The bus engine's worlds and data sets: simulated and split, or drawn as counts.
+
+Drawn as counts they have the same law as counts of simulated paths, at a cost free of N:
+trajectories are independent and Markov, so that, given how many of them are in s at period h, the
+numbers that go on by each (a, s') are multinomial with probabilities pi(a | s) P_a(s, s'),
+independently over s; adding up over the periods gives n(s, a, s') of N paths, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from gladius.estimate import StateFunction
+from gladius.mdp import TabularMDP
+from gladius.transitions import Counts, Integers, Transitions
+from gladius.worlds.bus import BusEngine
+from reproduce import seeds
+from reproduce.spec import Array, Cell
+
+SHARE = 0.8  # of the trajectories is for training
+TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
+    "affine": None,  # the paper's -x
+    "sine": lambda x: -x - 0.6 * np.sin(x),
+    "power": lambda x: -0.25 * x**1.7,
+    "step": lambda x: -x - 2.0 * (x > 2),
+    "sqrt": lambda x: -3.0 * np.sqrt(x),
+}
+
+
+def make_world(cell: Cell) -> BusEngine:
+    """The bus engine without dummies, with the cell's truth."""
+    return BusEngine(maintenance=TRUTHS[cell.settings.get("truth", "affine")])
+
+
+def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Transitions]]:
+    """(training, test) splits of the cell's repetitions; its settings say how many trajectories."""
+    sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
+    parts = [transitions.split(SHARE) for transitions in sets]
+    return [train for train, _ in parts], [test for _, test in parts]
+
+
+def by_mileage(table: Array) -> StateFunction:
+    """(S, A) numbers of the world's mileages as a function of them."""
+    return lambda states: np.asarray(table[_place(states)])
+
+
+def _place(states: Array) -> Integers:
+    return states[:, 0].astype(np.int64) - 1
+
+
+def on_grid(mdp: TabularMDP, sets: Sequence[Transitions]) -> Counts:
+    """Counts of data sets with a row for every mileage of the world, seen or not."""
+    table = np.zeros((len(sets), *mdp.transition.shape))
+    for moved, data in zip(table, sets, strict=True):
+        np.add.at(moved, (data.actions, _place(data.states), _place(data.next_states)), 1.0)
+    return counted(mdp, table)
+
+
+def counted(mdp: TabularMDP, moves: Array) -> Counts:
+    """Counts on the world's whole grid from (R, A, S, S) n(s, a, s')."""
+    return Counts(mdp.features, np.swapaxes(moves.sum(axis=3), 1, 2), moves)
+
+
+def moves(
+    mdp: TabularMDP, horizon: int, trajectories: Sequence[int], rng: np.random.Generator
+) -> Array:
+    """(G, A, S, S) counts n(s, a, s') of G independent groups of trajectories.
+
+    Args:
+        mdp: the world; its expert acts.
+        horizon: periods of each trajectory.
+        trajectories: how many each group has.
+        rng: one generator for all groups.
+    """
+    actions, n, _ = mdp.transition.shape
+    joint = mdp.solution.policy.T[:, :, None] * mdp.transition
+    probabilities = np.swapaxes(joint, 0, 1).reshape(n, -1)  # row s: of each (a, s')
+    width = int((probabilities > 0).sum(axis=1).max())
+    # possible outcomes last: NumPy gives the last one what rounding leaves of the others
+    outcome = np.argsort(probabilities > 0, axis=1, kind="stable")[:, -width:]
+    probabilities = np.take_along_axis(probabilities, outcome, axis=1)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    arrival = np.eye(n, dtype=np.int64)[outcome % n].reshape(-1, n)
+    groups = len(trajectories)
+    present = rng.multinomial(np.asarray(trajectories), mdp.initial)
+    total = np.zeros((groups, n, width), dtype=np.int64)
+    for _ in range(horizon):
+        drawn = rng.multinomial(present, probabilities)
+        total += drawn
+        present = drawn.reshape(groups, -1) @ arrival
+    table = np.zeros((groups, n, actions * n))
+    np.put_along_axis(table, np.broadcast_to(outcome, total.shape), total, axis=2)
+    return np.swapaxes(table.reshape(groups, n, actions, n), 1, 2)
+
+
+def splits(
+    mdp: TabularMDP, horizon: int, trajectories: int, rngs: Sequence[np.random.Generator]
+) -> tuple[Counts, Counts]:
+    """(training, test) counts on the world's whole grid, one replication for each generator."""
+    kept = round(SHARE * trajectories)
+    sizes = (kept, trajectories - kept)
+    drawn = np.stack([moves(mdp, horizon, sizes, rng) for rng in rngs], axis=1)
+    train, test = (counted(mdp, np.ascontiguousarray(part)) for part in drawn)
+    return train, test
