@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,22 +71,28 @@ def check_discount(discount: float) -> float:
 
 
 def check_options(function: Callable[..., object], options: Iterable[str]) -> None:
-    """Raise where an option is none of the function's keyword-only arguments."""
+    """Raise where an option is no keyword-only argument of a function, or no field of a class."""
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return  # it checks its own
-    known = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    every = isinstance(function, type)
+    known = sorted(p.name for p in parameters if every or p.kind is p.KEYWORD_ONLY)
     for name in options:
         if name not in known:
             raise InputError("option", name, f"choose from {known}")
 
 
-def check_fields(options: type, given: Iterable[str]) -> None:
-    """Raise where a name is no field of the dataclass that holds a method's options."""
-    known = sorted(option.name for option in fields(options))
-    for name in given:
-        if name not in known:
-            raise InputError("option", name, f"choose from {known}")
+def check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise where the value is none of the known ones."""
+    if value not in known:
+        raise InputError(name, value, f"choose one of {tuple(known)}")
+
+
+def check_positive(name: str, value: object, hint: str = "give a positive number") -> None:
+    """Raise where the value is no positive finite number."""
+    is_number = isinstance(value, int | float | np.number) and np.isfinite(value)
+    if not (is_number and value > 0):  # type: ignore[operator]  # a number, as was just asked
+        raise InputError(name, value, hint)
 
 
 def check_whole(name: str, value: int, least: int) -> int:

@@ -143,23 +143,25 @@ class NetworkOutputs:
     Attributes:
         family: of the network.
         theta: (P,).
+        centre, scale: (d,) of the features.
         level: added to each output.
-        scaling: (lowest (d,), half the range (d,)) that bring features to [-1, 1].
-        back: (A,) which output is each action's.
+        back: (A,) which output is each action's, where they stand in another order.
         less: the action whose output is taken off all, or None.
     """
 
-    family: MLP
+    family: FunctionClass
     theta: Array
-    level: float
-    scaling: tuple[Array, Array]
-    back: Integers
+    centre: Array
+    scale: Array
+    level: float = 0.0
+    back: Integers | None = None
     less: int | None = None
 
     def __call__(self, states: Array) -> Array:
-        low, half = self.scaling
-        scaled = (states - low) / half - 1.0
-        outputs = (self.family.outputs(self.theta[None], scaled)[0] + self.level)[:, self.back]
+        scaled = (states - self.centre) / self.scale
+        outputs = self.family.outputs(self.theta[None], scaled)[0] + self.level
+        if self.back is not None:
+            outputs = outputs[:, self.back]
         return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
 
 

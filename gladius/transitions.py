@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from gladius.checks import Array, InputError, check_finite, check_whole
+from gladius.checks import Array, InputError, check_finite, check_whole, shaped
 
 Integers = NDArray[np.int64]
 
@@ -43,8 +44,9 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
     return rows[representative], np.split(index, ends)
 
 
-def grid_positions(grid: Array, states: Array) -> Integers:
-    """(n,) place of (n, d) states on a grid (S, d) of distinct ones; -1 where they are not on it."""
+@shaped
+def grid_positions(grid: Float[Array, "S d"], states: Float[Array, "n d"]) -> Int[Integers, " n"]:
+    """Place of each state on a grid of distinct ones; -1 where it is not on it."""
     known, asked = (pd.MultiIndex.from_arrays(list(rows.T)) for rows in (grid, states))
     return np.asarray(known.get_indexer(asked), dtype=np.int64)
 
@@ -95,16 +97,12 @@ class Transitions:
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
-        for name, value in [
-            ("states", states),
-            ("actions", actions),
-            ("next_states", following),
-            ("trajectory", trajectory),
-            ("done", done),
-            ("number_of_actions", size),
-            ("feature_names", names),
-        ]:
-            object.__setattr__(self, name, value)
+        vars(self).update(  # the instance itself is frozen
+            {"states": states, "actions": actions, "next_states": following, "done": done},
+            trajectory=trajectory,
+            number_of_actions=size,
+            feature_names=names,
+        )
 
     def __len__(self) -> int:
         return len(self.actions)

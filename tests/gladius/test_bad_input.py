@@ -56,7 +56,7 @@ WORLDS: list[Row] = [
     ({"reward": [[1j, 0], [0, 0]]}, "reward[0, 0] = 1j", NUMBER),
     ({"reward": np.zeros(3)}, "reward = (3,)", "give an array of shape (states, actions)"),
     ({"reward": np.zeros((0, 2))}, "reward = (0, 2)", "give an array of shape"),
-    ({"transition": np.ones((2, 2, 1))}, "transition = (2, 2, 1)", "= (2, 2, 2)"),
+    ({"transition": np.ones((2, 2, 1))}, "transition = (2, 2, 1)", "give shape (2, 2, 2)"),
     ({"transition": np.stack([HALVES, HALVES - 0.05])}, "transition[1, 0] = 0.9", "sum to one"),
     ({"transition": np.stack([HALVES, HALVES + 1e-6])}, "transition[1, 0] = 1.000002", "one"),
     (
@@ -66,7 +66,7 @@ WORLDS: list[Row] = [
     ),
     ({"transition": np.full((2, 2, 2), NAN)}, "transition[0, 0, 0] = nan", FINITE),
     ({"initial": np.array([0.5, 0.4])}, "initial = 0.9", "the row must sum to one"),
-    ({"initial": np.ones(1)}, "initial = (1,)", "give one probability for each of 2 states"),
+    ({"initial": np.ones(1)}, "initial = (1,)", "give shape (2,), for 2 states"),
     ({"initial": np.array([0.5, NAN])}, "initial[1] = nan", FINITE),
     ({"discount": 0.0}, "discount = 0.0", BETA),
     ({"discount": 1.0}, "discount = 1.0", BETA),
