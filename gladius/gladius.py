@@ -36,8 +36,7 @@ lambda rises by half decades to the affine end and is chosen by restricted maxim
 Both rules were settled after errors on development data sets had been seen, of the truths -x,
 -x - .6 sin x and -.25 x^1.7 (without the second rule the third truth lost 1.5 % to the plug-in).
 Seeds of development are no seeds of an exhibit, but the truths are; the exhibit `accuracy` has two
-that were not. Tried before and left: BIC (on effective degrees of freedom), AIC and
-cross-validation for lambda, third differences, plain REML.
+that were not.
 """
 
 from __future__ import annotations
