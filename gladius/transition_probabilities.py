@@ -28,8 +28,8 @@ class Pooled:
     """One action's transition probabilities in one replication, pooled over states.
 
     Attributes:
-        relative: whether `points` are displacements (else destinations).
-        points: (m, d); none where the action was never seen to lead anywhere.
+        relative: whether `points` are displacements (else destinations: the grid itself).
+        points: (m, d).
         probabilities: (m,) summing to the share of moves that do not end the path.
         present: (S,) the states of the grid that the replication holds itself.
     """
@@ -41,13 +41,14 @@ class Pooled:
 
     def rows(self, grid: Array, states: Array) -> Array:
         """(n, S) rows over the grid; points off it go to the nearest state that is present."""
-        base = states if self.relative else np.zeros_like(states[:1])
-        points = (base[:, None] + self.points).reshape(-1, grid.shape[1])
+        shape = (len(states), len(grid))
+        if not self.relative:
+            return np.broadcast_to(self.probabilities, shape)
+        points = (states[:, None] + self.points).reshape(-1, grid.shape[1])
         place = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
-        cell = np.repeat(np.arange(len(base)), len(self.points)) * len(grid) + place
-        weights = np.tile(self.probabilities, len(base))
-        rows = np.bincount(cell, weights, minlength=len(base) * len(grid))
-        return np.broadcast_to(rows.reshape(len(base), -1), (len(states), len(grid)))
+        cell = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + place
+        weights = np.tile(self.probabilities, len(states))
+        return np.bincount(cell, weights, minlength=len(states) * len(grid)).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,9 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
         by_place = moves.sum(axis=0) / total
         shift_fit, place_fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_place))
         relative = shift_fit >= place_fit - TIE * abs(place_fit)
-        points, share = (shifts, by_shift) if relative else (grid, by_place)
-        return Pooled(relative, points[share > 0], share[share > 0], present)
+        if not relative:
+            return Pooled(relative, grid, by_place, present)
+        return Pooled(relative, shifts[by_shift > 0], by_shift[by_shift > 0], present)
 
     pooled = tuple(
         tuple(pool(moves, visits.sum() or 1.0, own) for moves, visits in zip(*one, strict=True))

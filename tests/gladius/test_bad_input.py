@@ -179,7 +179,11 @@ DOOR: list[Row] = [
     ),
     ({"method": "gladios"}, "method = 'gladios'", "did you mean 'gladius'? choose one of ["),
     ({"method": "xyz"}, "method = 'xyz'", ": choose one of ["),
-    ({"method": "gladius", "protocol": "best"}, "protocol = 'best'", "choose one of ('leak_free', "),
+    (
+        {"method": "gladius", "protocol": "best"},
+        "protocol = 'best'",
+        "choose one of ('leak_free', ",
+    ),
     ({"method": "gladius", "wieght": 2.0}, "option = 'wieght'", "choose from ["),
     ({"method": "gladius", "function_class": "net"}, "function_class = 'net'", "choose one of"),
     ({"method": "gladius", "penalty": 100.0}, "penalty = 100.0", NO_EFFECT),
