@@ -48,7 +48,8 @@ class Pooled:
         place = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
         cell = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + place
         weights = np.tile(self.probabilities, len(states))
-        return np.bincount(cell, weights, minlength=len(states) * len(grid)).reshape(shape)
+        rows = np.bincount(cell, weights, minlength=len(states) * len(grid))
+        return rows.reshape(shape).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
