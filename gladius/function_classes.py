@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Inexact
 from scipy.interpolate import make_interp_spline
 
 from gladius.anchor import Anchor, nearest
 from gladius.checks import Array, check_widths, shaped
 from gladius.transitions import Integers
 
-Parameters = Float[Array, "R P"]
-Inputs = Float[Array, "*replications n d"]
-Outputs = Float[Array, "R n A"]
-Jacobian = Float[Array, "R n A P"]
+Parameters = Inexact[Array, "R P"]
+Inputs = Inexact[Array, "*replications n d"]
+Outputs = Inexact[Array, "R n A"]
+Jacobian = Inexact[Array, "R n A P"]
 
 
 @dataclass(frozen=True)
