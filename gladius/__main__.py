@@ -21,7 +21,7 @@ from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
-from gladius.transitions import Transitions, distinct_rows
+from gladius.transitions import Transitions, distinct_rows, grid_positions
 
 METHOD_HELP = (
     "by default gladius; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
@@ -48,9 +48,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     made.add_argument("--discount", type=float, required=True, help="beta")
     made.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
-    made.add_argument(
-        "--function-class", help="of gladius: smooth or polynomial (one feature), mlp, tabular"
-    )
+    made.add_argument("--function-class", help="of gladius: smooth (the default) or mlp")
     made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
     return made
 
@@ -60,18 +58,16 @@ def table(data: Transitions, estimate: Estimate) -> pd.DataFrame:
     states, _ = distinct_rows(data.states)
     actions = data.number_of_actions
     pairs = data.pairs()
-    rows = zip(pairs.states.tolist(), pairs.actions.tolist(), pairs.weights.tolist(), strict=True)
-    seen = {(*s, a): n for s, a, n in rows}
     each = np.repeat(np.arange(len(states)), actions)
     chosen = np.tile(np.arange(actions), len(states))
+    seen = np.column_stack([pairs.states, pairs.actions])
+    place = grid_positions(seen, np.column_stack([states[each], chosen]))
     columns = {name: states[each, i] for i, name in enumerate(data.feature_names)}
     return pd.DataFrame(
         columns
         | {
             "action": chosen,
-            "observations": [
-                seen.get((*states[i].tolist(), a), 0) for i, a in zip(each, chosen, strict=True)
-            ],
+            "observations": np.where(place >= 0, pairs.weights[place], 0),
             "reward": estimate.reward(states[each], chosen),
             "q": estimate.q(states).ravel(),
             "probability": estimate.policy(states).ravel(),

@@ -38,12 +38,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from jaxtyping import Inexact
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, NearestState
-from gladius.checks import Array, InputError, check_fields, check_whole
+from gladius.checks import (
+    Array,
+    InputError,
+    check_choice,
+    check_options,
+    check_positive,
+    check_whole,
+    shaped,
+)
 from gladius.estimate import Diagnostics, Estimate, StateFunction
-from gladius.function_classes import MLP, FunctionClass, Linear
+from gladius.function_classes import MLP, FunctionClass, Linear, NetworkOutputs
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transition_probabilities import (
     Continuation,
@@ -85,29 +94,24 @@ class Options:
     deterministic: bool = False
 
     def __post_init__(self) -> None:
-        for name, known in [
-            ("function_class", ("tabular", "mlp")),
-            ("optimiser", ("gradient", "adam")),
-        ]:
-            if getattr(self, name) not in known:
-                raise InputError(name, getattr(self, name), f"choose one of {known}")
+        choices = {"function_class": ("tabular", "mlp"), "optimiser": ("gradient", "adam")}
+        for name, known in choices.items():
+            check_choice(name, getattr(self, name), known)
         for name in ("tau_1", "tau_2"):
-            step = getattr(self, name)
-            if not (np.isfinite(step) and step > 0):
-                raise InputError(name, step, "give a positive step")
-        check_whole("ascents", self.ascents, 1)
-        check_whole("iterations", self.iterations, 1)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
+            check_positive(name, getattr(self, name), "give a positive step")
+        for name in ("ascents", "iterations", *(["batch"] if self.batch is not None else [])):
+            check_whole(name, getattr(self, name), 1)
         if not self.tolerance >= 0:
             raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
 
 
-def ascent_slope(zeta: Array, v: Array, batch: Counts) -> Array:
-    """(R, S, A) derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
-    ahead: Array = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
-    slope: Array = 2.0 * (batch.visits * zeta - ahead)
-    return slope
+@shaped
+def ascent_slope(
+    zeta: Inexact[Array, "R S A"], v: Inexact[Array, "R S"], batch: Counts
+) -> Inexact[Array, "R S A"]:
+    """Derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
+    ahead = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
+    return np.asarray(2.0 * (batch.visits * zeta - ahead))
 
 
 @dataclass(frozen=True)
@@ -119,22 +123,23 @@ class Descent:
     slope: Array
 
 
+@shaped
 def descent(
-    q: Array,
-    zeta: Array | None,
+    q: Inexact[Array, "R S A"],
+    zeta: Inexact[Array, "R S A"] | None,
     bellman_batch: Counts,
     likelihood_batch: Counts,
     action: int,
-    reward: Array,
-    discount: float | Array,
+    reward: Inexact[Array, " S"],
+    discount: float | Inexact[Array, " R"],
 ) -> Descent:
     """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
 
     Args:
-        q, zeta: (R, S, A).
+        q, zeta: Q and zeta on the grid.
         bellman_batch, likelihood_batch: B1 and B2.
         action: a_s.
-        reward: (S,) its reward.
+        reward: its reward.
         discount: beta, or one for each replication.
     """
     beta = np.broadcast_to(discount, len(q))[:, None]
@@ -272,7 +277,8 @@ def _network(
         family, inputs = Linear(states, actions), np.eye(states)
     else:
         family = MLP(counts.states.shape[1], actions, options.hidden)
-        inputs = Scaling.of(counts)(counts.states)
+        mean, spread = _scaling(counts)
+        inputs = (counts.states - mean) / spread
     return Network(family, inputs, family.init(rngs), step, options.optimiser == "adam")
 
 
@@ -281,7 +287,7 @@ class Run:
     """R replications of an algorithm: which of them still move, and where they led.
 
     Attributes:
-        counts, anchor, discount, options: what is run.
+        counts, anchor, discount, options: as `algorithm_1` takes them.
         networks: Q's, and zeta's in Algorithm 1.
         iteration: (R,) iterations done.
         diverged, converged: (R,).
@@ -359,24 +365,12 @@ class Run:
         self.iteration[self.moving] += 1
 
 
-@dataclass(frozen=True)
-class Scaling:
-    """(n, d) features -> (R, n, d) in units of each replication's mean and spread over its rows."""
-
-    mean: Array
-    spread: Array
-
-    @staticmethod
-    def of(counts: Counts) -> Scaling:
-        """From the data."""
-        share = (counts.seen / counts.size[:, None])[:, None]
-        mean = share @ counts.states
-        spread = np.sqrt(np.maximum(share @ counts.states**2 - mean**2, 0.0))
-        return Scaling(mean, np.where(spread > 0, spread, 1.0))
-
-    def __call__(self, states: Array) -> Array:
-        scaled: Array = (states - self.mean) / self.spread
-        return scaled
+def _scaling(counts: Counts) -> tuple[Array, Array]:
+    """(R, 1, d) mean and spread of the features over each replication's rows."""
+    share = (counts.seen / counts.size[:, None])[:, None]
+    mean = share @ counts.states
+    spread = np.sqrt(np.maximum(share @ counts.states**2 - mean**2, 0.0))
+    return mean, np.where(spread > 0, spread, 1.0)
 
 
 def fit(
@@ -402,7 +396,7 @@ def fit(
         every hundredth iteration) and `inner_iterations`: 0 where single steps alternate, the
         ascent steps where there are several to a descent step.
     """
-    check_fields(Options, options)
+    check_options(Options, options)
     chosen = Options(**options)
     started = time.process_time()
     if rngs is None:
@@ -445,24 +439,11 @@ def _functions(result: Run, r: int) -> tuple[StateFunction, StateFunction]:
     def output(table: Array, network: Network) -> StateFunction:
         if options.function_class == "tabular":
             return NearestState(counts.states, table[r])
-        return NetworkOutput(network.family, network.theta[[r]], Scaling.of(counts), r)
+        mean, spread = _scaling(counts)
+        return NetworkOutputs(network.family, network.theta[r], mean[r, 0], spread[r, 0])
 
     q = output(result.q, result.networks[0])
     if options.deterministic:
         p_hat = empirical_transition_probabilities(counts)
         return q, Sum(q, Continuation(p_hat, r, value(result.q[r]), discount), -1.0)
     return q, Sum(q, output(result.zeta, result.networks[1]), -discount)
-
-
-@dataclass(frozen=True)
-class NetworkOutput:
-    """(n, d) features -> (n, A) outputs of one replication's network."""
-
-    family: FunctionClass
-    theta: Array
-    scaling: Scaling
-    replication: int
-
-    def __call__(self, states: Array) -> Array:
-        outputs: Array = self.family.outputs(self.theta, self.scaling(states)[self.replication])[0]
-        return outputs

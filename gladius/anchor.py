@@ -65,11 +65,8 @@ def make_anchor(
     for i, one in enumerate(data):
         if must_occur and not np.any(one.actions == action):
             where = f" of data set {i}" if len(data) > 1 else ""
-            raise InputError(
-                "anchor_action",
-                action,
-                f"it never occurs in the {len(one)} transitions{where}: choose one that does",
-            )
+            hint = f"it never occurs in the {len(one)} transitions{where}: choose one that does"
+            raise InputError("anchor_action", action, hint)
     if reward is None:
         raise InputError("anchor_reward", None, "give the reward of the anchor action")
     if callable(reward):
@@ -81,14 +78,9 @@ def make_anchor(
     array = check_finite("anchor_reward", reward)
     if array.ndim == 0:
         return Anchor(int(action), float(array))
-    if len(data) > 1:
-        raise InputError(
-            "anchor_reward", array.shape, "with several data sets give a number or function"
-        )
-    if array.shape != (len(data[0]),):
-        raise InputError(
-            "anchor_reward", array.shape, f"give a number, a function, or {len(data[0])} rewards"
-        )
+    if len(data) > 1 or array.shape != (len(data[0]),):
+        rewards = f", or {len(data[0])} rewards" if len(data) == 1 else ""
+        raise InputError("anchor_reward", array.shape, f"give a number, a function{rewards}")
     return Anchor(int(action), _by_state(data[0].states, array))
 
 
@@ -140,9 +132,6 @@ def check_anchor_support(counts: Counts, action: int) -> None:
     share = (counts.seen * never).sum(axis=1) / counts.size
     if np.any(share > LARGEST_BORROWED_SHARE):
         worst = int(np.argmax(share))
-        raise InputError(
-            "anchor_action",
-            action,
-            f"{share[worst]:.0%} of the observations of data set {worst} are in states where it "
-            "was never taken: choose an action that is taken in most states, or add data",
-        )
+        where = f"{share[worst]:.0%} of the observations of data set {worst} are in states where it"
+        hint = f"{where} was never taken: choose one that is taken in most states, or add data"
+        raise InputError("anchor_action", action, hint)

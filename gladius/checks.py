@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -72,22 +71,28 @@ def check_discount(discount: float) -> float:
 
 
 def check_options(function: Callable[..., object], options: Iterable[str]) -> None:
-    """Raise where an option is none of the function's keyword-only arguments."""
+    """Raise where an option is no keyword-only argument of a function, or no field of a class."""
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return  # it checks its own
-    known = sorted(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+    every = isinstance(function, type)
+    known = sorted(p.name for p in parameters if every or p.kind is p.KEYWORD_ONLY)
     for name in options:
         if name not in known:
             raise InputError("option", name, f"choose from {known}")
 
 
-def check_fields(options: type, given: Iterable[str]) -> None:
-    """Raise where a name is no field of the dataclass that holds a method's options."""
-    known = sorted(option.name for option in fields(options))
-    for name in given:
-        if name not in known:
-            raise InputError("option", name, f"choose from {known}")
+def check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Raise where the value is none of the known ones."""
+    if value not in known:
+        raise InputError(name, value, f"choose one of {tuple(known)}")
+
+
+def check_positive(name: str, value: object, hint: str = "give a positive number") -> None:
+    """Raise where the value is no positive finite number."""
+    is_number = isinstance(value, int | float | np.number) and np.isfinite(value)
+    if not (is_number and value > 0):  # type: ignore[operator]  # a number, as was just asked
+        raise InputError(name, value, hint)
 
 
 def check_whole(name: str, value: int, least: int) -> int:
@@ -133,10 +138,14 @@ def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Ar
     except (TypeError, ValueError):
         raise _no_numbers(name, value, hint) from None
     if not np.all(np.isfinite(array)):
-        at = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        where = f"{name}{list(at)}" if at else name
-        raise InputError(where, float(array[at]), "remove NaN and infinite entries")
+        raise _entry_error(name, array, ~np.isfinite(array), "remove NaN and infinite entries")
     return array
+
+
+def _entry_error(name: str, array: Array, wrong: NDArray[np.bool_], hint: str) -> InputError:
+    """The error that shows the first wrong entry."""
+    place = tuple(np.argwhere(wrong)[0].tolist())
+    return InputError(f"{name}{list(place)}" if place else name, float(array[place]), hint)
 
 
 def _no_numbers(name: str, value: ArrayLike, hint: str) -> InputError:
@@ -148,9 +157,9 @@ def _no_numbers(name: str, value: ArrayLike, hint: str) -> InputError:
     if entries.size == 0:
         return InputError(name, value, "give a rectangular array of numbers")
     readable = entries.dtype.kind in "OUS"  # else all are dates, say, or complex
-    odd = [at for at, entry in np.ndenumerate(entries) if not (readable and _converts(entry))]
-    at = odd[0] if odd else (0,) * entries.ndim  # text such as "3" alone
-    return InputError(f"{name}{list(at)}" if at else name, entries[at], hint)
+    odd = [i for i, entry in np.ndenumerate(entries) if not (readable and _converts(entry))]
+    place = odd[0] if odd else (0,) * entries.ndim  # text such as "3" alone
+    return InputError(f"{name}{list(place)}" if place else name, entries[place], hint)
 
 
 def _converts(entry: Any) -> bool:
@@ -161,17 +170,14 @@ def _converts(entry: Any) -> bool:
     return True
 
 
-def check_probabilities(name: str, law: Array) -> None:
+def check_probabilities(name: str, rows: Array) -> None:
     """Raise unless the last axis holds probabilities that sum to one."""
-    if np.any(law < 0):
-        at = tuple(int(i) for i in np.argwhere(law < 0)[0])
-        raise InputError(f"{name}{list(at)}", float(law[at]), "probabilities cannot be negative")
-    sums = law.sum(axis=-1)
+    if np.any(rows < 0):
+        raise _entry_error(name, rows, rows < 0, "probabilities cannot be negative")
+    sums = rows.sum(axis=-1)
     wrong = np.abs(sums - 1.0) > ROW_SUM_TOLERANCE
     if np.any(wrong):
-        at = tuple(int(i) for i in np.argwhere(wrong)[0])
-        where = f"{name}{list(at)}" if at else name
-        raise InputError(where, float(sums[at]), "the row must sum to one")
+        raise _entry_error(name, sums, wrong, "the row must sum to one")
 
 
 def check_rows(name: str, transition: Array) -> None:

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from inspect import signature
 
 import numpy as np
+from jaxtyping import Float
 
-from gladius.checks import Array, InputError, check_discount, check_finite, check_rows
+from gladius.checks import Array, InputError, check_discount, check_finite, check_rows, shaped
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, TabularMDP, soft_bellman
 from gladius.offline_rl import Logged
@@ -48,8 +49,11 @@ class Change:
             if function is not None and not callable(function):
                 raise InputError(f"change.{name}", function, "give a function, see Change")
 
-    def new_reward(self, states: Array, table: Array) -> Array:
-        """(n, A) the table after the change."""
+    @shaped
+    def new_reward(
+        self, states: Float[Array, "n d"], table: Float[Array, "n A"]
+    ) -> Float[Array, "n A"]:
+        """The table after the change."""
         if self.reward is None:
             return table
         new = np.asarray(self.reward(states, table), dtype=np.float64)
@@ -57,8 +61,11 @@ class Change:
             raise InputError("change.reward", new.shape, f"return shape {table.shape}")
         return new
 
-    def new_transition(self, transition: Array) -> Array:
-        """(..., A, S, S) the transition probabilities after the change."""
+    @shaped
+    def new_transition(
+        self, transition: Float[Array, "*batch A S S"]
+    ) -> Float[Array, "*batch A S S"]:
+        """The transition probabilities after the change."""
         if self.transition is None:
             return transition
         new = check_finite("change.transition", self.transition(transition))
@@ -152,8 +159,9 @@ def changed(world: TabularMDP, change: Change) -> TabularMDP:
     return TabularMDP(reward, transition, world.discount, world.initial, world.features)
 
 
-def welfare(world: TabularMDP, policy: Array) -> float:
-    """Expected discounted reward and entropy from the first state, if (S, A) `policy` is followed.
+@shaped
+def welfare(world: TabularMDP, policy: Float[Array, "S A"]) -> float:
+    """Expected discounted reward and entropy from the first state, if `policy` is followed.
 
     No policy has more than the mean of V* over first states, that of `world.solution.policy`.
     """
@@ -182,8 +190,9 @@ class Judgement:
     frequencies: Array
 
 
-def judge(world: TabularMDP, policy: Array, horizon: int) -> Judgement:
-    """Measure (S, A) `policy` in a world, over `horizon` periods for the frequencies."""
+@shaped
+def judge(world: TabularMDP, policy: Float[Array, "S A"], horizon: int) -> Judgement:
+    """Measure a policy in a world, over `horizon` periods for the frequencies."""
     reached = welfare(world, policy)
     best = world.solution
     visits = world.discounted_occupancy().sum(axis=1)

@@ -26,14 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array, InputError, check_finite, shaped
 from gladius.mdp import TabularMDP
-
-Knowledge = Literal["known", "two_step", "joint"]  # of the transition probabilities
 
 LARGEST_CONDITION = 1e12  # of the scaled information; beyond it half of all digits are lost
 SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that counts as membership
@@ -70,8 +68,6 @@ class Bounds:
             likelihood of both (Rust's oracle).
         known_p_slope: the same, anchor reward given.
         affine_known_p: P known, anchor reward given, r(s, a) = intercept_a + slope_a x.
-        affine_joint: the same with P unknown, maximum likelihood of (r, P) from choices and
-            moves together; no regular estimator is better in this class.
         affine: the same with P unknown, P-hat from the moves alone and then put into the
             likelihood of the choices (partial maximum likelihood).
         tabular: P and r unknown in every cell, anchor reward given. All regular estimators agree
@@ -82,7 +78,6 @@ class Bounds:
     known_p_both: Array
     known_p_slope: Array
     affine_known_p: Array
-    affine_joint: Array
     affine: Array
     tabular: Array
 
@@ -122,19 +117,22 @@ def linearise(world: TabularMDP, horizon: int) -> Linearisation:
     return Linearisation(cut, occupancy, of_q - np.repeat(of_v, k, axis=0), spread)
 
 
-def linear_deviation(expert: Linearisation, basis: Array, transition: Knowledge) -> Array:
-    """(S', A) sd of sqrt(n) (r-hat - r) where r = known part + basis @ theta.
+@shaped
+def linear_deviation(
+    expert: Linearisation, basis: Float[Array, "S A K"], is_known: bool
+) -> Float[Array, "S A"]:
+    """Standard deviation of sqrt(n) (r-hat - r) where r = known part + basis @ theta.
 
     In the scale in which choices have unit noise, theta-hat is least squares: on the design
     sqrt(d) G basis, with noise I when P is known, and I + K K' when an estimated P enters,
-    K = beta sqrt(d) G sqrt(Var(V') / d). Two-step estimation is ordinary least squares under
-    that noise (the sandwich), joint maximum likelihood generalised least squares.
+    K = beta sqrt(d) G sqrt(Var(V') / d); two-step estimation is ordinary least squares under
+    that noise (the sandwich).
 
     Args:
         expert: as `linearise` returns it.
-        basis: (S', A, K) the directions in which the reward is unknown.
-        transition: P "known"; "two_step": estimated from the moves and plugged into the
-            likelihood of the choices; "joint": estimated together with theta.
+        basis: the directions in which the reward is unknown.
+        is_known: whether P is; else it is estimated from the moves and plugged into the likelihood
+            of the choices.
 
     Raises:
         InputError: the choices do not identify theta.
@@ -145,26 +143,19 @@ def linear_deviation(expert: Linearisation, basis: Array, transition: Knowledge)
     condition = float(np.linalg.cond(design / np.linalg.norm(design, axis=0).clip(1e-300)) ** 2)
     if not condition < LARGEST_CONDITION:
         raise InputError("basis", basis.shape, "the choices do not identify these rewards")
-    shock = np.sqrt(expert.spread.reshape(1, -1) / d.T)
-    beta = expert.world.discount
-    nuisance = beta * np.sqrt(d) * expert.response * shock
-    eye = np.eye(design.shape[1])
-    if transition == "joint":
-        noise = np.eye(len(d)) + nuisance @ nuisance.T
-        covariance = np.linalg.solve(design.T @ np.linalg.solve(noise, design), eye)
-    else:
-        covariance = np.linalg.solve(design.T @ design, eye)
-        if transition == "two_step":
-            leak = covariance @ design.T @ nuisance
-            covariance = covariance + leak @ leak.T
-        elif transition != "known":
-            raise InputError("transition", transition, "choose known, two_step or joint")
+    covariance = np.linalg.inv(design.T @ design)
+    if not is_known:
+        shock = np.sqrt(expert.spread.reshape(1, -1) / d.T)
+        nuisance = expert.world.discount * np.sqrt(d) * expert.response * shock
+        leak = covariance @ design.T @ nuisance
+        covariance = covariance + leak @ leak.T
     variance: Array = np.einsum("ik,kl,il->i", directions, covariance, directions)
     return np.sqrt(variance).reshape(expert.occupancy.shape)
 
 
-def tabular_deviation(expert: Linearisation, anchor_action: int) -> Array:
-    """(S', A) sd of sqrt(n) (r-hat - r) of the plug-in with the anchor's reward given.
+@shaped
+def tabular_deviation(expert: Linearisation, anchor_action: int) -> Float[Array, "S A"]:
+    """Standard deviation of sqrt(n) (r-hat - r) of the plug-in with the anchor's reward given.
 
     V = (I - beta P_b)^-1 (r_b - log pi_b) for the anchor b, and r_a = V + log pi_a - beta P_a V, so
     with M_a = (I - beta P_a)(I - beta P_b)^-1
@@ -181,9 +172,7 @@ def tabular_deviation(expert: Linearisation, anchor_action: int) -> Array:
     choice = 1.0 / d - 1.0 / state[:, None]  # n Var(d log pi)
     move = beta**2 * expert.spread / d
     deviation = np.zeros_like(d)
-    for a in range(k):
-        if a == b:
-            continue  # given
+    for a in set(range(k)) - {b}:
         m = (eye - beta * world.transition[a]) @ level
         between = 2.0 * np.diagonal(m) / state  # Cov(d log pi_a, d log pi_b) = -1 / (n d(s))
         variance = choice[:, a] + between + move[:, a] + m**2 @ (choice[:, b] + move[:, b])
@@ -191,13 +180,16 @@ def tabular_deviation(expert: Linearisation, anchor_action: int) -> Array:
     return deviation
 
 
-def expected_mape(expert: Linearisation, deviation: Array, transitions: Array) -> Array:
+@shaped
+def expected_mape(
+    expert: Linearisation, deviation: Float[Array, "S A"], transitions: Float[Array, "*sizes"]
+) -> Float[Array, "*sizes"]:
     """E[MAPE] in per cent for each number n of training transitions; see the module's docstring."""
     reward = expert.world.reward
     if np.any(reward == 0):
         raise InputError("reward", 0.0, "MAPE is undefined where the true reward is zero")
     coefficient = np.sum(expert.occupancy * deviation / np.abs(reward))
-    return 100.0 * np.sqrt(2.0 / (np.pi * transitions)) * float(coefficient)
+    return np.asarray(100.0 * np.sqrt(2.0 / (np.pi * transitions)) * float(coefficient))
 
 
 def bounds(
@@ -230,23 +222,19 @@ def bounds(
     slopes = expert.world.features[:, 0, None, None] * intercepts
     transitions = horizon * number
 
-    def linear(basis: Array, transition: Knowledge, given: bool) -> Array:
-        known = np.zeros_like(reward)
-        if given:
-            known[:, anchor_action] = reward[:, anchor_action]
+    def linear(basis: Array, *, given: bool = True, p_known: bool = True) -> Array:
+        known = given * reward * (np.arange(actions) == anchor_action)
         if not _contains(basis, reward - known):
             return np.full(len(number), np.nan)
-        deviation = linear_deviation(expert, basis, transition)
-        return expected_mape(expert, deviation, transitions)
+        return expected_mape(expert, linear_deviation(expert, basis, p_known), transitions)
 
     affine = np.concatenate([slopes, intercepts], axis=-1)
     return Bounds(
         trajectories=number,
-        known_p_both=linear(np.concatenate([slopes, level], axis=-1), "known", given=False),
-        known_p_slope=linear(slopes, "known", given=True),
-        affine_known_p=linear(affine, "known", given=True),
-        affine_joint=linear(affine, "joint", given=True),
-        affine=linear(affine, "two_step", given=True),
+        known_p_both=linear(np.concatenate([slopes, level], axis=-1), given=False),
+        known_p_slope=linear(slopes),
+        affine_known_p=linear(affine),
+        affine=linear(affine, p_known=False),
         tabular=expected_mape(expert, tabular_deviation(expert, anchor_action), transitions),
     )
 

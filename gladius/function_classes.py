@@ -1,7 +1,7 @@
 """Function classes for Q and zeta, with a leading replication axis and exact Jacobians.
 
-A class maps (R, P) parameters and (n, d) or (R, n, d) inputs to (R, n, A) outputs; `jacobian` gives
-d outputs / d parameters, (R, n, A, P), the paper's J_Q(theta; Z_Q).
+A class maps parameters and inputs, each replication's or shared by all, to outputs; `jacobian` adds
+d outputs / d parameters, the paper's J_Q(theta; Z_Q).
 """
 
 from __future__ import annotations
@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
+from jaxtyping import Inexact
+from scipy.interpolate import make_interp_spline
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, check_widths
+from gladius.checks import Array, check_widths, shaped
 from gladius.transitions import Integers
 
-
-class FunctionClass(Protocol):
-    """A parametrised class of functions of the state with one output for each action."""
-
-    @property
-    def size(self) -> int: ...
-    def init(self, rngs: Sequence[np.random.Generator]) -> Array: ...
-    def outputs(self, theta: Array, x: Array) -> Array: ...
-    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]: ...
+Parameters = Inexact[Array, "R P"]
+Inputs = Inexact[Array, "*replications n d"]
+Outputs = Inexact[Array, "R n A"]
+Jacobian = Inexact[Array, "R n A P"]
 
 
 @dataclass(frozen=True)
@@ -40,16 +36,19 @@ class Linear:
         """Parameters of one replication."""
         return self.inputs * self.actions
 
-    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
+    @shaped
+    def init(self, rngs: Sequence[np.random.Generator]) -> Parameters:
         """Zero parameters, the neutral start."""
         return np.zeros((len(rngs), self.size))
 
-    def outputs(self, theta: Array, x: Array) -> Array:
-        """(R, n, A)."""
+    @shaped
+    def outputs(self, theta: Parameters, x: Inputs) -> Outputs:
+        """Linear in the inputs."""
         weights = theta.reshape(len(theta), self.actions, self.inputs)
         return x @ np.swapaxes(weights, 1, 2)
 
-    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
+    @shaped
+    def jacobian(self, theta: Parameters, x: Inputs) -> tuple[Outputs, Jacobian]:
         """Outputs and their Jacobian; the latter does not depend on theta."""
         rows = np.einsum("...nw,ab->...nabw", x, np.eye(self.actions))
         rows = rows.reshape(*x.shape[:-1], self.actions, -1)
@@ -82,8 +81,9 @@ class MLP:
         """Parameters of one replication."""
         return sum((fan_in + 1) * fan_out for fan_in, fan_out in self.layers)
 
-    def init(self, rngs: Sequence[np.random.Generator]) -> Array:
-        """(R, P), each replication from its own generator."""
+    @shaped
+    def init(self, rngs: Sequence[np.random.Generator]) -> Parameters:
+        """Weights, each replication's from its own generator."""
         rows = []
         for rng in rngs:
             parts = []
@@ -102,35 +102,32 @@ class MLP:
 
     def _forward(self, theta: Array, x: Array) -> list[Array]:
         """Inputs of every layer, then the outputs."""
-        signal = np.broadcast_to(x, (len(theta), *x.shape[-2:]))
-        signals = [signal]
-        parts = self._unpack(theta)
-        for i, (weight, bias) in enumerate(parts):
-            signal = signal @ weight + bias[:, None, :]
-            if i < len(parts) - 1:
-                signal = np.tanh(signal)
-            signals.append(signal)
+        signals = [np.broadcast_to(x, (len(theta), *x.shape[-2:]))]
+        for i, (weight, bias) in enumerate(self._unpack(theta)):
+            signal = signals[-1] @ weight + bias[:, None]
+            signals.append(np.tanh(signal) if i < len(self.hidden) else signal)
         return signals
 
-    def outputs(self, theta: Array, x: Array) -> Array:
-        """(R, n, A)."""
+    @shaped
+    def outputs(self, theta: Parameters, x: Inputs) -> Outputs:
+        """Of the last layer."""
         return self._forward(theta, x)[-1]
 
-    def jacobian(self, theta: Array, x: Array) -> tuple[Array, Array]:
+    @shaped
+    def jacobian(self, theta: Parameters, x: Inputs) -> tuple[Outputs, Jacobian]:
         """Outputs and their Jacobian, by one backward sweep for all outputs at once."""
-        signals = self._forward(theta, x)
-        reps, n = len(theta), x.shape[-2]
-        back = np.broadcast_to(np.eye(self.actions), (reps, n, self.actions, self.actions))
+        *signals, outputs = self._forward(theta, x)
+        shape = (*outputs.shape, self.actions)
+        back = np.broadcast_to(np.eye(self.actions), shape)
         blocks: list[Array] = []
-        parts = self._unpack(theta)
-        for i in range(len(parts) - 1, -1, -1):
-            weight = np.einsum("rni,rnao->rnaio", signals[i], back)
-            blocks = [weight.reshape(reps, n, self.actions, -1), back, *blocks]
-            if i:
-                back = (back @ np.swapaxes(parts[i][0], 1, 2)[:, None]) * (1 - signals[i] ** 2)[
-                    :, :, None, :
-                ]
-        return signals[-1], np.concatenate(blocks, axis=-1)
+        for signal, (weight, _) in reversed(list(zip(signals, self._unpack(theta), strict=True))):
+            slope = np.einsum("rni,rnao->rnaio", signal, back)
+            blocks = [slope.reshape(*shape[:3], -1), back, *blocks]
+            back = back @ np.swapaxes(weight, 1, 2)[:, None] * (1 - signal**2)[:, :, None]
+        return outputs, np.concatenate(blocks, axis=-1)
+
+
+FunctionClass = Linear | MLP
 
 
 # What an estimate keeps of a fit: functions of any state, which can be pickled
@@ -143,23 +140,25 @@ class NetworkOutputs:
     Attributes:
         family: of the network.
         theta: (P,).
+        centre, scale: (d,) of the features.
         level: added to each output.
-        scaling: (lowest (d,), half the range (d,)) that bring features to [-1, 1].
-        back: (A,) which output is each action's.
+        back: (A,) which output is each action's, where they stand in another order.
         less: the action whose output is taken off all, or None.
     """
 
-    family: MLP
+    family: FunctionClass
     theta: Array
-    level: float
-    scaling: tuple[Array, Array]
-    back: Integers
+    centre: Array
+    scale: Array
+    level: float = 0.0
+    back: Integers | None = None
     less: int | None = None
 
     def __call__(self, states: Array) -> Array:
-        low, half = self.scaling
-        scaled = (states - low) / half - 1.0
-        outputs = (self.family.outputs(self.theta[None], scaled)[0] + self.level)[:, self.back]
+        scaled = (states - self.centre) / self.scale
+        outputs = self.family.outputs(self.theta[None], scaled)[0] + self.level
+        if self.back is not None:
+            outputs = outputs[:, self.back]
         return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
 
 
@@ -178,9 +177,6 @@ class AnchoredLine:
     anchor: Anchor
 
     def __call__(self, states: Array) -> Array:
-        left = np.clip(np.searchsorted(self.states, states[:, 0]) - 1, 0, len(self.states) - 2)
-        width = self.states[left + 1] - self.states[left]
-        share = ((states[:, 0] - self.states[left]) / width)[:, None]
-        rewards = (1 - share) * self.table[left] + share * self.table[left + 1]
+        rewards = np.asarray(make_interp_spline(self.states, self.table, k=1)(states[:, 0]))
         rewards[:, self.anchor.action] = self.anchor.values(states)
-        return np.asarray(rewards)
+        return rewards

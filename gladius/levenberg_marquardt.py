@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 
-from gladius.checks import Array
+from gladius.checks import Array, shaped
 from gladius.function_classes import FunctionClass
 from gladius.objective import closed_form_level, value
 from gladius.transition_probabilities import regular_solve
@@ -24,6 +25,7 @@ ROUNDING = 1e-14  # of the trace of H K
 LEVEL_SCALE = 10.0  # unit of the level parameter: large, so that damping never holds it back
 STARTS = 4  # at most: a replication stops at its first converged one
 STAGE = 1e4  # lambda first stops here on its way up: a cold start at 1e7 can stall
+PATIENCE = 30  # steps
 NEGLIGIBLE = 0.1  # of the tolerance: a predicted decrease below it is none
 
 
@@ -70,8 +72,11 @@ class OutputRisk:
         n = self.transition.shape[2]
         return np.linalg.inv(np.eye(n) - self.discount * self.transition[:, 0]).astype(np.float64)
 
-    def tables(self, outputs: Array) -> tuple[Array, Array, Array]:
-        """(Q, V, r) of the outputs; (R, S, A), (R, S), (R, S, A)."""
+    @shaped
+    def tables(
+        self, outputs: Float[Array, "R S A"]
+    ) -> tuple[Float[Array, "R S A"], Float[Array, "R S"], Float[Array, "R S A"]]:
+        """(Q, V, r) of the outputs."""
         q, v = outputs, value(outputs)
         if self.bellman_weight is None:
             log_anchor = outputs[..., 0] - v
@@ -88,8 +93,11 @@ class OutputRisk:
             total += self.bellman_weight * np.sum(self.visits[..., 0] * residual**2, axis=1)
         return total
 
-    def evaluate(self, outputs: Array) -> tuple[Array, Array, Array]:
-        """The penalised risk (R,), its gradient (R, M) and Gauss-Newton Hessian (R, M, M)."""
+    @shaped
+    def evaluate(
+        self, outputs: Float[Array, "R S A"]
+    ) -> tuple[Float[Array, " R"], Float[Array, "R M"], Float[Array, "R M M"]]:
+        """The penalised risk, its gradient in the M = S A outputs and Gauss-Newton Hessian."""
         q, v, reward = self.tables(outputs)
         reps, n, actions = outputs.shape
         states = np.arange(n)
@@ -168,14 +176,21 @@ class Fit:
         return Fit(**parts)
 
 
-def fit_network(risk: OutputRisk, family: FunctionClass, x: Array, size: Array, seed: int) -> Fit:
+@shaped
+def fit_network(
+    risk: OutputRisk,
+    family: FunctionClass,
+    x: Float[Array, "R S d"],
+    size: Float[Array, " R"],
+    seed: int,
+) -> Fit:
     """Of up to STARTS starts the first that converges, or else the lowest end.
 
     Args:
         risk: of R replications.
         family: function class.
-        x: (R, S, d) inputs.
-        size: (R,) N.
+        x: inputs.
+        size: N.
         seed: of the starts, the same for every replication.
     """
     best = _from_start(risk, family, x, size, [seed, 0])
@@ -198,22 +213,20 @@ def _from_start(
         residual = risk.anchor_reward - risk.tables(family.outputs(theta, x))[2][..., 0]
         level = closed_form_level(residual, risk.visits[..., 0], risk.discount)
     eased = replace(risk, penalty=np.minimum(risk.penalty, STAGE))
-    near = levenberg_marquardt(
-        eased, family, theta, x, level, size, tolerance=0.1, max_iterations=40
-    )
+    near = levenberg_marquardt(eased, family, theta, x, level, size, 0.1, 40)
     fitted = levenberg_marquardt(risk, family, near.theta, x, near.level, size)
     return replace(fitted, iterations=near.iterations + fitted.iterations)
 
 
+@shaped
 def levenberg_marquardt(
     risk: OutputRisk,
     family: FunctionClass,
-    theta: Array,
-    x: Array,
-    level: Array,
-    size: Array,
+    theta: Float[Array, "R P"],
+    x: Float[Array, "R S d"],
+    level: Float[Array, " R"],
+    size: Float[Array, " R"],
     tolerance: float = 1e-3,
-    patience: int = 30,
     max_iterations: int = 1000,
 ) -> Fit:
     """Minimise risk(family(theta, x) + level).
@@ -221,15 +234,17 @@ def levenberg_marquardt(
     A replication stops, converged, when `gap` falls under the tolerance (nats; a likelihood
     ratio that no test can see), or when the predicted decrease of a step damped by LIGHT is
     NEGLIGIBLE: then no direction of the class leads further down. It stops, not converged, at
-    max_iterations or when `patience` steps together gained less than a hundredth of the tolerance.
+    max_iterations or when PATIENCE steps together gained less than a hundredth of the tolerance.
 
     Args:
         risk: of R replications; the level is a parameter too where it has a Bellman weight.
         family: function class.
-        theta: (R, P) start.
-        x: (R, S, d) inputs.
-        level: (R,) start of the scalar level.
-        size: (R,) N, for the gradient per observation.
+        theta: start.
+        x: inputs.
+        level: start of the scalar level.
+        size: N, for the gradient per observation.
+        tolerance: nats.
+        max_iterations: steps.
     """
     theta, level = theta.copy(), level.copy()
     reps = len(theta)
@@ -238,7 +253,7 @@ def levenberg_marquardt(
     gap, slope = np.full(reps, np.inf), np.full(reps, np.inf)
     iterations = np.zeros(reps, dtype=np.int64)
     converged = np.zeros(reps, dtype=bool)
-    history = np.full((reps, patience), np.inf)
+    history = np.full((reps, PATIENCE), np.inf)
     outputs = family.outputs(theta, x) + level[:, None, None]
     best, gradient, hessian = risk.evaluate(outputs)
     jacobian = family.jacobian(theta, x)[1].reshape(reps, -1, theta.shape[1]).copy()
@@ -260,14 +275,14 @@ def levenberg_marquardt(
         no_way_down = is_class_that_limits & (predicted_decrease < NEGLIGIBLE * tolerance)
         is_flat = (gap[active] < tolerance) | no_way_down
         converged[active[is_flat]] = True
-        stuck = history[active, iterations[active] % patience] - best[active] < 0.01 * tolerance
+        stuck = history[active, iterations[active] % PATIENCE] - best[active] < 0.01 * tolerance
         keep = ~is_flat & ~stuck
         if not np.any(keep):
             break
         active, jac, product, grad = active[keep], jac[keep], product[keep], grad[keep]
         held = (damping[active] + floor[keep])[:, None, None]
         w = regular_solve(held * identity + product, grad)
-        history[active, iterations[active] % patience] = best[active]
+        history[active, iterations[active] % PATIENCE] = best[active]
         iterations[active] += 1
         trial = theta[active] - np.einsum("rmp,rm->rp", jac, w)
         trial_level = level[active] - (LEVEL_SCALE**2 * w.sum(axis=1) if has_level else 0.0)

@@ -55,10 +55,7 @@ def action_values(
     discount: float,
     v: Inexact[Array, "*third S"],
 ) -> Inexact[Array, "*any S A"]:
-    """Q(s, a) = r(s, a) + beta sum_s' P_a(s, s') V(s').
-
-    Shapes (..., S, A) of the result and the reward, (..., A, S, S), and (..., S) of V.
-    """
+    """Q(s, a) = r(s, a) + beta sum_s' P_a(s, s') V(s')."""
     following: Array = np.einsum("...aij,...j->...ia", transition, v)
     return reward + discount * following
 
@@ -78,46 +75,31 @@ def soft_bellman(
     first step; should rounding stall them, contraction steps finish the work.
 
     Args:
-        reward: (..., S, A).
-        transition: (..., A, S, S), rows summing to at most one (less where paths may end).
+        reward: r.
+        transition: P_a, rows summing to at most one (less where paths may end).
         discount: beta.
-        start: (..., S) first guess of V.
+        start: first guess of V.
         tolerance: on the Bellman residual, relative to max(1, |V|_inf), the scale of rounding.
         max_iterations: Newton steps; the contraction may add log(tolerance)/log(beta) more.
     """
-    states = reward.shape[-2]
-    eye = np.eye(states)
+    eye = np.eye(reward.shape[-2])
     v = np.zeros(reward.shape[:-1]) if start is None else start
-    worst = np.inf
-    steps = 0
-    for _ in range(max_iterations):
+    limit = max_iterations + int(np.ceil(np.log(tolerance * 1e-3) / np.log(discount)))
+    for step in range(limit + 1):
         q = action_values(reward, transition, discount, v)
         new_v = logsumexp(q, axis=-1)
         residual = new_v - v
-        worst = _relative(residual, new_v)
-        if worst <= tolerance:
+        scale = np.maximum(1.0, np.max(np.abs(new_v), axis=-1, keepdims=True))
+        worst = float(np.max(np.abs(residual) / scale))
+        if worst <= tolerance or step == limit:
             break
+        if step >= max_iterations:  # contraction
+            v = new_v
+            continue
         policy = np.exp(q - new_v[..., None])
         flow = np.einsum("...ia,...aij->...ij", policy, transition)
         v = v + np.linalg.solve(eye - discount * flow, residual[..., None])[..., 0]
-        steps += 1
-    else:
-        limit = int(np.ceil(np.log(tolerance * 1e-3) / np.log(discount)))
-        for _ in range(limit):
-            new_v = logsumexp(action_values(reward, transition, discount, v), axis=-1)
-            worst = _relative(new_v - v, new_v)
-            v = new_v
-            steps += 1
-            if worst <= tolerance:
-                break
-    q = action_values(reward, transition, discount, v)
-    v = logsumexp(q, axis=-1)
-    return Solution(q, v, softmax(q, axis=-1), worst, steps, worst <= tolerance)
-
-
-def _relative(residual: Array, v: Array) -> float:
-    scale = np.maximum(1.0, np.max(np.abs(v), axis=-1, keepdims=True))
-    return float(np.max(np.abs(residual) / scale))
+    return Solution(q, new_v, softmax(q, axis=-1), worst, step, worst <= tolerance)
 
 
 @dataclass(frozen=True)
@@ -152,43 +134,29 @@ class TabularMDP:
         if reward.ndim != 2 or 0 in reward.shape:
             raise InputError("reward", reward.shape, "give an array of shape (states, actions)")
         n, k = reward.shape
-        transition = check_finite("transition", self.transition)
-        if transition.shape != (k, n, n):
-            raise InputError(
-                "transition",
-                transition.shape,
-                f"give shape (actions, states, states) = {(k, n, n)}",
-            )
-        initial = check_finite("initial", self.initial)
-        if initial.shape != (n,):
-            raise InputError(
-                "initial", initial.shape, f"give one probability for each of {n} states"
-            )
-        check_probabilities("transition", transition)
-        check_probabilities("initial", initial)
+        checked = {"reward": reward, "discount": check_discount(self.discount)}
+        for name, shape in [("transition", (k, n, n)), ("initial", (n,))]:
+            checked[name] = law = check_finite(name, getattr(self, name))
+            if law.shape != shape:
+                hint = f"give shape {shape}, for {n} states and {k} actions"
+                raise InputError(name, law.shape, hint)
+            check_probabilities(name, law)
         features = np.arange(n, dtype=float)[:, None] if self.features is None else self.features
         features = check_finite("features", features)
         if features.ndim != 2 or features.shape[0] != n:
             raise InputError("features", features.shape, f"give shape ({n}, number of features)")
         if len(np.unique(features, axis=0)) != n:
             raise InputError("features", features.shape, "two states have the same features")
-        for name, value in [
-            ("reward", reward),
-            ("transition", transition),
-            ("discount", check_discount(self.discount)),
-            ("initial", initial),
-            ("features", features),
-        ]:
-            object.__setattr__(self, name, value)
+        vars(self).update(checked, features=features)  # the instance itself is frozen
 
     @cached_property
     def solution(self) -> Solution:
         """Q*, V* and pi* to a relative Bellman residual of 1e-12, or an error."""
-        found = soft_bellman(self.reward, self.transition, self.discount)
-        if not found.converged:
+        solution = soft_bellman(self.reward, self.transition, self.discount)
+        if not solution.converged:
             worst = float(np.max(np.abs(self.reward)))
             raise InputError("reward", worst, "too large to solve for V in float64: rescale it")
-        return found
+        return solution
 
     def flow(self, policy: Array | None = None) -> Array:
         """(S, S) transition matrix of the states under a policy (by default the expert's)."""
@@ -215,11 +183,11 @@ class TabularMDP:
         check_whole("horizon", horizon, 1)
         chosen = self._chosen(policy)
         flow = self.flow(chosen)
-        law = self.initial
-        total = np.zeros_like(law)
+        states = self.initial
+        total = np.zeros_like(states)
         for _ in range(horizon):
-            total = total + law
-            law = law @ flow
+            total = total + states
+            states = states @ flow
         return (total / horizon)[:, None] * chosen
 
     def simulate(
@@ -245,8 +213,8 @@ class TabularMDP:
         rngs = check_generators(rng)
         draws = np.stack([g.random((2 * horizon + 1, trajectories)) for g in rngs], axis=1)
         n = len(self.reward)
-        laws = (self.initial[None], chosen, self.transition.reshape(-1, n))
-        start, act, move = (_Categorical(rows) for rows in laws)
+        tables = (self.initial[None], chosen, self.transition.reshape(-1, n))
+        start, act, move = (_Categorical(rows) for rows in tables)
         shape = (len(rngs), trajectories, horizon)
         states, actions, following = (np.empty(shape, dtype=np.int64) for _ in range(3))
         state = start(np.zeros(shape[:2], dtype=np.int64), draws[-1])
@@ -255,9 +223,8 @@ class TabularMDP:
             successor = move(action * n + state, draws[2 * h + 1])
             states[:, :, h], actions[:, :, h], following[:, :, h] = state, action, successor
             state = successor
-        if single:
-            return Paths(states[0], actions[0], following[0])
-        return Paths(states, actions, following)
+        paths = (states, actions, following)
+        return Paths(*(array[0] for array in paths)) if single else Paths(*paths)
 
 
 class _Categorical:
@@ -271,6 +238,5 @@ class _Categorical:
         self.ladder = (ladder + np.arange(len(rows))[:, None]).ravel()
 
     def __call__(self, row: NDArray[np.int64], uniform: Array) -> NDArray[np.int64]:
-        found = np.searchsorted(self.ladder, uniform + row, side="right") - row * self.width
-        drawn: NDArray[np.int64] = np.minimum(found, self.last[row])  # row + u may round up
-        return drawn
+        rung = np.searchsorted(self.ladder, uniform + row, side="right") - row * self.width
+        return np.asarray(np.minimum(rung, self.last[row]))  # row + u may round up

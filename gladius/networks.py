@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from gladius.checks import Array
+from gladius.checks import Array, shaped
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
@@ -27,22 +28,19 @@ Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
 
 
-def initial(rng: np.random.Generator, widths: Sequence[int]) -> Parameters:
-    """The usual default of a linear layer: weights and biases uniform on +- 1 / sqrt(fan-in)."""
-    parts = []
-    for fan_in, fan_out in pairwise(widths):
-        for rows in (fan_in, 1):
-            parts.append(torch.from_numpy(rng.uniform(-1, 1, (rows, fan_out)) / np.sqrt(fan_in)))
-    return parts
-
-
 def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:
-    """Initial parameters, each replication's from its own generator."""
-    return [torch.stack(parts) for parts in zip(*(initial(g, widths) for g in rngs), strict=True)]
+    """Weights and biases uniform on +- 1 / sqrt(fan-in), each replication's by its generator."""
+    layers = [(rows, *layer) for layer in pairwise(widths) for rows in (layer[0], 1)]
+    every = [
+        [rng.uniform(-1, 1, (rows, out)) / np.sqrt(fan_in) for rows, fan_in, out in layers]
+        for rng in rngs
+    ]
+    return [torch.from_numpy(np.stack(parts)) for parts in zip(*every, strict=True)]
 
 
-def signals(theta: Parameters, x: Tensor, activation: str) -> list[Tensor]:
-    """Inputs of every layer, then the outputs (R, n, A), from (R, n, d)."""
+@shaped
+def signals(theta: Parameters, x: Float[Tensor, "R n d"], activation: str) -> list[Tensor]:
+    """Inputs of every layer, then the outputs (R, n, A)."""
     every = [x]
     for i in range(0, len(theta), 2):
         if i:
@@ -51,8 +49,11 @@ def signals(theta: Parameters, x: Tensor, activation: str) -> list[Tensor]:
     return every
 
 
-def outputs(theta: Parameters, x: Tensor, activation: str) -> Tensor:
-    """(R, n, A) from (R, n, d); tanh, relu or elu between the layers."""
+@shaped
+def outputs(
+    theta: Parameters, x: Float[Tensor, "R n d"], activation: str
+) -> Float[Tensor, "R n A"]:
+    """Of the last layer; tanh, relu or elu between the layers."""
     return signals(theta, x, activation)[-1]
 
 
@@ -79,8 +80,11 @@ def norms(gradient: Parameters) -> Array:
     return np.asarray(norms.numpy(), dtype=np.float64)
 
 
-def scaling(states: Array, standardise: bool) -> tuple[Array, Array]:
-    """(centre, scale) of the inputs, (d,) each."""
+@shaped
+def scaling(
+    states: Float[Array, "n d"], standardise: bool
+) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    """Centre and scale of the inputs."""
     if not standardise:
         return np.zeros(states.shape[1]), np.ones(states.shape[1])
     spread = states.std(axis=0)
@@ -141,8 +145,11 @@ def pad(
     return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
 
 
-def drawn_rows(share: Tensor, rngs: Sequence[np.random.Generator], size: int) -> Tensor:
-    """(R, size) rows drawn with replacement by their shares (R, n)."""
+@shaped
+def drawn_rows(
+    share: Float[Tensor, "R n"], rngs: Sequence[np.random.Generator], size: int
+) -> Int[Tensor, "R drawn"]:
+    """Rows drawn with replacement by their shares, `size` for each replication."""
     ladder = torch.cumsum(share, dim=1)
     draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
     index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)

@@ -22,8 +22,7 @@ from gladius.transitions import Counts, Integers
 def value(q: Inexact[Array, "*any A"]) -> Inexact[Array, "*any"]:
     """V_Q(s) = log sum_a exp Q(s, a); drops the last axis."""
     top = q.max(axis=-1)
-    summed: Array = top + np.log(np.exp(q - top[..., None]).sum(axis=-1))
-    return summed
+    return np.asarray(top + np.log(np.exp(q - top[..., None]).sum(axis=-1)))
 
 
 @dataclass(frozen=True)

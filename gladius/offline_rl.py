@@ -36,7 +36,7 @@ from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, wrightomega
 
 from gladius.anchor import nearest
-from gladius.checks import Array, InputError, check_discount, check_finite
+from gladius.checks import Array, InputError, check_choice, check_discount, check_finite
 from gladius.objective import value
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows, index_rows
 
@@ -174,22 +174,19 @@ def learn(
     if alpha < 0:
         raise InputError("conservatism", conservatism, "give a number, 0 or more")
     rule = unseen or ("excluded" if alpha else "nearest")
-    if rule not in UNSEEN:
-        raise InputError("unseen", unseen, f"choose one of {UNSEEN}, or None")
+    check_choice("unseen", rule, UNSEEN)
     if alpha and rule != "excluded":
         raise InputError("unseen", unseen, "the penalty sends Q to -inf there: use 'excluded'")
     if not isinstance(data, Sequence) or not all(isinstance(logged, Logged) for logged in data):
         raise InputError("data", type(data).__name__, "give a list of Logged, one a data set")
     if not data or len(data) != len(rewards):
         raise InputError("rewards", len(rewards), f"give one array for each of {len(data)} sets")
-    labels = [check_finite("rewards", r) for r in rewards]
-    for logged, label in zip(data, labels, strict=True):
+    pairs = [(logged, check_finite("rewards", r)) for logged, r in zip(data, rewards, strict=True)]
+    for logged, label in pairs:
         if label.shape != logged.now.shape:
             hint = f"give one for each of {len(logged.now)} moves"
             raise InputError("rewards", label.shape, hint)
-    return [
-        _sweep(logged, label, beta, alpha, rule) for logged, label in zip(data, labels, strict=True)
-    ]
+    return [_sweep(logged, label, beta, alpha, rule) for logged, label in pairs]
 
 
 def _sweep(logged: Logged, label: Array, beta: float, alpha: float, unseen: str) -> Learned:

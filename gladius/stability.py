@@ -87,12 +87,8 @@ def stationary_point(counts: Counts, anchor: Anchor, betas: Array) -> tuple[Arra
     policy = counts.visits[0] / counts.visits[0].sum(axis=1, keepdims=True)
     transition = counts.moves[0] / counts.visits[0].T[..., None]
     reward = anchor.values(counts.states)
-    v = np.stack(
-        [
-            anchored_value(policy[:, anchor.action], transition[anchor.action], reward, b)
-            for b in betas
-        ]
-    )
+    chosen, moves = policy[:, anchor.action], transition[anchor.action]
+    v = np.stack([anchored_value(chosen, moves, reward, beta) for beta in betas])
     q = v[..., None] + np.log(policy)
     return q, np.moveaxis(transition @ v[:, None, :, None], 1, 2)[..., 0]
 
@@ -119,9 +115,8 @@ def stability(
         iterations: T.
     """
     if len(counts.visits) != 1 or np.any(counts.visits == 0):
-        raise InputError(
-            "counts", counts.visits.shape, "give one replication with every action in every state"
-        )
+        hint = "give one replication with every action in every state"
+        raise InputError("counts", counts.visits.shape, hint)
     for beta in betas:
         check_discount(beta)
     for number in ascents:
@@ -129,8 +124,8 @@ def stability(
     if not all(ratio > 0 for ratio in ratios) or not tau_2 > 0:
         raise InputError("ratios", (tuple(ratios), tau_2), "give positive steps")
     axes = np.array(betas, float), np.array(ascents, np.int64), np.array(ratios, float)
-    beta, repeat, ratio = (x.ravel() for x in np.meshgrid(*axes, indexing="ij"))
-    shape = tuple(len(x) for x in axes)
+    cube = np.meshgrid(*axes, indexing="ij")
+    beta, repeat, ratio = (axis.ravel() for axis in cube)
     reward, size = anchor.values(counts.states), float(counts.size[0])
     data = Counts(counts.states, counts.visits / size, counts.moves / size)
 
@@ -160,14 +155,8 @@ def stability(
     diverged[cells] = False
     q, zeta = stationary_point(data, anchor, beta)
     growth = np.array([_growth(iterate, q[i], zeta[i], i) for i in range(len(beta))])
-    return StabilityMap(
-        *axes,
-        diverged.reshape(shape),
-        iteration.reshape(shape),
-        bellman.reshape(shape),
-        (growth / tau_2).reshape(shape),
-        (repeat * ratio <= 2 * beta - 1).reshape(shape),
-    )
+    parts = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
+    return StabilityMap(*axes, *(part.reshape(cube[0].shape) for part in parts))
 
 
 def _growth(

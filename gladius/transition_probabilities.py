@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array
+from gladius.checks import Array, shaped
 from gladius.estimate import StateFunction
-from gladius.transitions import Counts, Integers, index_rows
+from gladius.transitions import Counts, Integers, grid_positions, index_rows
 
 ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
@@ -24,17 +25,31 @@ TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summ
 
 @dataclass(frozen=True)
 class Pooled:
-    """One action's transition probabilities, pooled over states.
+    """One action's transition probabilities in one replication, pooled over states.
 
     Attributes:
-        relative: whether `points` are displacements (else destinations).
-        points: (m, d); none where the action was never seen to lead anywhere.
+        relative: whether `points` are displacements (else destinations: the grid itself).
+        points: (m, d).
         probabilities: (m,) summing to the share of moves that do not end the path.
+        present: (S,) the states of the grid that the replication holds itself.
     """
 
     relative: bool
     points: Array
     probabilities: Array
+    present: NDArray[np.bool_]
+
+    def rows(self, grid: Array, states: Array) -> Array:
+        """(n, S) rows over the grid; points off it go to the nearest state that is present."""
+        shape = (len(states), len(grid))
+        if not self.relative:
+            return np.broadcast_to(self.probabilities, shape)
+        points = (states[:, None] + self.points).reshape(-1, grid.shape[1])
+        place = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
+        cell = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + place
+        weights = np.tile(self.probabilities, len(states))
+        rows = np.bincount(cell, weights, minlength=len(states) * len(grid))
+        return rows.reshape(shape).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -44,28 +59,27 @@ class TransitionProbabilities:
     Attributes:
         states: (S, d) grid.
         transition: (R, A, S, S) transition frequencies, borrowed rows where there are none.
-        pooled: R lists of A pooled rows.
-        present: (R, S) the states that a replication holds itself; by default all.
+        pooled: R lists of A pooled rows; none where P is given and no other state is asked for.
     """
 
     states: Array
     transition: Array
     pooled: tuple[tuple[Pooled, ...], ...]
-    present: NDArray[np.bool_] | None = None
 
-    def rows(self, replication: int, states: Array) -> Array:
-        """(A, n, S) rows for any (n, d) states: observed ones where the state is on the grid."""
-        every, (grid, asked) = index_rows([self.states, np.asarray(states, dtype=np.float64)])
-        position = np.full(len(every), -1)
-        position[grid] = np.arange(len(self.states))
-        place = position[asked]
-        known = place >= 0
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(R, S) the states that each replication holds itself."""
+        return np.stack([actions[0].present for actions in self.pooled])
+
+    @shaped
+    def rows(self, replication: int, states: Float[Array, "n d"]) -> Float[Array, "A n S"]:
+        """Rows for any states: observed ones where the state is on the grid."""
+        place = grid_positions(self.states, states)
+        off = place < 0
         transition: Array = self.transition[replication][:, place]
-        if not np.all(known):
-            everything = np.ones(len(self.states), dtype=bool)
-            own = everything if self.present is None else self.present[replication]
+        if np.any(off):
             for a, pooled in enumerate(self.pooled[replication]):
-                transition[a, ~known] = _borrow(pooled, self.states, own, states[~known])
+                transition[a, off] = pooled.rows(self.states, states[off])
         return transition
 
 
@@ -80,35 +94,26 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
     grid = counts.states
     taken = np.swapaxes(counts.visits, 1, 2)
     transition = counts.moves / np.where(taken > 0, taken, 1.0)[..., None]
-    total = taken.sum(axis=2, keepdims=True)
-    total = np.where(total > 0, total, 1.0)
     start, end = np.nonzero(counts.moves.any(axis=(0, 1)))
     shifts, shift_of = _displacements(grid, start, end)
-    shift_share = _add_up(counts.moves[:, :, start, end], shift_of, len(shifts)) / total
-    place_share = counts.moves.sum(axis=2) / total
-    by_shift, by_place = (
-        total[..., 0] * xlogy(p, p).sum(axis=2) for p in (shift_share, place_share)
+
+    def pool(moves: Array, total: float, present: NDArray[np.bool_]) -> Pooled:
+        by_shift = np.bincount(shift_of, moves[start, end], minlength=len(shifts)) / total
+        by_place = moves.sum(axis=0) / total
+        shift_fit, place_fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_place))
+        relative = shift_fit >= place_fit - TIE * abs(place_fit)
+        if not relative:
+            return Pooled(relative, grid, by_place, present)
+        return Pooled(relative, shifts[by_shift > 0], by_shift[by_shift > 0], present)
+
+    pooled = tuple(
+        tuple(pool(moves, visits.sum() or 1.0, own) for moves, visits in zip(*one, strict=True))
+        for *one, own in zip(counts.moves, taken, counts.present, strict=True)
     )
-    relative = by_shift >= by_place - TIE * np.abs(by_place)
-
-    def pool(r: int, a: int) -> Pooled:
-        points, share = (shifts, shift_share) if relative[r, a] else (grid, place_share)
-        kept = share[r, a] > 0
-        return Pooled(bool(relative[r, a]), points[kept], share[r, a][kept])
-
-    pooled = tuple(tuple(pool(r, a) for a in range(taken.shape[1])) for r in range(len(taken)))
-    borrows = taken == 0
-    for own in np.unique(counts.present, axis=0):  # replications that hold the same states
-        group = np.all(counts.present == own, axis=1)
-        needed = np.any((borrows & relative[..., None])[group], axis=(0, 1))
-        target = _targets(grid, own, shifts, needed)
-        for r, a in np.argwhere(borrows.any(axis=2) & group[:, None]):
-            rows = borrows[r, a]
-            if relative[r, a]:
-                transition[r, a, rows] = _spread(shift_share[r, a], target[rows], len(grid))
-            else:
-                transition[r, a, rows] = place_share[r, a]
-    return TransitionProbabilities(grid, transition, pooled, counts.present)
+    for r, a in np.argwhere(np.any(taken == 0, axis=2)):
+        borrows = taken[r, a] == 0
+        transition[r, a, borrows] = pooled[r][a].rows(grid, grid[borrows])
+    return TransitionProbabilities(grid, transition, pooled)
 
 
 def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, Integers]:
@@ -126,41 +131,6 @@ def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, 
         column[order] = column[order][leads][np.cumsum(leads) - 1]
     shifts, (shift_of,) = index_rows([moved])
     return shifts, shift_of
-
-
-def _targets(
-    grid: Array, own: NDArray[np.bool_], shifts: Array, needed: NDArray[np.bool_]
-) -> Integers:
-    """(S, D) the own state nearest to state + displacement; only for the needed states (S,)."""
-    target = np.zeros((len(grid), len(shifts)), dtype=np.int64)
-    points = grid[needed][:, None] + shifts[None]
-    if points.size:
-        found = nearest(grid[own], points.reshape(-1, grid.shape[1]))
-        target[needed] = np.flatnonzero(own)[found].reshape(points.shape[:2])
-    return target
-
-
-def _add_up(weights: Array, places: Integers, size: int) -> Array:
-    """(R, A, size) sums of weights (R, A, m) by their places (m,)."""
-    flat = weights.reshape(weights.shape[0] * weights.shape[1], len(places))
-    total = _spread(flat, np.broadcast_to(places, flat.shape), size)
-    return total.reshape(*weights.shape[:2], size)
-
-
-def _spread(weights: Array, places: Integers, size: int) -> Array:
-    """(n, size) sums of weights (n, m), or of the same (m,) in each row, by their places (n, m)."""
-    cell = np.arange(len(places))[:, None] * size + places
-    every = np.broadcast_to(weights, places.shape).ravel()
-    total = np.bincount(cell.ravel(), weights=every, minlength=len(places) * size)
-    return total.astype(np.float64, copy=False).reshape(len(places), size)
-
-
-def _borrow(pooled: Pooled, grid: Array, own: NDArray[np.bool_], states: Array) -> Array:
-    """(n, S) pooled transition as rows over the grid; points off it go to the nearest own state."""
-    base = states if pooled.relative else np.zeros_like(states)
-    points = (base[:, None] + pooled.points[None]).reshape(-1, grid.shape[1])
-    place = np.flatnonzero(own)[nearest(grid[own], points)].reshape(len(states), -1)
-    return _spread(pooled.probabilities, place, len(grid))
 
 
 @dataclass(frozen=True)
@@ -237,18 +207,22 @@ def from_reward(
     return Sum(reward, Continuation(p_hat, replication, v, discount)), reward
 
 
+@shaped
 def anchored_value(
-    policy: Array, transition: Array, anchor_reward: Array, discount: float
-) -> Array:
+    policy: Float[Array, "*batch S"],
+    transition: Float[Array, "*batch S S"],
+    anchor_reward: Float[Array, " S"],
+    discount: float,
+) -> Float[Array, "*batch S"]:
     """V on the grid from choice probabilities of the anchor alone (Lemma MagnacThesmar).
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
 
     Args:
-        policy: (..., S) probability of the anchor action.
-        transition: (..., S, S) its transition rows.
-        anchor_reward: (S,).
+        policy: probability of the anchor action.
+        transition: its transition rows.
+        anchor_reward: r(s, a_s).
         discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
@@ -256,8 +230,9 @@ def anchored_value(
     return v.astype(np.float64, copy=False)
 
 
-def regular_solve(system: Array, right: Array) -> Array:
-    """(R, M) solutions of (R, M, M) systems; least squares where rounding makes one singular."""
+@shaped
+def regular_solve(system: Float[Array, "R M M"], right: Float[Array, "R M"]) -> Float[Array, "R M"]:
+    """Solutions of R systems; least squares where rounding makes one singular."""
     try:
         solved = np.linalg.solve(system, right[..., None])
     except np.linalg.LinAlgError:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from gladius.checks import Array, InputError, check_finite, check_whole
+from gladius.checks import Array, InputError, check_finite, check_whole, shaped
 
 Integers = NDArray[np.int64]
 
-LARGEST_CODE = 2**62
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
@@ -37,19 +37,18 @@ def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
         blocks: (n_i, d) arrays of finite numbers with the same d.
     """
     rows = np.concatenate(blocks)
-    code, size = np.zeros(len(rows), dtype=np.int64), 1
-    for column in rows.T:
-        rank, values = pd.factorize(column, sort=True)
-        if size * len(values) > LARGEST_CODE:  # the columns so far become one: their ranks
-            code, seen = pd.factorize(code, sort=True)
-            size = len(seen)
-        code = code * len(values) + rank
-        size *= len(values)
-    index, _ = pd.factorize(code, sort=True)
+    index = pd.DataFrame(rows).groupby(list(range(rows.shape[1]))).ngroup().to_numpy()
     representative = np.empty(index.max() + 1, dtype=np.int64)
     representative[index] = np.arange(len(index))
     ends = np.cumsum([len(block) for block in blocks])[:-1]
     return rows[representative], np.split(index, ends)
+
+
+@shaped
+def grid_positions(grid: Float[Array, "S d"], states: Float[Array, "n d"]) -> Int[Integers, " n"]:
+    """Place of each state on a grid of distinct ones; -1 where it is not on it."""
+    known, asked = (pd.MultiIndex.from_arrays(list(rows.T)) for rows in (grid, states))
+    return np.asarray(known.get_indexer(asked), dtype=np.int64)
 
 
 class Pairs(NamedTuple):
@@ -86,10 +85,9 @@ class Transitions:
         states = _features("states", self.states)
         following = _features("next_states", self.next_states)
         n, width = states.shape
-        if following.shape[1] != width:
-            hint = f"s and s' differ in width: give {width} features"
+        if following.shape != states.shape:
+            hint = f"ragged data: s and s' differ, give shape {states.shape}"
             raise InputError("next_states", following.shape, hint)
-        _same_length("next_states", len(following), n)
         actions = _actions(self.actions, n, self.number_of_actions)
         seen = max(2, int(actions.max()) + 1)
         size = seen if self.number_of_actions is None else int(self.number_of_actions)
@@ -99,31 +97,20 @@ class Transitions:
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
-        for name, value in [
-            ("states", states),
-            ("actions", actions),
-            ("next_states", following),
-            ("trajectory", trajectory),
-            ("done", done),
-            ("number_of_actions", size),
-            ("feature_names", names),
-        ]:
-            object.__setattr__(self, name, value)
+        vars(self).update(  # the instance itself is frozen
+            {"states": states, "actions": actions, "next_states": following, "done": done},
+            trajectory=trajectory,
+            number_of_actions=size,
+            feature_names=names,
+        )
 
     def __len__(self) -> int:
         return len(self.actions)
 
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
-        return Transitions(
-            self.states[rows],
-            self.actions[rows],
-            self.next_states[rows],
-            self.trajectory[rows],
-            self.done[rows],
-            self.number_of_actions,
-            self.feature_names,
-        )
+        columns = ("states", "actions", "next_states", "trajectory", "done")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
     def split(
         self, fraction: float = 0.8, rng: np.random.Generator | None = None
@@ -193,10 +180,6 @@ class Transitions:
         if next_state is not None and len(next_state) != len(state):
             hint = f"name {len(state)} columns, one for each state"
             raise InputError("next_state", list(next_state), hint)
-        unlabelled = np.flatnonzero(frame[id].isna())
-        if len(unlabelled):
-            hint = "every row needs a trajectory label"
-            raise InputError(f"{id}[{unlabelled[0]}]", frame[id].iloc[unlabelled[0]], hint)
         labels = _labels(frame[id].to_numpy(), len(frame), id)
         now = _columns(frame, state)
         given = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
@@ -259,30 +242,25 @@ def _features(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def _same_length(name: str, length: int, rows: int) -> None:
-    if length != rows:
-        hint = f"ragged data: give one entry for each of {rows} rows"
-        raise InputError(name, f"length {length}", hint)
-
-
 def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except ValueError:
         raise InputError(name, value, "ragged data: give one entry a row") from None
-    _same_length(name, len(array) if array.ndim == 1 else -1, rows)
+    if array.shape != (rows,):
+        hint = f"ragged data: give one entry for each of {rows} rows"
+        raise InputError(name, array.shape, hint)
     return array
 
 
 def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[Any]:
     """Trajectory labels that can be told apart and ordered."""
     array = _column(name, value, rows)
-    missing = array != array  # NaN and NaT differ from themselves
-    if array.dtype.kind == "O":
-        missing = np.asarray(pd.isna(array))
-    if np.any(missing):
-        raise InputError(name, array[missing][0], "every row needs a trajectory label")
-    kinds = {type(one).__name__ for one in array} if array.dtype.kind == "O" else set()
+    missing = np.flatnonzero(pd.isna(array))
+    if len(missing):
+        hint = "every row needs a trajectory label"
+        raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
+    kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
     if len(kinds) > 1:
         raise InputError(name, sorted(kinds), "give all labels the same type")
     return array
@@ -290,14 +268,10 @@ def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[An
 
 def _ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
     """Whether the path ended after each row; not from text, where even "False" would count."""
-    array = _column(name, value, rows)
-    if array.dtype.kind in "biuf":
-        fine = np.isin(array, (0, 1))
-    else:
-        numbers = int | float | np.bool_ | np.number
-        fine = np.array([isinstance(one, numbers) and one in (0, 1) for one in array], dtype=bool)
+    hint = "give true or false in each row, as booleans or 1 and 0, not as text"
+    array = check_finite(name, _column(name, value, rows), hint)
+    fine = np.isin(array, (0, 1))
     if not np.all(fine):
-        hint = "give true or false in each row, as booleans or 1 and 0, not as text"
         raise InputError(name, array[~fine][0], hint)
     return array.astype(bool)
 
@@ -366,18 +340,15 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
     sets = [data] if isinstance(data, Transitions) else list(data)
     if not sets:
         raise InputError("transitions", sets, "give at least one data set")
-    for i, one in enumerate(sets):
-        if not isinstance(one, Transitions):
-            raise InputError(f"transitions[{i}]", type(one).__name__, "give Transitions")
-    width, actions = sets[0].states.shape[1], sets[0].number_of_actions
-    for i, one in enumerate(sets):
-        if one.states.shape[1] != width:
-            hint = f"the others have {width} features"
-            raise InputError(f"transitions[{i}]", one.states.shape, hint)
-        if one.number_of_actions != actions:
-            hint = f"the others have {actions} actions"
-            raise InputError(f"transitions[{i}]", one.number_of_actions, hint)
-    blocks = [rows for one in sets for rows in (one.states, one.next_states)]
+    for i, given in enumerate(sets):
+        if not isinstance(given, Transitions):
+            raise InputError(f"transitions[{i}]", type(given).__name__, "give Transitions")
+        width, actions = sets[0].states.shape[1], sets[0].number_of_actions
+        if (given.states.shape[1], given.number_of_actions) != (width, actions):
+            told = f"{given.states.shape[1]} features, {given.number_of_actions} actions"
+            hint = f"the others have {width} features and {actions} actions"
+            raise InputError(f"transitions[{i}]", told, hint)
+    blocks = [rows for given in sets for rows in (given.states, given.next_states)]
     states, index = index_rows(blocks)
     total = len(sets) * actions * len(states) ** 2
     if total > LARGEST_TABLE:
@@ -387,10 +358,10 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
     shape = (actions, len(states))
     visits = np.empty((len(sets), *shape))
     moves = np.empty((len(sets), *shape, len(states)))
-    for r, (one, now, after) in enumerate(zip(sets, index[::2], index[1::2], strict=True)):
-        pair = one.actions * len(states) + now
+    for r, (given, now, after) in enumerate(zip(sets, index[::2], index[1::2], strict=True)):
+        pair = given.actions * len(states) + now
         visits[r] = np.bincount(pair, minlength=visits[r].size).reshape(shape)
-        triple = (pair * len(states) + after)[~one.done]
+        triple = (pair * len(states) + after)[~given.done]
         moves[r] = np.bincount(triple, minlength=moves[r].size).reshape(moves[r].shape)
     return Counts(states, np.swapaxes(visits, 1, 2), moves)
 

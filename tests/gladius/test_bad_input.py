@@ -37,6 +37,7 @@ Call = Callable[..., Any]
 ACTIONS = "actions are counted from 0"
 FINITE = "remove NaN and infinite entries"
 RAGGED = "ragged data: give one entry for each of 6 rows"
+SAME_SHAPE = "ragged data: s and s' differ, give shape (6, 2)"
 RECTANGLE = "give a rectangular array of numbers"
 NUMBER = "give a number"
 CODE = "code the actions 0, 1, 2, ..."
@@ -55,7 +56,7 @@ WORLDS: list[Row] = [
     ({"reward": [[1j, 0], [0, 0]]}, "reward[0, 0] = 1j", NUMBER),
     ({"reward": np.zeros(3)}, "reward = (3,)", "give an array of shape (states, actions)"),
     ({"reward": np.zeros((0, 2))}, "reward = (0, 2)", "give an array of shape"),
-    ({"transition": np.ones((2, 2, 1))}, "transition = (2, 2, 1)", "= (2, 2, 2)"),
+    ({"transition": np.ones((2, 2, 1))}, "transition = (2, 2, 1)", "give shape (2, 2, 2)"),
     ({"transition": np.stack([HALVES, HALVES - 0.05])}, "transition[1, 0] = 0.9", "sum to one"),
     ({"transition": np.stack([HALVES, HALVES + 1e-6])}, "transition[1, 0] = 1.000002", "one"),
     (
@@ -65,7 +66,7 @@ WORLDS: list[Row] = [
     ),
     ({"transition": np.full((2, 2, 2), NAN)}, "transition[0, 0, 0] = nan", FINITE),
     ({"initial": np.array([0.5, 0.4])}, "initial = 0.9", "the row must sum to one"),
-    ({"initial": np.ones(1)}, "initial = (1,)", "give one probability for each of 2 states"),
+    ({"initial": np.ones(1)}, "initial = (1,)", "give shape (2,), for 2 states"),
     ({"initial": np.array([0.5, NAN])}, "initial[1] = nan", FINITE),
     ({"discount": 0.0}, "discount = 0.0", BETA),
     ({"discount": 1.0}, "discount = 1.0", BETA),
@@ -92,8 +93,8 @@ BUSES: list[Row] = [
 ROWS: list[Row] = [
     ({"states": np.full((6, 2), NAN)}, "states[0, 0] = nan", FINITE),
     ({"next_states": np.full((6, 2), -INF)}, "next_states[0, 0] = -inf", FINITE),
-    ({"next_states": np.zeros((6, 3))}, "next_states = (6, 3)", "differ in width: give 2 features"),
-    ({"next_states": np.zeros((5, 2))}, "next_states = 'length 5'", RAGGED),
+    ({"next_states": np.zeros((6, 3))}, "next_states = (6, 3)", SAME_SHAPE),
+    ({"next_states": np.zeros((5, 2))}, "next_states = (5, 2)", SAME_SHAPE),
     ({"states": np.zeros((0, 2))}, "states = (0, 2)", "give a non-empty array"),
     ({"states": np.zeros((6, 0))}, "states = (6, 0)", "give a non-empty array"),
     ({"states": [[1.0], [1.0, 2.0]]}, "states = [[1.0], [1.0, 2.0]]", RECTANGLE),
@@ -107,7 +108,7 @@ ROWS: list[Row] = [
     ),
     ({"states": np.full((6, 2), 2.0**53)}, "states = 9007199254740992.0", "rescale them"),
     ({"states": np.full((6, 2), 2**63 - 1)}, "states = 9.223372036854776e+18", "rescale them"),
-    ({"actions": np.array([0, 1, 0])}, "actions = 'length 3'", RAGGED),
+    ({"actions": np.array([0, 1, 0])}, "actions = (3,)", RAGGED),
     ({"actions": [[0], [0, 1]]}, "actions = [[0], [0, 1]]", "ragged data: give one entry a row"),
     ({"actions": np.array([0, 1, 0, 1, 0, -1])}, "actions = -1", ACTIONS),
     ({"actions": np.array([0, 2, 0, 1, 0, 1]), "number_of_actions": 2}, "actions = 2", "0 to 1"),
@@ -120,22 +121,22 @@ ROWS: list[Row] = [
     ({"number_of_actions": 1}, "number_of_actions = 1", "whole number of at least 2"),
     ({"number_of_actions": 2.5}, "number_of_actions = 2.5", "whole number of at least 2"),
     ({"number_of_actions": "two"}, "number_of_actions = 'two'", "whole number of at least 2"),
-    ({"trajectory": np.arange(5)}, "trajectory = 'length 5'", RAGGED),
-    ({"trajectory": np.zeros((6, 1))}, "trajectory = 'length -1'", RAGGED),
-    ({"trajectory": np.array([0, 0, 1, 1, 2, NAN])}, "trajectory = nan", LABEL),
-    ({"trajectory": np.array(["a", "a", "b", "b", "c", None])}, "trajectory = None", LABEL),
+    ({"trajectory": np.arange(5)}, "trajectory = (5,)", RAGGED),
+    ({"trajectory": np.zeros((6, 1))}, "trajectory = (6, 1)", RAGGED),
+    ({"trajectory": np.array([0, 0, 1, 1, 2, NAN])}, "trajectory[5] = nan", LABEL),
+    ({"trajectory": np.array(["a", "a", "b", "b", "c", None])}, "trajectory[5] = None", LABEL),
     (
         {"trajectory": np.array(["a", "a", "b", "b", 3, 3], dtype=object)},
         "trajectory = ['int', 'str']",
         "give all labels the same type",
     ),
-    ({"done": np.array([0, 0, 2, 0, 0, 1])}, "done = 2", "give true or false in each row"),
-    ({"done": np.array([0, 0, NAN, 0, 0, 1])}, "done = nan", "give true or false in each row"),
-    ({"done": np.array(["no"] * 6)}, "done = 'no'", TRUTH),
-    ({"done": np.array(["0"] * 6)}, "done = '0'", TRUTH),
-    ({"done": np.array([True, None] * 3)}, "done = None", TRUTH),
-    ({"done": pd.array([True, pd.NA] * 3)}, "done = <NA>", TRUTH),
-    ({"done": [True]}, "done = 'length 1'", RAGGED),
+    ({"done": np.array([0, 0, 2, 0, 0, 1])}, "done = 2.0", "give true or false in each row"),
+    ({"done": np.array([0, 0, NAN, 0, 0, 1])}, "done[2] = nan", FINITE),
+    ({"done": np.array(["no"] * 6)}, "done[0] = 'no'", TRUTH),
+    ({"done": np.array(["0"] * 6)}, "done[0] = '0'", TRUTH),
+    ({"done": np.array([True, None] * 3)}, "done[1] = nan", FINITE),
+    ({"done": pd.array([True, pd.NA] * 3)}, "done[1] = <NA>", TRUTH),
+    ({"done": [True]}, "done = (1,)", RAGGED),
     ({"feature_names": ("x", "x")}, "feature_names = ('x', 'x')", "give 2 distinct names"),
     ({"feature_names": ("x",)}, "feature_names = ('x',)", "give 2 distinct names"),
 ]
@@ -150,11 +151,11 @@ FRAMES: list[Row] = [
     ({"table": frame(x=["high", 1, 2, 3])}, "x[0] = 'high'", NUMBER),
     ({"table": frame(choice=[0, "run", 1, 0])}, "choice[1] = 'run'", CODE),
     ({"table": frame(choice=pd.Categorical(["run", "keep"] * 2))}, "choice[0] = 'run'", CODE),
-    ({"table": frame(end=["no", "yes"] * 2), "done": "end"}, "end = 'no'", TRUTH),
-    ({"table": frame(end=["False", "True"] * 2), "done": "end"}, "end = 'False'", TRUTH),
+    ({"table": frame(end=["no", "yes"] * 2), "done": "end"}, "end[0] = 'no'", TRUTH),
+    ({"table": frame(end=["False", "True"] * 2), "done": "end"}, "end[0] = 'False'", TRUTH),
     (
         {"table": frame(end=["False"] * 4), "done": "end", "next_state": ["x"]},
-        "end = 'False'",
+        "end[0] = 'False'",
         TRUTH,
     ),
     ({"table": frame().iloc[:0]}, "frame = 'no rows'", "give at least one transition"),
@@ -178,7 +179,11 @@ DOOR: list[Row] = [
     ),
     ({"method": "gladios"}, "method = 'gladios'", "did you mean 'gladius'? choose one of ["),
     ({"method": "xyz"}, "method = 'xyz'", ": choose one of ["),
-    ({"method": "gladius", "protocol": "best"}, "protocol = 'best'", "choose leak_free, "),
+    (
+        {"method": "gladius", "protocol": "best"},
+        "protocol = 'best'",
+        "choose one of ('leak_free', ",
+    ),
     ({"method": "gladius", "wieght": 2.0}, "option = 'wieght'", "choose from ["),
     ({"method": "gladius", "function_class": "net"}, "function_class = 'net'", "choose one of"),
     ({"method": "gladius", "penalty": 100.0}, "penalty = 100.0", NO_EFFECT),
@@ -222,7 +227,7 @@ DOOR: list[Row] = [
     (
         {"transitions": [data(), data()], "anchor_reward": np.zeros(6)},
         "anchor_reward = (6,)",
-        "with several data sets give a number or function",
+        "give a number, a function",
     ),
     (
         {"anchor_reward": lambda states: states},
@@ -272,14 +277,14 @@ OTHERS: list[tuple[Call, dict[str, Any], str, str]] = [
     (
         group,
         {"data": [data(), data(states=np.zeros((6, 1)), next_states=np.zeros((6, 1)))]},
-        "transitions[1] = (6, 1)",
-        "the others have 2 features",
+        "transitions[1] = '1 features, 2 actions'",
+        "the others have 2 features and 2 actions",
     ),
     (
         group,
         {"data": [data(), data(number_of_actions=5)]},
-        "transitions[1] = 5",
-        "the others have 2 actions",
+        "transitions[1] = '2 features, 5 actions'",
+        "the others have 2 features and 2 actions",
     ),
     (
         group,

@@ -59,7 +59,7 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
         ([str(path), "--out", str(tmp_path)], "out = ", "it is a directory"),
         ([str(tmp_path)], "csv = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
-        ([str(tmp_path / "no")], "done = 'no': ", "as booleans or 1 and 0"),
+        ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),
     ]:
         with patch("gladius.__main__.fit", side_effect=AssertionError("work had started")):
             assert main([*given, *asked]) == 2

@@ -37,7 +37,7 @@ FINITE_SAMPLE = 0.02
 
 
 def gambles() -> TabularMDP:
-    """Four states with lopsided lotteries: the error of P-hat matters, and joint estimation pays.
+    """Four states with lopsided lotteries: the error of P-hat matters.
 
     r(x, 0) = -1.25 - x; the reward of the anchor, action 1, differs from state to state.
     """
@@ -94,12 +94,8 @@ def scoring(
     start: Array,
     log_pi_at: Callable[[Array], Array],
     visits: Array,
-    moves_at: Callable[[Array], tuple[Array, Array]] | None = None,
 ) -> Array:
-    """(R, K) maximisers of a likelihood of choices; `moves_at` adds the moves' score, information.
-
-    The derivatives of log pi are central differences.
-    """
+    """(R, K) maximisers of a likelihood of choices; derivatives are central differences."""
     point, h = start, 1e-4
     for _ in range(50):
         shifts = h * np.eye(start.shape[1])
@@ -108,9 +104,6 @@ def scoring(
         weight = visits.sum(axis=-1, keepdims=True) * np.exp(log_pi_at(point))
         score = np.einsum("rsa,rsak->rk", visits, slope)
         information = np.einsum("rsa,rsak,rsal->rkl", weight, slope, slope)
-        if moves_at is not None:
-            more = moves_at(point)
-            score, information = score + more[0], information + more[1]
         step = np.linalg.solve(information, score[..., None])[..., 0]
         point = point + step
         if np.max(np.einsum("rk,rk->r", step, score)) < 1e-8:  # squared step in standard errors
@@ -141,40 +134,6 @@ def plug_in(visits: Array, moves: Array, world: TabularMDP, anchor: int) -> Arra
     ahead = np.swapaxes((transition @ v[:, None])[..., 0], 1, 2)
     found: Array = v + log_pi - world.discount * ahead
     return found
-
-
-def joint_fit(visits: Array, moves: Array, world: TabularMDP, basis: Array) -> Array:
-    """(R, K) theta of the maximum likelihood of choices and moves in (theta, P).
-
-    P varies through the log-odds of each row's destinations against its first, on the support,
-    measured from the empirical rows.
-    """
-    support = world.transition > 0
-    later = support & (np.cumsum(support, axis=-1) > 1)
-    a, s, j = np.nonzero(later)
-    same_row = (a[:, None] == a) & (s[:, None] == s)
-    empirical, k = frequencies(moves), basis.shape[-1]
-
-    def transition_at(point: Array) -> Array:
-        log_odds = np.zeros_like(empirical)
-        log_odds[:, a, s, j] = point[:, k:]
-        weight = empirical * np.exp(log_odds)
-        rows: Array = weight / weight.sum(axis=-1, keepdims=True)
-        return rows
-
-    def log_pi_at(point: Array) -> Array:
-        reward = world.reward + combine(basis, point[:, :k])
-        return log_policy(reward, transition_at(point), world.discount)
-
-    def moves_at(point: Array) -> tuple[Array, Array]:
-        taken = np.swapaxes(visits, 1, 2)[:, a, s]
-        p: Array = transition_at(point)[:, a, s, j]
-        score = np.pad(moves[:, a, s, j] - taken * p, ((0, 0), (k, 0)))
-        within = p[:, :, None] * (np.eye(len(a)) - same_row * p[:, None, :])
-        return score, np.pad(taken[:, :, None] * within, ((0, 0), (k, 0), (k, 0)))
-
-    start = np.zeros((len(visits), k + len(a)))
-    return scoring(start, log_pi_at, visits, moves_at)[:, :k]
 
 
 # --- comparison ----------------------------------------------------------------------------------
@@ -241,7 +200,6 @@ def gambles_sample() -> dict[str, Array]:
     theta = {
         "affine_known_p": choice_fit(visits, world.transition, world, basis),
         "affine": choice_fit(visits, frequencies(moves), world, basis),
-        "affine_joint": joint_fit(visits, moves, world, basis),
     }
     sample = {name: linear_mapes(world, 20, basis, value) for name, value in theta.items()}
     tabular = mapes(world, 20, plug_in(visits, moves, world, 1) - world.reward)
@@ -265,7 +223,7 @@ def test_bus_estimators_attain_their_bound(name: str) -> None:
     assert agrees(getattr(bus_bounds(), name)[0], bus_sample()[name])
 
 
-@pytest.mark.parametrize("name", ["affine_known_p", "affine", "affine_joint", "tabular"])
+@pytest.mark.parametrize("name", ["affine_known_p", "affine", "tabular"])
 def test_estimators_attain_their_bound_where_transitions_matter(name: str) -> None:
     assert agrees(getattr(gambles_bounds(), name)[0], gambles_sample()[name])
 
@@ -284,12 +242,7 @@ def test_a_wrong_size_or_norm_is_rejected(factor: float, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "estimator"),
-    [
-        ("affine_known_p", "affine"),
-        ("affine_joint", "affine"),
-        ("affine", "affine_joint"),
-    ],
+    ("bound", "estimator"), [("affine_known_p", "affine"), ("affine", "affine_known_p")]
 )
 def test_estimators_are_told_apart(bound: str, estimator: str) -> None:
     assert not agrees(getattr(gambles_bounds(), bound)[0], gambles_sample()[estimator])
@@ -349,7 +302,7 @@ def test_response_is_the_derivative_of_the_choices(world: TabularMDP, data: st.D
 @few
 @given(worlds(), st.data())
 def test_saturated_reward_has_the_tabular_bound(world: TabularMDP, data: st.DataObject) -> None:
-    """Two routes, delta method and likelihood; and a saturated reward learns nothing about P."""
+    """Two routes, delta method and likelihood."""
     n, k = world.reward.shape
     anchor = data.draw(st.integers(0, k - 1))
     expert = linearise(world, 5)
@@ -359,12 +312,9 @@ def test_saturated_reward_has_the_tabular_bound(world: TabularMDP, data: st.Data
         basis[s, a, p] = 1.0
     expected = tabular_deviation(expert, anchor)
     assert np.all(expected[:, anchor] == 0)
-    for found in (
-        linear_deviation(expert, basis, "two_step"),
-        linear_deviation(expert, basis, "joint"),
-    ):
-        np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert np.all(linear_deviation(expert, basis, "known") <= expected + 1e-9)
+    two_step = linear_deviation(expert, basis, is_known=False)
+    np.testing.assert_allclose(two_step, expected, rtol=1e-5)
+    assert np.all(linear_deviation(expert, basis, is_known=True) <= expected + 1e-9)
 
 
 @few
@@ -375,12 +325,10 @@ def test_more_knowledge_never_hurts(world: TabularMDP, data: st.DataObject) -> N
     direction[:, k - 1] = 0  # the anchor
     expert = linearise(world, 5)
     basis = direction[..., None]
-    known = linear_deviation(expert, basis, "known")
-    joint = linear_deviation(expert, basis, "joint")
-    two_step = linear_deviation(expert, basis, "two_step")
-    assert np.all(known <= joint * (1 + 1e-9))
-    assert np.all(joint <= two_step * (1 + 1e-9))
-    assert np.all(joint <= tabular_deviation(expert, k - 1) * (1 + 1e-6))
+    known = linear_deviation(expert, basis, is_known=True)
+    two_step = linear_deviation(expert, basis, is_known=False)
+    assert np.all(known <= two_step * (1 + 1e-9))
+    assert np.all(known <= tabular_deviation(expert, k - 1) * (1 + 1e-6))
 
 
 def test_bounds_fall_with_the_root_of_the_number_of_trajectories() -> None:
@@ -393,7 +341,7 @@ def test_bounds_fall_with_the_root_of_the_number_of_trajectories() -> None:
 def test_bus_bounds_are_ordered_by_what_is_known() -> None:
     b = bus_bounds()
     assert b.known_p_slope[0] < b.known_p_both[0] < b.affine_known_p[0]
-    assert b.affine_known_p[0] < b.affine_joint[0] <= b.affine[0] < b.tabular[0]
+    assert b.affine_known_p[0] < b.affine[0] < b.tabular[0]
 
 
 def test_rare_cells_add_little_and_nothing_where_the_expert_never_is() -> None:
@@ -407,14 +355,14 @@ def test_rare_cells_add_little_and_nothing_where_the_expert_never_is() -> None:
     transition[:, :4, :4], transition[:, 4, 0] = world.transition, 1.0
     reward = np.vstack([world.reward, [[-6.25, -3.0]]])
     with_island = TabularMDP(reward, transition, 0.9, np.eye(5)[0], np.arange(1.0, 6.0)[:, None])
-    for name in ("affine", "affine_joint", "tabular"):
+    for name in ("affine", "tabular"):
         island = getattr(bounds(with_island, 20, [400]), name)
         np.testing.assert_allclose(island, getattr(gambles_bounds(), name), rtol=1e-9)
 
 
 def test_classes_that_do_not_hold_the_truth_have_no_bound() -> None:
     curved = bounds(BusEngine(maintenance=lambda x: -0.25 * x**1.7).mdp, 100, [800])
-    for name in ("known_p_both", "known_p_slope", "affine_known_p", "affine", "affine_joint"):
+    for name in ("known_p_both", "known_p_slope", "affine_known_p", "affine"):
         assert np.isnan(getattr(curved, name)[0])
     assert 0 < curved.tabular[0] < np.inf
     assert np.isnan(gambles_bounds().known_p_slope[0])  # it has an intercept
@@ -430,9 +378,6 @@ def one_action() -> TabularMDP:
     return TabularMDP(-np.ones((1, 1)), np.ones((1, 1, 1)), 0.9, np.ones(1))
 
 
-AFFINE = affine_directions(BUS.mdp)
-
-
 @pytest.mark.parametrize(
     ("call", "field"),
     [
@@ -445,7 +390,6 @@ AFFINE = affine_directions(BUS.mdp)
         (lambda: bounds(replace(gambles(), reward=gambles().reward * [1, 0]), 20, [800]), "reward"),
         (lambda: bounds(one_state(-1e4), 5, [800]), r"reward\[0, 0\]"),
         (lambda: bounds(one_action(), 5, [1]), "reward"),
-        (lambda: linear_deviation(linearise(BUS.mdp, 100), AFFINE, "x"), "transition"),  # type: ignore[arg-type]  # none of three
     ],
 )
 def test_bad_input_is_named(call: Callable[[], object], field: str) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gladius.checks import CHECK_SHAPES
 from proofs_checks.claims import claims
 from proofs_checks.decide import BUILD, CI, DEEP, Decision, decisions
 
@@ -17,7 +16,4 @@ def decided(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Decision]:
     deep = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
     build: Path = BUILD if deep else tmp_path_factory.mktemp("claims")
     number = DEEP if deep else CI
-    with pytest.MonkeyPatch.context() as patch:
-        # The claims feed the library single states and complex steps, wider than its signatures.
-        patch.delenv(CHECK_SHAPES, raising=False)
-        return {decision.id: decision for decision in decisions(list(claims()), number, 2, build)}
+    return {decision.id: decision for decision in decisions(list(claims()), number, 2, build)}
