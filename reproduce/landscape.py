@@ -256,7 +256,7 @@ def ball(sample: Sample, q: Array, radius: float) -> polyak.Constants:
 
 def promised(sample: Sample, of: polyak.Constants) -> dict[str, float]:
     """The appendix's PL constants; mu = 1."""
-    dual = polyak.auxiliary_constant(sample.discount, sample.be_weight)
+    dual = 2 * sample.discount**2 * float(sample.be_weight.min())  # of lem:zeta_empirical_pl
     return dict(zip(TERMS, (of.bellman, of.nll, of.combined, dual), strict=True))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
 FONT = 7.0  # points
+NOTE_DENSITY = 16.5  # characters of a table's note to the inch
 
 
 @dataclass(frozen=True)
@@ -141,12 +143,14 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
         max(len(line) for text in column for line in text.split("\n")) + 2
         for column in zip(heads, *texts, strict=True)
     ]
-    inches = (max(0.085 * sum(widths), 8.0), 0.26 * len(texts) + 0.2 * len(notes) + 1.1)
+    wide = max(0.085 * sum(widths), 8.0)
+    below = [line for note in notes for line in textwrap.wrap(note, int(NOTE_DENSITY * wide))]
+    inches = (wide, 0.26 * len(texts) + 0.2 * len(below) + 1.1)
     figure = new_figure(*inches, layout=None)
     axes = figure.add_axes((0.01, 0.0, 0.98, 1.0))
     axes.set_axis_off()
     axes.set_title(title, fontsize=10, y=1 - 0.35 / inches[1])
-    low = (0.2 * len(notes) + 0.1) / inches[1]
+    low = (0.2 * len(below) + 0.1) / inches[1]
     drawn = axes.table(
         texts,
         colLabels=heads,
@@ -161,8 +165,8 @@ def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> 
         cell.get_text().set_horizontalalignment("right" if column else "left")
         cell.set_height(2 if row == 0 else 1)  # relative, for the box is given
         cell.set_linewidth(0.4)
-    for i, note in enumerate(notes):
-        axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], note, fontsize=7)
+    for i, line in enumerate(below):
+        axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], line, fontsize=7)
     return save(figure, stem.parent, stem.name, dpi=150)
 
 

@@ -117,7 +117,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
 NOTES = (
     "MAPE in per cent over the pairs of the test split, mean over data sets (standard error); the"
     " same data sets for all lines. r = 0 has MAPE 100.",
-    "In brackets what a method is defined by beside states, actions and the discount factor: a"
+    "In brackets what a method is defined by beside states, actions and the discount factor:"
     " transition probabilities (by frequencies unless known), the form of r, the anchor's reward."
     " GLADIUS needs no P, but ours takes its inner maximum over frequencies: see table_1.",
     "SAmQ is given r(., a1) beside the form, so that one parameter is left, and as many cells as"

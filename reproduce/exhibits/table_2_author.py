@@ -60,6 +60,7 @@ LAYOUT = (
 )
 NOTES = (
     "MAPE in per cent (standard error); the paper's as printed. ! some repetitions diverged.",
+    "* no fit meets a stopping rule: the code trains for a fixed number of epochs.",
     "As in the code's configuration: 50 hidden units (the paper: 10); mileage up to 20 as in the"
     " paper (the configuration: 10). Our repetitions are fresh data sets and fresh weights.",
     "last: after the last epoch; oracle: the epoch with the smallest true test error.",
