@@ -1,5 +1,9 @@
 """GLADIUS: our estimator (`leak_free`), and the door to the protocols `printed` and `author`.
 
+Its classes `smooth` and `mlp` work on grouped counts and stand here; `sparse` works on rows, in a
+module of its own, and is the default where the data do not support counts: where the pairs (s, a)
+that were seen are too many for the rows (`check_support`), or their table is too large.
+
 `leak_free` sees the training split, the anchor's reward and beta. It is the minimiser of the
 paper's empirical risk over a stated class plus a stated roughness penalty, divided by N:
 
@@ -52,7 +56,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support
-from gladius.baselines import PROTOCOLS
+from gladius.baselines import PROTOCOLS, ROW_CLASSES
 from gladius.checks import (
     Array,
     InputError,
@@ -71,6 +75,7 @@ from gladius.transition_probabilities import (
     Continuation,
     Sum,
     TransitionProbabilities,
+    check_support,
     empirical_transition_probabilities,
     from_choices,
     from_reward,
@@ -79,7 +84,7 @@ from gladius.transition_probabilities import (
 from gladius.transitions import Counts, Integers, Transitions, group
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")
-CLASSES = ("smooth", "mlp")
+CLASSES = ("smooth", "mlp")  # of counts
 LEVELS = ("function", "scalar")
 
 PSEUDO_COUNT = 0.5
@@ -154,10 +159,28 @@ def fit(
         )
         return results
     check_choice("protocol", protocol, ("leak_free", *PROTOCOLS))
-    check_options(Options, options)
-    chosen = Options(**options)
     began = time.process_time()
-    return fit_counts(group(data), anchor, discount, chosen, began)
+    function_class = options.get("function_class")
+    counts = None if function_class in ROW_CLASSES else _counts(data, choose=not options)
+    if counts is None:
+        of_rows = {name: value for name, value in options.items() if name != "function_class"}
+        module = import_module(ROW_CLASSES[function_class or "sparse"])
+        results = module.fit(data, anchor, discount, **of_rows)
+        return results
+    check_options(Options, options)
+    return fit_counts(counts, anchor, discount, Options(**options), began)
+
+
+def _counts(data: Sequence[Transitions], *, choose: bool) -> Counts | None:
+    """The grouped data; None where they do not support counts and there is a choice."""
+    try:
+        counts = group(data)
+        check_support(counts)
+    except InputError as error:
+        if choose and error.field == "states":
+            return None
+        raise
+    return counts
 
 
 @dataclass(frozen=True)

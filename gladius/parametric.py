@@ -19,6 +19,7 @@ from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
 from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     TransitionProbabilities,
+    check_support,
     empirical_transition_probabilities,
     from_reward,
 )
@@ -84,6 +85,7 @@ def make_grid(
     counts = group(data)
     actions = counts.visits.shape[2]
     if transition is None:
+        check_support(counts)
         p_hat = empirical_transition_probabilities(counts)
         position = np.arange(len(counts.states))
     else:

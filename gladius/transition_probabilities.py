@@ -7,6 +7,7 @@ moves of that action the higher likelihood. The world's design is not known to i
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, shaped
+from gladius.checks import Array, InputError, shaped
 from gladius.estimate import StateFunction
 from gladius.transitions import Counts, Integers, grid_positions, index_rows
 
 ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
+NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of the rows
+FEW_ROWS = 100  # below which nothing is said of the support
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
 
 
@@ -81,6 +84,29 @@ class TransitionProbabilities:
             for a, pooled in enumerate(self.pooled[replication]):
                 transition[a, off] = pooled.rows(self.states, states[off])
         return transition
+
+
+def check_support(counts: Counts) -> None:
+    """Raise where frequencies would rest on pairs seen once or hardly more; warn where it is near.
+
+    The shares of such pairs do not tell: frequencies are summed up, and 2 % of singletons can be
+    too many or harmless. `Counts.support` does: 1.6 at most in data whose estimates are sound, 31
+    in raw continuous mileage, where every row is a state of its own. Few rows are not judged.
+    """
+    support = np.where(counts.size < FEW_ROWS, 0.0, counts.support)
+    worst = int(np.argmax(support))
+    if support[worst] <= NEAR_SUPPORT:
+        return
+    pairs = np.count_nonzero(counts.visits[worst])
+    value = f"{pairs} pairs (s, a) in {counts.size[worst]:.0f} rows"
+    hint = (
+        "the states hardly repeat, so that frequencies say little: coarsen the states, give "
+        "transition=, with increments pooled over states for one, or use "
+        "fit('gladius', function_class='sparse'), which works on rows"
+    )
+    if support[worst] > LARGEST_SUPPORT:
+        raise InputError("states", value, hint)
+    warnings.warn(f"states = {value}: {hint}", stacklevel=2)
 
 
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:

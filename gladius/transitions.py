@@ -148,20 +148,24 @@ class Transitions:
         state: Sequence[str],
         action: str,
         id: str,
+        time: str | None = None,
         next_state: Sequence[str] | None = None,
         done: str | None = None,
         number_of_actions: int | None = None,
     ) -> Transitions:
-        """Choice data as one row a period, in order of time within each trajectory.
+        """Choice data as one row a period, in order of time within each trajectory or with `time`.
 
         Args:
             frame: the table.
             state: names of the feature columns.
             action: name of the action column, whole numbers from 0.
             id: name of the column that tells the trajectories (people, buses) apart.
+            time: name of the column that numbers the periods: rows are sorted by it, and none is
+                followed by a row more than one period later (the smallest step that occurs).
             next_state: names of the columns of s'; without them s' is the next row of the same
                 trajectory, and a trajectory's last row only serves as s' (unless it is `done`).
-            done: name of a column that says whether the path ended after this row.
+            done: name of a column that says whether the path ended after this row. Where merely
+                the observation ended, as at the end of a panel, it did not: leave it false there.
             number_of_actions: size of the action set, if larger than what occurs.
         """
         if not isinstance(frame, pd.DataFrame):
@@ -170,7 +174,7 @@ class Transitions:
             raise InputError("state", state, "give a list of column names")
         if isinstance(next_state, str):
             raise InputError("next_state", next_state, "give a list of column names")
-        asked = [*state, action, id, *(next_state or ()), *([done] if done else ())]
+        asked = [*state, action, id, *(next_state or ()), *filter(None, (time, done))]
         for name in asked:
             if list(frame.columns).count(name) != 1:
                 hint = f"the frame needs one such column, it has {list(frame.columns)}"
@@ -181,20 +185,20 @@ class Transitions:
             hint = f"name {len(state)} columns, one for each state"
             raise InputError("next_state", list(next_state), hint)
         labels = _labels(frame[id].to_numpy(), len(frame), id)
-        now = _columns(frame, state)
         given = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
         ended = _ended(given, len(frame), done or "done")
+        now = _columns(frame, state)
+        after = now if next_state is None else _columns(frame, next_state)
         choices = _actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
-        if next_state is not None:
-            after = _columns(frame, next_state)
-            keep = np.ones(len(frame), dtype=bool)
-        else:
-            order = np.argsort(pd.factorize(labels)[0], kind="stable")
-            now, choices = now[order], choices[order]
+        if time is not None or next_state is None:
+            order, follows = _follows(frame, labels, id, time)
+            now, after, choices = now[order], after[order], choices[order]
             labels, ended = labels[order], ended[order]
-            followed = np.append(labels[1:] == labels[:-1], False)
-            after = np.where(followed[:, None], np.roll(now, -1, axis=0), now)
-            keep = followed | ended
+            _check_ends(ended, labels, id, done, time, frame)
+        keep = np.ones(len(frame), dtype=bool)
+        if next_state is None:
+            after = np.where(follows[:, None], np.roll(now, -1, axis=0), now)
+            keep = follows | ended
             if not np.any(keep):
                 hint = "each trajectory has a single row, hence no transition: name next_state"
                 raise InputError(id, f"{len(frame)} trajectories", hint)
@@ -224,6 +228,52 @@ class Transitions:
         columns |= {f"next_{n}": self.next_states[:, i] for i, n in enumerate(self.feature_names)}
         columns["done"] = self.done
         return pd.DataFrame(columns)
+
+
+def _follows(
+    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None
+) -> tuple[Integers, NDArray[np.bool_]]:
+    """The rows trajectory by trajectory in order of time; which are followed by the next period."""
+    codes = pd.factorize(labels)[0]
+    if time is None:
+        order = np.argsort(codes, kind="stable").astype(np.int64)
+        return order, np.append(np.diff(codes[order]) == 0, False)
+    clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
+    order = np.lexsort((clock, codes)).astype(np.int64)
+    same, steps = np.diff(codes[order]) == 0, np.diff(clock[order])
+    repeats = np.flatnonzero(same & (steps == 0))
+    if len(repeats):
+        row = order[repeats[0]]
+        hint = f"{id} {labels[row]} has two rows at this time: keep one"
+        raise InputError(time, clock[row], hint)
+    period = np.min(steps[same], initial=np.inf)
+    joined = same & (steps <= period * (1 + 1e-9))
+    gaps = np.count_nonzero(same & ~joined)
+    if gaps:
+        warnings.warn(f"{time}: {gaps} gaps, and no row is joined across one", stacklevel=3)
+    return order, np.append(joined, False)
+
+
+def _check_ends(
+    ended: NDArray[np.bool_],
+    labels: NDArray[Any],
+    id: str,
+    done: str | None,
+    time: str | None,
+    frame: pd.DataFrame,
+) -> None:
+    """With `time`, raise where a path goes on after its end; warn where all end at the last."""
+    if time is None:
+        return
+    after_end = np.flatnonzero(ended[:-1] & (labels[1:] == labels[:-1]))
+    if len(after_end):
+        hint = f"the path ended, but has further rows: mark the last row of each {id} alone"
+        raise InputError(str(done), f"{id} {labels[after_end[0]]}", hint)
+    if ended.sum() > 1:
+        ends = frame[time].to_numpy()[frame[done].to_numpy().astype(bool)]
+        if np.all(ends == frame[time].max()):
+            told = f"{done}: all paths end in the last period observed; if only the observation "
+            warnings.warn(told + "ended there, they did not end: leave it false", stacklevel=3)
 
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
@@ -323,6 +373,11 @@ class Counts:
     def size(self) -> Array:
         """(R,) N, the number of transitions of each replication."""
         return np.asarray(self.visits.sum(axis=(1, 2)))
+
+    @property
+    def support(self) -> Array:
+        """(R,) visited pairs (s, a) over the square root of the rows: large where few repeat."""
+        return np.asarray(np.sum(self.visits > 0, axis=(1, 2)) / np.sqrt(self.size))
 
     @property
     def seen(self) -> Array:

@@ -26,7 +26,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gladius.baselines import METHODS, PROTOCOLS
+from gladius.baselines import METHODS, PROTOCOLS, ROW_CLASSES
 from gladius.checks import InputError
 from reproduce.spec import Cell, Exhibit
 
@@ -59,9 +59,10 @@ class Sources:
         modules = [cell.compute.partition(":")[0]]
         if "method" in cell.settings:
             modules.append(METHODS[cell.settings["method"]])
-        protocol = cell.settings.get("options", {}).get("protocol")
-        if protocol in PROTOCOLS:
-            modules.append(PROTOCOLS[protocol])
+        options = cell.settings.get("options", {})
+        for register, name in ((PROTOCOLS, "protocol"), (ROW_CLASSES, "function_class")):
+            if options.get(name) in register:
+                modules.append(register[options[name]])
         parts = {f"{VERSION}{package}": version for package, version in versions().items()}
         parts[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
         return parts | self.closure(*modules) | {"settings": cell.digest, DEVICE: device}

@@ -27,3 +27,6 @@ METHODS = {
 
 # protocols of "gladius" other than its own -> module with a `fit` of the same form
 PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
+
+# function classes of "gladius" that work on rows -> module with a `fit` of the same form
+ROW_CLASSES = {"sparse": "gladius.sparse"}

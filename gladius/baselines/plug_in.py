@@ -21,6 +21,7 @@ from gladius.estimate import Diagnostics, Estimate
 from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     anchored_value,
+    check_support,
     empirical_transition_probabilities,
     from_choices,
 )
@@ -45,7 +46,9 @@ def fit(
         InputError: for a bad pseudo-count, among them 0 where a seen state lacks an action; for
             an anchor that is not taken in the states of half of the observations.
     """
-    return fit_counts(group(data), anchor, check_discount(discount), pseudo_count=pseudo_count)
+    counts = group(data)
+    check_support(counts)
+    return fit_counts(counts, anchor, check_discount(discount), pseudo_count=pseudo_count)
 
 
 def fit_counts(

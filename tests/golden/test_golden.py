@@ -6,6 +6,8 @@ import cases
 import numpy as np
 import pytest
 
+from gladius import transition_probabilities
+
 TOLERANCE = 1e-9  # relative to the largest number of the quantity, or to 1
 FROZEN = dict(np.load(cases.FROZEN, allow_pickle=False))
 DATA = cases.data_sets()
@@ -92,7 +94,11 @@ def largest_move(new: np.ndarray, old: np.ndarray) -> float:
 
 @pytest.mark.parametrize("variant", cases.variants())
 @pytest.mark.parametrize("name", DATA)
-def test_numbers_are_those_that_were_frozen(name: str, variant: str) -> None:
+def test_numbers_are_those_that_were_frozen(
+    name: str, variant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # 233 pairs in 1,200 rows, the dummy's, are too many for frequencies, and refused since.
+    monkeypatch.setattr(transition_probabilities, "NEAR_SUPPORT", np.inf)
     key = f"{name}/{variant}"
     if key in OTHERWISE or variant in OTHERWISE:
         pytest.skip(OTHERWISE.get(key, OTHERWISE.get(variant, "")))
