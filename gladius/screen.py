@@ -8,13 +8,13 @@ regression on them, action by action. An input z_k not yet chosen is tried in th
 
 the gradient of the likelihood in the first-layer weights of an input that is not yet connected.
 Its statistic is the score with the chosen inputs' polynomial projected out and with robust
-variance; its p-value is twice the smaller of the block's (chi-square) and the best direction's
-(Bonferroni over the directions). It is computed for a short list, which is ranked by the plain
-score: two matrix products over all rows and inputs, in chunks.
+variance; its p-value is three times the least of that of z_k alone, of the block (chi-square), and
+of the best direction (Bonferroni over the directions). It is computed for a short list, which is
+ranked by the plain score: two matrix products over all rows and inputs, in chunks.
 
-Inputs enter by Benjamini and Hochberg (1995) for the choices and by Bonferroni for the transitions,
-each re-tested given those that entered before it in the same round: a noisy copy of a chosen input
-has nothing to add. Where none enters, pairs of inputs that matter for the choice only together are
+Inputs enter by Benjamini and Hochberg (1995) for the choices, those chosen before counted as
+discoveries, and by Bonferroni for the transitions; each is re-tested given those that entered
+before it in the same round: a noisy copy of a chosen input has nothing to add. Where none enters, pairs of inputs that matter for the choice only together are
 tried: the score of every product z_j z_k, Bonferroni over all pairs.
 """
 
@@ -209,8 +209,9 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
             for k in _short_list(_scores(inputs, residuals, chosen), chosen)
         }
         ranked = sorted(p, key=lambda k: p[k])
-        passing = [i for i, k in enumerate(ranked, 1) if p[k] <= i * ALPHA / total]
-        limit = (max(passing, default=1) if of_choice else 1) * ALPHA / total
+        before = len(chosen) if of_choice else 0
+        ranks = [i for i, k in enumerate(ranked, before + 1) if p[k] <= i * ALPHA / total]
+        limit = (max(ranks, default=before + 1) if of_choice else 1) * ALPHA / total
         entered = 0
         for k in ranked:
             if p[k] > limit or len(chosen) == MOST_INPUTS:
@@ -263,7 +264,9 @@ def _p_of_input(inputs: Inputs, residuals: Residuals, chosen: Sequence[int], k: 
     directions = [base, *(base * others[:, [j]] for j in range(others.shape[1]))]
     block, squared = robust_test(residuals, torch.cat(directions, dim=1))
     best = len(squared) * float(chi2.sf(float(squared.max()), 1))
-    return min(1.0, 2 * min(block, best))
+    outcomes, each = residuals.errors.shape[1], len(squared) // residuals.errors.shape[1]
+    linear = outcomes * float(chi2.sf(float(squared[::each].max()), 1))
+    return min(1.0, 3 * min(linear, block, best))
 
 
 def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Array:
