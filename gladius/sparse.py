@@ -52,7 +52,15 @@ from gladius.rows import (
     make_features,
     minimise,
 )
-from gladius.screen import ALPHA, Inputs, choice_outcome, next_value_outcome, select, solve
+from gladius.screen import (
+    ALPHA,
+    Inputs,
+    Selection,
+    choice_outcome,
+    next_value_outcome,
+    select,
+    solve,
+)
 from gladius.transitions import Transitions
 
 SUPPORT = (0.0005, 0.9995)  # quantiles between which an action counts as seen
@@ -325,9 +333,13 @@ class Options:
     """What a user may set.
 
     Attributes:
+        inputs: columns of the state on which r may depend; by default those that the screen finds.
+        zeta_inputs: columns on which zeta may depend; likewise.
         device: where the sums over rows are computed, cpu or cuda.
     """
 
+    inputs: Sequence[int] | None = None
+    zeta_inputs: Sequence[int] | None = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
@@ -349,29 +361,38 @@ def fit(
     """
     check_options(Options, options)
     chosen = Options(**options)  # type: ignore[arg-type]  # the fields check themselves
-    return [fit_rows(part, anchor, discount, chosen.device) for part in data]
+    for name in ("inputs", "zeta_inputs"):
+        width, given = data[0].states.shape[1], getattr(chosen, name)
+        whole = given is None or all(isinstance(k, int | np.integer) for k in given)
+        if not whole or (given is not None and not set(given) <= set(range(width))):
+            raise InputError(name, given, f"give columns of the state, from 0 to {width - 1}")
+    return [fit_rows(part, anchor, discount, chosen) for part in data]
 
 
-def fit_rows(data: Transitions, anchor: Anchor, discount: float, device: str = "cpu") -> Estimate:
+def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
     """Fit one data set."""
     began = time.process_time()
-    scaling = Inputs.of(data.states, device)
-    actions = torch.tensor(data.actions, device=device)
+    scaling = Inputs.of(data.states, options.device)
+    actions = torch.tensor(data.actions, device=options.device)
     size = data.number_of_actions
-    choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
-    of_zeta, tried = choice.inputs, set[tuple[int, ...]]()
-    rows = Rows.of(data, of_zeta, anchor, discount, device)
-    form = make_features(of_zeta, scaling, [(), *((i,) for i in range(len(of_zeta)))])
-    value = Risk(rows, form, make_zeta(rows, scaling, of_zeta)).start().v
+    if options.inputs is None:
+        choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
+    else:
+        choice = Selection(tuple(sorted(set(options.inputs))))
+    rows = Rows.of(data, choice.inputs, anchor, discount, options.device)
+    value = first_value(rows, scaling, choice.inputs)
+    transition = Selection(tuple(options.zeta_inputs or ()))
+    tried: list[tuple[int, ...]] = []
     while len(tried) < ROUNDS:
-        outcome = next_value_outcome(value[rows.next_place] * rows.going, actions, size)
-        transition = select(scaling, outcome, of_choice=False)
-        of_zeta = tuple(sorted(transition.inputs))
+        if options.zeta_inputs is None:
+            outcome = next_value_outcome(value[rows.next_place] * rows.going, actions, size)
+            transition = select(scaling, outcome, of_choice=False)
+        of_zeta = tuple(sorted(set(transition.inputs)))
         if of_zeta in tried:
             break
-        tried.add(of_zeta)
-        used = sorted({*choice.inputs, *of_zeta})
-        rows = Rows.of(data, used, anchor, discount, device)
+        tried.append(of_zeta)
+        used = tuple(sorted({*choice.inputs, *of_zeta}))
+        rows = Rows.of(data, used, anchor, discount, options.device)
         minimum = fit_form(rows, scaling, used, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
@@ -384,11 +405,17 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, device: str = "
         "penalty": float(minimum.penalty.max()),
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
-        "tail": rest.p_value <= TAIL and bool(np.any(rest.variance > 0)),
+        "tail": options.inputs is None and rest.p_value <= TAIL and bool(rest.variance.any()),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
     return estimate(minimum, anchor, time.process_time() - began, extra)
+
+
+def first_value(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> Tensor:
+    """(S,) V of the plug-in whose zeta depends on all the inputs of the choice."""
+    form = make_features(inputs, scaling, [(), *((i,) for i in range(len(inputs)))])
+    return Risk(rows, form, make_zeta(rows, scaling, inputs)).start().v
 
 
 def reward_inputs(reward: Features) -> tuple[int, ...]:
