@@ -14,8 +14,9 @@ ranked by the plain score: two matrix products over all rows and inputs, in chun
 
 Inputs enter by Benjamini and Hochberg (1995) for the choices, those chosen before counted as
 discoveries, and by Bonferroni for the transitions; each is re-tested given those that entered
-before it in the same round: a noisy copy of a chosen input has nothing to add. Where none enters, pairs of inputs that matter for the choice only together are
-tried: the score of every product z_j z_k, Bonferroni over all pairs.
+before it in the same round: a noisy copy of a chosen input has nothing to add. Where none enters,
+pairs of inputs that matter for the choice only together are tried: the score of every product
+z_j z_k, Bonferroni over all pairs.
 """
 
 from __future__ import annotations

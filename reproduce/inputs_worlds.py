@@ -15,6 +15,7 @@ import numpy as np
 
 from gladius.transitions import Integers
 from gladius.worlds.bus import DUMMY_LIMIT
+from gladius.worlds.continuous_bus import ContinuousBus
 from gladius.worlds.inputs_bus import InputsBus
 from reproduce.spec import Array
 
@@ -38,7 +39,7 @@ class Variant:
     title: str
     reward: tuple[int, ...]
     zeta: tuple[int, ...]
-    make: Callable[[int], InputsBus]
+    make: Callable[[int], InputsBus | ContinuousBus]
 
 
 def single(inputs: int, effect: Array, **changed: Any) -> InputsBus:
@@ -202,5 +203,9 @@ VARIANTS = {
     "beta .9": Variant(".3 u_1, beta .9", (0, 1), (0,), lambda k: single(k, 0.3 * U, discount=0.9)),
     "beta .99": Variant(
         ".3 u_1, beta .99", (0, 1), (0,), lambda k: single(k, 0.3 * U, discount=0.99)
+    ),
+    "continuous": Variant("continuous mileage alone", (0,), (0,), ContinuousBus),
+    "continuous linear": Variant(
+        "continuous mileage, .3 u_1", (0, 1), (0,), lambda k: ContinuousBus(k, tuple(0.3 * U))
     ),
 }

@@ -16,6 +16,7 @@ import numpy as np
 from gladius import efficiency, methods
 from gladius.metrics import mape
 from gladius.worlds.bus import MAINTAIN, BusEngine
+from gladius.worlds.continuous_bus import ContinuousBus
 from gladius.worlds.inputs_bus import InputsBus
 from reproduce import seeds
 from reproduce.data import SHARE
@@ -127,6 +128,6 @@ def compute(cell: Cell, device: str) -> Result:
     return Result(tuple(records), replications, cpu_seconds=float(np.mean(seconds)))
 
 
-def make_world(name: str, inputs: int) -> BusEngine | InputsBus:
+def make_world(name: str, inputs: int) -> BusEngine | InputsBus | ContinuousBus:
     """The bus engine with dummies, or a variant."""
     return BusEngine(dummies=inputs) if name == BUS else VARIANTS[name].make(inputs)
