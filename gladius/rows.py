@@ -68,19 +68,27 @@ class Features:
         """How many functions."""
         return len(self.terms) + len(self.phases)
 
+    def standardised(self, states: Tensor) -> Tensor:
+        """(n, q) the inputs at (n, d) states, within the box."""
+        center, scale, low, high = (
+            self._like(states, array) for array in (self.center, self.scale, self.low, self.high)
+        )
+        z = (states[:, list(self.inputs)] - center) / scale
+        return torch.minimum(torch.maximum(z, low), high)
+
     def __call__(self, states: Tensor) -> Tensor:
         """(n, size) at (n, d) states."""
-
-        def same(array: Array) -> Tensor:
-            return torch.as_tensor(array, dtype=states.dtype, device=states.device)
-
-        z = (states[:, list(self.inputs)] - same(self.center)) / same(self.scale)
-        z = torch.minimum(torch.maximum(z, same(self.low)), same(self.high))
+        z = self.standardised(states)
         monomials = torch.stack([z[:, list(term)].prod(dim=1) for term in self.terms], dim=1)
         if not len(self.phases):
             return monomials
-        cosines = torch.cos(z @ same(self.frequencies) + same(self.phases))
-        return torch.cat([monomials, cosines - monomials @ same(self.removed)], dim=1)
+        angles = z @ self._like(z, self.frequencies) + self._like(z, self.phases)
+        removed = monomials @ self._like(z, self.removed)
+        return torch.cat([monomials, torch.cos(angles) - removed], dim=1)
+
+    @staticmethod
+    def _like(states: Tensor, array: Array) -> Tensor:
+        return torch.as_tensor(array, dtype=states.dtype, device=states.device)
 
     def keep(self, terms: Sequence[int]) -> Features:
         """Some of the monomials, and all cosines."""
@@ -319,14 +327,14 @@ class Risk:
             gram = phi.T @ (visits[:, None] * phi)
             target, total = here.T @ (times * after), float(times.sum())
             square = float(times @ after**2)
-            best = (np.inf, eye)
-            for kappa in KAPPAS:
+            best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
+            for kappa in KAPPAS if total > 0 else ():
                 inverse = solve(gram + torch.diag(kappa * relative), eye)
                 coefficients = inverse @ target
                 left = square - float(
                     2 * coefficients @ target - coefficients @ gram @ coefficients
                 )
-                share = EFFECTIVE * float((inverse * gram).sum()) / max(total, 1.0)
+                share = EFFECTIVE * float((inverse * gram).sum()) / total
                 criterion = max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
                 if criterion < best[0] or kappa == KAPPAS[0]:
                     best = (criterion, inverse)
@@ -390,8 +398,7 @@ class Risk:
         """
         rows, block, anchor = self.rows, self.block, self.rows.anchor
         order = [*rows.others, anchor]
-        scaling = replace(self.reward, terms=tuple((i,) for i in range(len(self.reward.inputs))))
-        design = polynomial(replace(scaling, phases=np.zeros(0))(rows.states))
+        design = polynomial(self.reward.standardised(rows.states))
         log_policy = torch.log_softmax(design @ logit(design, rows.visits[:, order]), dim=1)
         log_policy = log_policy[:, np.argsort(order)]
         drift = rows.anchor_reward - log_policy[:, anchor]

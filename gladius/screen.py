@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import chi2
 from torch import Tensor
 
@@ -52,14 +53,15 @@ class Inputs:
 
     Attributes:
         states: (n, K) features, in memory or memory-mapped.
-        center, scale: (K,) their mean and standard deviation; an input that is constant has
-            scale 1 and is never chosen.
+        center, scale: (K,) their mean and standard deviation, 1 for an input that is constant.
+        varies: (K,) whether it is not; one that is constant is never chosen.
         device: cpu or cuda.
     """
 
     states: Array
     center: Array
     scale: Array
+    varies: NDArray[np.bool_]
     device: str = "cpu"
 
     @classmethod
@@ -70,8 +72,8 @@ class Inputs:
         center = np.sum([part.sum(axis=0) for part in parts], axis=0) / len(states)
         square = np.sum([np.square(part - center).sum(axis=0) for part in parts], axis=0)
         scale = np.sqrt(square / len(states))
-        scale[scale <= 1e-12 * np.maximum(1.0, np.abs(center))] = 1.0
-        return cls(states, center, scale, device)
+        varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
+        return cls(states, center, np.where(varies, scale, 1.0), varies, device)
 
     def columns(self, chosen: Sequence[int]) -> Tensor:
         """(n, len(chosen)) standardised columns of all rows."""
@@ -283,7 +285,8 @@ def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Arra
             score[i] += direction.T @ weights[rows]
             size[i, :, 0] += torch.einsum("nk,nk->k", direction, direction)
     variance = (weights**2).mean(dim=0) * size
-    return np.asarray((score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy())
+    largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy()
+    return np.where(inputs.varies, largest, 0.0)
 
 
 def _short_list(scores: Array, chosen: Sequence[int]) -> list[int]:

@@ -69,6 +69,7 @@ CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed fo
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
+LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
 ROUNDS = 4  # of the choice of zeta's inputs
 
@@ -377,6 +378,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     size = data.number_of_actions
     if options.inputs is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
+        choice = with_anchor(choice, scaling, anchor)
     else:
         choice = Selection(tuple(sorted(set(options.inputs))))
     rows = Rows.of(data, choice.inputs, anchor, discount, options.device)
@@ -412,6 +414,16 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     return estimate(minimum, anchor, time.process_time() - began, extra)
 
 
+def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
+    """The choice's inputs and those of the anchor's reward, which r must offset elsewhere."""
+    given = torch.tensor(anchor.values(scaling.states), device=scaling.device)
+    if float(given.std()) == 0.0:
+        return choice
+    same = torch.zeros(len(given), dtype=torch.long, device=scaling.device)
+    known = select(scaling, next_value_outcome(given, same, 1), of_choice=False)
+    return Selection(tuple(dict.fromkeys(choice.inputs + known.inputs)), choice.p_values)
+
+
 def first_value(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> Tensor:
     """(S,) V of the plug-in whose zeta depends on all the inputs of the choice."""
     form = make_features(inputs, scaling, [(), *((i,) for i in range(len(inputs)))])
@@ -435,7 +447,9 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
         reward, zeta=risk.zeta, coefficients=point.zeta.cpu().numpy(), discount=rows.discount
     )
     total = float(rows.visits.sum())
-    converged = fit.decrement <= DECREMENT and point.exact
+    policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
+    doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
+    converged = fit.decrement <= DECREMENT and point.exact and doubt > LEAST_DOUBT
     slope = point.gradient + fit.penalty * point.theta
     diagnostics = Diagnostics(
         converged=converged,

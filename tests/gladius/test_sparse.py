@@ -227,3 +227,39 @@ def test_bad_options_name_the_field() -> None:
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match="no CUDA device"):
             fit(data, device="cuda")
+
+
+def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
+    data = gladius.BusEngine().simulate(100, np.random.default_rng(11))
+    ended = Transitions(
+        data.states, data.actions, data.next_states, data.trajectory, data.actions == 1, 2
+    )
+    estimate = fit(ended)
+    assert estimate.diagnostics.status == "ok"
+    np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
+
+
+def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
+    """Q does not depend on it, so r(., 0) does exactly as r(., 1)."""
+    rng = np.random.default_rng(12)
+    states = rng.normal(size=(4_000, 3))
+    actions = (rng.logistic(size=4_000) < states[:, 0]).astype(np.int64)
+    data = Transitions(states, actions, rng.normal(size=(4_000, 3)))
+    estimate = gladius.fit(
+        data,
+        anchor_action=1,
+        anchor_reward=lambda s: 2.0 * s[:, 2],
+        discount=0.5,
+        function_class="sparse",
+    )
+    assert estimate.diagnostics.extra["reward_inputs"] == (0, 2)
+    ones = np.zeros((2, 3))
+    ones[1, 2] = 1.0
+    assert np.diff(estimate.reward(ones, 0))[0] == pytest.approx(2.0, abs=0.3)
+
+
+def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
+    states = np.random.default_rng(13).normal(size=(400, 2))
+    actions = (states[:, 0] > 0).astype(np.int64)
+    estimate = fit(Transitions(states, actions, states[::-1]))
+    assert estimate.diagnostics.status == "not_converged"
