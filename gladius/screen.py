@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations_with_replacement, islice
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,8 @@ CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
+ALWAYS = 3  # of the short list, however small their scores
+NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
 COLUMNS = 250  # of a block of the matrix of pairs
 LOGIT_STEPS = 25
 LOGIT_DECREMENT = 1e-8  # nats a row
@@ -91,6 +93,16 @@ class Inputs:
             rows = slice(start, start + step)
             part = (self.states[rows] - self.center) / self.scale
             yield rows, torch.tensor(part).to(self.device)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """(2, K) sums over the rows of z^2 and (z^2 - 1)^2."""
+        total = torch.zeros(2, self.states.shape[1], dtype=torch.float64, device=self.device)
+        for _, z in self.chunks():
+            square = z * z
+            total[0] += square.sum(dim=0)
+            total[1] += ((square - 1.0) ** 2).sum(dim=0)
+        return total
 
     @cached_property
     def _all(self) -> Tensor:
@@ -279,19 +291,18 @@ def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Arra
     weights = _outer(residuals.errors, factors)
     width = inputs.states.shape[1]
     score = weights.new_zeros((2, width, weights.shape[1]))
-    size = weights.new_zeros((2, width, 1))
     for rows, z in inputs.chunks():
-        for i, direction in enumerate((z, z * z - 1.0)):
-            score[i] += direction.T @ weights[rows]
-            size[i, :, 0] += torch.einsum("nk,nk->k", direction, direction)
-    variance = (weights**2).mean(dim=0) * size
+        score[0] += z.T @ weights[rows]
+        score[1] += (z * z).T @ weights[rows] - weights[rows].sum(dim=0)
+    variance = (weights**2).mean(dim=0) * inputs.sizes[..., None]
     largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy()
     return np.where(inputs.varies, largest, 0.0)
 
 
 def _short_list(scores: Array, chosen: Sequence[int]) -> list[int]:
-    ranked = (int(k) for k in np.argsort(-scores) if k not in chosen and scores[k] > 0)
-    return list(islice(ranked, SHORT_LIST))
+    """The inputs with the largest scores; beyond ALWAYS those that come near a threshold."""
+    ranked = [int(k) for k in np.argsort(-scores) if k not in chosen and scores[k] > 0]
+    return [k for i, k in enumerate(ranked[:SHORT_LIST]) if i < ALWAYS or scores[k] > NEAR]
 
 
 def _best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], float]:
