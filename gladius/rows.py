@@ -239,6 +239,7 @@ class Point(NamedTuple):
         gradient: (M,) of the NLL.
         information: (M, M) Fisher's.
         exact: whether zeta_Q solves its equations.
+        inner: Newton steps that it took.
     """
 
     theta: Tensor
@@ -248,6 +249,7 @@ class Point(NamedTuple):
     gradient: Tensor
     information: Tensor
     exact: bool
+    inner: int
 
 
 @dataclass(frozen=True)
@@ -341,15 +343,16 @@ class Risk:
             inverses.append(best[1])
         return replace(self, inverse=tuple(inverses))
 
-    def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, bool]:
-        """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and whether it is exact.
+    def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, int]:
+        """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and the steps taken.
 
-        A step from within ZETA_TOLERANCE is the last: what is left of the error is its square.
+        A step from within ZETA_TOLERANCE is the last: what is left of the error is its square. More
+        steps than ZETA_STEPS mean that there was none.
         """
         rows, size = self.rows, self.zeta[0].size
         coefficients = len(rows.actions) * size
         eye = torch.eye(coefficients, dtype=theta.dtype, device=theta.device)
-        for _ in range(ZETA_STEPS):
+        for step in range(1, ZETA_STEPS + 1):
             reached, jacobian, by_theta = [], [], []
             for a, block in enumerate(self.ahead):
                 source = self.moves[a][1]
@@ -367,13 +370,13 @@ class Risk:
             solved = torch.linalg.solve(eye - torch.cat(jacobian), right)
             zeta = zeta + solved[:, 0].reshape(zeta.shape)
             if float(solved[:, 0].abs().max()) <= ZETA_TOLERANCE * (1 + float(zeta.abs().max())):
-                return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), True
-        return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), False
+                return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), step
+        return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), ZETA_STEPS + 1
 
     def point(self, theta: Tensor, zeta: Tensor) -> Point:
         """The risk at theta, zeta_Q sought from `zeta`."""
         rows, block, size = self.rows, self.block, self.reward.size
-        zeta, slope, exact = self.solve_zeta(theta, zeta)
+        zeta, slope, inner = self.solve_zeta(theta, zeta)
         log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
         policy, seen = torch.exp(log_policy), rows.visits.sum(dim=1)
         of_anchor = rows.discount * (block.phi[rows.anchor] @ slope[rows.anchor])
@@ -388,7 +391,7 @@ class Risk:
             mean += policy[:, [c]] * odds
         information -= mean.T @ (seen[:, None] * mean)
         nll = -float((rows.visits * log_policy).sum())
-        return Point(theta, zeta, slope, nll, gradient, information, exact)
+        return Point(theta, zeta, slope, nll, gradient, information, inner <= ZETA_STEPS, inner)
 
     def start(self) -> Start:
         """The plug-in in this class, with a first ridge.
@@ -441,7 +444,8 @@ class Minimum(NamedTuple):
         risk: whose minimum it is.
         penalty: (M,) of each squared coefficient, halved.
         point: where it is.
-        steps: of Fisher scoring.
+        steps: of Fisher scoring, those of the fits that led here too.
+        inner: steps of the Newton iterations for zeta nested in them, likewise.
         decrement: half the last step's predicted decrease, in nats.
     """
 
@@ -449,6 +453,7 @@ class Minimum(NamedTuple):
     penalty: Tensor
     point: Point
     steps: int
+    inner: int
     decrement: float
 
     @property
@@ -464,24 +469,33 @@ class Minimum(NamedTuple):
         )
 
 
-def minimise(risk: Risk, penalty: Tensor, theta: Tensor, zeta: Tensor) -> Minimum:
-    """Fisher scoring from theta, each step halved until the penalised risk falls."""
-    best = Minimum(risk, penalty, risk.point(theta, zeta), 0, np.inf)
+def minimise(
+    risk: Risk, penalty: Tensor, theta: Tensor, zeta: Tensor, before: Minimum | None = None
+) -> Minimum:
+    """Fisher scoring from theta, each step halved until the penalised risk falls.
+
+    `before` is the fit that led here, whose steps count.
+    """
+    point = risk.point(theta, zeta)
+    steps, inner = (0, 0) if before is None else (before.steps, before.inner)
+    best = Minimum(risk, penalty, point, steps, inner + point.inner, np.inf)
+    most = steps + MAX_STEPS
     while True:
         point = best.point
         slope = point.gradient + penalty * point.theta
         direction = -solve(point.information + torch.diag(penalty), slope)
         best = best._replace(decrement=-0.5 * float(slope @ direction))
-        if best.decrement <= DECREMENT or best.steps == MAX_STEPS:
+        if best.decrement <= DECREMENT or best.steps == most:
             return best
-        length = 1.0
+        length, inner = 1.0, best.inner
         while length > SHORTEST:
             step = length * direction
             trial = risk.point(point.theta + step, point.zeta + point.slope @ step)
-            moved = best._replace(point=trial, steps=best.steps + 1)
+            inner += trial.inner
+            moved = best._replace(point=trial, steps=best.steps + 1, inner=inner)
             if trial.exact and moved.value <= best.value:
                 break
             length /= 2
         else:
-            return best
+            return best._replace(inner=inner)
         best = moved

@@ -23,6 +23,10 @@ is chosen by restricted maximum likelihood (REML, Laplace's approximation at the
 repeated until lambda rests) and kept at infinity unless REML gains CRITICAL. If the scores of the
 inputs left out are significant together, they enter r linearly as one more ridge block, whose
 penalty is the inverse of their estimated variance (the dense tail).
+
+The constants below and in `screen` were settled on data sets of the bus engine with dummies and of
+the worlds linear, moves, slope, product, persistent, three, even and eight of the exhibit
+`relevant_inputs`, on seeds that no exhibit uses; its other worlds came afterwards.
 """
 
 from __future__ import annotations
@@ -99,7 +103,7 @@ def settle(start: Start) -> Minimum:
     """The minimum without a penalty, the ridge of zeta following the V of a first one."""
     none = torch.zeros_like(start.theta)
     fit = minimise(start.risk, none, start.theta, start.zeta)
-    return minimise(fit.risk.with_ridge(fit.v), none, fit.point.theta, fit.point.zeta)
+    return minimise(fit.risk.with_ridge(fit.v), none, fit.point.theta, fit.point.zeta, fit)
 
 
 def make_zeta(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> tuple[Features, ...]:
@@ -162,7 +166,7 @@ def drop_terms(fit: Minimum) -> Minimum:
         kept = [j for j in range(size) if j != 1 + int(np.argmin(walds))]
         smaller = replace(risk, reward=risk.reward.keep(kept))
         place = [c * size + j for c in range(actions) for j in kept]
-        trial = minimise(smaller, fit.penalty[place], point.theta[place], point.zeta)
+        trial = minimise(smaller, fit.penalty[place], point.theta[place], point.zeta, fit)
         if 2 * (trial.point.nll - point.nll) >= price:
             return fit
         fit = trial
@@ -203,7 +207,7 @@ def smooth_fit(fit: Minimum, wider: Risk) -> tuple[float, Minimum]:
         if max(gains) <= CRITICAL or strength in lambdas:
             return max(gains), bent
         lambdas.append(strength)
-        bent = minimise(wider, strength * held.double(), point.theta, point.zeta)
+        bent = minimise(wider, strength * held.double(), point.theta, point.zeta, bent)
         point = bent.point
 
 
@@ -302,7 +306,7 @@ def with_tail(
     ridge = 1 / torch.as_tensor(np.maximum(rest.variance, 1e-12), dtype=table.dtype)
     table[1, :, before : before + len(tail)] = ridge[:, None].to(table.device)
     theta, penalty = table.reshape(2, -1)
-    return minimise(replace(risk, rows=rows, reward=reward), penalty, theta, fit.point.zeta)
+    return minimise(replace(risk, rows=rows, reward=reward), penalty, theta, fit.point.zeta, fit)
 
 
 # The estimator ------------------------------------------------------------------------------------
@@ -407,6 +411,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "penalty": float(minimum.penalty.max()),
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
+        "inputs_settled": of_zeta == tried[-1],
         "tail": options.inputs is None and rest.p_value <= TAIL and bool(rest.variance.any()),
     }
     if extra["tail"]:
@@ -449,7 +454,9 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
     total = float(rows.visits.sum())
     policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
     doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
-    converged = fit.decrement <= DECREMENT and point.exact and doubt > LEAST_DOUBT
+    even_odds = total * float(np.log(len(rows.actions)))  # a fit that is worse is none
+    converged = fit.decrement <= DECREMENT and point.exact and bool(extra["inputs_settled"])
+    converged = converged and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
     slope = point.gradient + fit.penalty * point.theta
     diagnostics = Diagnostics(
         converged=converged,
@@ -459,6 +466,6 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
         bellman_error=0.0,
         cpu_seconds=seconds,
         status="ok" if converged else "not_converged",
-        extra={"inner_iterations": 0, **extra},
+        extra={"inner_iterations": fit.inner, **extra},
     )
     return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)
