@@ -279,8 +279,8 @@ NOTES = (
     " finishes, converged or not, within 8 GiB; yes from K = 10 (21^10 states). A fit is stopped"
     " after 60 s of processor time, which decides nothing.",
     "What rests on frequencies refuses states that hardly repeat (from K = 2 on), though it could"
-    " be computed there; a table of n(s, a, s') is too large from K = 5 on. RP, SAmQ, AVI"
-    " and the semi-gradient are told that only mileage enters r; BC takes batches of 1,000.",
+    " be computed there; a table of n(s, a, s') is too large from K = 5 on. RP, SAmQ, AVI and the"
+    " semi-gradient are told that only mileage enters r; BC takes batches of 1,000.",
     "Bellman equation: root mean squared error over 20 data sets, N = 5,000, under the true law, of"
     " Q against its own r and, at the anchor's pairs, against the given reward; yes if both are"
     " below .05, what a constant error of 1 util in Q gives.",
