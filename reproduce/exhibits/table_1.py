@@ -292,10 +292,10 @@ NOTES = (
     " below .001. One world, and r linear: no theorem.",
     "Statistical complexity: slope of log MAPE in log N, 50 to 5,000, 20 data sets; yes if its 95 %"
     " interval has -1/2 in it or lies below (faster). The paper's rate is that of theta-hat.",
-    "Ours: the class smooth; on rows: the class sparse; the 2 x 10 network in Scalability and Global. Algorithm 1: 10,000"
-    " steps of .01 on all data. The semi-gradient has a function a state, SAmQ a cell a state (then"
-    " it is NFXP with theta_1 given); also with the linear basis and 5 cells of their authors' code"
-    " and simulations.",
+    "Ours: the class smooth, and the 2 x 10 network in Scalability and Global; on rows: the class"
+    " sparse. Algorithm 1: 10,000 steps of .01 on all data. The semi-gradient has a function a"
+    " state, SAmQ a cell a state (then it is NFXP with theta_1 given); also with the linear basis"
+    " and 5 cells of their authors' code and simulations.",
 )
 
 
