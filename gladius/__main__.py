@@ -38,17 +38,18 @@ def parser() -> argparse.ArgumentParser:
         epilog=(__doc__ or "").split("\n", 2)[2],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("csv", type=Path, help="one row a period, in order of time within an id")
+    made.add_argument("csv", type=Path, help="one row a period, in order of time or with --time")
     made.add_argument("--state", action="append", required=True, help="a column of s; repeat it")
     made.add_argument("--action", required=True, help="the column of a, whole numbers from 0")
     made.add_argument("--id", required=True, help="the column that tells the trajectories apart")
+    made.add_argument("--time", help="the column that numbers the periods; rows are sorted by it")
     made.add_argument("--next-state", action="append", help="a column of s'; by default next row")
     made.add_argument("--done", help="a column that says whether the path ended after the row")
     made.add_argument("--anchor-action", type=int, required=True, help="the action a_s")
     made.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     made.add_argument("--discount", type=float, required=True, help="beta")
     made.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
-    made.add_argument("--function-class", help="of gladius: smooth (the default) or mlp")
+    made.add_argument("--function-class", help="of gladius: smooth, mlp or sparse (on rows)")
     made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
     return made
 
@@ -84,6 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             state=given.state,
             action=given.action,
             id=given.id,
+            time=given.time,
             next_state=given.next_state,
             done=given.done,
         )

@@ -244,3 +244,19 @@ def _contains(basis: Array, reward: Array) -> bool:
     matrix, target = basis.reshape(reward.size, -1), reward.ravel()
     left = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
     return bool(np.max(np.abs(left)) <= SPAN_TOLERANCE * max(1.0, float(np.max(np.abs(target)))))
+
+
+def irrelevant_input_variance(expert: Linearisation) -> float:
+    """tau^2: of sqrt(n) (r-hat - r) for each input that does not matter, if it gets coefficients.
+
+    An input of unit variance, independent of all else, in a reward with two actions and a given
+    anchor. The coefficient of r is that of the log-odds, whose variance is 1 / E[pi_0 pi_1], less
+    beta times the difference of zeta's in the two actions, each the coefficient of a regression of
+    V(s') with variance E[Var(V' | s, a)] / P(a); the three are independent.
+    """
+    world, d = expert.world, expert.occupancy
+    policy = world.solution.policy
+    logit = 1.0 / float(np.sum(d.sum(axis=1) * policy[:, 0] * policy[:, 1]))
+    taken = d.sum(axis=0)
+    regressions = np.sum(d * expert.spread, axis=0) / taken**2
+    return logit + world.discount**2 * float(regressions.sum())

@@ -8,14 +8,15 @@ regression on them, action by action. An input z_k not yet chosen is tried in th
 
 the gradient of the likelihood in the first-layer weights of an input that is not yet connected.
 Its statistic is the score with the chosen inputs' polynomial projected out and with robust
-variance; its p-value is twice the smaller of the block's (chi-square) and the best direction's
-(Bonferroni over the directions). It is computed for a short list, which is ranked by the plain
-score: two matrix products over all rows and inputs, in chunks.
+variance; its p-value is three times the least of that of z_k alone, of the block (chi-square), and
+of the best direction (Bonferroni over the directions). It is computed for a short list, which is
+ranked by the plain score: two matrix products over all rows and inputs, in chunks.
 
-Inputs enter by Benjamini and Hochberg (1995) for the choices and by Bonferroni for the transitions,
-each re-tested given those that entered before it in the same round: a noisy copy of a chosen input
-has nothing to add. Where none enters, pairs of inputs that matter for the choice only together are
-tried: the score of every product z_j z_k, Bonferroni over all pairs.
+Inputs enter by Benjamini and Hochberg (1995) for the choices, those chosen before counted as
+discoveries, and by Bonferroni for the transitions; each is re-tested given those that entered
+before it in the same round: a noisy copy of a chosen input has nothing to add. Where none enters,
+pairs of inputs that matter for the choice only together are tried: the score of every product
+z_j z_k, Bonferroni over all pairs.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations_with_replacement, islice
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.stats import chi2
 from torch import Tensor
 
@@ -39,6 +41,8 @@ CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
+ALWAYS = 3  # of the short list, however small their scores
+NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
 COLUMNS = 250  # of a block of the matrix of pairs
 LOGIT_STEPS = 25
 LOGIT_DECREMENT = 1e-8  # nats a row
@@ -51,14 +55,15 @@ class Inputs:
 
     Attributes:
         states: (n, K) features, in memory or memory-mapped.
-        center, scale: (K,) their mean and standard deviation; an input that is constant has
-            scale 1 and is never chosen.
+        center, scale: (K,) their mean and standard deviation, 1 for an input that is constant.
+        varies: (K,) whether it is not; one that is constant is never chosen.
         device: cpu or cuda.
     """
 
     states: Array
     center: Array
     scale: Array
+    varies: NDArray[np.bool_]
     device: str = "cpu"
 
     @classmethod
@@ -69,8 +74,8 @@ class Inputs:
         center = np.sum([part.sum(axis=0) for part in parts], axis=0) / len(states)
         square = np.sum([np.square(part - center).sum(axis=0) for part in parts], axis=0)
         scale = np.sqrt(square / len(states))
-        scale[scale <= 1e-12 * np.maximum(1.0, np.abs(center))] = 1.0
-        return cls(states, center, scale, device)
+        varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
+        return cls(states, center, np.where(varies, scale, 1.0), varies, device)
 
     def columns(self, chosen: Sequence[int]) -> Tensor:
         """(n, len(chosen)) standardised columns of all rows."""
@@ -88,6 +93,16 @@ class Inputs:
             rows = slice(start, start + step)
             part = (self.states[rows] - self.center) / self.scale
             yield rows, torch.tensor(part).to(self.device)
+
+    @cached_property
+    def sizes(self) -> Tensor:
+        """(2, K) sums over the rows of z^2 and (z^2 - 1)^2."""
+        total = torch.zeros(2, self.states.shape[1], dtype=torch.float64, device=self.device)
+        for _, z in self.chunks():
+            square = z * z
+            total[0] += square.sum(dim=0)
+            total[1] += ((square - 1.0) ** 2).sum(dim=0)
+        return total
 
     @cached_property
     def _all(self) -> Tensor:
@@ -209,8 +224,9 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
             for k in _short_list(_scores(inputs, residuals, chosen), chosen)
         }
         ranked = sorted(p, key=lambda k: p[k])
-        passing = [i for i, k in enumerate(ranked, 1) if p[k] <= i * ALPHA / total]
-        limit = (max(passing, default=1) if of_choice else 1) * ALPHA / total
+        before = len(chosen) if of_choice else 0
+        ranks = [i for i, k in enumerate(ranked, before + 1) if p[k] <= i * ALPHA / total]
+        limit = (max(ranks, default=before + 1) if of_choice else 1) * ALPHA / total
         entered = 0
         for k in ranked:
             if p[k] > limit or len(chosen) == MOST_INPUTS:
@@ -263,7 +279,9 @@ def _p_of_input(inputs: Inputs, residuals: Residuals, chosen: Sequence[int], k: 
     directions = [base, *(base * others[:, [j]] for j in range(others.shape[1]))]
     block, squared = robust_test(residuals, torch.cat(directions, dim=1))
     best = len(squared) * float(chi2.sf(float(squared.max()), 1))
-    return min(1.0, 2 * min(block, best))
+    outcomes, each = residuals.errors.shape[1], len(squared) // residuals.errors.shape[1]
+    linear = outcomes * float(chi2.sf(float(squared[::each].max()), 1))
+    return min(1.0, 3 * min(linear, block, best))
 
 
 def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Array:
@@ -273,18 +291,18 @@ def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Arra
     weights = _outer(residuals.errors, factors)
     width = inputs.states.shape[1]
     score = weights.new_zeros((2, width, weights.shape[1]))
-    size = weights.new_zeros((2, width, 1))
     for rows, z in inputs.chunks():
-        for i, direction in enumerate((z, z * z - 1.0)):
-            score[i] += direction.T @ weights[rows]
-            size[i, :, 0] += torch.einsum("nk,nk->k", direction, direction)
-    variance = (weights**2).mean(dim=0) * size
-    return np.asarray((score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy())
+        score[0] += z.T @ weights[rows]
+        score[1] += (z * z).T @ weights[rows] - weights[rows].sum(dim=0)
+    variance = (weights**2).mean(dim=0) * inputs.sizes[..., None]
+    largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy()
+    return np.where(inputs.varies, largest, 0.0)
 
 
 def _short_list(scores: Array, chosen: Sequence[int]) -> list[int]:
-    ranked = (int(k) for k in np.argsort(-scores) if k not in chosen and scores[k] > 0)
-    return list(islice(ranked, SHORT_LIST))
+    """The inputs with the largest scores; beyond ALWAYS those that come near a threshold."""
+    ranked = [int(k) for k in np.argsort(-scores) if k not in chosen and scores[k] > 0]
+    return [k for i, k in enumerate(ranked[:SHORT_LIST]) if i < ALWAYS or scores[k] > NEAR]
 
 
 def _best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], float]:

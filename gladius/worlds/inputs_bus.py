@@ -41,7 +41,7 @@ class InputsBus:
         discount: beta.
         max_mileage: the cap X.
         horizon: H.
-        replacement: r(., replace).
+        anchor_reward: r(., replace).
         partial: reward of a third action, (X, G), which takes two off the mileage; or none.
     """
 
@@ -54,7 +54,7 @@ class InputsBus:
     discount: float = 0.95
     max_mileage: int = 20
     horizon: int = 100
-    replacement: float = -5.0
+    anchor_reward: float = -5.0
     partial: Array | None = None
 
     anchor_action = REPLACE
@@ -69,7 +69,7 @@ class InputsBus:
         """(X, G, A)."""
         x = np.arange(1.0, self.max_mileage + 1)
         keep = self.effect - x[:, None]
-        table = [keep, np.full_like(keep, self.replacement)]
+        table = [keep, np.full_like(keep, self.anchor_reward)]
         if self.partial is not None:
             table.append(self.partial)
         return np.stack(table, axis=-1)

@@ -95,7 +95,7 @@ def _draw(
         layout.words(axes, "mileage", "estimated minus true reward (utils)", heading)
     layout.legend_below(figure, panels[0], 3)
     bands = f"bands: one standard deviation over {sets} data sets"
-    ours = "our GLADIUS is given r(., a1) and penalises the curvature of r"
+    ours = "leak-free GLADIUS is given r(., a1); the author's code uses the truth"
     figure.suptitle(f"{title}\n{bands}; {ours}", fontsize=layout.FONT + 1)
     return layout.save(figure, stem.parent, stem.name)
 

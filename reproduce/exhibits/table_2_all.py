@@ -29,6 +29,7 @@ PLAIN = "leak_free"  # protocol of a method as it comes
 # method, word for the protocol, options, whether P is given
 VARIANTS: tuple[tuple[str, str, dict[str, object], bool], ...] = (
     ("gladius", "network", {"function_class": "mlp"}, False),
+    ("gladius", "on rows", {"function_class": "sparse"}, False),
     ("gladius", "Algorithm 1", {"protocol": "printed"}, False),
     ("nfxp", "P known", {}, True),
     ("mpec", "P known", {}, True),

@@ -63,6 +63,8 @@ NOTES = (
     "* no fit meets a stopping rule: the code trains for a fixed number of epochs.",
     "As in the code's configuration: 50 hidden units (the paper: 10); mileage up to 20 as in the"
     " paper (the configuration: 10). Our repetitions are fresh data sets and fresh weights.",
+    "20,000 epochs of Adam are chaotic: another processor gives other numbers of the same law, by"
+    " more than the standard errors say where repetitions are few.",
     "last: after the last epoch; oracle: the epoch with the smallest true test error.",
     "author: levels start at -55, |td^2 - beta^2 dev^2|; signed: the printed term;"
     " level-0: levels start at 0.",

@@ -223,6 +223,8 @@ def _reason(row: str, column: str, protocol: str) -> str:
     text = "the printed one is of one data set: z by the sd over data sets"
     if column in ("Rust", "ML-IRL"):
         return f"{text}; all mileages are two parameters"
+    if column == "GLADIUS" and protocol.startswith("author"):
+        return f"{text}; the author's code: level started at the truth, epoch chosen by it"
     if column == "GLADIUS":
         return f"{text}; ours is given r a1 and penalises the curvature of r, truly a line"
     return text

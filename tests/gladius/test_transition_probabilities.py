@@ -16,9 +16,10 @@ from strategies import FLOATS, WHOLES, transitions
 
 from gladius.anchor import check_anchor_support
 from gladius.checks import InputError
-from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.methods import fit
+from gladius.transition_probabilities import check_support, empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, group
-from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
+from gladius.worlds.bus import BUS_REWARD, MAINTAIN, REPLACE, BusEngine
 
 Array = NDArray[np.float64]
 
@@ -263,3 +264,34 @@ def test_fractional_counts_are_weights() -> None:
         empirical_transition_probabilities(small).transition,
         empirical_transition_probabilities(counts).transition,
     )
+
+
+def continuous_bus(rows: int, rng: np.random.Generator) -> Transitions:
+    """A bus whose mileage grows by an exponential amount, replaced at random past 5."""
+    mileage, action = np.zeros(rows + 1), np.zeros(rows, dtype=np.int64)
+    for t in range(rows):
+        action[t] = mileage[t] > 5 and rng.uniform() < 0.4
+        mileage[t + 1] = rng.exponential(2.5) + (0 if action[t] else mileage[t])
+    return Transitions(mileage[:-1], action, mileage[1:])
+
+
+@pytest.mark.parametrize("method", ["nfxp", "ccp", "mpec", "plug_in", "rp", "ml_irl"])
+def test_frequencies_of_states_that_hardly_repeat_are_refused(method: str) -> None:
+    """The first edition gave theta = .4 and 2.4 where the truth was 1 and 5, and said ok."""
+    data = continuous_bus(1_000, np.random.default_rng(0))
+    options = {} if method == "plug_in" else {"reward": BUS_REWARD}
+    with pytest.raises(InputError, match=r"pairs \(s, a\) in 1000 rows.*transition="):
+        fit(data, method, anchor_action=1, anchor_reward=-5.0, discount=0.9, **options)
+
+
+def test_the_support_of_frequencies() -> None:
+    """Sound data pass without a word; near the limit a warning comes; few rows are not judged."""
+    check_support(group(BusEngine().simulate(10, np.random.default_rng(0))))
+    states, no_moves = np.arange(60.0)[:, None], np.zeros((1, 2, 60, 60))
+    visits = np.ones((1, 60, 2))
+    check_support(Counts(states, 60 * visits, no_moves))
+    with pytest.warns(UserWarning, match="120 pairs"):
+        check_support(Counts(states, 20 * visits, no_moves))
+    with pytest.raises(InputError, match="120 pairs"):
+        check_support(Counts(states, 10 * visits, no_moves))
+    check_support(Counts(states, 0.5 * visits, no_moves))

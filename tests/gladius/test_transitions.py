@@ -427,3 +427,42 @@ def test_means_ahead_by_hand() -> None:
     np.testing.assert_array_equal(
         tuples.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]]
     )
+
+
+def panel(**columns: object) -> pd.DataFrame:
+    """Two people over three periods, one row out of order."""
+    table = {"who": [1, 1, 1, 2, 2, 2], "year": [0, 2, 1, 0, 1, 2], "x": [10.0, 12, 11, 20, 21, 22]}
+    return pd.DataFrame(table | {"choice": [0, 1, 0, 1, 0, 1]} | columns)
+
+
+def read(frame: pd.DataFrame, **names: str) -> Transitions:
+    given: dict[str, Any] = {"state": ["x"], "action": "choice", "id": "who", "time": "year"}
+    return Transitions.from_frame(frame, **given | names)
+
+
+def test_rows_are_sorted_by_time() -> None:
+    """Without `time` row 12 would lead to 11."""
+    data = read(panel())
+    assert data.states[:, 0].tolist() == [10, 11, 20, 21]
+    assert data.next_states[:, 0].tolist() == [11, 12, 21, 22]
+    assert data.actions.tolist() == [0, 0, 1, 0]
+
+
+def test_no_row_is_joined_across_a_gap() -> None:
+    with pytest.warns(UserWarning, match="1 gaps"):
+        data = read(panel(year=[0, 1, 2, 0, 1, 5]))
+    assert data.next_states[:, 0].tolist() == [12, 11, 21]
+
+
+def test_two_rows_at_one_time_are_refused() -> None:
+    with pytest.raises(InputError, match=r"year = 0\.0: who 1 has two rows at this time"):
+        read(panel(year=[0, 0, 1, 0, 1, 2]))
+
+
+def test_an_end_is_no_end_of_the_observation() -> None:
+    with pytest.warns(UserWarning, match="all paths end in the last period observed"):
+        read(panel(gone=[False, True, False, False, False, True]), done="gone")
+    with pytest.raises(InputError, match="who 2': the path ended, but has further rows"):
+        read(panel(gone=[False, False, False, False, True, False]), done="gone")
+    fine = read(panel(gone=[False, True, False, False, False, False]), done="gone")
+    assert fine.done.tolist() == [False, False, True, False, False]

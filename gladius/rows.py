@@ -1,0 +1,501 @@
+"""The empirical risk on rows over a class of r and zeta, its derivative and its minimum.
+
+See `sparse` for the estimator. With features psi of r and phi of zeta,
+
+    zeta_Q(., a) = phi'w_a,    w_a = (Phi_a'Phi_a + kappa_a D)^-1 Phi_a'V_Q(s'),
+    Q = r_theta + beta zeta_Q,    r_theta(., a) = psi'theta_a  (as given at the anchor),
+
+w solves a fixed point, by Newton; with J = I - beta M_a diag(pi_c(s')) Phi_c(s') its derivative is
+J dw = M_a [pi_c(s') psi_c(s')], and that of Q is psi + beta phi'dw. All are sums over the distinct
+states: states are grouped in the inputs that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gladius.anchor import Anchor
+from gladius.checks import Array
+from gladius.screen import Inputs, logit, polynomial, solve
+from gladius.transitions import Transitions, index_rows
+
+COSINES = (30, 50, 60)  # for one, two, and more inputs
+SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
+LINEAR_RIDGE = 0.01  # of the linear terms of zeta, relative to the cosines'
+KAPPAS = 10.0 ** np.arange(-4.0, 6.5, 0.5)
+EFFECTIVE = 1.4  # weight of the effective degrees of freedom in cross-validation
+DECREMENT = 1e-6  # nats
+ZETA_TOLERANCE = 1e-4  # before the last Newton step, which squares it
+SHORTEST = 1e-6  # share of a step
+MAX_STEPS, ZETA_STEPS = 30, 30
+
+
+@dataclass(frozen=True)
+class Features:
+    """Functions of a state: monomials of standardised inputs, and cosines.
+
+    Attributes:
+        inputs: q columns of the state.
+        center, scale: (q,) by which they are standardised.
+        terms: the monomials, each as positions in `inputs`: () is 1, (i,) an input, (i, j) a
+            product.
+        frequencies: (q, c), of the cosines.
+        phases: (c,).
+        low, high: (q,) the box to which standardised inputs are clipped.
+        removed: (terms, c) what is taken off the cosines to make them orthogonal to the monomials.
+    """
+
+    inputs: tuple[int, ...]
+    center: Array
+    scale: Array
+    terms: tuple[tuple[int, ...], ...]
+    frequencies: Array
+    phases: Array
+    low: Array
+    high: Array
+    removed: Array
+
+    @property
+    def size(self) -> int:
+        """How many functions."""
+        return len(self.terms) + len(self.phases)
+
+    def standardised(self, states: Tensor) -> Tensor:
+        """(n, q) the inputs at (n, d) states, within the box."""
+        center, scale, low, high = (
+            self._like(states, array) for array in (self.center, self.scale, self.low, self.high)
+        )
+        z = (states[:, list(self.inputs)] - center) / scale
+        return torch.minimum(torch.maximum(z, low), high)
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """(n, size) at (n, d) states."""
+        z = self.standardised(states)
+        monomials = torch.stack([z[:, list(term)].prod(dim=1) for term in self.terms], dim=1)
+        if not len(self.phases):
+            return monomials
+        angles = z @ self._like(z, self.frequencies) + self._like(z, self.phases)
+        removed = monomials @ self._like(z, self.removed)
+        return torch.cat([monomials, torch.cos(angles) - removed], dim=1)
+
+    @staticmethod
+    def _like(states: Tensor, array: Array) -> Tensor:
+        return torch.as_tensor(array, dtype=states.dtype, device=states.device)
+
+    def keep(self, terms: Sequence[int]) -> Features:
+        """Some of the monomials, and all cosines."""
+        kept = tuple(self.terms[j] for j in terms)
+        return replace(self, terms=kept, removed=self.removed[list(terms)])
+
+
+def make_features(
+    inputs: Sequence[int],
+    scaling: Inputs,
+    terms: Iterable[tuple[int, ...]],
+    *,
+    curved: Sequence[int] = (),
+    box: tuple[Array, Array] | None = None,
+) -> Features:
+    """Monomials of the inputs, and cosines of those among them that are `curved`.
+
+    Frequencies and phases are drawn from one seed, the same in every fit.
+    """
+    chosen = [int(k) for k in inputs]
+    place = [chosen.index(k) for k in curved]
+    many = COSINES[min(len(place), len(COSINES)) - 1] if place else 0
+    rng = np.random.default_rng(0)
+    frequencies = np.zeros((len(chosen), many))
+    spread = np.resize(SPREADS, many) / np.sqrt(max(1, len(place)))
+    frequencies[place] = rng.standard_normal((len(place), many)) * spread
+    everywhere = np.full(len(chosen), np.inf)
+    low, high = (-everywhere, everywhere) if box is None else box
+    monomials = tuple(terms)
+    return Features(
+        inputs=tuple(chosen),
+        center=scaling.center[chosen],
+        scale=scaling.scale[chosen],
+        terms=monomials,
+        frequencies=frequencies,
+        phases=rng.uniform(0, 2 * np.pi, many),
+        low=low,
+        high=high,
+        removed=np.zeros((len(monomials), many)),
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set in the inputs that are used: distinct states, choices in them and moves between.
+
+    Attributes:
+        states: (S, d) distinct among s and s'; inputs that are not used are zero.
+        visits: (S, A) how often each action was taken.
+        origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path.
+        action: (M,) their actions.
+        times: (M,) how often each occurs.
+        anchor_reward: (S,) r(s, a_s).
+        place, next_place: (n,) for each row of the data, which of the states s and s' are.
+        going: (n,) 0 where it ends the path, 1 elsewhere.
+        anchor: a_s.
+        discount: beta.
+    """
+
+    states: Tensor
+    visits: Tensor
+    origin: Tensor
+    target: Tensor
+    action: Tensor
+    times: Tensor
+    anchor_reward: Tensor
+    place: Tensor
+    next_place: Tensor
+    going: Tensor
+    anchor: int
+    discount: float
+
+    @classmethod
+    def of(
+        cls, data: Transitions, used: Sequence[int], anchor: Anchor, discount: float, device: str
+    ) -> Rows:
+        """Group a data set by the inputs that are used, and by the anchor's reward."""
+        index = list(used)
+        blocks = [
+            np.column_stack([part[:, index], anchor.values(part)])
+            for part in (data.states, data.next_states)
+        ]
+        distinct, (now, after) = index_rows(blocks)
+        states = np.zeros((len(distinct), data.states.shape[1]))
+        states[:, index] = distinct[:, :-1]
+        actions = data.number_of_actions
+        visits = np.bincount(now * actions + data.actions, minlength=len(states) * actions)
+        going = ~data.done
+        codes = (now[going] * len(states) + after[going]) * actions + data.actions[going]
+        moves, times = np.unique(codes, return_counts=True)
+
+        def put(array: NDArray[np.generic]) -> Tensor:
+            return torch.tensor(array, device=device)
+
+        return cls(
+            states=put(states),
+            visits=put(visits.reshape(-1, actions).astype(float)),
+            origin=put(moves // actions // len(states)),
+            target=put(moves // actions % len(states)),
+            action=put(moves % actions),
+            times=put(times.astype(float)),
+            anchor_reward=put(distinct[:, -1]),
+            place=put(now),
+            next_place=put(after),
+            going=put(going.astype(float)),
+            anchor=anchor.action,
+            discount=discount,
+        )
+
+    @property
+    def actions(self) -> range:
+        """All actions."""
+        return range(self.visits.shape[1])
+
+    @property
+    def others(self) -> list[int]:
+        """The actions but the anchor."""
+        return [a for a in self.actions if a != self.anchor]
+
+    @property
+    def log_size(self) -> float:
+        """log n, what BIC asks of a parameter."""
+        return float(torch.log(self.visits.sum()))
+
+
+class Block(NamedTuple):
+    """States with the functions of r and, for each action, of zeta."""
+
+    anchor_reward: Tensor
+    psi: Tensor
+    phi: tuple[Tensor, ...]
+
+    def take(self, places: Tensor) -> Block:
+        """Some of the states."""
+        return Block(
+            self.anchor_reward[places], self.psi[places], tuple(p[places] for p in self.phi)
+        )
+
+
+class Point(NamedTuple):
+    """The risk at one theta.
+
+    Attributes:
+        theta: (M,) coefficients of r, action by action without the anchor.
+        zeta: (A, p) coefficients of zeta_Q.
+        slope: (A, p, M) their derivative in theta.
+        nll: negative log-likelihood, a sum over rows.
+        gradient: (M,) of the NLL.
+        information: (M, M) Fisher's.
+        exact: whether zeta_Q solves its equations.
+        inner: Newton steps that it took.
+    """
+
+    theta: Tensor
+    zeta: Tensor
+    slope: Tensor
+    nll: float
+    gradient: Tensor
+    information: Tensor
+    exact: bool
+    inner: int
+
+
+@dataclass(frozen=True)
+class Risk:
+    """The empirical risk over the class, as a function of theta.
+
+    Attributes:
+        rows: the data.
+        reward: functions psi of r, m of them.
+        zeta: functions phi of zeta(., a), p for each action; they differ in the box.
+        inverse: per action, (p, p) inverse of Phi'Phi + kappa D.
+    """
+
+    rows: Rows
+    reward: Features
+    zeta: tuple[Features, ...]
+    inverse: tuple[Tensor, ...] = ()
+
+    @property
+    def free(self) -> int:
+        """M, how many coefficients r has in all."""
+        return len(self.rows.others) * self.reward.size
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The inputs of r and of zeta."""
+        return tuple(sorted({*self.reward.inputs, *self.zeta[0].inputs}))
+
+    @cached_property
+    def block(self) -> Block:
+        """All states."""
+        states = self.rows.states
+        phi = tuple(features(states) for features in self.zeta)
+        return Block(self.rows.anchor_reward, self.reward(states), phi)
+
+    @cached_property
+    def moves(self) -> list[tuple[Tensor, Tensor]]:
+        """Per action, the states it led to and, for each, the sum of phi over where it came from.
+
+        So sum over rows of phi(s) f(s') is a product of two matrices for every f.
+        """
+        rows, moves = self.rows, []
+        for a in rows.actions:
+            part = rows.action == a
+            reached, place = torch.unique(rows.target[part], return_inverse=True)
+            weighted = self.block.phi[a][rows.origin[part]] * rows.times[part][:, None]
+            source = weighted.new_zeros((len(reached), weighted.shape[1]))
+            moves.append((reached, source.index_add_(0, place, weighted)))
+        return moves
+
+    @cached_property
+    def ahead(self) -> list[Block]:
+        """Per action, the states it led to."""
+        return [self.block.take(reached) for reached, _ in self.moves]
+
+    def q(self, block: Block, theta: Tensor, zeta: Tensor) -> Tensor:
+        """(n, A) Q = r + beta zeta."""
+        q = torch.stack([block.phi[a] @ zeta[a] for a in self.rows.actions], dim=1)
+        q *= self.rows.discount
+        q[:, self.rows.others] += block.psi @ theta.reshape(-1, self.reward.size).T
+        q[:, self.rows.anchor] += block.anchor_reward
+        return q
+
+    def with_ridge(self, value: Tensor) -> Risk:
+        """Each action's kappa by generalised cross-validation of (S,) V at s'."""
+        rows, size = self.rows, self.zeta[0].size
+        relative = torch.ones(size, dtype=value.dtype, device=value.device)
+        relative[: len(self.zeta[0].terms)] = LINEAR_RIDGE
+        relative[0] = 0.0
+        eye = torch.eye(size, dtype=value.dtype, device=value.device)
+        inverses = []
+        for a in rows.actions:
+            part, phi = rows.action == a, self.block.phi[a]
+            times = rows.times[part]
+            after, here = value[rows.target[part]], phi[rows.origin[part]]
+            visits = torch.zeros_like(value).index_add_(0, rows.origin[part], times)
+            gram = phi.T @ (visits[:, None] * phi)
+            target, total = here.T @ (times * after), float(times.sum())
+            square = float(times @ after**2)
+            best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
+            for kappa in KAPPAS if total > 0 else ():
+                inverse = solve(gram + torch.diag(kappa * relative), eye)
+                coefficients = inverse @ target
+                left = square - float(
+                    2 * coefficients @ target - coefficients @ gram @ coefficients
+                )
+                share = EFFECTIVE * float((inverse * gram).sum()) / total
+                criterion = max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
+                if criterion < best[0] or kappa == KAPPAS[0]:
+                    best = (criterion, inverse)
+            inverses.append(best[1])
+        return replace(self, inverse=tuple(inverses))
+
+    def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, int]:
+        """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and the steps taken.
+
+        A step from within ZETA_TOLERANCE is the last: what is left of the error is its square. More
+        steps than ZETA_STEPS mean that there was none.
+        """
+        rows, size = self.rows, self.zeta[0].size
+        coefficients = len(rows.actions) * size
+        eye = torch.eye(coefficients, dtype=theta.dtype, device=theta.device)
+        for step in range(1, ZETA_STEPS + 1):
+            reached, jacobian, by_theta = [], [], []
+            for a, block in enumerate(self.ahead):
+                source = self.moves[a][1]
+                q = self.q(block, theta, zeta)
+                value = torch.logsumexp(q, dim=1)
+                policy = torch.exp(q - value[:, None])
+                spread = [policy[:, [c]] * block.phi[c] for c in rows.actions]
+                spread += [policy[:, [c]] * block.psi for c in rows.others]
+                solved = self.inverse[a] @ (source.T @ torch.cat([value[:, None], *spread], dim=1))
+                reached.append(solved[:, 0])
+                jacobian.append(rows.discount * solved[:, 1 : 1 + coefficients])
+                by_theta.append(solved[:, 1 + coefficients :])
+            miss = (torch.stack(reached) - zeta).reshape(-1, 1)
+            right = torch.cat([miss, torch.cat(by_theta)], dim=1)
+            solved = torch.linalg.solve(eye - torch.cat(jacobian), right)
+            zeta = zeta + solved[:, 0].reshape(zeta.shape)
+            if float(solved[:, 0].abs().max()) <= ZETA_TOLERANCE * (1 + float(zeta.abs().max())):
+                return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), step
+        return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), ZETA_STEPS + 1
+
+    def point(self, theta: Tensor, zeta: Tensor) -> Point:
+        """The risk at theta, zeta_Q sought from `zeta`."""
+        rows, block, size = self.rows, self.block, self.reward.size
+        zeta, slope, inner = self.solve_zeta(theta, zeta)
+        log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
+        policy, seen = torch.exp(log_policy), rows.visits.sum(dim=1)
+        of_anchor = rows.discount * (block.phi[rows.anchor] @ slope[rows.anchor])
+        gradient, mean = torch.zeros_like(theta), torch.zeros_like(of_anchor)
+        information = theta.new_zeros((len(theta), len(theta)))
+        for i, c in enumerate(rows.others):
+            odds = rows.discount * (block.phi[c] @ slope[c]) - of_anchor
+            odds[:, i * size : (i + 1) * size] += block.psi
+            expected = seen * policy[:, c]
+            gradient += (expected - rows.visits[:, c]) @ odds
+            information += odds.T @ (expected[:, None] * odds)
+            mean += policy[:, [c]] * odds
+        information -= mean.T @ (seen[:, None] * mean)
+        nll = -float((rows.visits * log_policy).sum())
+        return Point(theta, zeta, slope, nll, gradient, information, inner <= ZETA_STEPS, inner)
+
+    def start(self) -> Start:
+        """The plug-in in this class, with a first ridge.
+
+        From a polynomial logit of the choices, V = r_A - log pi_A + beta zeta_A is linear in
+        zeta_A; what is left of Q - beta zeta is regressed on the functions of r.
+        """
+        rows, block, anchor = self.rows, self.block, self.rows.anchor
+        order = [*rows.others, anchor]
+        design = polynomial(self.reward.standardised(rows.states))
+        log_policy = torch.log_softmax(design @ logit(design, rows.visits[:, order]), dim=1)
+        log_policy = log_policy[:, np.argsort(order)]
+        drift = rows.anchor_reward - log_policy[:, anchor]
+        risk, value = self, drift
+        reached, source = self.moves[anchor]
+        for _ in range(2):  # the ridge of the second round follows the V of the first
+            inverse = risk.with_ridge(value).inverse[anchor]
+            system = torch.eye(len(inverse), dtype=drift.dtype, device=drift.device)
+            system -= rows.discount * inverse @ (source.T @ block.phi[anchor][reached])
+            zeta = torch.linalg.solve(system, inverse @ (source.T @ drift[reached]))
+            value = drift + rows.discount * (block.phi[anchor] @ zeta)
+        risk = risk.with_ridge(value)
+        zetas = torch.stack(
+            [
+                risk.inverse[a] @ (source.T @ value[reached])
+                for a, (reached, source) in enumerate(self.moves)
+            ]
+        )
+        weighted = rows.visits.sum(dim=1)[:, None] * block.psi
+        gram, theta = weighted.T @ block.psi, []
+        for a in rows.others:
+            reward = value + log_policy[:, a] - rows.discount * (block.phi[a] @ zetas[a])
+            theta.append(solve(gram, weighted.T @ reward))
+        return Start(risk, torch.cat(theta), zetas, value)
+
+
+class Start(NamedTuple):
+    """Where Fisher scoring starts: the risk, theta, zeta, and V at the states of the data."""
+
+    risk: Risk
+    theta: Tensor
+    zeta: Tensor
+    v: Tensor
+
+
+class Minimum(NamedTuple):
+    """A stationary point of the penalised risk.
+
+    Attributes:
+        risk: whose minimum it is.
+        penalty: (M,) of each squared coefficient, halved.
+        point: where it is.
+        steps: of Fisher scoring, those of the fits that led here too.
+        inner: steps of the Newton iterations for zeta nested in them, likewise.
+        decrement: half the last step's predicted decrease, in nats.
+    """
+
+    risk: Risk
+    penalty: Tensor
+    point: Point
+    steps: int
+    inner: int
+    decrement: float
+
+    @property
+    def value(self) -> float:
+        """The penalised risk."""
+        return self.point.nll + 0.5 * float(self.penalty @ self.point.theta**2)
+
+    @property
+    def v(self) -> Tensor:
+        """(S,) V at the states of the data."""
+        return torch.logsumexp(
+            self.risk.q(self.risk.block, self.point.theta, self.point.zeta), dim=1
+        )
+
+
+def minimise(
+    risk: Risk, penalty: Tensor, theta: Tensor, zeta: Tensor, before: Minimum | None = None
+) -> Minimum:
+    """Fisher scoring from theta, each step halved until the penalised risk falls.
+
+    `before` is the fit that led here, whose steps count.
+    """
+    point = risk.point(theta, zeta)
+    steps, inner = (0, 0) if before is None else (before.steps, before.inner)
+    best = Minimum(risk, penalty, point, steps, inner + point.inner, np.inf)
+    most = steps + MAX_STEPS
+    while True:
+        point = best.point
+        slope = point.gradient + penalty * point.theta
+        direction = -solve(point.information + torch.diag(penalty), slope)
+        best = best._replace(decrement=-0.5 * float(slope @ direction))
+        if best.decrement <= DECREMENT or best.steps == most:
+            return best
+        length, inner = 1.0, best.inner
+        while length > SHORTEST:
+            step = length * direction
+            trial = risk.point(point.theta + step, point.zeta + point.slope @ step)
+            inner += trial.inner
+            moved = best._replace(point=trial, steps=best.steps + 1, inner=inner)
+            if trial.exact and moved.value <= best.value:
+                break
+            length /= 2
+        else:
+            return best._replace(inner=inner)
+        best = moved

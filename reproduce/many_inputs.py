@@ -1,0 +1,133 @@
+"""Fits of data with many inputs, most of which do not matter: the cells of two exhibits.
+
+Mileage paths are the same whatever the number of inputs, so that differences between numbers of
+inputs are paired. A data set is simulated, fitted and let go before the next, for a hundred inputs
+are a hundred times the memory. An estimator sees the training split, the anchor's reward and beta;
+where the cell says so, the inputs that matter too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gladius import efficiency, methods
+from gladius.metrics import mape
+from gladius.worlds.bus import MAINTAIN, BusEngine
+from gladius.worlds.continuous_bus import ContinuousBus
+from gladius.worlds.inputs_bus import InputsBus
+from reproduce import seeds
+from reproduce.data import SHARE
+from reproduce.fits import options_of
+from reproduce.inputs_worlds import VARIANTS
+from reproduce.spec import FAILED, SEVERITY, Cell, Record, Result, summarise
+
+BUS = "bus"
+TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
+RIGHT, FALSE = "all inputs that matter were chosen", "an input that does not matter was chosen"
+
+
+def fitting(
+    method: str,
+    world: str,
+    inputs: int,
+    repetitions: int,
+    smoke: bool,
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Cell:
+    """The cell of a method on data sets of a world (BUS or of VARIANTS) with so many inputs."""
+    told = {
+        "method": method,
+        "world": world,
+        "inputs": inputs,
+        "repetitions": repetitions,
+        "trajectories": SMOKE_TRAJECTORIES if smoke else TRAJECTORIES,
+        "options": dict(options or {}),
+        "seeds": "many_inputs",
+        "seeds_row": world,
+    }
+    words = [method, world, f"K = {inputs}", *map(str, dict(options or {}).values())]
+    return Cell(f"{__name__}:compute", told | settings, ", ".join(words))
+
+
+def bound_cell(inputs: int, is_dense: bool) -> Cell:
+    """The cell of a bound on the bus engine's MAPE."""
+    return Cell(f"{__name__}:bound", {"inputs": inputs, "is_dense": is_dense}, "bound")
+
+
+def bound(cell: Cell, device: str) -> Result:
+    """First-order expected MAPE, r affine in mileage; with a coefficient for each input or none."""
+    world = BusEngine()
+    expert = efficiency.linearise(world.mdp, world.horizon)
+    x = expert.world.features[:, 0]
+    basis = np.zeros((len(x), 2, 2))
+    basis[:, MAINTAIN] = np.stack([np.ones_like(x), x], axis=1)
+    deviation = efficiency.linear_deviation(expert, basis, False)
+    if cell.settings["is_dense"]:
+        each = efficiency.irrelevant_input_variance(expert)
+        variance = deviation[:, MAINTAIN] ** 2 + cell.settings["inputs"] * each
+        deviation[:, MAINTAIN] = np.sqrt(variance)
+    rows = np.array([SHARE * TRAJECTORIES * world.horizon])
+    value = float(efficiency.expected_mape(expert, deviation, rows)[0])
+    return Result((Record("MAPE", value, repetitions=0),))
+
+
+def compute(cell: Cell, device: str) -> Result:
+    """Fit and score the cell's data sets one by one.
+
+    Records are those of `summarise`, and, where the estimate says which inputs it chose, the shares
+    of data sets with RIGHT and FALSE ones. Settings: those of `fitting`; `given` hands the method
+    the inputs that matter, for r and for zeta.
+    """
+    settings = cell.settings
+    world = make_world(settings["world"], settings["inputs"])
+    errors: list[float] = []
+    statuses: list[str] = []
+    right: list[float] = []
+    false: list[float] = []
+    seconds: list[float] = []
+    variant = VARIANTS.get(settings["world"])
+    truth = {0} if variant is None else set(variant.reward)
+    for place, rng in enumerate(seeds.generators(cell)):
+        train, test = world.simulate(settings["trajectories"], rng).split(SHARE)
+        options = options_of(BusEngine(), cell, {})
+        if "rng" in options:
+            options["rng"] = [options["rng"][place]]
+        if settings.get("given") and variant is not None:
+            options |= {"inputs": variant.reward, "zeta_inputs": variant.zeta}
+        (estimate,) = methods.fit(
+            [train],
+            settings["method"],
+            anchor_action=world.anchor_action,
+            anchor_reward=world.anchor_reward,
+            discount=world.discount,
+            **options,
+        )
+        errors.append(mape(estimate, test, world.reward))
+        statuses.append(estimate.diagnostics.status)
+        seconds.append(estimate.diagnostics.cpu_seconds)
+        if "reward_inputs" in estimate.diagnostics.extra:
+            chosen = set(np.asarray(estimate.diagnostics.extra["reward_inputs"]).tolist())
+            right.append(float(truth <= chosen))
+            false.append(float(not chosen <= truth))
+    replications = {
+        "MAPE": errors,
+        "status": [
+            float(len(SEVERITY) if s.startswith(FAILED) else SEVERITY.index(s)) for s in statuses
+        ],
+    }
+    records = list(summarise("MAPE", errors, statuses))
+    if right and not settings.get("given"):
+        replications |= {RIGHT: right, FALSE: false}
+        records += [
+            summarise(name, replications[name], ["ok"] * len(right))[0] for name in (RIGHT, FALSE)
+        ]
+    return Result(tuple(records), replications, cpu_seconds=float(np.mean(seconds)))
+
+
+def make_world(name: str, inputs: int) -> BusEngine | InputsBus | ContinuousBus:
+    """The bus engine with dummies, or a variant."""
+    return BusEngine(dummies=inputs) if name == BUS else VARIANTS[name].make(inputs)

@@ -1,0 +1,265 @@
+"""GLADIUS on rows: flat in K, the minimum of its stated risk, and the inputs that matter."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+import gladius
+from gladius.anchor import Anchor
+from gladius.checks import Array, InputError
+from gladius.metrics import mape
+from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features, minimise
+from gladius.screen import Inputs, choice_outcome, select
+from gladius.sparse import make_zeta
+from gladius.transitions import Transitions
+from gladius.worlds.inputs_bus import InputsBus
+
+LEVELS = np.arange(-10, 11) / 10
+UNIFORM = np.full((21, 21), 1 / 21)
+EVEN = np.full((21, 4), 1 / 4)
+ANCHOR = Anchor(1, -5.0)
+KAPPA = 0.3  # ridge of the small risk
+
+
+def one_input(effect: Array, inputs: int, **changed: object) -> InputsBus:
+    """A bus engine in which the first input adds `effect` (20, 21) to r(., maintain)."""
+    return InputsBus(
+        inputs=inputs,
+        draw=lambda rng, paths, periods: rng.integers(-10, 11, (paths, periods, 1)),
+        type_of=lambda relevant: relevant[:, 0] + 10,
+        kernel=UNIFORM,
+        effect=effect,
+        increments=EVEN,
+        **changed,  # type: ignore[arg-type]  # the other fields of the world
+    )
+
+
+def fit(data: Transitions, **options: object) -> gladius.Estimate:
+    return gladius.fit(
+        data,
+        anchor_action=1,
+        anchor_reward=-5.0,
+        discount=0.95,
+        function_class="sparse",
+        **options,  # type: ignore[arg-type]  # options of any kind
+    )
+
+
+def test_inputs_that_do_not_matter_change_nothing() -> None:
+    grid = np.arange(1.0, 13.0)[:, None]
+    rewards = []
+    for inputs in (0, 1, 20):
+        world = gladius.BusEngine(dummies=inputs)
+        data = world.simulate(300, np.random.default_rng(5))
+        estimate = fit(data)
+        assert estimate.diagnostics.extra["reward_inputs"] == (0,)
+        states = np.concatenate([grid, np.full((12, inputs), 3.0)], axis=1)
+        rewards.append(estimate.reward(states, 0))
+        assert mape(estimate, data, world.reward) < 5.0  # percent; the bound is 1.7
+    np.testing.assert_allclose(rewards[1:], np.broadcast_to(rewards[0], (2, 12)), atol=1e-9)
+
+
+class PlainRisk:
+    """NLL(theta) row by row, zeta by repeated ridge regressions: nothing grouped, no derivative."""
+
+    def __init__(self, data: Transitions, risk: Risk) -> None:
+        now, after = torch.tensor(data.states), torch.tensor(data.next_states)
+        self.data = data
+        self.psi, self.psi_next = (risk.reward(part).numpy() for part in (now, after))
+        self.phi = [features(now).numpy() for features in risk.zeta]
+        self.phi_next = [features(after).numpy() for features in risk.zeta]
+        size = self.phi[0].shape[1]
+        ridge = KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
+        taken = [phi[data.actions == a] for a, phi in enumerate(self.phi)]
+        self.regression = [np.linalg.solve(phi.T @ phi + ridge, phi.T) for phi in taken]
+
+    def __call__(self, theta: Array) -> float:
+        data, zeta = self.data, np.zeros((2, self.phi[0].shape[1]))
+        for _ in range(250):
+            r = np.stack([self.psi_next @ theta, np.full(len(data), -5.0)], axis=1)
+            ahead = np.stack([self.phi_next[a] @ zeta[a] for a in (0, 1)], axis=1)
+            value = logsumexp(r + 0.9 * ahead, axis=1) * ~data.done
+            new = np.stack([self.regression[a] @ value[data.actions == a] for a in (0, 1)])
+            change, zeta = np.max(np.abs(new - zeta)), new
+            if change < 1e-10:
+                break
+        q = [self.psi @ theta + 0.9 * self.phi[0] @ zeta[0], -5.0 + 0.9 * self.phi[1] @ zeta[1]]
+        table = np.stack(q, axis=1)
+        return float(np.sum(logsumexp(table, axis=1) - table[np.arange(len(data)), data.actions]))
+
+
+def small_risk(data: Transitions) -> Risk:
+    scaling = Inputs.of(data.states)
+    rows = Rows.of(data, [0], ANCHOR, 0.9, "cpu")
+    risk = Risk(rows, make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0]))
+    relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
+    inverse = []
+    for a, phi in enumerate(risk.block.phi):
+        gram = phi.T @ (rows.visits[:, [a]] * phi)
+        inverse.append(torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative))))
+    return Risk(risk.rows, risk.reward, risk.zeta, tuple(inverse))
+
+
+def few_rows(ended: bool) -> Transitions:
+    data = gladius.BusEngine(discount=0.9).simulate(6, np.random.default_rng(1))
+    done = np.random.default_rng(2).uniform(size=len(data)) < 0.1 * ended
+    return Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
+    data = few_rows(ended)
+    risk = small_risk(data)
+    start = torch.zeros(2, dtype=torch.float64)
+    ours = minimise(risk, start, start, torch.zeros(2, risk.zeta[0].size, dtype=torch.float64))
+    assert ours.point.exact
+    plain = minimize(PlainRisk(data, risk), np.zeros(2), method="BFGS", options={"gtol": 1e-4})
+    assert ours.point.nll == pytest.approx(plain.fun, abs=2e-6)  # both stop within 1e-6 nats
+    np.testing.assert_allclose(ours.point.theta.numpy(), plain.x, atol=1e-3)
+
+
+@settings(max_examples=6)
+@given(arrays(float, 2, elements=st.floats(-3, 3)))
+def test_the_gradient_is_the_derivative_of_the_risk(theta: Array) -> None:
+    data = few_rows(ended=True)
+    risk = small_risk(data)
+    plain = PlainRisk(data, risk)
+    start = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
+    point = risk.point(torch.tensor(theta), start)
+    assert point.nll == pytest.approx(plain(theta), rel=1e-7)
+    for k in range(2):
+        step = 1e-4 * np.eye(2)[k]
+        above, below = plain(theta + step), plain(theta - step)
+        slope = (above - below) / 2e-4
+        assert float(point.gradient[k]) == pytest.approx(slope, rel=1e-3, abs=1e-2)
+
+
+def test_an_input_that_matters_enters_and_its_noisy_copy_does_not() -> None:
+    world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=6)
+    data = world.simulate(500, np.random.default_rng(3))
+    rng = np.random.default_rng(4)
+    copies = [
+        np.column_stack([part, part[:, 0] + rng.integers(-2, 3, len(part))])
+        for part in (data.states, data.next_states)
+    ]
+    wider = Transitions(copies[0], data.actions, copies[1], data.trajectory)
+    estimate = fit(wider)
+    assert estimate.diagnostics.extra["reward_inputs"] == (0, 1)
+    states = np.zeros((21, 8))
+    states[:, 0], states[:, 1] = 3.0, np.arange(-10, 11)
+    slope = np.polyfit(LEVELS, estimate.reward(states, 0), 1)[0]
+    assert slope == pytest.approx(0.4, abs=0.15)
+
+
+def test_two_inputs_that_matter_only_together_are_seen() -> None:
+    world = InputsBus(
+        inputs=8,
+        draw=lambda rng, paths, periods: rng.integers(-10, 11, (paths, periods, 2)),
+        type_of=lambda relevant: (relevant[:, 0] + 10) * 21 + relevant[:, 1] + 10,
+        kernel=np.full((441, 441), 1 / 441),
+        effect=np.tile(0.8 * np.outer(LEVELS, LEVELS).ravel(), (20, 1)),
+        increments=np.full((441, 4), 0.25),
+    )
+    estimate = fit(world.simulate(500, np.random.default_rng(6)))
+    assert estimate.diagnostics.extra["reward_inputs"] == (0, 1, 2)
+
+
+def test_an_input_of_the_moves_alone_is_zetas_and_not_rs() -> None:
+    tilt = np.exp(LEVELS[:, None] * np.arange(4))
+    world = one_input(np.zeros((20, 21)), inputs=3)
+    moved = InputsBus(
+        3, world.draw, world.type_of, UNIFORM, world.effect, tilt / tilt.sum(1, keepdims=True)
+    )
+    extra = fit(moved.simulate(800, np.random.default_rng(8))).diagnostics.extra
+    assert extra["reward_inputs"] == (0,)
+    assert extra["zeta_inputs"] == (0, 1)
+
+
+def test_three_actions() -> None:
+    world = one_input(
+        np.tile(0.4 * LEVELS, (20, 1)),
+        inputs=3,
+        partial=np.tile(-3.0 - 0.2 * np.arange(1.0, 21)[:, None], (1, 21)),
+    )
+    data = world.simulate(800, np.random.default_rng(9))
+    estimate = fit(data)
+    assert estimate.diagnostics.status == "ok"
+    assert mape(estimate, data, world.reward) < 6.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_chooses_nothing(seed: int) -> None:
+    """False inputs at .001: one in a thousand data sets, so none in five."""
+    rng = np.random.default_rng(seed)
+    inputs = Inputs.of(rng.standard_normal((2_000, 12)))
+    actions = torch.tensor(rng.integers(0, 3, 2_000))
+    assert select(inputs, choice_outcome(actions, 3, 0), of_choice=True).inputs == ()
+
+
+def test_the_default_where_states_do_not_repeat() -> None:
+    world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=1)
+    data = world.simulate(60, np.random.default_rng(10))
+    by_default = gladius.fit(data, anchor_action=1, anchor_reward=-5.0, discount=0.95)
+    assert by_default.method == "gladius sparse"
+    with pytest.raises(InputError, match="hardly repeat"):
+        gladius.fit(
+            data, anchor_action=1, anchor_reward=-5.0, discount=0.95, function_class="smooth"
+        )
+    again = pickle.loads(pickle.dumps(by_default))
+    np.testing.assert_array_equal(again.q(data.states[:9]), by_default.q(data.states[:9]))
+
+
+def test_bad_options_name_the_field() -> None:
+    data = gladius.BusEngine().simulate(20, np.random.default_rng(0))
+    with pytest.raises(InputError, match="device = 'gpu'"):
+        fit(data, device="gpu")
+    with pytest.raises(InputError, match="choose from"):
+        fit(data, penalty=1.0)
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="no CUDA device"):
+            fit(data, device="cuda")
+
+
+def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
+    data = gladius.BusEngine().simulate(100, np.random.default_rng(11))
+    ended = Transitions(
+        data.states, data.actions, data.next_states, data.trajectory, data.actions == 1, 2
+    )
+    estimate = fit(ended)
+    assert estimate.diagnostics.status == "ok"
+    np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
+
+
+def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
+    """Q does not depend on it, so r(., 0) does exactly as r(., 1)."""
+    rng = np.random.default_rng(12)
+    states = rng.normal(size=(4_000, 3))
+    actions = (rng.logistic(size=4_000) < states[:, 0]).astype(np.int64)
+    data = Transitions(states, actions, rng.normal(size=(4_000, 3)))
+    estimate = gladius.fit(
+        data,
+        anchor_action=1,
+        anchor_reward=lambda s: 2.0 * s[:, 2],
+        discount=0.5,
+        function_class="sparse",
+    )
+    assert estimate.diagnostics.extra["reward_inputs"] == (0, 2)
+    ones = np.zeros((2, 3))
+    ones[1, 2] = 1.0
+    assert np.diff(estimate.reward(ones, 0))[0] == pytest.approx(2.0, abs=0.3)
+
+
+def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
+    states = np.random.default_rng(13).normal(size=(400, 2))
+    actions = (states[:, 0] > 0).astype(np.int64)
+    estimate = fit(Transitions(states, actions, states[::-1]))
+    assert estimate.diagnostics.status == "not_converged"
