@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from gladius import efficiency, methods
+from gladius import methods
 from gladius.metrics import mape
-from gladius.worlds.bus import MAINTAIN, BusEngine
+from gladius.worlds.bus import BusEngine
 from gladius.worlds.continuous_bus import ContinuousBus
 from gladius.worlds.inputs_bus import InputsBus
 from reproduce import seeds
 from reproduce.data import SHARE
 from reproduce.fits import options_of
 from reproduce.inputs_worlds import VARIANTS
-from reproduce.spec import FAILED, SEVERITY, Cell, Record, Result, summarise
+from reproduce.spec import FAILED, SEVERITY, Cell, Result, summarise
 
 BUS = "bus"
 TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
@@ -51,28 +51,6 @@ def fitting(
     }
     words = [method, world, f"K = {inputs}", *map(str, dict(options or {}).values())]
     return Cell(f"{__name__}:compute", told | settings, ", ".join(words))
-
-
-def bound_cell(inputs: int, is_dense: bool) -> Cell:
-    """The cell of a bound on the bus engine's MAPE."""
-    return Cell(f"{__name__}:bound", {"inputs": inputs, "is_dense": is_dense}, "bound")
-
-
-def bound(cell: Cell, device: str) -> Result:
-    """First-order expected MAPE, r affine in mileage; with a coefficient for each input or none."""
-    world = BusEngine()
-    expert = efficiency.linearise(world.mdp, world.horizon)
-    x = expert.world.features[:, 0]
-    basis = np.zeros((len(x), 2, 2))
-    basis[:, MAINTAIN] = np.stack([np.ones_like(x), x], axis=1)
-    deviation = efficiency.linear_deviation(expert, basis, False)
-    if cell.settings["is_dense"]:
-        each = efficiency.irrelevant_input_variance(expert)
-        variance = deviation[:, MAINTAIN] ** 2 + cell.settings["inputs"] * each
-        deviation[:, MAINTAIN] = np.sqrt(variance)
-    rows = np.array([SHARE * TRAJECTORIES * world.horizon])
-    value = float(efficiency.expected_mape(expert, deviation, rows)[0])
-    return Result((Record("MAPE", value, repetitions=0),))
 
 
 def compute(cell: Cell, device: str) -> Result:

@@ -1,6 +1,6 @@
 """GLADIUS on rows where inputs matter: does it find them, and what does not knowing them cost?
 
-Each world of `inputs_worlds` with 100 inputs, 1,000 trajectories, 80 % of them for training: the
+Each world of `inputs_worlds` with 50 inputs, 1,000 trajectories, 80 % of them for training: the
 error of the estimator beside that of the same fit told which inputs matter (its sparse oracle), and
 how often it chose all that matter and any that does not. Last, mileage alone: the same estimator
 beside the class `smooth`, on the same data sets.
@@ -22,7 +22,7 @@ from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Record
 
 NAME = "relevant_inputs"
-INPUTS, SMOKE_INPUTS = 100, 31
+INPUTS, SMOKE_INPUTS = 50, 31
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
@@ -92,7 +92,7 @@ NOTES = (
 )
 EXHIBIT = Exhibit(
     NAME,
-    "Inputs that matter among a hundred",
+    "Inputs that matter among fifty",
     entries,
     cost=40.0,
     render=render,

@@ -12,8 +12,9 @@ from gladius import BusEngine, methods
 from gladius.metrics import mape
 from gladius.worlds.inputs_bus import InputsBus
 from reproduce.exhibits import figure_1, relevant_inputs
+from reproduce.input_bounds import bound, bound_cell
 from reproduce.inputs_worlds import VARIANTS
-from reproduce.many_inputs import FALSE, RIGHT, bound, bound_cell, compute, fitting, make_world
+from reproduce.many_inputs import FALSE, RIGHT, compute, fitting, make_world
 from reproduce.results import Results
 from reproduce.seeds import generators
 from tests.reproduce.shown import FAILED, computed, results_of, written
