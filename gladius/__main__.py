@@ -2,7 +2,7 @@
 
 Example:
     python -m gladius choices.csv --state mileage --action replace --id bus \\
-        --anchor-action 1 --anchor-reward -5 --discount 0.95 --out reward.csv
+        --time month --anchor-action 1 --anchor-reward -5 --discount 0.95 --out reward.csv
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -112,9 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         given.out.write_text(text, encoding="utf-8")
     diagnostics = estimate.diagnostics
+    for name, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
+        if name in diagnostics.extra:
+            places = np.asarray(diagnostics.extra[name], dtype=int)
+            chosen = ", ".join(data.feature_names[k] for k in places) or "none"
+            print(f"features chosen for {what}: {chosen}", file=sys.stderr)
     print(
-        f"{diagnostics.status}: {len(data)} transitions, {diagnostics.iterations} iterations,"
-        f" {diagnostics.nll:.4f} nats per choice, {diagnostics.cpu_seconds:.3f} s",
+        f"{diagnostics.status}: {estimate.method}, {len(data)} transitions,"
+        f" {diagnostics.iterations} iterations, {diagnostics.nll:.4f} nats per choice, {diagnostics.cpu_seconds:.3f} s",
         file=sys.stderr,
     )
     return 0 if diagnostics.status == "ok" else 1
@@ -137,4 +143,5 @@ def _read(path: Path, out: Path | None) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
+    warnings.showwarning = lambda message, *_: print(f"warning: {message}", file=sys.stderr)
     sys.exit(main())
