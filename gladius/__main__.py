@@ -120,7 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"features chosen for {what}: {chosen}", file=sys.stderr)
     print(
         f"{diagnostics.status}: {estimate.method}, {len(data)} transitions,"
-        f" {diagnostics.iterations} iterations, {diagnostics.nll:.4f} nats per choice, {diagnostics.cpu_seconds:.3f} s",
+        f" {diagnostics.iterations} iterations, {diagnostics.nll:.4f} nats per choice,"
+        f" {diagnostics.cpu_seconds:.3f} s",
         file=sys.stderr,
     )
     return 0 if diagnostics.status == "ok" else 1
