@@ -147,3 +147,20 @@ def test_the_readme_sorts_the_methods_by_what_they_need():
     form = {m for m in METHODS if "form" in needs(m)}
     anchor = {m for m in METHODS if "anchor" in needs(m)} - form
     assert found == [form, anchor, set(METHODS) - form - anchor]
+
+
+def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_path, capsys):
+    data = gladius.BusEngine(dummies=2).simulate(60, np.random.default_rng(1))
+    frame = data.to_frame().drop(columns=["done", "next_s0", "next_s1", "next_s2"])
+    frame["month"] = frame.groupby("id").cumcount()
+    path, out = tmp_path / "panel.csv", tmp_path / "reward.csv"
+    frame.sample(frac=1, random_state=0).to_csv(path, index=False)
+    asked = ["--action", "action", "--id", "id", "--time", "month", "--discount", "0.95"]
+    states = ["--state", "s0", "--state", "s1", "--state", "s2"]
+    anchor = ["--anchor-action", "1", "--anchor-reward", "-5"]
+    assert main([str(path), *states, *asked, *anchor, "--out", str(out)]) == 0
+    said = capsys.readouterr().err
+    assert "features chosen for r: s0\n" in said
+    assert f"gladius sparse, {len(data) - 60} transitions" in said
+    rewards = pd.read_csv(out).query("action == 0").groupby("s0")["reward"].mean()
+    assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
