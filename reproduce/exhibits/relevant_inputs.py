@@ -23,7 +23,7 @@ from reproduce.spec import Entry, Exhibit, Record
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31
-REPETITIONS, SMOKE_REPETITIONS = 20, 2
+REPETITIONS, SMOKE_REPETITIONS = 12, 2
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
 ALONE = "mileage alone"
