@@ -64,7 +64,8 @@ LAYOUT = (
 )
 NOTES = (
     "MAPE in per cent (standard error); the paper's (SE) as printed, 10 repetitions. Ours: 40 data"
-    " sets for GLADIUS, 5 for PQR and SAmQ, 1 for IQ-learn and BC, up to K = 20. * some did not converge.",
+    " sets for GLADIUS, 5 for PQR and SAmQ, 1 for IQ-learn and BC, up to K = 20. * some did not"
+    " converge.",
     "The paper's GLADIUS chooses its epoch by the true reward and starts at the true level; ours"
     " sees neither. Its mileage paths are the same at every K, and so is its estimate wherever it"
     " finds that mileage alone matters.",

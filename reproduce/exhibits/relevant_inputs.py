@@ -26,7 +26,7 @@ INPUTS, SMOKE_INPUTS = 50, 31
 REPETITIONS, SMOKE_REPETITIONS = 12, 2
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
-ALONE = "mileage alone"
+ALONE, THIRTY = "mileage alone", "thirty"
 SPARSE_CLASS = {"function_class": "sparse"}
 
 
@@ -38,7 +38,8 @@ def entries(smoke: bool) -> list[Entry]:
     for name in VARIANTS:
         given = ("gladius", name, inputs, times, smoke, SPARSE_CLASS)
         found.append(Entry(name, *OURS, fitting(*given)))
-        found.append(Entry(name, *ORACLE, fitting(*given, given=True)))
+        if name != THIRTY:  # half an hour: 465 products of its inputs are tested
+            found.append(Entry(name, *ORACLE, fitting(*given, given=True)))
     for truth in TRUTHS:
         told = {"repetitions": times, "seeds": NAME, "seeds_row": truth, "truth": truth}
         for which, options in ((OURS, SPARSE_CLASS), (SMOOTH, {})):
@@ -52,6 +53,8 @@ def render(results: Results, out: Path) -> list[Path]:
     lines = []
     for row in dict.fromkeys(entry.row for entry in results.entries):
         other = SMOOTH if row.startswith(ALONE) else ORACLE
+        if row == THIRTY:
+            other = OURS
         ours, beside = results.get(row, *OURS).result, results.get(row, *other).result
         if not (ours.records and beside.records):  # a cell failed: the CSV says why
             continue
@@ -87,6 +90,7 @@ NOTES = (
     " the same data sets. u = s / 10 is an input, uniform on -1 to 1. * some did not converge.",
     "oracle: the same fit told which inputs r and zeta depend on. all found: the share of data sets"
     " in which every input of r was chosen; a false one: in which one that does not matter was.",
+    "thirty has no oracle: beside it stands the estimator itself. 12 data sets.",
     "Settings of the estimator were settled on other seeds and on the worlds linear, moves, slope,"
     " product, persistent, three, even and eight.",
 )
