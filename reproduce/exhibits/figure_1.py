@@ -63,8 +63,7 @@ LAYOUT = (
     Column(*DENSE, "every input"),
 )
 NOTES = (
-    "MAPE in per cent (standard error); the paper's (SE) as printed, 10 repetitions. Ours: 40 data"
-    " sets for GLADIUS, 5 for PQR and SAmQ, 1 for IQ-learn and BC, up to K = 20. * some did not"
+    "MAPE in per cent (standard error); the paper's (SE) as printed, 10 repetitions. * some did not"
     " converge.",
     "The paper's GLADIUS chooses its epoch by the true reward and starts at the true level; ours"
     " sees neither. Its mileage paths are the same at every K, and so is its estimate wherever it"
@@ -80,7 +79,11 @@ NOTES = (
 def render(results: Results, out: Path) -> list[Path]:
     """The table, and MAPE against K."""
     table = layout.side_by_side(results, LAYOUT, NAME, "K")
-    files = layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    sets = ", ".join(
+        f"{column} {times} up to K = {most}" for (column, _), (_, _, times, most) in FITS.items()
+    )
+    notes = (*NOTES, f"Our data sets: {sets}.")
+    files = layout.write(table, out, NAME, EXHIBIT.title, notes)
     figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)

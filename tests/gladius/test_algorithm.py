@@ -174,12 +174,12 @@ def test_iterations_are_those_of_a_plain_implementation(
             for _ in range(0 if deterministic else 2):
                 steppers[1].zero_grad()
                 loss = dual_loss(table(thetas[0]), table(thetas[1]), plain) / n
-                loss.backward()  # type: ignore[no-untyped-call]  # torch
+                loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
                 steppers[1].step()
             steppers[0].zero_grad()
             dual = None if deterministic else table(thetas[1])
             loss = main_loss(table(thetas[0]), dual, plain, plain, ANCHOR, 0.9) / n
-            loss.backward()  # type: ignore[no-untyped-call]  # torch
+            loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
             steppers[0].step()
         np.testing.assert_allclose(result.q[r], table(thetas[0]).detach(), rtol=1e-7, atol=1e-9)
         if not deterministic:

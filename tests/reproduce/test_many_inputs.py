@@ -101,10 +101,8 @@ def test_the_truth_is_used_by_the_scores_alone(monkeypatch: pytest.MonkeyPatch) 
     compute(cell, "cpu")
     honest = list(seen)
     seen.clear()
-    simulate = BusEngine.simulate
     poison = lambda self, states, actions: np.full(len(states), np.nan)  # noqa: E731 (a method)
     monkeypatch.setattr(BusEngine, "reward", poison)
-    monkeypatch.setattr(BusEngine, "simulate", simulate)
     compute(cell, "cpu")
     np.testing.assert_array_equal(honest, seen)
 
@@ -136,3 +134,13 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     assert set(frame["row"]) == set(kept)
     oracle = frame[(frame["protocol"] == "fresh inputs given") & (frame["statistic"] == RIGHT)]
     assert oracle.empty
+    assert relevant_inputs.verdict(tmp_path).startswith("within 1.25 of the oracle in")
+    worse = frame.copy()
+    ours = (worse["protocol"] == relevant_inputs.OURS[1]) & (worse["statistic"] == "MAPE")
+    worse.loc[ours, "value"] *= 100
+    worse.loc[worse["statistic"] == RIGHT, "value"] = 0.5
+    worse.to_csv(tmp_path / "relevant_inputs.csv", index=False)
+    said = relevant_inputs.verdict(tmp_path)
+    assert said == (
+        "within 1.25 of the oracle in 0 of 2 worlds; all inputs found in every data set in 0 of 2"
+    )
