@@ -118,6 +118,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             places = np.asarray(diagnostics.extra[name], dtype=int)
             chosen = ", ".join(data.feature_names[k] for k in places) or "none"
             print(f"features chosen for {what}: {chosen}", file=sys.stderr)
+    if "theta" in diagnostics.extra and "se" in diagnostics.extra:
+        theta, errors = (np.asarray(diagnostics.extra[name]) for name in ("theta", "se"))
+        told = ", ".join(f"{t:.4g} ({e:.2g})" for t, e in zip(theta, errors, strict=True))
+        print(f"parameters (standard errors): {told}", file=sys.stderr)
+    if "anchor" not in needs(given.method) and "form" not in needs(given.method):
+        print(f"{given.method} identifies no level of r: compare within a state", file=sys.stderr)
     print(
         f"{diagnostics.status}: {estimate.method}, {len(data)} transitions,"
         f" {diagnostics.iterations} iterations, {diagnostics.nll:.4f} nats per choice,"

@@ -1,8 +1,9 @@
 """GLADIUS: our estimator (`leak_free`), and the door to the protocols `printed` and `author`.
 
 Its classes `smooth` and `mlp` work on grouped counts and stand here; `sparse` works on rows, in a
-module of its own, and is the default where the data do not support counts: where the pairs (s, a)
-that were seen are too many for the rows (`check_support`), or their table is too large.
+module of its own. By default it is `smooth` for one feature and `sparse` for several, whose table
+of frequencies nothing smooths; and `sparse` wherever the data do not support counts: where the
+pairs (s, a) that were seen are too many for the rows (`check_support`), or their table too large.
 
 `leak_free` sees the training split, the anchor's reward and beta. It is the minimiser of the
 paper's empirical risk over a stated class plus a stated roughness penalty, divided by N:
@@ -160,15 +161,19 @@ def fit(
         return results
     check_choice("protocol", protocol, ("leak_free", *PROTOCOLS))
     began = time.process_time()
-    function_class = options.get("function_class")
-    counts = None if function_class in ROW_CLASSES else _counts(data, choose=not options)
-    if counts is None:
-        of_rows = {name: value for name, value in options.items() if name != "function_class"}
-        module = import_module(ROW_CLASSES[function_class or "sparse"])
-        results = module.fit(data, anchor, discount, **of_rows)
-        return results
-    check_options(Options, options)
-    return fit_counts(counts, anchor, discount, Options(**options), began)
+    has_one_feature = data[0].states.shape[1] == 1
+    function_class = options.get("function_class") or ("smooth" if has_one_feature else "sparse")
+    check_choice("function_class", function_class, (*CLASSES, *ROW_CLASSES))
+    if function_class not in ROW_CLASSES:
+        check_options(Options, options)
+        chosen = Options(**options)
+        counts = _counts(data, choose=not options)
+        if counts is not None:
+            return fit_counts(counts, anchor, discount, chosen, began)
+        function_class = "sparse"
+    of_rows = {name: value for name, value in options.items() if name != "function_class"}
+    results = import_module(ROW_CLASSES[function_class]).fit(data, anchor, discount, **of_rows)
+    return results
 
 
 def _counts(data: Sequence[Transitions], *, choose: bool) -> Counts | None:

@@ -126,6 +126,7 @@ def _check_actions(data: Sequence[Transitions]) -> None:
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
         hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
+        hint += ", and of what is never chosen the data say nothing"
         if len(taken) == 1:
             hint = f"a choice needs two actions taken, and only {taken[0]} occurs"
         raise InputError("actions", taken.tolist(), hint)

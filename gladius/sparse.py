@@ -458,12 +458,16 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
     converged = fit.decrement <= DECREMENT and point.exact and bool(extra["inputs_settled"])
     converged = converged and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
     slope = point.gradient + fit.penalty * point.theta
+    reached, source = risk.moves[rows.anchor]
+    expected = risk.inverse[rows.anchor] @ (source.T @ fit.v[reached])
+    anchored = rows.visits[:, rows.anchor]  # there the Bellman error is that of zeta
+    gap = rows.discount * (risk.block.phi[rows.anchor] @ (expected - point.zeta[rows.anchor]))
     diagnostics = Diagnostics(
         converged=converged,
         iterations=fit.steps,
         gradient_norm=float(slope.abs().max()) / total,
         nll=point.nll / total,
-        bellman_error=0.0,
+        bellman_error=float(anchored @ gap**2) / total,
         cpu_seconds=seconds,
         status="ok" if converged else "not_converged",
         extra={"inner_iterations": fit.inner, **extra},

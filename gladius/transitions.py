@@ -237,6 +237,13 @@ def _follows(
     codes = pd.factorize(labels)[0]
     if time is None:
         order = np.argsort(codes, kind="stable").astype(np.int64)
+        if np.any(order != np.arange(len(order))):
+            told = (
+                f"{id}: rows of a trajectory are not together and were taken in the order of the "
+            )
+            warnings.warn(
+                told + "table: where that is not the order of time, name time", stacklevel=3
+            )
         return order, np.append(np.diff(codes[order]) == 0, False)
     clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
     order = np.lexsort((clock, codes)).astype(np.int64)
@@ -248,9 +255,13 @@ def _follows(
         raise InputError(time, clock[row], hint)
     period = np.min(steps[same], initial=np.inf)
     joined = same & (steps <= period * (1 + 1e-9))
-    gaps = np.count_nonzero(same & ~joined)
-    if gaps:
-        warnings.warn(f"{time}: {gaps} gaps, and no row is joined across one", stacklevel=3)
+    gaps = np.flatnonzero(same & ~joined)
+    if len(gaps):
+        with_gap = ", ".join(map(str, pd.unique(labels[order[gaps]])[:5]))
+        told = (
+            f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; no row is joined across one"
+        )
+        warnings.warn(told, stacklevel=3)
     return order, np.append(joined, False)
 
 

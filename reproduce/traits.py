@@ -155,8 +155,11 @@ def scale(cell: Cell, device: str) -> Result:
     ladder, limits = cell.settings["ladder"], tuple(cell.settings["limits"])
     most, ends = largest(wide_fit, ladder, cell, limits)
     is_open = UNDECIDED in ends.values()
+    # what fails outright at a K fails above it too, whatever time left open below it
+    outright = [k for k, end in ends.items() if end not in (*FINISHED, UNDECIDED)]
+    is_decided = most >= SCALABLE or not is_open or min(outright, default=math.inf) <= SCALABLE
     records = [tick_record(float(most >= SCALABLE))]
-    if is_open and most < SCALABLE:
+    if not is_decided:
         records = [Record(TICK, math.nan, status=FAILED + UNDECIDED)]
     if not is_open:
         records.append(Record("largest K", float(most)))

@@ -31,11 +31,9 @@ from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.results import Results
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.traits import (
-    FINISHED,
     LIMITS,
     SCALABLE,
     TICK,
-    UNDECIDED,
     bellman_errors,
     mean_of,
     tick_record,
@@ -165,12 +163,6 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         names = ("Bellman error", "anchor's Bellman error")
         means = [mean_of(name, error) for name, error in zip(names, errors, strict=True)]
         return tick_record(float(max(mean.value for mean in means) < SMALL_ERROR)), *means
-    if entry.column == SCALE and math.isnan(result.records[0].value):
-        # what fails outright at a K fails above it too, whatever time left open below it
-        ends = {int(r.statistic.split()[-1]): r.status for r in result.records[1:]}
-        known = (*FINISHED, FAILED + UNDECIDED)
-        if min((k for k, end in ends.items() if end not in known), default=math.inf) <= SCALABLE:
-            return (tick_record(0.0), *result.records[1:])
     return result.records
 
 

@@ -186,7 +186,12 @@ DOOR: list[Row] = [
     ),
     ({"method": "gladius", "wieght": 2.0}, "option = 'wieght'", "choose from ["),
     ({"method": "gladius", "function_class": "net"}, "function_class = 'net'", "choose one of"),
-    ({"method": "gladius", "penalty": 100.0}, "penalty = 100.0", NO_EFFECT),
+    (
+        {"method": "gladius", "function_class": "smooth", "penalty": 100.0},
+        "penalty = 100.0",
+        NO_EFFECT,
+    ),
+    ({"method": "gladius", "penalty": 100.0}, "option = 'penalty'", "choose from ['device'"),
     (
         {
             "transitions": data(states=np.ones(6), next_states=np.ones(6)),

@@ -164,3 +164,14 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     assert f"gladius sparse, {len(data) - 60} transitions" in said
     rewards = pd.read_csv(out).query("action == 0").groupby("s0")["reward"].mean()
     assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
+
+
+@pytest.mark.parametrize(
+    ("method", "told"), [("nfxp", "parameters"), ("plug_in", ""), ("iq_learn", "no level of r")]
+)
+def test_parameters_and_a_missing_level_are_told(choices, capsys, method, told):
+    _, path = choices
+    main([str(path), "--state", "mileage", "--anchor-action", "1", *KEYS, "--method", method])
+    said = capsys.readouterr().err
+    assert ("parameters (standard errors)" in said) == (told == "parameters")
+    assert ("no level of r" in said) == (told == "no level of r")

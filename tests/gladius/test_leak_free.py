@@ -312,3 +312,12 @@ def test_processor_time_includes_the_counting(bus_data, monkeypatch):
 
     monkeypatch.setattr("gladius.gladius.group", slow)
     assert gladius.fit(bus_data[0], **KEYS).diagnostics.cpu_seconds > 0.5
+
+
+def test_several_features_go_to_the_class_that_works_on_rows() -> None:
+    """Nothing smooths the frequencies of two features: `smooth` has to be asked for."""
+    data, _ = BusEngine(dummies=1).simulate(40, np.random.default_rng(5)).split(0.5)
+    given = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    assert gladius.fit(data, **given).method == "gladius sparse"
+    with pytest.raises(gladius.InputError, match="penalti"):
+        gladius.fit(data, **given, function_class="smooth", penalti=1.0)

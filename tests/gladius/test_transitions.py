@@ -119,6 +119,7 @@ def panels(draw: st.DrawFn) -> pd.DataFrame:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*not together")
 @given(panels(), st.booleans())
 def test_next_state_is_the_next_row_of_the_same_id(frame: pd.DataFrame, with_ends: bool) -> None:
     """Against a loop over the rows that keeps the last one of each id in a dictionary."""
@@ -162,10 +163,10 @@ def test_blocks_in_any_order_give_the_same_transitions() -> None:
     """Ids need not be sorted nor rows adjacent; only the order within an id matters."""
     frame = pd.DataFrame({"id": [2, 1, 2, 1, 2], "s": [1.0, 5, 2, 6, 3], "a": [0, 1, 1, 0, 0]})
     sorted_frame = frame.sort_values("id", kind="stable")
-    first, second = (
-        Transitions.from_frame(one, state=["s"], action="a", id="id")
-        for one in (frame, sorted_frame)
-    )
+    ask: dict[str, Any] = {"state": ["s"], "action": "a", "id": "id"}
+    with pytest.warns(UserWarning, match="id: rows of a trajectory are not together"):
+        first = Transitions.from_frame(frame, **ask)
+    second = Transitions.from_frame(sorted_frame, **ask)
     assert sorted(rows(first)) == sorted(rows(second))
     assert sorted(zip(first.states[:, 0], first.next_states[:, 0], strict=True)) == [
         (1.0, 2.0),
@@ -449,7 +450,7 @@ def test_rows_are_sorted_by_time() -> None:
 
 
 def test_no_row_is_joined_across_a_gap() -> None:
-    with pytest.warns(UserWarning, match="1 gaps"):
+    with pytest.warns(UserWarning, match="1 gaps, among them in who 2"):
         data = read(panel(year=[0, 1, 2, 0, 1, 5]))
     assert data.next_states[:, 0].tolist() == [12, 11, 21]
 
