@@ -24,7 +24,7 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.screen import Inputs, logit, polynomial, solve
+from gladius.screen import Inputs, inverse_root, logit, polynomial, solve
 from gladius.transitions import Transitions, index_rows
 
 COSINES = (30, 50, 60)  # for one, two, and more inputs
@@ -33,7 +33,9 @@ LINEAR_RIDGE = 0.01  # of the linear terms of zeta, relative to the cosines'
 KAPPAS = 10.0 ** np.arange(-4.0, 6.5, 0.5)
 EFFECTIVE = 1.4  # weight of the effective degrees of freedom in cross-validation
 DECREMENT = 1e-6  # nats
-ZETA_TOLERANCE = 1e-4  # before the last Newton step, which squares it
+ZETA_TOLERANCE = (
+    1e-6  # of the last Newton step, relative; what it leaves of the error is its square
+)
 SHORTEST = 1e-6  # share of a step
 MAX_STEPS, ZETA_STEPS = 30, 30
 
@@ -260,13 +262,15 @@ class Risk:
         rows: the data.
         reward: functions psi of r, m of them.
         zeta: functions phi of zeta(., a), p for each action; they differ in the box.
-        inverse: per action, (p, p) inverse of Phi'Phi + kappa D.
+        factor: per action, (p, p) W with W W' the inverse of Phi'Phi + kappa D. The functions of
+            zeta are taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays
+            small; the cosines themselves are nearly collinear.
     """
 
     rows: Rows
     reward: Features
     zeta: tuple[Features, ...]
-    inverse: tuple[Tensor, ...] = ()
+    factor: tuple[Tensor, ...] = ()
 
     @property
     def free(self) -> int:
@@ -282,8 +286,15 @@ class Risk:
     def block(self) -> Block:
         """All states."""
         states = self.rows.states
-        phi = tuple(features(states) for features in self.zeta)
+        phi = self.functions_of_zeta
+        if self.factor:
+            phi = tuple(raw @ factor for raw, factor in zip(phi, self.factor, strict=True))
         return Block(self.rows.anchor_reward, self.reward(states), phi)
+
+    @cached_property
+    def functions_of_zeta(self) -> tuple[Tensor, ...]:
+        """Per action, (S, p) the functions of zeta as they are defined."""
+        return tuple(features(self.rows.states) for features in self.zeta)
 
     @cached_property
     def moves(self) -> list[tuple[Tensor, Tensor]]:
@@ -320,17 +331,20 @@ class Risk:
         relative[: len(self.zeta[0].terms)] = LINEAR_RIDGE
         relative[0] = 0.0
         eye = torch.eye(size, dtype=value.dtype, device=value.device)
-        inverses = []
-        for a in rows.actions:
-            part, phi = rows.action == a, self.block.phi[a]
+        factors = []
+        for a, phi in enumerate(self.functions_of_zeta):
+            part = rows.action == a
             times = rows.times[part]
             after, here = value[rows.target[part]], phi[rows.origin[part]]
             visits = torch.zeros_like(value).index_add_(0, rows.origin[part], times)
             gram = phi.T @ (visits[:, None] * phi)
             target, total = here.T @ (times * after), float(times.sum())
             square = float(times @ after**2)
-            best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
-            for kappa in KAPPAS if total > 0 else ():
+            if total == 0:  # every row of the action ends the path
+                factors.append(torch.zeros_like(eye))
+                continue
+            best = (np.inf, 0.0)
+            for kappa in KAPPAS:
                 inverse = solve(gram + torch.diag(kappa * relative), eye)
                 coefficients = inverse @ target
                 left = square - float(
@@ -339,15 +353,19 @@ class Risk:
                 share = EFFECTIVE * float((inverse * gram).sum()) / total
                 criterion = max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
                 if criterion < best[0] or kappa == KAPPAS[0]:
-                    best = (criterion, inverse)
-            inverses.append(best[1])
-        return replace(self, inverse=tuple(inverses))
+                    best = (criterion, float(kappa))
+            factors.append(inverse_root(gram + torch.diag(best[1] * relative)))
+        return replace(self, factor=tuple(factors))
+
+    def regress(self, value: Tensor) -> Tensor:
+        """(A, p) coefficients of the ridge regression of (S,) V at s' for each action."""
+        return torch.stack([source.T @ value[reached] for reached, source in self.moves])
 
     def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, int]:
         """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and the steps taken.
 
-        A step from within ZETA_TOLERANCE is the last: what is left of the error is its square. More
-        steps than ZETA_STEPS mean that there was none.
+        A step from within ZETA_TOLERANCE is the last. More steps than ZETA_STEPS mean that there was
+        none.
         """
         rows, size = self.rows, self.zeta[0].size
         coefficients = len(rows.actions) * size
@@ -361,7 +379,7 @@ class Risk:
                 policy = torch.exp(q - value[:, None])
                 spread = [policy[:, [c]] * block.phi[c] for c in rows.actions]
                 spread += [policy[:, [c]] * block.psi for c in rows.others]
-                solved = self.inverse[a] @ (source.T @ torch.cat([value[:, None], *spread], dim=1))
+                solved = source.T @ torch.cat([value[:, None], *spread], dim=1)
                 reached.append(solved[:, 0])
                 jacobian.append(rows.discount * solved[:, 1 : 1 + coefficients])
                 by_theta.append(solved[:, 1 + coefficients :])
@@ -406,24 +424,20 @@ class Risk:
         log_policy = log_policy[:, np.argsort(order)]
         drift = rows.anchor_reward - log_policy[:, anchor]
         risk, value = self, drift
-        reached, source = self.moves[anchor]
         for _ in range(2):  # the ridge of the second round follows the V of the first
-            inverse = risk.with_ridge(value).inverse[anchor]
-            system = torch.eye(len(inverse), dtype=drift.dtype, device=drift.device)
-            system -= rows.discount * inverse @ (source.T @ block.phi[anchor][reached])
-            zeta = torch.linalg.solve(system, inverse @ (source.T @ drift[reached]))
-            value = drift + rows.discount * (block.phi[anchor] @ zeta)
+            risk = risk.with_ridge(value)
+            reached, source = risk.moves[anchor]
+            phi = risk.block.phi[anchor]
+            system = torch.eye(phi.shape[1], dtype=drift.dtype, device=drift.device)
+            system -= rows.discount * source.T @ phi[reached]
+            zeta = torch.linalg.solve(system, source.T @ drift[reached])
+            value = drift + rows.discount * (phi @ zeta)
         risk = risk.with_ridge(value)
-        zetas = torch.stack(
-            [
-                risk.inverse[a] @ (source.T @ value[reached])
-                for a, (reached, source) in enumerate(self.moves)
-            ]
-        )
+        zetas = risk.regress(value)
         weighted = rows.visits.sum(dim=1)[:, None] * block.psi
         gram, theta = weighted.T @ block.psi, []
         for a in rows.others:
-            reward = value + log_policy[:, a] - rows.discount * (block.phi[a] @ zetas[a])
+            reward = value + log_policy[:, a] - rows.discount * (risk.block.phi[a] @ zetas[a])
             theta.append(solve(gram, weighted.T @ reward))
         return Start(risk, torch.cat(theta), zetas, value)
 

@@ -273,6 +273,16 @@ def solve(matrix: Tensor, right: Tensor) -> Tensor:
     return solved.reshape(right.shape)
 
 
+def inverse_root(matrix: Tensor) -> Tensor:
+    """W with W W' = matrix^-1 for a symmetric matrix, with RIDGE of its diagonal."""
+    diagonal = torch.diagonal(matrix)
+    root = torch.sqrt(diagonal.clamp_min(1e-12 * float(diagonal.max()) + 1e-300))
+    scaled = matrix / root[:, None] / root[None]
+    values, vectors = torch.linalg.eigh(scaled)
+    inverse: Tensor = vectors / torch.sqrt(values.clamp_min(0.0) + RIDGE) / root[:, None]
+    return inverse
+
+
 def _p_of_input(inputs: Inputs, residuals: Residuals, chosen: Sequence[int], k: int) -> float:
     z, others = inputs.columns([k]), inputs.columns(chosen).clamp(-CLIP, CLIP)
     base = torch.cat([z, z**2 - 1.0], dim=1)

@@ -103,7 +103,8 @@ def settle(start: Start) -> Minimum:
     """The minimum without a penalty, the ridge of zeta following the V of a first one."""
     none = torch.zeros_like(start.theta)
     fit = minimise(start.risk, none, start.theta, start.zeta)
-    return minimise(fit.risk.with_ridge(fit.v), none, fit.point.theta, fit.point.zeta, fit)
+    risk = fit.risk.with_ridge(fit.v)
+    return minimise(risk, none, fit.point.theta, risk.regress(fit.v), fit)
 
 
 def make_zeta(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> tuple[Features, ...]:
@@ -448,9 +449,8 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
     theta = np.zeros((len(rows.actions), risk.reward.size))
     theta[rows.others] = point.theta.reshape(-1, risk.reward.size).cpu().numpy()
     reward = RowFunction(risk.reward, theta, anchor)
-    q = replace(
-        reward, zeta=risk.zeta, coefficients=point.zeta.cpu().numpy(), discount=rows.discount
-    )
+    zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
+    q = replace(reward, zeta=risk.zeta, coefficients=zeta.cpu().numpy(), discount=rows.discount)
     total = float(rows.visits.sum())
     policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
     doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
@@ -458,10 +458,9 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
     converged = fit.decrement <= DECREMENT and point.exact and bool(extra["inputs_settled"])
     converged = converged and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
     slope = point.gradient + fit.penalty * point.theta
-    reached, source = risk.moves[rows.anchor]
-    expected = risk.inverse[rows.anchor] @ (source.T @ fit.v[reached])
+    left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     anchored = rows.visits[:, rows.anchor]  # there the Bellman error is that of zeta
-    gap = rows.discount * (risk.block.phi[rows.anchor] @ (expected - point.zeta[rows.anchor]))
+    gap = rows.discount * (risk.block.phi[rows.anchor] @ left)
     diagnostics = Diagnostics(
         converged=converged,
         iterations=fit.steps,

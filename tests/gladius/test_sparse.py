@@ -102,11 +102,12 @@ def small_risk(data: Transitions) -> Risk:
     rows = Rows.of(data, [0], ANCHOR, 0.9, "cpu")
     risk = Risk(rows, make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0]))
     relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
-    inverse = []
+    factor = []
     for a, phi in enumerate(risk.block.phi):
         gram = phi.T @ (rows.visits[:, [a]] * phi)
-        inverse.append(torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative))))
-    return Risk(risk.rows, risk.reward, risk.zeta, tuple(inverse))
+        inverse = torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative)))
+        factor.append(torch.linalg.cholesky(inverse))
+    return Risk(risk.rows, risk.reward, risk.zeta, tuple(factor))
 
 
 def few_rows(ended: bool) -> Transitions:
