@@ -20,9 +20,10 @@ that it is the global minimum is not shown.
 
 kappa_a is chosen by generalised cross-validation. The monomials of r are thinned out by BIC. lambda
 is chosen by restricted maximum likelihood (REML, Laplace's approximation at the current fit,
-repeated until lambda rests) and kept at infinity unless REML gains CRITICAL. If the scores of the
-inputs left out are significant together, they enter r linearly as one more ridge block, whose
-penalty is the inverse of their estimated variance (the dense tail).
+repeated until lambda rests) and kept at infinity unless REML gains CRITICAL; once it is finite it
+is taken UNDERSMOOTHING_STEPS below REML's choice: the two rules of the class `smooth`. If the
+scores of the inputs left out are significant together, they enter r linearly as one more ridge
+block, whose penalty is the inverse of their estimated variance (the dense tail).
 
 The constants below and in `screen` were settled on data sets of the bus engine with dummies and of
 the worlds linear, moves, slope, product, persistent, three, even and eight of the exhibit
@@ -70,6 +71,7 @@ from gladius.transitions import Transitions
 SUPPORT = (0.0005, 0.9995)  # quantiles between which an action counts as seen
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
+UNDERSMOOTHING_STEPS = 2  # half decades, as in the class `smooth`
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
@@ -205,8 +207,12 @@ def smooth_fit(fit: Minimum, wider: Risk) -> tuple[float, Minimum]:
     while True:
         gains = [reml_gain(point, held, strength) for strength in LAMBDAS]
         strength = float(LAMBDAS[int(np.argmax(gains))])
-        if max(gains) <= CRITICAL or strength in lambdas:
+        if max(gains) <= CRITICAL:
             return max(gains), bent
+        if strength in lambdas:
+            rougher = LAMBDAS[LAMBDAS <= strength][: UNDERSMOOTHING_STEPS + 1][-1]
+            penalty = float(rougher) * held.double()
+            return max(gains), minimise(wider, penalty, point.theta, point.zeta, bent)
         lambdas.append(strength)
         bent = minimise(wider, strength * held.double(), point.theta, point.zeta, bent)
         point = bent.point
