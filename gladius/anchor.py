@@ -12,6 +12,8 @@ from gladius.checks import Array, InputError, asked, check_finite
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
+TREE_WIDTH = 10  # features; beyond, a tree looks at nearly all points, one by one
+DISTANCES = 10_000_000  # held at a time
 FAR = 1e6  # ranges; so far out every known state is about as near as the others
 
 AnchorReward = float | Array | Callable[[Array], Array]
@@ -113,8 +115,13 @@ def nearest(known: Array, new: Array) -> Integers:
     scale[scale == 0] = 1.0
     low, high = known.min(axis=0), known.max(axis=0)
     within = np.clip(new, low - FAR * scale, high + FAR * scale)
-    found: Integers = cKDTree((known - low) / scale).query((within - low) / scale)[1]
-    return found.astype(np.int64, copy=False)
+    points, asked = (known - low) / scale, (within - low) / scale
+    if known.shape[1] <= TREE_WIDTH:
+        return np.asarray(cKDTree(points).query(asked)[1], dtype=np.int64)
+    squares = (points**2).sum(axis=1)
+    parts = np.array_split(asked, 1 + len(asked) * len(points) // DISTANCES)
+    closest = [np.argmin(squares - 2 * part @ points.T, axis=1) for part in parts]
+    return np.concatenate(closest).astype(np.int64)
 
 
 def check_anchor_support(counts: Counts, action: int) -> None:

@@ -210,7 +210,7 @@ def smooth_fit(fit: Minimum, wider: Risk) -> tuple[float, Minimum]:
         if max(gains) <= CRITICAL:
             return max(gains), bent
         if strength in lambdas:
-            rougher = LAMBDAS[LAMBDAS <= strength][: UNDERSMOOTHING_STEPS + 1][-1]
+            rougher = LAMBDAS[strength >= LAMBDAS][: UNDERSMOOTHING_STEPS + 1][-1]
             penalty = float(rougher) * held.double()
             return max(gains), minimise(wider, penalty, point.theta, point.zeta, bent)
         lambdas.append(strength)
@@ -347,14 +347,18 @@ class Options:
     Attributes:
         inputs: columns of the state on which r may depend; by default those that the screen finds.
         zeta_inputs: columns on which zeta may depend; likewise.
+        tail: whether the inputs left out may enter r as a ridge block.
         device: where the sums over rows are computed, cpu or cuda.
     """
 
     inputs: Sequence[int] | None = None
     zeta_inputs: Sequence[int] | None = None
+    tail: bool = True
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.tail, bool):
+            raise InputError("tail", self.tail, "give True or False")
         check_choice("device", self.device, ("cpu", "cuda"))
         if self.device == "cuda" and not torch.cuda.is_available():
             raise InputError("device", self.device, "no CUDA device is visible: use cpu")
@@ -419,7 +423,10 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
         "inputs_settled": of_zeta == tried[-1],
-        "tail": options.inputs is None and rest.p_value <= TAIL and bool(rest.variance.any()),
+        "tail": options.tail
+        and options.inputs is None
+        and rest.p_value <= TAIL
+        and bool(rest.variance.any()),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)

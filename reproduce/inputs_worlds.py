@@ -65,8 +65,8 @@ def double(inputs: int, effect: Array, **changed: Any) -> InputsBus:
     return InputsBus(inputs, effect=np.broadcast_to(effect, (20, types)), **told | changed)
 
 
-def several(inputs: int, coefficients: Array) -> InputsBus:
-    """sum_k c u_k sign_k is added to r(., maintain): the type is the sum."""
+def several(inputs: int, coefficients: Array, *, tilt: float = 0.0) -> InputsBus:
+    """sum_k c u_k sign_k is added to r(., maintain); with a tilt it moves the increments only."""
     count, size = len(coefficients), float(np.abs(coefficients[0]))
     signs = np.rint(coefficients / size).astype(np.int64)
     share = np.full(LEVELS, 1 / LEVELS)
@@ -79,8 +79,8 @@ def several(inputs: int, coefficients: Array) -> InputsBus:
         draw=independent(count),
         type_of=lambda relevant: relevant[:, :count] @ signs + DUMMY_LIMIT * count,
         kernel=np.tile(law, (len(law), 1)),
-        effect=np.tile(size * sums / DUMMY_LIMIT, (20, 1)),
-        increments=np.full((len(law), 4), 1 / 4),
+        effect=np.tile((0.0 if tilt else size) * sums / DUMMY_LIMIT, (20, 1)),
+        increments=tilted(tilt * sums / DUMMY_LIMIT),
     )
 
 
@@ -187,6 +187,12 @@ VARIANTS = {
     "thirty": Variant(
         "thirty inputs of .03", tuple(range(31)), (0,), lambda k: several(k, 0.03 * SIGNS)
     ),
+    "five in zeta": Variant(
+        "five inputs move the increments only",
+        (0,),
+        tuple(range(6)),
+        lambda k: several(k, np.ones(5), tilt=0.5),
+    ),
     "correlated": Variant(".3 u_1 + .3 u_2, correlation .6", (0, 1, 2), (0,), correlated_world),
     "lag": Variant(
         "u_1 moves the increments one period later",
@@ -209,3 +215,17 @@ VARIANTS = {
         "continuous mileage, .3 u_1", (0, 1), (0,), lambda k: ContinuousBus(k, tuple(0.3 * U))
     ),
 }
+STRENGTHS = (0.01, 0.02, 0.05, 0.08)  # beside the .03 of `thirty`
+
+
+def weak(strength: float) -> Variant:
+    """Thirty inputs so strong."""
+    return Variant(
+        f"thirty inputs of {strength}",
+        tuple(range(31)),
+        (0,),
+        lambda k: several(k, strength * SIGNS),
+    )
+
+
+WEAK = {f"thirty of {strength}": weak(strength) for strength in STRENGTHS}

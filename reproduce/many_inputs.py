@@ -21,12 +21,14 @@ from gladius.worlds.inputs_bus import InputsBus
 from reproduce import seeds
 from reproduce.data import SHARE
 from reproduce.fits import options_of
-from reproduce.inputs_worlds import VARIANTS
+from reproduce.inputs_worlds import VARIANTS, WEAK
 from reproduce.spec import FAILED, SEVERITY, Cell, Result, summarise
 
 BUS = "bus"
 TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
 RIGHT, FALSE = "all inputs that matter were chosen", "an input that does not matter was chosen"
+FOUND = "share of the inputs that matter that were chosen"
+WORLDS = VARIANTS | WEAK
 
 
 def fitting(
@@ -38,7 +40,7 @@ def fitting(
     options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Cell:
-    """The cell of a method on data sets of a world (BUS or of VARIANTS) with so many inputs."""
+    """The cell of a method on data sets of a world (BUS or of WORLDS) with so many inputs."""
     told = {
         "method": method,
         "world": world,
@@ -57,17 +59,16 @@ def compute(cell: Cell, device: str) -> Result:
     """Fit and score the cell's data sets one by one.
 
     Records are those of `summarise`, and, where the estimate says which inputs it chose, the shares
-    of data sets with RIGHT and FALSE ones. Settings: those of `fitting`; `given` hands the method
-    the inputs that matter, for r and for zeta.
+    of data sets with RIGHT and FALSE ones and the mean of FOUND. Settings: those of `fitting`;
+    `given` hands the method the inputs that matter, for r and for zeta.
     """
     settings = cell.settings
     world = make_world(settings["world"], settings["inputs"])
     errors: list[float] = []
     statuses: list[str] = []
-    right: list[float] = []
-    false: list[float] = []
+    chosen_well: dict[str, list[float]] = {RIGHT: [], FALSE: [], FOUND: []}
     seconds: list[float] = []
-    variant = VARIANTS.get(settings["world"])
+    variant = WORLDS.get(settings["world"])
     truth = {0} if variant is None else set(variant.reward)
     for place, rng in enumerate(seeds.generators(cell)):
         train, test = world.simulate(settings["trajectories"], rng).split(SHARE)
@@ -89,8 +90,9 @@ def compute(cell: Cell, device: str) -> Result:
         seconds.append(estimate.diagnostics.cpu_seconds)
         if "reward_inputs" in estimate.diagnostics.extra:
             chosen = set(np.asarray(estimate.diagnostics.extra["reward_inputs"]).tolist())
-            right.append(float(truth <= chosen))
-            false.append(float(not chosen <= truth))
+            chosen_well[RIGHT].append(float(truth <= chosen))
+            chosen_well[FALSE].append(float(not chosen <= truth))
+            chosen_well[FOUND].append(len(truth & chosen) / len(truth))
     replications = {
         "MAPE": errors,
         "status": [
@@ -98,14 +100,12 @@ def compute(cell: Cell, device: str) -> Result:
         ],
     }
     records = list(summarise("MAPE", errors, statuses))
-    if right and not settings.get("given"):
-        replications |= {RIGHT: right, FALSE: false}
-        records += [
-            summarise(name, replications[name], ["ok"] * len(right))[0] for name in (RIGHT, FALSE)
-        ]
+    if chosen_well[RIGHT] and not settings.get("given"):
+        replications |= chosen_well
+        records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in chosen_well.items()]
     return Result(tuple(records), replications, cpu_seconds=float(np.mean(seconds)))
 
 
 def make_world(name: str, inputs: int) -> BusEngine | InputsBus | ContinuousBus:
     """The bus engine with dummies, or a variant."""
-    return BusEngine(dummies=inputs) if name == BUS else VARIANTS[name].make(inputs)
+    return BusEngine(dummies=inputs) if name == BUS else WORLDS[name].make(inputs)
