@@ -364,7 +364,7 @@ class Risk:
     def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, int]:
         """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and the steps taken.
 
-        A step from within ZETA_TOLERANCE is the last. More than ZETA_STEPS mean that there was none.
+        A step from within ZETA_TOLERANCE is the last; more than ZETA_STEPS: there was none.
         """
         rows, size = self.rows, self.zeta[0].size
         coefficients = len(rows.actions) * size

@@ -97,10 +97,10 @@ def render(results: Results, out: Path) -> list[Path]:
         *NOTES,
         f"{sets} data sets a world, {FEWER} of each strength of thirty inputs but .03.",
     )
-    return [
-        *layout.write(table, out, NAME, EXHIBIT.title, notes),
-        *layout.save(_power(results), out, f"{NAME}_power"),
-    ]
+    files = layout.write(table, out, NAME, EXHIBIT.title, notes)
+    if set(strengths().values()) <= set(table.index):
+        files += layout.save(_power(results), out, f"{NAME}_power")
+    return files
 
 
 def _power(results: Results) -> Figure:
