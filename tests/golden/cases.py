@@ -164,7 +164,6 @@ def variants() -> dict[str, tuple[str, dict[str, Any]]]:
         "clare known": ("clare", known),
         "ml_irl": ("ml_irl", {}),
         "ml_irl known": ("ml_irl", known),
-        "ml_irl one_step": ("ml_irl", {"inner": "one_step"}),
         "ml_irl finite dependence": ("ml_irl", {"inner": "finite_dependence"}),
         "airl": ("airl", {}),
         "airl known": ("airl", known),
