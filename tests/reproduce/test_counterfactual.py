@@ -18,7 +18,7 @@ from gladius import METHODS, BusEngine
 from gladius.checks import Array
 from gladius.counterfactual import changed
 from gladius.metrics import mape
-from gladius.offline_rl import Logged
+from gladius.transitions import group
 from gladius.worlds.bus import MAINTAIN, REPLACE
 from reproduce import counterfactuals as work
 from reproduce.data import data_sets
@@ -194,7 +194,7 @@ def test_a_cell_holds_what_a_user_would_get() -> None:
         learned = work.label(work.LOSS, CHEAPER, work.IN_DATA)
         assert said[learned] == pytest.approx(loss(CHEAPER, softmax(q[lender])), abs=1e-6)
         missed = 100 * _path(CHEAPER)[n == 0].sum()
-        logged = [Logged.of(data)]
+        logged = [group(data)]
         assert work.uncovered(BUS, CHANGED[CHEAPER], logged)[0] == pytest.approx(missed, abs=1e-6)
 
 
