@@ -263,7 +263,7 @@ class Exhibit:
         entries: maps whether the run is a smoke run to the entries, in the order of display; they
             name every cell that `render` uses.
         cost: rough CPU-minutes of a full run; the runner does cheap exhibits first.
-        render: writes the .tex, .pdf, .png (the .csv is written for every exhibit).
+        render: writes tables as .tex, figures as .pdf and .png (every exhibit has its .csv).
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one line on why ours agrees or differs.

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,9 +30,6 @@ from reproduce.fits import fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
 from reproduce.store import Stored
-
-if TYPE_CHECKING:
-    pass
 
 NAME = "counterfactual"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 1000), (50,)

@@ -1,4 +1,4 @@
-"""Figure A1, and what it shares with A2: errors of the estimated reward by mileage and action."""
+"""Figures A1 and A2: errors of the estimated reward by mileage and action."""
 
 from __future__ import annotations
 
@@ -114,4 +114,7 @@ def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:
     return sets
 
 
-EXHIBIT = make_figure("figure_a1", "A1", trajectories=50, table="table_a1")
+EXHIBITS = {
+    "figure_a1": make_figure("figure_a1", "A1", trajectories=50, table="table_a1"),
+    "figure_a2": make_figure("figure_a2", "A2", trajectories=1000, table="table_a3"),
+}
