@@ -221,21 +221,13 @@ def algorithm_2(
 
 @dataclass
 class Network:
-    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser.
+    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser."""
 
-    Attributes:
-        family: function class.
-        inputs: (S, d) or (R, S, d).
-        theta: (R, P).
-        step: tau on losses per transition.
-        is_adam: Adam in place of the printed update.
-    """
-
-    family: FunctionClass
-    inputs: Array
-    theta: Array
-    step: float
-    is_adam: bool
+    family: FunctionClass  # function class
+    inputs: Array  # (S, d) or (R, S, d)
+    theta: Array  # (R, P)
+    step: float  # tau on losses per transition
+    is_adam: bool  # Adam in place of the printed update
     steps: int = 0
     mean: Array = field(init=False)
     square: Array = field(init=False)

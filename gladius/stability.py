@@ -55,27 +55,21 @@ def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) 
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes.
+    """Cells over (betas, ascents, ratios), in this order of axes."""
 
-    Attributes:
-        betas, ascents, ratios: the axes; a ratio is tau_1 / tau_2.
-        diverged: whether the run from Q = zeta = 0 blew up.
-        iterations: iterations done: where it blew up, or all.
-        bellman: signed Bellman term per transition at the end.
-        growth: per unit of Q's time (iterations times tau_2), log of the spectral radius of one
-            iteration at the stationary point that the data define; positive where that point
-            repels. Rarely visited pairs hardly move, so that stable cells come close to zero from
-            either side, by rounding (1e-8).
-        predicted: whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
-    """
-
+    # the axes; a ratio is tau_1 / tau_2
     betas: Array
     ascents: NDArray[np.int64]
     ratios: Array
-    diverged: NDArray[np.bool_]
-    iterations: NDArray[np.int64]
-    bellman: Array
+    diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
+    iterations: NDArray[np.int64]  # iterations done: where it blew up, or all
+    bellman: Array  # signed Bellman term per transition at the end
+    # per unit of Q's time (iterations times tau_2), log of the spectral radius of one iteration at
+    # the stationary point that the data define; positive where that point repels. Rarely visited
+    # pairs hardly move, so that stable cells come close to zero from either side, by rounding
+    # (1e-8).
     growth: Array
+    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
     predicted: NDArray[np.bool_]
 
 

@@ -28,19 +28,12 @@ TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summ
 
 @dataclass(frozen=True)
 class Pooled:
-    """One action's transition probabilities in one replication, pooled over states.
+    """One action's transition probabilities in one replication, pooled over states."""
 
-    Attributes:
-        relative: whether `points` are displacements (else destinations: the grid itself).
-        points: (m, d).
-        probabilities: (m,) summing to the share of moves that do not end the path.
-        present: (S,) the states of the grid that the replication holds itself.
-    """
-
-    relative: bool
-    points: Array
-    probabilities: Array
-    present: NDArray[np.bool_]
+    relative: bool  # whether `points` are displacements (else destinations: the grid itself)
+    points: Array  # (m, d)
+    probabilities: Array  # (m,) summing to the share of moves that do not end the path
+    present: NDArray[np.bool_]  # (S,) the states of the grid that the replication holds itself
 
     def rows(self, grid: Array, states: Array) -> Array:
         """(n, S) rows over the grid; points off it go to the nearest state that is present."""
@@ -57,16 +50,11 @@ class Pooled:
 
 @dataclass(frozen=True)
 class TransitionProbabilities:
-    """P-hat of R replications over one grid of states.
+    """P-hat of R replications over one grid of states."""
 
-    Attributes:
-        states: (S, d) grid.
-        transition: (R, A, S, S) transition frequencies, borrowed rows where there are none.
-        pooled: R lists of A pooled rows; none where P is given and no other state is asked for.
-    """
-
-    states: Array
-    transition: Array
+    states: Array  # (S, d) grid
+    transition: Array  # (R, A, S, S) transition frequencies, borrowed rows where there are none
+    # R lists of A pooled rows; none where P is given and no other state is asked for.
     pooled: tuple[tuple[Pooled, ...], ...]
 
     @property

@@ -77,40 +77,26 @@ def label(statistic: str, change: str, solver: str) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """What the solvers are given, R replications.
+    """What the solvers are given, R replications."""
 
-    Attributes:
-        rewards: (R, S, A) r-hat on the world's states.
-        kept: (R, S, A) the policies of the estimates.
-        statuses: R, of the fits.
-        logged: R, the moves.
-        transition: (R, A, S, S) P-hat on the world's states.
-    """
-
-    rewards: Array
-    kept: Array
-    statuses: Sequence[str]
-    logged: Sequence[Counts]
-    transition: Array
+    rewards: Array  # (R, S, A) r-hat on the world's states
+    kept: Array  # (R, S, A) the policies of the estimates
+    statuses: Sequence[str]  # R, of the fits
+    logged: Sequence[Counts]  # R, the moves
+    transition: Array  # (R, A, S, S) P-hat on the world's states
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One solver's answer to one change, R replications.
-
-    Attributes:
-        change, solver: which.
-        policies: (R, S, A); NaN where the estimate lacks a number that the solver needs.
-        before, after: (R,) V(1) by the solver without and with the change; NaN if it has none.
-        statuses: R, the worst of fit and solutions.
-    """
+    """One solver's answer to one change, R replications."""
 
     change: Change
     solver: str
-    policies: Array
+    policies: Array  # (R, S, A); NaN where the estimate lacks a number that the solver needs
+    # before and after: (R,) V(1) by the solver without and with the change; NaN if it has none.
     before: Array
     after: Array
-    statuses: Sequence[str]
+    statuses: Sequence[str]  # R, the worst of fit and solutions
 
 
 def population(mdp: TabularMDP, horizon: int, column: str) -> Given:

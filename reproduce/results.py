@@ -23,19 +23,12 @@ View = Callable[[Entry, Result], Sequence[Record]]
 
 @dataclass(frozen=True)
 class Results:
-    """An exhibit's entries and what is stored for each, in the order of display.
+    """An exhibit's entries and what is stored for each, in the order of display."""
 
-    Attributes:
-        entries: all of them, those that the CSV does not show too.
-        stored: for each entry.
-        smoke: whether this is a smoke run, whose numbers mean nothing.
-        view: the exhibit's.
-    """
-
-    entries: Sequence[Entry]
-    stored: Sequence[Stored]
-    smoke: bool
-    view: View = as_stored
+    entries: Sequence[Entry]  # all of them, those that the CSV does not show too
+    stored: Sequence[Stored]  # for each entry
+    smoke: bool  # whether this is a smoke run, whose numbers mean nothing
+    view: View = as_stored  # the exhibit's
 
     def frame(self, hidden: bool = False) -> pd.DataFrame:
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""

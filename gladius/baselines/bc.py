@@ -225,17 +225,12 @@ class Level:
 
 @dataclass(frozen=True)
 class ReadOff:
-    """r = Q - beta mean V(s') as a function of (n, d) features, (n, A).
+    """r = Q - beta mean V(s') as a function of (n, d) features, (n, A)."""
 
-    Attributes:
-        q: (n, d) -> (n, A).
-        known: of each action, states in which it was taken and the mean of V(s') after each.
-        discount: beta.
-    """
-
-    q: StateFunction
+    q: StateFunction  # (n, d) -> (n, A)
+    # of each action, states in which it was taken and the mean of V(s') after each.
     known: tuple[tuple[Array, Array], ...]
-    discount: float
+    discount: float  # beta
 
     def __call__(self, states: Array) -> Array:
         following = np.full((len(states), len(self.known)), np.nan)
@@ -267,20 +262,14 @@ def read_off(
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the training of one network ended.
+    """How the training of one network ended."""
 
-    Attributes:
-        converged: by the gradient (`tolerance`) or by `patience`, with the loss of the validation
-            share or the `plateau` of the likelihood.
-        steps: taken until then.
-        gradient_norm: largest entry of the gradient of the training loss per observation.
-        validation_nll: per held-out observation, NaN without a validation share.
-    """
-
+    # by the gradient (`tolerance`) or by `patience`, with the loss of the validation share or the
+    # `plateau` of the likelihood.
     converged: bool
-    steps: int
-    gradient_norm: float
-    validation_nll: float
+    steps: int  # taken until then
+    gradient_norm: float  # largest entry of the gradient of the training loss per observation
+    validation_nll: float  # per held-out observation, NaN without a validation share
 
 
 def train(

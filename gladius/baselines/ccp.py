@@ -65,36 +65,23 @@ SAME_ROW = 1e-12  # two rows this close are one: sums of probabilities differ by
 
 @dataclass(frozen=True)
 class FirstStep:
-    """pi-hat of R replications.
+    """pi-hat of R replications."""
 
-    Attributes:
-        policy: (R, S, A); a frequency may be 0.
-        nearest_seen: (R, S) the state whose frequencies each state has, itself where it was seen.
-        cells: (R, S, A) n(s, a) + c.
-    """
-
-    policy: Array
+    policy: Array  # (R, S, A); a frequency may be 0
+    # (R, S) the state whose frequencies each state has, itself where it was seen.
     nearest_seen: Integers
-    cells: Array
+    cells: Array  # (R, S, A) n(s, a) + c
 
 
 @dataclass(frozen=True)
 class CcpFit:
-    """The last stage's logit, and V of the CCPs that it was given.
+    """The last stage's logit, and V of the CCPs that it was given."""
 
-    Attributes:
-        logit: of the last stage.
-        v: (R, S) at the estimated theta.
-        stages: logits fitted.
-        newton: Newton steps over all stages.
-        settled: theta and pi moved less than STAGE_TOLERANCE in the last stage.
-    """
-
-    logit: LogitFit
-    v: Array
-    stages: int
-    newton: int
-    settled: bool
+    logit: LogitFit  # of the last stage
+    v: Array  # (R, S) at the estimated theta
+    stages: int  # logits fitted
+    newton: int  # Newton steps over all stages
+    settled: bool  # theta and pi moved less than STAGE_TOLERANCE in the last stage
 
 
 def fit(

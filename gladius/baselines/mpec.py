@@ -71,19 +71,13 @@ class Programme:
 
     Its variables are x = (theta times the root mean square of its regressor, (1 - beta) V), for
     steps want variables of one size and V is of the order of r / (1 - beta).
-
-    Attributes:
-        visits: (S, A) n(s, a).
-        transition: (A, S, S).
-        design: (S, A, k) and offset: (S, A), the reward's form.
-        discount: beta.
     """
 
-    visits: Array
-    transition: Array
-    design: Array
+    visits: Array  # (S, A) n(s, a)
+    transition: Array  # (A, S, S)
+    design: Array  # (S, A, k), and offset (S, A): the reward's form
     offset: Array
-    discount: float
+    discount: float  # beta
 
     @property
     def unit(self) -> Array:

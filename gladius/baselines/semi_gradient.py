@@ -159,17 +159,13 @@ class Polynomial:
     """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
 
     Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
-
-    Attributes:
-        terms: the features that each monomial multiplies.
-        low, high: (d,) range of the data.
-        transforms: (terms, k_a) of each action.
     """
 
-    terms: tuple[tuple[int, ...], ...]
+    terms: tuple[tuple[int, ...], ...]  # the features that each monomial multiplies
+    # (d,) range of the data
     low: Array
     high: Array
-    transforms: tuple[Array, ...]
+    transforms: tuple[Array, ...]  # (terms, k_a) of each action
 
     @property
     def widths(self) -> list[int]:

@@ -87,25 +87,15 @@ PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias
 
 @dataclass(frozen=True)
 class Problem:
-    """One data set with what its recursions are about; k parameters, columns k + 1 for g.
+    """One data set with what its recursions are about; k parameters, columns k + 1 for g."""
 
-    Attributes:
-        data: the SARSA tuples.
-        rung: the basis that they are given.
-        design: (P, A, k) z at the pairs' states.
-        offset: (P, A) the known part of the reward there.
-        present: (P, k + 1) z and the offset at the pairs themselves.
-        gain: (P, k + 1) the same with e = -log eta added to the last column.
-        discount: beta.
-    """
-
-    data: SarsaTuples
-    rung: Rung
-    design: Array
-    offset: Array
-    present: Array
-    gain: Array
-    discount: float
+    data: SarsaTuples  # the SARSA tuples
+    rung: Rung  # the basis that they are given
+    design: Array  # (P, A, k) z at the pairs' states
+    offset: Array  # (P, A) the known part of the reward there
+    present: Array  # (P, k + 1) z and the offset at the pairs themselves
+    gain: Array  # (P, k + 1) the same with e = -log eta added to the last column
+    discount: float  # beta
 
     def chosen(self, table: Array) -> Array:
         """(P, ...) entries of a (P, A, ...) table at each pair's action."""
@@ -258,26 +248,16 @@ def logit_coefficients(functions: Array, actions: Integers, weights: Array, numb
 
 @dataclass(frozen=True)
 class Second:
-    """theta by the pseudo-likelihood.
+    """theta by the pseudo-likelihood."""
 
-    Attributes:
-        theta: (k,).
-        inverse_information: (k, k) of theta times n, taking h and g as known; NaN where theta is
-            no maximum.
-        scores: (P, k) m at the pairs.
-        gradient: (k,) of the objective per observation.
-        objective: minus the pseudo-log-likelihood per observation.
-        steps: Newton steps.
-        status: as in Diagnostics.
-    """
-
-    theta: Array
+    theta: Array  # (k,)
+    # (k, k) of theta times n, taking h and g as known; NaN where theta is no maximum.
     inverse_information: Array
-    scores: Array
-    gradient: Array
-    objective: float
-    steps: int
-    status: str
+    scores: Array  # (P, k) m at the pairs
+    gradient: Array  # (k,) of the objective per observation
+    objective: float  # minus the pseudo-log-likelihood per observation
+    steps: int  # Newton steps
+    status: str  # as in Diagnostics
 
 
 def second_step(problem: Problem, ahead: Array) -> Second:
@@ -336,21 +316,13 @@ def robust_covariance(problem: Problem, second: Second, delta: Array, adjoint: A
 
 @dataclass(frozen=True)
 class Learnt:
-    """beta E[h' | a, x] and beta E[e' + g' | a, x] of one data set.
+    """beta E[h' | a, x] and beta E[e' + g' | a, x] of one data set."""
 
-    Attributes:
-        ahead: maps (n, d) features to (n, A, k + 1).
-        converged: whether the learner's own stopping rule was met.
-        iterations: of its recursion; 0 for a closed form.
-        inner_iterations: steps of the regressions within them.
-        name: what was learnt with.
-    """
-
-    ahead: StateFunction
-    converged: bool
-    iterations: int
-    inner_iterations: int
-    name: str
+    ahead: StateFunction  # maps (n, d) features to (n, A, k + 1)
+    converged: bool  # whether the learner's own stopping rule was met
+    iterations: int  # of its recursion; 0 for a closed form
+    inner_iterations: int  # steps of the regressions within them
+    name: str  # what was learnt with
 
 
 class Learner(Protocol):

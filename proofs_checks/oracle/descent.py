@@ -19,17 +19,12 @@ WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
 
 @dataclass(frozen=True)
 class Constants:
-    """Of the problem.
+    """Constants of the problem."""
 
-    Attributes:
-        l: smoothness of f.
-        mu_1: PL constant of g.
-        mu_2: PL constant of f(x, .).
-    """
-
+    # smoothness of f
     l: float  # noqa: E741  # the name in the cited theorem
-    mu_1: float
-    mu_2: float
+    mu_1: float  # PL constant of g
+    mu_2: float  # PL constant of f(x, .)
 
     @property
     def smooth_g(self) -> float:

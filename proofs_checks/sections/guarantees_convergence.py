@@ -406,15 +406,11 @@ def single_stepsize(problem: Steps) -> CheckResult:
 # --- the rate
 @dataclass(frozen=True)
 class Noisy:
-    """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T.
-
-    Attributes:
-        start: (2 X,) distance of (theta, phi) from the solution.
-    """
+    """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T."""
 
     steps: Steps
     noise: float
-    start: Array
+    start: Array  # (2 X,) distance of (theta, phi) from the solution
     times: int
 
 

@@ -36,21 +36,13 @@ from proofs_checks.worlds import (
 
 @dataclass(frozen=True)
 class Curved:
-    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
+    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0."""
 
-    Attributes:
-        sample: the data.
-        q: (X, A).
-        slopes: (X, A, P).
-        bends: (X, A, P, P), symmetric.
-        residual: M, at least what the point itself gives.
-    """
-
-    sample: Sample
-    q: Array
-    slopes: Array
-    bends: Array
-    residual: float
+    sample: Sample  # the data
+    q: Array  # (X, A)
+    slopes: Array  # (X, A, P)
+    bends: Array  # (X, A, P, P), symmetric
+    residual: float  # M, at least what the point itself gives
 
     def outputs(self, d: Complex) -> Complex:
         """(R, X, A) at (R, P)."""
