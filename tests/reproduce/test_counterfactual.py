@@ -255,9 +255,7 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     results = Results(entries, stored, True, tables.view)
     frame = written(tables.EXHIBIT, results, tmp_path)
     names = {p.name for p in tmp_path.iterdir()}
-    for part in ("", "_law", "_outcomes", "_law_outcomes", "_paired"):
-        assert f"{tables.NAME}{part}.tex" in names
-    assert {"counterfactual_policies.pdf", "counterfactual_policies.png"} <= names
+    assert {"counterfactual.tex", "counterfactual_law.tex", "counterfactual_policies.png"} <= names
     mine = frame[(frame["column"] == "GLADIUS") & (frame["row"] == f"50, {CHEAPER}")]
     means = mine.set_index(["protocol", "statistic"])["value"]
     series = result_of(run[3]).replications
@@ -276,9 +274,7 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     assert shown[USED, "50", "Truth"][work.SOFT] == tables.NOTHING_TO_SHOW
     assert shown[HALVED, work.POPULATION, "Truth"][work.SOFT] == "0"
     assert shown[HALVED, work.POPULATION, "Truth"][work.KEPT] == "2.9"
-    assert set(tables.differences(tables.paired(results)).loc["BC - GLADIUS, remark's solver"]) == {
-        "not run"
-    }
+    assert set(gaps[gaps["column"] == "BC - GLADIUS"]["status"]) == {"not_run"}
     said = tables.verdict(tmp_path)
     share = 1 - np.mean(series[work.label(work.LOSS, HALVED, "CQL 1")]) / loss(HALVED, OLD)
     assert f"{HALVED}: " in said
