@@ -15,15 +15,6 @@ penalty takes the smallest such reward, and a true reward of -1 to -10 is out of
     network   Adam on rows, for states that do not repeat. The penalty is that of the original's
               code, (Q - beta V(s'))^2 row by row, which adds beta^2 Var V / (4 alpha).
 
-Where the table's f is convex. With visits n, choices n + c (c: pseudo-count), moves M(s, a, s') and
-N rows, f(Q) = (1/N) sum (n + c)(V - Q) + (1/(4 alpha N)) sum n (Q - beta M V / n)^2. Its gradient
-in V is N g_V(s) = choices(s) - (beta/(2 alpha)) sum M(., s) r; the Hessian of f is a Gram matrix
-plus sum_s g_V(s) Hess V(s), hence positive semi-definite where g_V >= 0. Rewards above 2 alpha can
-make it indefinite. Still, with Q and V free the sum above is convex, and so is the set
-V >= log sum_a exp Q. At a stationary point of f with g_V >= 0 its Karush-Kuhn-Tucker conditions
-hold there, with g_V as multipliers: a global minimum, of f as well. `extra["global_minimum"]` says
-whether this proof went through.
-
 What had to be decided:
 
 - Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99);
@@ -261,10 +252,6 @@ class Table:
         gradient = self.gradient(q).ravel() + levels @ shift
         return np.array([value]), gradient[None], (self.hessian(q) + levels @ levels.T)[None]
 
-    def certificate(self, q: Array) -> bool:
-        """Whether a stationary q is proven a global minimum; False proves nothing."""
-        return bool(np.all(self.slopes(q)[1] >= 0))
-
 
 def make_table(
     counts: Counts, alpha: float, discount: float, pseudo_count: float = PSEUDO_COUNT
@@ -306,7 +293,6 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
         float(np.max(np.abs(table.gradient(q)))) / table.size,
         table.objective(q) / table.size,
         {
-            "global_minimum": converged and table.certificate(q),
             "flat_directions": table.open_levels.shape[1],
         },
     )
