@@ -32,8 +32,9 @@ import numpy as np
 import torch
 from scipy.special import logsumexp, xlogy
 
+from gladius import networks as networks_module
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_whole, check_widths, generators
+from gladius.checks import Array, InputError, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction, assess
 from gladius.networks import (
     Network,
@@ -60,17 +61,12 @@ BEATEN = "failed: frequencies by state fit the choices better than the network b
 
 
 @dataclass(frozen=True)
-class Training:
-    """How the network is trained.
+class Training(networks_module.Training):
+    """How the network is trained; beside the fields of networks.py's.
 
     Attributes:
-        hidden: widths of the hidden layers, the paper's (10, 10).
         activation: tanh, or relu as in the first author's code.
         standardise: scale inputs to mean 0 and variance 1 of the data, or take them as they come.
-        learning_rate: of Adam, falling linearly to zero over `steps`.
-        steps: at most this many.
-        batch: observations a step, drawn with replacement; None: all of them, as counts.
-        tolerance: stop once no entry of the full gradient per observation exceeds it.
         plateau: stop once the log-likelihood of the whole sample has not risen by so many nats in
             `patience` evaluations; half a nat is one standard error of one parameter.
         validation: share of the training trajectories held out; 0: none. Training then stops after
@@ -79,28 +75,17 @@ class Training:
         patience: see there.
     """
 
-    hidden: tuple[int, ...] = (10, 10)
     activation: str = "tanh"
     standardise: bool = True
-    learning_rate: float = 0.01
-    steps: int = 3000
-    batch: int | None = None
-    tolerance: float = 1e-5
     plateau: float = 0.5
     validation: float = 0.0
     patience: int = 10
 
     def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-        if self.activation not in ACTIVATIONS:
-            raise InputError("activation", self.activation, f"choose one of {ACTIVATIONS}")
-        for name in ("learning_rate", "tolerance", "plateau"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(name, getattr(self, name), "give a positive number")
-        for name in ("steps", "patience"):
-            check_whole(name, getattr(self, name), 1)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
+        super().__post_init__()
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_positive("plateau", self.plateau, "give a positive number")
+        check_whole("patience", self.patience, 1)
         if not 0 <= self.validation < 1:
             raise InputError("validation", self.validation, "give a share from 0 to below 1")
 

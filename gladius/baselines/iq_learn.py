@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.special import logsumexp, softmax
 
+from gladius import networks as networks_module
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
 from gladius.checks import (
@@ -50,7 +51,6 @@ from gladius.checks import (
     check_discount,
     check_finite,
     check_whole,
-    check_widths,
     generators,
 )
 from gladius.estimate import Estimate, StateFunction, assess
@@ -80,33 +80,12 @@ AT_ONCE = 4096  # rows of a full gradient held in memory together
 
 
 @dataclass(frozen=True)
-class Training:
-    """How the network is trained.
+class Training(networks_module.Training):
+    """How the network is trained; no `batch`: all rows where at most LARGEST_FULL are distinct,
+    else 256 a step."""
 
-    Attributes:
-        hidden: widths of the hidden layers; by default those of the paper under check, which
-            gives all its networks 2 x 10 units.
-        learning_rate: of Adam, falling linearly to zero over `steps`.
-        steps: at most this many.
-        batch: rows a step, drawn with replacement; None: all rows where at most LARGEST_FULL are
-            distinct, else 256.
-        tolerance: stop once no entry of the full gradient per observation exceeds it.
-    """
-
-    hidden: tuple[int, ...] = (10, 10)
-    learning_rate: float = 0.01
     steps: int = 5000
-    batch: int | None = None
     tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-        for name in ("learning_rate", "tolerance"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(name, getattr(self, name), "give a positive number")
-        check_whole("steps", self.steps, 1)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
 
 
 def fit(
