@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from gladius.anchor import Anchor
 from gladius.baselines.semi_gradient import Combination, at_pairs, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, Learnt, Problem, rung_name, two_step
-from gladius.checks import Array, InputError, check_whole, generators
+from gladius.checks import Array, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
 from gladius.networks import (
@@ -101,13 +101,11 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    if regression not in CLASSES:
-        raise InputError("regression", regression, f"choose one of {CLASSES}")
+    check_choice("regression", regression, CLASSES)
     is_network = regression == "network"
     check_whole("iterations", iterations, 2)
     check_whole("steps", steps, 1)
-    if not 0 < tolerance < np.inf:
-        raise InputError("tolerance", tolerance, "give a positive number")
+    check_positive("tolerance", tolerance)
     rngs = tuple(generators(rng, len(data)))
     learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
     rung = None if is_network else ONE_HOT

@@ -124,8 +124,7 @@ def fit(
         InputError: for a bad option, or as many generators as there are not data sets.
     """
     started = time.process_time()
-    if normalisation not in NORMALISATIONS:
-        raise InputError("normalisation", normalisation, f"choose one of {NORMALISATIONS}")
+    check_choice("normalisation", normalisation, NORMALISATIONS)
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
     rngs = generators(rng, len(data))

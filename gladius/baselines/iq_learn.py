@@ -48,8 +48,9 @@ from gladius.baselines.bc import read_off
 from gladius.checks import (
     Array,
     InputError,
+    check_choice,
     check_discount,
-    check_finite,
+    check_positive,
     check_whole,
     generators,
 )
@@ -116,10 +117,8 @@ def fit(
     """
     started = time.process_time()
     discount = check_discount(discount)
-    if function_class not in CLASSES:
-        raise InputError("function_class", function_class, f"choose one of {CLASSES}")
-    if check_finite("alpha", alpha).shape != () or not alpha > 0:
-        raise InputError("alpha", alpha, "give a finite number above 0")
+    check_choice("function_class", function_class, CLASSES)
+    check_positive("alpha", alpha)
     check_whole("max_iterations", max_iterations, 1)
     rngs = generators(rng, len(data))
     if function_class == "table":

@@ -11,8 +11,8 @@ g(s) = -log pi(a_s | s), so that V = h + g:
 The regressions stand in for transition probabilities, and there is no form of r.
 
 What had to be decided:
-- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, means over counts,
-  whose fixed point is a linear system: the plug-in's (plug_in.py), and nothing is iterated.
+- Regressions: networks, the original's, with two hidden layers of 10. With means over counts in
+  their place the fixed point is a linear system: the plug-in's (plug_in.py).
 - P step: plain maximum likelihood (the original was not read; later wrappers have an adversarial
   one).
 - Q step: fitted iteration as the paper. Its authors' code differentiates the target too, which
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from gladius.anchor import Anchor
-from gladius.baselines import bc, plug_in
+from gladius.baselines import bc
 from gladius.baselines.bc import Training
 from gladius.checks import Array, InputError, check_discount, generators
 from gladius.estimate import Estimate, StateFunction, assess
@@ -63,7 +63,6 @@ from gladius.transitions import Transitions, distinct_moves, index_rows
 
 TITLE, NEEDS = "PQR", ("next", "anchor")
 
-REGRESSIONS = ("network", "tabular")
 FEW_STATES = 2_000  # distinct states up to which every Adam step sees all rows
 ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
 REFRESH = 25  # Adam steps between two targets of the fitted iteration, and between two checks
@@ -75,7 +74,6 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    regression: str = "network",
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -85,17 +83,16 @@ def fit(
         data: replications.
         anchor: the action whose reward is given, and its reward.
         discount: beta.
-        regression: network or tabular.
-        rng: networks only; a seed, or one generator for each data set.
-        training: networks only; by default `default_training` of each data set.
+        rng: a seed, or one generator for each data set.
+        training: by default `default_training` of each data set.
 
     Raises:
-        InputError: for a bad option; for data with too many distinct states for a table.
+        InputError: for a bad option.
     """
     started = time.process_time()
     beta = check_discount(discount)
     rngs = generators(rng, len(data))
-    inversions = invert(data, anchor, beta, regression, rngs, training, with_reward=True)
+    inversions = invert(data, anchor, beta, rngs, training, with_reward=True)
     weights = [extrapolated_weight(transitions, anchor.action, beta) for transitions in data]
     seconds = (time.process_time() - started) / len(data)
     estimates = []
@@ -103,7 +100,7 @@ def fit(
         assert inversion.reward is not None
         extra: dict[str, object] = {"inner_iterations": 0, "extrapolated": weight}
         estimate = assess(
-            f"pqr[{regression}]",
+            "pqr",
             inversion.q,
             inversion.reward,
             transitions,
@@ -134,20 +131,14 @@ def invert(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
-    regression: str,
     rngs: Sequence[np.random.Generator],
     training: Training | None,
     *,
     with_reward: bool,
 ) -> list[Inversion]:
     """The P and the Q step, where SAmQ starts, and the R step if asked; arguments as in `fit`."""
-    if regression not in REGRESSIONS:
-        raise InputError("regression", regression, f"choose one of {REGRESSIONS}")
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
-    if regression == "tabular":
-        closed = plug_in.fit(data, anchor, discount)
-        return [Inversion(e.q_function, e.reward_function, "ok", 0, 0.0) for e in closed]
     inversions: dict[int, Inversion] = {}
     for how, members in _batches(data, training):
         sets, streams = [data[r] for r in members], [rngs[r] for r in members]

@@ -47,8 +47,8 @@ from scipy.spatial import cKDTree
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
-from gladius.checks import Array, InputError, check_discount, check_whole, generators
+from gladius.baselines.pqr import extrapolated_weight, invert
+from gladius.checks import Array, InputError, check_choice, check_discount, check_whole, generators
 from gladius.estimate import Estimate, StateFunction, assess
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.parametric import check_form, check_level
@@ -69,7 +69,6 @@ def fit(
     reward: LinearReward | None = None,
     cells: int = 100,
     clustering: str = "kmeans",
-    inversion: str = "network",
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -82,7 +81,6 @@ def fit(
         reward: the form, which must not contradict the anchor's reward; it cannot do without.
         cells: at most this many.
         clustering: kmeans or ward.
-        inversion: PQR's `regression`, network or tabular.
         rng: a seed, or one generator for each data set.
         training: of PQR's networks.
 
@@ -92,12 +90,7 @@ def fit(
     """
     started = time.process_time()
     beta, form = check_discount(discount), check_form(reward)
-    for name, value, known in [
-        ("clustering", clustering, CLUSTERINGS),
-        ("inversion", inversion, REGRESSIONS),
-    ]:
-        if value not in known:
-            raise InputError(name, value, f"choose one of {known}")
+    check_choice("clustering", clustering, CLUSTERINGS)
     check_whole("cells", cells, 1)
     for transitions in data:
         number = len(index_rows([transitions.states, transitions.next_states])[0])
@@ -106,7 +99,7 @@ def fit(
         tables = form.tables(transitions.states, transitions.number_of_actions)
         check_level(anchor, transitions.states, *tables)
     rngs = generators(rng, len(data))
-    inversions = invert(data, anchor, beta, inversion, rngs, training, with_reward=False)
+    inversions = invert(data, anchor, beta, rngs, training, with_reward=False)
     seconds = (time.process_time() - started) / len(data)
     estimates = []
     for transitions, inverted, generator in zip(data, inversions, rngs, strict=True):

@@ -40,7 +40,7 @@ from gladius.baselines.td_ccp import (
     terms_of,
     two_step,
 )
-from gladius.checks import Array, InputError, check_whole
+from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
 from gladius.transitions import SarsaTuples, Transitions
@@ -76,8 +76,7 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    if basis not in BASES:
-        raise InputError("basis", basis, f"choose one of {BASES}")
+    check_choice("basis", basis, BASES)
     check_whole("degree", degree, 1)
     rung = {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[basis]
     return two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)

@@ -37,7 +37,6 @@ VARIANTS: tuple[tuple[str, str, dict[str, object], bool], ...] = (
     ("ccp", "NPL, P known", {"stages": None}, True),
     ("ccp", "finite dependence", {"finite_dependence": True}, False),
     ("avi", "one-hot", {"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
-    ("pqr", "tabular", {"regression": "tabular"}, False),
     ("semi_gradient", "linear", {"basis": "polynomial", "degree": 1}, False),
     ("samq", "5 cells", {"cells": 5}, False),
     ("iq_learn", "network", {"function_class": "network"}, False),
@@ -53,7 +52,6 @@ EQUAL: tuple[tuple[tuple[str, str], tuple[str, str], float], ...] = (
     (("nfxp", "P known"), ("ccp", "NPL, P known"), 1e-7),
     (("nfxp", ""), ("rp", ""), 1e-9),
     (("avi", "one-hot"), ("semi_gradient", ""), 1e-9),
-    (("plug_in", ""), ("pqr", "tabular"), 1e-9),
     (("ccp", "finite dependence"), ("ml_irl", "finite dependence"), 1e-9),
 )
 # ... and pairs with one limit that differ in each sample

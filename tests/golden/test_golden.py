@@ -69,6 +69,8 @@ MOVED |= {
 # 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
 OTHERWISE = {
     "avi polynomial": "the class is gone: no exhibit set it",
+    "pqr tabular": "the option is gone: it was the plug-in under another name",
+    "samq tabular": "the option is gone: no exhibit set it",
     "ml_irl one_step": "the alternation is gone: it ends where the exact solves do",
     "airl state_only": "the option is gone: no exhibit set it",
     "airl plain": "the method of 2018 is gone: no exhibit set it",
