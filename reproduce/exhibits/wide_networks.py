@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.networks import (
@@ -139,17 +140,13 @@ def sufficient_width(kernel: Array, u: Array, radius: float) -> float:
     eigenvalues = np.linalg.eigvalsh(kernel)
     start = math.sqrt(eigenvalues[-1] + eigenvalues[0] / 4)
 
-    def enough(log_width: float) -> bool:
+    def excess(log_width: float) -> float:
         largest = np.array([math.sqrt(2 * (math.log(40) + log_width))])
         bend = hessian_bound(largest, u, ACTIVATIONS["tanh"], radius)
         drift = math.sqrt(len(kernel)) * bend * math.exp(-log_width / 2) * radius
-        return drift <= start and 2 * (start + drift) * drift <= eigenvalues[0] / 4
+        return float(max(drift / start, 8 * (start + drift) * drift / eigenvalues[0])) - 1
 
-    low, high = 0.0, 200.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return math.exp(high)
+    return math.exp(brentq(excess, 0.0, 200.0))
 
 
 def width_cell(cell: Cell, device: str) -> Result:
