@@ -127,21 +127,14 @@ class Descent:
 def descent(
     q: Inexact[Array, "R S A"],
     zeta: Inexact[Array, "R S A"] | None,
+    # bellman_batch, likelihood_batch: B1 and B2
     bellman_batch: Counts,
     likelihood_batch: Counts,
-    action: int,
-    reward: Inexact[Array, " S"],
-    discount: float | Inexact[Array, " R"],
+    action: int,  # a_s
+    reward: Inexact[Array, " S"],  # its reward
+    discount: float | Inexact[Array, " R"],  # beta, or one for each replication
 ) -> Descent:
-    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
-
-    Args:
-        q, zeta: Q and zeta on the grid.
-        bellman_batch, likelihood_batch: B1 and B2.
-        action: a_s.
-        reward: its reward.
-        discount: beta, or one for each replication.
-    """
+    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's."""
     beta = np.broadcast_to(discount, len(q))[:, None]
     v = value(q)
     policy = np.exp(q - v[..., None])

@@ -159,21 +159,13 @@ class Fit:
 
 @shaped
 def fit_network(
-    risk: OutputRisk,
+    risk: OutputRisk,  # of R replications
     family: FunctionClass,
-    x: Float[Array, "R S d"],
-    size: Float[Array, " R"],
-    seed: int,
+    x: Float[Array, "R S d"],  # inputs
+    size: Float[Array, " R"],  # N
+    seed: int,  # of the starts, the same for every replication
 ) -> Fit:
-    """Of up to STARTS starts the first that converges, or else the lowest end.
-
-    Args:
-        risk: of R replications.
-        family: function class.
-        x: inputs.
-        size: N.
-        seed: of the starts, the same for every replication.
-    """
+    """Of up to STARTS starts the first that converges, or else the lowest end."""
     best = _from_start(risk, family, x, size, [seed, 0])
     for start in range(1, STARTS):
         left = np.flatnonzero(~best.converged)
@@ -201,14 +193,15 @@ def _from_start(
 
 @shaped
 def levenberg_marquardt(
+    # of R replications; the level is a parameter too where it has a Bellman weight
     risk: OutputRisk,
     family: FunctionClass,
-    theta: Float[Array, "R P"],
-    x: Float[Array, "R S d"],
-    level: Float[Array, " R"],
-    size: Float[Array, " R"],
-    tolerance: float = 1e-3,
-    max_iterations: int = 1000,
+    theta: Float[Array, "R P"],  # start
+    x: Float[Array, "R S d"],  # inputs
+    level: Float[Array, " R"],  # start of the scalar level
+    size: Float[Array, " R"],  # N, for the gradient per observation
+    tolerance: float = 1e-3,  # nats
+    max_iterations: int = 1000,  # steps
 ) -> Fit:
     """Minimise risk(family(theta, x) + level).
 
@@ -216,16 +209,6 @@ def levenberg_marquardt(
     ratio that no test can see), or when the predicted decrease of a step damped by LIGHT is
     NEGLIGIBLE: then no direction of the class leads further down. It stops, not converged, at
     max_iterations or when PATIENCE steps together gained less than a hundredth of the tolerance.
-
-    Args:
-        risk: of R replications; the level is a parameter too where it has a Bellman weight.
-        family: function class.
-        theta: start.
-        x: inputs.
-        level: start of the scalar level.
-        size: N, for the gradient per observation.
-        tolerance: nats.
-        max_iterations: steps.
     """
     theta, level = theta.copy(), level.copy()
     reps = len(theta)

@@ -187,24 +187,16 @@ class AnchoredQ:
 
 
 def from_choices(
+    # maps (n, d) features to (n, A), Q(s, a) - Q(s, anchor); an object that can be pickled, as are
+    # all functions of an Estimate
     advantage: StateFunction,
-    v: Array,
-    p_hat: TransitionProbabilities,
-    replication: int,
-    anchor: Anchor,
-    discount: float,
+    v: Array,  # (S,) V on the grid of p_hat
+    p_hat: TransitionProbabilities,  # transition probabilities
+    replication: int,  # which of its replications
+    anchor: Anchor,  # the anchor action and reward
+    discount: float,  # beta
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level.
-
-    Args:
-        advantage: maps (n, d) features to (n, A), Q(s, a) - Q(s, anchor); an object that can be
-            pickled, as are all functions of an Estimate.
-        v: (S,) V on the grid of p_hat.
-        p_hat: transition probabilities.
-        replication: which of its replications.
-        anchor: the anchor action and reward.
-        discount: beta.
-    """
+    """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level."""
     continuation = Continuation(p_hat, replication, v, discount)
     q = AnchoredQ(advantage, continuation, anchor)
     return q, Sum(q, continuation, -1.0)
@@ -223,21 +215,15 @@ def from_reward(
 
 @shaped
 def anchored_value(
-    policy: Float[Array, "*batch S"],
-    transition: Float[Array, "*batch S S"],
-    anchor_reward: Float[Array, " S"],
-    discount: float,
+    policy: Float[Array, "*batch S"],  # probability of the anchor action
+    transition: Float[Array, "*batch S S"],  # its transition rows
+    anchor_reward: Float[Array, " S"],  # r(s, a_s)
+    discount: float,  # beta
 ) -> Float[Array, "*batch S"]:
     """V on the grid from choice probabilities of the anchor alone (Lemma MagnacThesmar).
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
-
-    Args:
-        policy: probability of the anchor action.
-        transition: its transition rows.
-        anchor_reward: r(s, a_s).
-        discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
     v = np.linalg.solve(system, (anchor_reward - np.log(policy))[..., None])[..., 0]

@@ -102,27 +102,18 @@ def step_constants(engine: BusEngine, p_hat: Array) -> tuple[float, float]:
 
 def descend(
     engine: BusEngine,
-    rngs: Sequence[np.random.Generator],
+    rngs: Sequence[np.random.Generator],  # one generator a repetition, for its data and its batches
     *,
-    trajectories: int,
-    batch: int,
-    checkpoints: Sequence[int],
-    features: int,
-    zeta_scale: float,
+    trajectories: int,  # N of a repetition
+    batch: int,  # transitions in each of B1, B2
+    checkpoints: Sequence[int],  # increasing T at which the gap is measured
+    features: int,  # of the random linear class, or 0 for tables
+    zeta_scale: float,  # length of zeta's features
+    # zeta's step over Q's (1: as printed); infinite: zeta exact, the profiled descent. With a ratio
+    # of at least one, c_2 is that many times larger, so that no step is longer
     ratio: float,
 ) -> tuple[Array, NDArray[np.bool_], tuple[float, float]]:
     """Algorithm 1 with eta_t = c_1 / (c_2 + t), Q and zeta starting at zero.
-
-    Args:
-        engine: the world.
-        rngs: one generator a repetition, for its data and its batches.
-        trajectories: N of a repetition.
-        batch: transitions in each of B1, B2.
-        checkpoints: increasing T at which the gap is measured.
-        features: of the random linear class, or 0 for tables.
-        zeta_scale: length of zeta's features.
-        ratio: zeta's step over Q's (1: as printed); infinite: zeta exact, the profiled descent.
-            With a ratio of at least one, c_2 is that many times larger, so that no step is longer.
 
     Returns:
         (R, K) gap g(theta_T) - g*, infinite once diverged; which diverged; (c_1, c_2).

@@ -112,30 +112,20 @@ def fit(
 
 
 def fit_counts(
-    visits: Array,
-    transition: Array,
-    design: Array,
-    offset: Array,
-    discount: float,
+    visits: Array,  # (R, S, A) n(s, a), some above 0 in each; weights of a bootstrap do as well
+    transition: Array,  # (A, S, S) or (R, A, S, S), taken as known
+    design: Array,  # (S, A, k)
+    offset: Array,  # (S, A)
+    discount: float,  # beta
     *,
-    start: Array | None = None,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
+    start: Array | None = None,  # (R, k) first theta; by default 0
+    tolerance: float = 1e-6,  # of the last step in standard errors, see newton.py
+    max_iterations: int = 100,  # Newton steps
 ) -> NfxpFit:
     """Maximise the likelihood of R tables of counts at once.
 
     A start that makes choices all but certain, so that they hold no information on theta, is
     replaced by 0.
-
-    Args:
-        visits: (R, S, A) n(s, a), some above 0 in each; weights of a bootstrap do as well.
-        transition: (A, S, S) or (R, A, S, S), taken as known.
-        design: (S, A, k).
-        offset: (S, A).
-        discount: beta.
-        start: (R, k) first theta; by default 0.
-        tolerance: of the last step in standard errors, see newton.py.
-        max_iterations: Newton steps.
     """
     (sets, states, actions), parameters = visits.shape, design.shape[2]
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
