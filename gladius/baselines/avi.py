@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -236,17 +237,10 @@ class LeastSquares:
         return [Combination(b, w) for b, w in zip(self.bases, self.coefficients, strict=True)]
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """A network whose (n, A c) outputs are standardised values, as (n, A, c) values."""
-
-    network: Network
-    centre: Array
-    scale: Array
-
-    def __call__(self, states: Array) -> Array:
-        raw = self.network(states).reshape(len(states), -1, len(self.centre))
-        return np.asarray(self.centre + self.scale * raw)
+def scaled(network: Network, centre: Array, scale: Array, states: Array) -> Array:
+    """(n, A, c) values of a network whose (n, A c) outputs are standardised."""
+    raw = network(states).reshape(len(states), -1, len(centre))
+    return np.asarray(centre + scale * raw)
 
 
 class Networks:
@@ -299,10 +293,12 @@ class Networks:
         values = self.centre[:, None] + self.scale[:, None] * raw.numpy()
         return [values[r, :size] for r, size in enumerate(self.sizes)]
 
-    def functions(self) -> list[Scaled]:
+    def functions(self) -> list[StateFunction]:
         """What was fitted last, as maps from features to (n, A, c)."""
         nets = networks(self.theta, ACTIVATION, self.scalings)
-        return [Scaled(*parts) for parts in zip(nets, self.centre, self.scale, strict=True)]
+        return [
+            partial(scaled, *parts) for parts in zip(nets, self.centre, self.scale, strict=True)
+        ]
 
     def _solve_output_layer(self, wanted: Tensor, active: Tensor) -> None:
         """Least squares of each action's pairs in the last hidden signals, but for the ridge."""

@@ -27,6 +27,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -191,37 +192,28 @@ def is_beaten(q: Array, choices: Array) -> bool:
     return bool(gain > parameters * np.log(size) / 2)
 
 
-@dataclass(frozen=True)
-class Level:
+def at_level(function: StateFunction, normalisation: str, states: Array) -> Array:
     """(n, A) outputs of a function of the state, moved to a normalisation of their level."""
-
-    function: StateFunction
-    normalisation: str
-
-    def __call__(self, states: Array) -> Array:
-        raw = self.function(states)
-        if self.normalisation == "zero_value":
-            return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
-        if self.normalisation == "mean_zero":
-            return np.asarray(raw - raw.mean(axis=1, keepdims=True))
-        return raw
+    raw = function(states)
+    if normalisation == "zero_value":
+        return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
+    if normalisation == "mean_zero":
+        return np.asarray(raw - raw.mean(axis=1, keepdims=True))
+    return raw
 
 
-@dataclass(frozen=True)
-class ReadOff:
-    """r = Q - beta mean V(s') as a function of (n, d) features, (n, A)."""
+def minus_continuation(
+    q: StateFunction, known: Sequence[tuple[Array, Array]], discount: float, states: Array
+) -> Array:
+    """(n, A) r = Q - beta mean V(s').
 
-    q: StateFunction  # (n, d) -> (n, A)
-    # of each action, states in which it was taken and the mean of V(s') after each.
-    known: tuple[tuple[Array, Array], ...]
-    discount: float  # beta
-
-    def __call__(self, states: Array) -> Array:
-        following = np.full((len(states), len(self.known)), np.nan)
-        for a, (seen, mean) in enumerate(self.known):
-            if len(seen):
-                following[:, a] = mean[nearest(seen, states)]
-        return np.asarray(self.q(states) - self.discount * following)
+    `known` has of each action the states in which it was taken and the mean of V(s') after each.
+    """
+    following = np.full((len(states), len(known)), np.nan)
+    for a, (seen, mean) in enumerate(known):
+        if len(seen):
+            following[:, a] = mean[nearest(seen, states)]
+    return np.asarray(q(states) - discount * following)
 
 
 def read_off(
@@ -232,7 +224,7 @@ def read_off(
     Pairs never observed take the mean of the nearest state where the action was. An action that
     occurs nowhere has reward NaN: nothing is known of what follows it.
     """
-    q = Level(network, normalisation)
+    q = partial(at_level, network, normalisation)
     grid, (now, after) = index_rows([data.states, data.next_states])
     value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[after])
     known = []
@@ -241,7 +233,7 @@ def read_off(
         taken = np.bincount(now[rows], minlength=len(grid))
         total = np.bincount(now[rows], weights=value[rows], minlength=len(grid))
         known.append((grid[taken > 0], total[taken > 0] / taken[taken > 0]))
-    return q, ReadOff(q, tuple(known), discount)
+    return q, partial(minus_continuation, q, known, discount)
 
 
 @dataclass(frozen=True)

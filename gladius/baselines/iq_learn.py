@@ -34,6 +34,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -265,7 +266,7 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
     table = make_table(counts, alpha, discount)
     q, converged, iterations = minimum(table, table.start, max_iterations)
     return Fitted(
-        Lookup(counts.states, q, counts.seen[0] > 0),
+        partial(look_up, counts.states, q, counts.seen[0] > 0),
         converged,
         iterations,
         float(np.max(np.abs(table.gradient(q)))) / table.size,
@@ -276,21 +277,14 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
     )
 
 
-@dataclass(frozen=True)
-class Lookup:
+def look_up(known: Array, table: Array, is_current: NDArray[np.bool_], states: Array) -> Array:
     """Q of known states; of any other, that of the nearest one from which a row starts."""
-
-    states: Array
-    table: Array
-    is_current: NDArray[np.bool_]
-
-    def __call__(self, states: Array) -> Array:
-        position = nearest(self.states, states)
-        unknown = np.any(self.states[position] != states, axis=1)
-        if np.any(unknown):
-            current = np.flatnonzero(self.is_current)
-            position[unknown] = current[nearest(self.states[current], states[unknown])]
-        return np.asarray(self.table[position])
+    position = nearest(known, states)
+    unknown = np.any(known[position] != states, axis=1)
+    if np.any(unknown):
+        current = np.flatnonzero(is_current)
+        position[unknown] = current[nearest(known[current], states[unknown])]
+    return np.asarray(table[position])
 
 
 class Rows(NamedTuple):

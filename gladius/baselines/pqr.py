@@ -33,6 +33,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -176,17 +177,10 @@ def _batches(
     return batches
 
 
-@dataclass(frozen=True)
-class NetworkQ:
-    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)."""
-
-    level: Network  # the network h, one output
-    logits: Network  # of the policy pi, A outputs
-    anchor_action: int  # a_s
-
-    def __call__(self, states: Array) -> Array:
-        log_policy = log_softmax(self.logits(states), axis=1)
-        return np.asarray(self.level(states) + log_policy - log_policy[:, [self.anchor_action]])
+def network_q(level: Network, logits: Network, anchor_action: int, states: Array) -> Array:
+    """(n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s), h the network `level`."""
+    log_policy = log_softmax(logits(states), axis=1)
+    return np.asarray(level(states) + log_policy - log_policy[:, [anchor_action]])
 
 
 def invert_by_networks(
@@ -212,7 +206,9 @@ def invert_by_networks(
     rows = Rows.of(anchored, targets, scalings)
     level_fit = level_network(rows, after, discount * goes_on, how, rngs)
     levels = networks(level_fit.theta, how.activation, scalings)
-    qs = [NetworkQ(level, logits, a) for level, logits in zip(levels, policies, strict=True)]
+    qs = [
+        partial(network_q, level, logits, a) for level, logits in zip(levels, policies, strict=True)
+    ]
     converged = level_fit.converged & [outcome.converged for outcome in outcomes]
     norm = level_fit.gradient_norm
     failed: dict[int, str] = {}

@@ -37,6 +37,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -109,7 +110,7 @@ def fit(
         probabilities = empirical_transition_probabilities(counts).transition
         solved = nfxp.fit_counts(counts.visits, probabilities, design, offset, beta)
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
-        q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
+        q = Sum(r, partial(of_cells, partition, beta * (probabilities[0] @ solved.v[0]).T))
         estimate = assess(
             f"samq[{clustering}]",
             q,
@@ -149,15 +150,9 @@ class Cells:
         return np.asarray(self.label[cKDTree(self.points).query(self.q(states))[1]])
 
 
-@dataclass(frozen=True)
-class OfCells:
-    """(n, d) features -> (n, A) the row of a (C, A) table that belongs to the state's cell."""
-
-    cells: Cells
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[self.cells.of(states)])
+def of_cells(cells: Cells, table: Array, states: Array) -> Array:
+    """(n, A) the rows of a (C, A) table that belong to the states' cells."""
+    return np.asarray(table[cells.of(states)])
 
 
 def make_cells(

@@ -46,6 +46,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Protocol
@@ -181,18 +182,11 @@ def rung_name(rung: Rung) -> str:
 # --- first step: choice probabilities
 
 
-@dataclass(frozen=True)
-class ChoiceLogit:
+def log_logit(
+    terms: tuple[tuple[int, ...], ...], low: Array, high: Array, coefficients: Array, states: Array
+) -> Array:
     """log eta(a | s), (n, A): log softmax of monomials of s times (terms, A) coefficients."""
-
-    terms: tuple[tuple[int, ...], ...]
-    low: Array
-    high: Array
-    coefficients: Array
-
-    def __call__(self, states: Array) -> Array:
-        raw = monomials(states, self.low, self.high, self.terms)
-        return np.asarray(log_softmax(raw @ self.coefficients, axis=1))
+    return np.asarray(log_softmax(monomials(states, low, high, terms) @ coefficients, axis=1))
 
 
 def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
@@ -208,7 +202,7 @@ def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
     raw = monomials(data.states, low, high, terms)
     transform = orthonormal(raw, data.visits)
     coefficients = logit_coefficients(raw @ transform, data.actions, data.visits, actions)
-    return ChoiceLogit(terms, low, high, transform @ coefficients)
+    return partial(log_logit, terms, low, high, transform @ coefficients)
 
 
 def logit_coefficients(functions: Array, actions: Integers, weights: Array, number: int) -> Array:
@@ -334,16 +328,9 @@ class Learner(Protocol):
     ) -> list[StateFunction]: ...
 
 
-@dataclass(frozen=True)
-class PolicyValue:
-    """Q = h'theta + g as a function of (n, d) features, (n, A)."""
-
-    reward: RewardFunction
-    ahead: StateFunction
-
-    def __call__(self, states: Array) -> Array:
-        coefficients = np.append(self.reward.theta, 1.0)
-        return np.asarray(self.reward(states) + self.ahead(states) @ coefficients)
+def policy_value(reward: RewardFunction, ahead: StateFunction, states: Array) -> Array:
+    """Q = h'theta + g at (n, d) features, (n, A)."""
+    return np.asarray(reward(states) + ahead(states) @ np.append(reward.theta, 1.0))
 
 
 def two_step(
@@ -378,7 +365,7 @@ def two_step(
         if status == "ok" and not (part.converged and np.all(np.isfinite(second.theta))):
             status = "not_converged"
         function = RewardFunction(form, second.theta, rows.number_of_actions)
-        q = PolicyValue(function, part.ahead)
+        q = partial(policy_value, function, part.ahead)
         visits, values = problem.data.visits, q(problem.data.states)
         losses = logsumexp(values, axis=1) - problem.chosen(values)
         diagnostics = Diagnostics(
