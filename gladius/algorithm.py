@@ -237,8 +237,7 @@ class Network:
         _, jacobian = self.family.jacobian(self.theta, self.inputs)
         flat = slope.reshape(len(slope), -1, 1)
         rows = jacobian.reshape(*flat.shape[:2], -1)
-        summed: Array = (np.swapaxes(rows, 1, 2) @ flat)[..., 0]
-        return summed
+        return np.asarray((np.swapaxes(rows, 1, 2) @ flat)[..., 0])
 
     def step_down(self, slope: Array, moving: NDArray[np.bool_]) -> None:
         """A step against the slope in the outputs, in the replications that are still moving."""

@@ -70,8 +70,7 @@ class Model(Grid):
 
     def rewards(self, theta: Array) -> Array:
         """(R, S, A) r at (R, k) theta."""
-        rewards: Array = self.offset + np.einsum("sak,rk->rsa", self.design, theta)
-        return rewards
+        return np.asarray(self.offset + np.einsum("sak,rk->rsa", self.design, theta))
 
 
 def make_grid(

@@ -42,8 +42,7 @@ def level_flow(ratio: ArrayLike, discount: ArrayLike) -> Array:
 
 def slowest_rate(matrix: Array) -> Array:
     """(...) largest real part of the eigenvalues: the flow is stable where it is negative."""
-    rate: Array = np.linalg.eigvals(matrix).real.max(axis=-1)
-    return rate
+    return np.asarray(np.linalg.eigvals(matrix).real.max(axis=-1))
 
 
 def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) -> Counts:

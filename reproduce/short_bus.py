@@ -70,8 +70,7 @@ def gram(features: int, seed: int) -> Array:
     if not features:
         return np.eye(size)
     rows = np.random.default_rng(seed).normal(size=(size, features)) / np.sqrt(features)
-    product: Array = rows @ rows.T
-    return product
+    return np.asarray(rows @ rows.T)
 
 
 def step_constants(engine: BusEngine, p_hat: Array) -> tuple[float, float]:
@@ -160,8 +159,7 @@ def _counts(engine: BusEngine, trajectories: int, rngs: Sequence[np.random.Gener
 def _entropy(counts: Counts) -> Array:
     """(R,) the least risk: every pair occurs, so that the NLL is that of the frequencies."""
     share = counts.visits / counts.visits.sum(axis=2, keepdims=True)
-    entropy: Array = -(counts.visits * np.log(share)).sum(axis=(1, 2)) / counts.size
-    return entropy
+    return np.asarray(-(counts.visits * np.log(share)).sum(axis=(1, 2)) / counts.size)
 
 
 def _batches(
@@ -175,8 +173,7 @@ def _batches(
 
 
 def _through(p_hat: Array, slope: Array) -> Array:
-    moved: Array = (slope.reshape(len(slope), -1) @ p_hat).reshape(slope.shape)
-    return moved
+    return np.asarray((slope.reshape(len(slope), -1) @ p_hat).reshape(slope.shape))
 
 
 # --- the error against N
@@ -309,8 +306,7 @@ def _nearest_errors(
         middle = (u[here][1:] + u[here][:-1]) / 2
         weight[0, x, : len(here)] = np.diff(np.concatenate([[0.0], middle, [1.0]]))
         q[0, x, : len(here)] = tables[here]
-    errors: Array = population_errors(engine, q, weight)[0]
-    return errors
+    return np.asarray(population_errors(engine, q, weight)[0])
 
 
 # --- cells

@@ -27,14 +27,12 @@ TITLE = "Gumbel(-gamma, 1): density of the taste shocks"
 
 def printed_density(x: Array, nu: float) -> Array:
     """f(x; nu) as the paper prints it."""
-    density: Array = np.exp(-((x - nu) + np.exp(-(x - nu))))
-    return density
+    return np.asarray(np.exp(-((x - nu) + np.exp(-(x - nu)))))
 
 
 def printed_distribution(x: Array, nu: float) -> Array:
     """F(x; nu) as the paper prints it."""
-    distribution: Array = np.exp(-np.exp(-(x - nu)))
-    return distribution
+    return np.asarray(np.exp(-np.exp(-(x - nu))))
 
 
 def integral(power: int, nu: float, upto: float = math.inf) -> float:

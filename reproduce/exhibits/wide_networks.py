@@ -82,8 +82,7 @@ def mileages() -> Array:
 
 def standardised(x: Array) -> Array:
     """Mean 0 and standard deviation 1 over the points."""
-    scaled: Array = (x - x.mean(axis=0)) / x.std(axis=0)
-    return scaled
+    return np.asarray((x - x.mean(axis=0)) / x.std(axis=0))
 
 
 def points(design: str) -> Array:
