@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -173,17 +174,12 @@ class Sum:
         return self.first(states) + self.sign * self.second(states)
 
 
-@dataclass(frozen=True)
-class AnchoredQ:
+def anchored_q(
+    advantage: StateFunction, continuation: Continuation, anchor: Anchor, states: Array
+) -> Array:
     """Q of any state from log-odds against the anchor, whose Bellman equation gives the level."""
-
-    advantage: StateFunction
-    continuation: Continuation
-    anchor: Anchor
-
-    def __call__(self, states: Array) -> Array:
-        level = self.anchor.values(states) + self.continuation(states)[:, self.anchor.action]
-        return level[:, None] + self.advantage(states)
+    level = anchor.values(states) + continuation(states)[:, anchor.action]
+    return level[:, None] + advantage(states)
 
 
 def from_choices(
@@ -191,14 +187,14 @@ def from_choices(
     # all functions of an Estimate
     advantage: StateFunction,
     v: Array,  # (S,) V on the grid of p_hat
-    p_hat: TransitionProbabilities,  # transition probabilities
+    p_hat: TransitionProbabilities,
     replication: int,  # which of its replications
-    anchor: Anchor,  # the anchor action and reward
+    anchor: Anchor,
     discount: float,  # beta
 ) -> tuple[StateFunction, StateFunction]:
     """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level."""
     continuation = Continuation(p_hat, replication, v, discount)
-    q = AnchoredQ(advantage, continuation, anchor)
+    q = partial(anchored_q, advantage, continuation, anchor)
     return q, Sum(q, continuation, -1.0)
 
 

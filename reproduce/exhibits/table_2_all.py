@@ -64,24 +64,6 @@ ALIKE: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = (
     (("nfxp", ""), ("nfxp", "P known")),
     (("airl", "anchored"), ("plug_in", "")),
 )
-# TITLE of each method, written out so that listing the entries imports none of them
-TITLES = {
-    "gladius": "GLADIUS",
-    "nfxp": "NFXP",
-    "ccp": "CCP",
-    "mpec": "MPEC",
-    "avi": "AVI",
-    "semi_gradient": "Semi-gradient",
-    "rp": "RP",
-    "pqr": "PQR",
-    "samq": "SAmQ",
-    "plug_in": "Plug-in",
-    "bc": "BC",
-    "iq_learn": "IQ-Learn",
-    "clare": "Clare",
-    "ml_irl": "ML-IRL",
-    "airl": "Model-enhanced AIRL",
-}
 MILEAGES = 10  # rewards are compared at the mileages that the paper's tables show
 
 
@@ -105,7 +87,7 @@ def variant(method: str, word: str) -> dict[str, Any]:
 
 def column_of(method: str, word: str) -> tuple[str, str]:
     """(column, protocol) of a variant."""
-    return TITLES.get(method) or title(method), f"{PLAIN} {word}".strip()
+    return title(method), f"{PLAIN} {word}".strip()
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
