@@ -54,12 +54,8 @@ def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) 
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes."""
+    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2."""
 
-    # the axes; a ratio is tau_1 / tau_2
-    betas: Array
-    ascents: NDArray[np.int64]
-    ratios: Array
     diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
     iterations: NDArray[np.int64]  # iterations done: where it blew up, or all
     bellman: Array  # signed Bellman term per transition at the end
@@ -149,7 +145,7 @@ def stability(
     q, zeta = stationary_point(data, anchor, beta)
     growth = np.array([_growth(iterate, q[i], zeta[i], i) for i in range(len(beta))])
     parts = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
-    return StabilityMap(*axes, *(part.reshape(cube[0].shape) for part in parts))
+    return StabilityMap(*(part.reshape(cube[0].shape) for part in parts))
 
 
 def _growth(
