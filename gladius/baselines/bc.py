@@ -32,25 +32,12 @@ from functools import partial
 import numpy as np
 import torch
 from scipy.special import logsumexp, xlogy
+from torch import Tensor
 
-from gladius import networks as networks_module
+from gladius import networks as nets
 from gladius.anchor import Anchor, nearest
 from gladius.checks import Array, InputError, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction, assess
-from gladius.networks import (
-    Network,
-    Parameters,
-    Tensor,
-    adam,
-    drawn_rows,
-    networks,
-    no_moments,
-    norms,
-    outputs,
-    pad,
-    scaling,
-    start,
-)
 from gladius.transitions import Transitions, index_rows
 
 TITLE, NEEDS = "BC", ("next",)
@@ -62,7 +49,7 @@ BEATEN = "failed: frequencies by state fit the choices better than the network b
 
 
 @dataclass(frozen=True)
-class Training(networks_module.Training):
+class Training(nets.Training):
     """How the network is trained; beside the fields of networks.py's.
 
     Attributes:
@@ -132,7 +119,7 @@ def fit(
     groups: dict[Training, list[int]] = defaultdict(list)
     for r, rows in enumerate(data):
         groups[training or default_training(rows)].append(r)
-    fits: dict[int, tuple[Network, Outcome, Training]] = {}
+    fits: dict[int, tuple[nets.Network, Outcome, Training]] = {}
     for how, members in groups.items():
         trained = train([data[r] for r in members], how, [rngs[r] for r in members])
         for r, network, outcome in zip(members, *trained, strict=True):
@@ -250,26 +237,26 @@ class Outcome:
 
 def train(
     data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
-) -> tuple[list[Network], list[Outcome]]:
+) -> tuple[list[nets.Network], list[Outcome]]:
     """One network for each data set, all in one batched Adam; each stops on its own."""
     held_out = []
     if how.validation:
         splits = [rows.split(1 - how.validation, rng) for rows, rng in zip(data, rngs, strict=True)]
         data, held_out = [kept for kept, _ in splits], [held for _, held in splits]
-    scalings = [scaling(rows.states, how.standardise) for rows in data]
+    scalings = [nets.scaling(rows.states, how.standardise) for rows in data]
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    theta = start(rngs, widths)
+    theta = nets.start(rngs, widths)
     best = [p.clone() for p in theta]
-    moments = no_moments(theta)
+    moments = nets.no_moments(theta)
     reps, sizes = len(data), np.array([len(rows) for rows in data])
     active, converged = np.ones(reps, dtype=bool), np.zeros(reps, dtype=bool)
     lowest, since = np.full(reps, np.inf), np.zeros(reps, dtype=np.int64)
     taken = np.zeros(reps, dtype=np.int64)
     for t in range(how.steps + 1):
         if t % CHECK_EVERY == 0 or t == how.steps:
-            converged |= active & (norms(_gradient(theta, x, share, how)) <= how.tolerance)
+            converged |= active & (nets.norms(_gradient(theta, x, share, how)) <= how.tolerance)
             with torch.no_grad():
                 losses = _losses(theta, *(validation or (x, share)), how).numpy()
             margin = 0.0 if held_out else how.plateau / sizes
@@ -284,23 +271,25 @@ def train(
             break
         rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
+        nets.adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
     if validation is not None:
         theta = best
-    norm = norms(_gradient(theta, x, share, how))
+    norm = nets.norms(_gradient(theta, x, share, how))
     held_nll = lowest if held_out else np.full(reps, np.nan)
     ends = (part.tolist() for part in (converged, taken, norm, held_nll))
     outcomes = [Outcome(*end) for end in zip(*ends, strict=True)]
-    return networks(theta, how.activation, scalings), outcomes
+    return nets.networks(theta, how.activation, scalings), outcomes
 
 
-def _losses(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
+def _losses(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
     """(R,) sum of share * -log softmax(Q)_a."""
-    return -(share * torch.log_softmax(outputs(theta, x, how.activation), dim=2)).sum(dim=(1, 2))
+    return -(share * torch.log_softmax(nets.outputs(theta, x, how.activation), dim=2)).sum(
+        dim=(1, 2)
+    )
 
 
-def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Parameters:
+def _gradient(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> nets.Parameters:
     leaves = [p.detach().requires_grad_() for p in theta]
     return list(torch.autograd.grad(_losses(leaves, x, share, how).sum(), leaves))
 
@@ -309,7 +298,7 @@ def _sample(
     x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    drawn = drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
+    drawn = nets.drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
     chosen = torch.take_along_dim(share, drawn, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
     return torch.take_along_dim(x, drawn, dim=1), chosen
@@ -328,5 +317,5 @@ def _stack(
 ) -> tuple[Tensor, Tensor]:
     """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
     tables = [_choices(rows) for rows in data]
-    x = pad([states for states, _ in tables], scalings)
-    return x, pad([choices / choices.sum() for _, choices in tables])
+    x = nets.pad([states for states, _ in tables], scalings)
+    return x, nets.pad([choices / choices.sum() for _, choices in tables])

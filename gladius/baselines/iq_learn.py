@@ -42,8 +42,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.special import logsumexp, softmax
+from torch import Tensor
 
-from gladius import networks as networks_module
+from gladius import networks as nets
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
 from gladius.checks import (
@@ -56,17 +57,6 @@ from gladius.checks import (
     generators,
 )
 from gladius.estimate import Estimate, StateFunction, assess
-from gladius.networks import (
-    Parameters,
-    Tensor,
-    adam_descent,
-    drawn_rows,
-    networks,
-    outputs,
-    pad,
-    scaling,
-    start,
-)
 from gladius.newton import Expansion, minimise
 from gladius.transitions import Counts, Integers, Transitions, distinct_moves, group
 
@@ -82,7 +72,7 @@ AT_ONCE = 4096  # rows of a full gradient held in memory together
 
 
 @dataclass(frozen=True)
-class Training(networks_module.Training):
+class Training(nets.Training):
     """How the network is trained; no `batch`: all rows where at most LARGEST_FULL are distinct,
     else 256 a step."""
 
@@ -301,26 +291,26 @@ def stack(data: Sequence[Transitions]) -> Rows:
     """Distinct (s, a, s', done) of each data set with their shares, padded."""
     moves, shares = zip(*(distinct_moves(replication) for replication in data), strict=True)
     return Rows(
-        pad([part.states for part in moves]),
-        pad([part.next_states for part in moves]),
-        pad([part.actions for part in moves]),
-        pad([(~part.done).astype(float) for part in moves]),
-        pad(shares),
+        nets.pad([part.states for part in moves]),
+        nets.pad([part.next_states for part in moves]),
+        nets.pad([part.actions for part in moves]),
+        nets.pad([(~part.done).astype(float) for part in moves]),
+        nets.pad(shares),
     )
 
 
 def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
     """`size` rows of each replication, drawn with replacement by their shares."""
-    index = drawn_rows(rows.share, rngs, size)
+    index = nets.drawn_rows(rows.share, rngs, size)
     now, after = (torch.take_along_dim(x, index[..., None], dim=1) for x in (rows.now, rows.after))
     action, alive = (torch.take_along_dim(x, index, dim=1) for x in (rows.action, rows.alive))
     return Rows(now, after, action, alive, torch.full_like(alive, 1 / size))
 
 
-def losses(theta: Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
+def losses(theta: nets.Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
     """(R,) sum of share * (V(s) - Q(s, a) + (Q(s, a) - beta V(s'))^2 / (4 alpha))."""
     size = rows.now.shape[1]
-    table = outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
+    table = nets.outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
     v = torch.logsumexp(table, dim=2)
     q = torch.take_along_dim(table[:, :size], rows.action[..., None], dim=2)[..., 0]
     reward = q - discount * rows.alive * v[:, size:]
@@ -338,27 +328,29 @@ def train(
     rows = stack(data)
     size = rows.share.shape[1]
     batch = 256 if how.batch is None and size > LARGEST_FULL else how.batch
-    theta = start(rngs, (rows.now.shape[2], *how.hidden, data[0].number_of_actions))
+    theta = nets.start(rngs, (rows.now.shape[2], *how.hidden, data[0].number_of_actions))
     pieces = [Rows(*(x[:, i : i + AT_ONCE] for x in rows)) for i in range(0, size, AT_ONCE)]
 
-    def gradient(part: Rows) -> Parameters:
+    def gradient(part: Rows) -> nets.Parameters:
         leaves = [p.detach().requires_grad_() for p in theta]
         return list(torch.autograd.grad(losses(leaves, part, discount, alpha).sum(), leaves))
 
-    def full() -> Parameters:
+    def full() -> nets.Parameters:
         return [torch.stack(parts).sum(dim=0) for parts in zip(*map(gradient, pieces), strict=True)]
 
-    def drawn() -> Parameters:
+    def drawn() -> nets.Parameters:
         return gradient(rows if batch is None else draw(rows, rngs, batch))
 
-    end = adam_descent(theta, full, drawn, how.steps, how.learning_rate, how.tolerance, CHECK_EVERY)
+    end = nets.adam_descent(
+        theta, full, drawn, how.steps, how.learning_rate, how.tolerance, CHECK_EVERY
+    )
     loss = torch.stack([losses(theta, piece, discount, alpha) for piece in pieces]).sum(dim=0)
-    identity = [scaling(replication.states, False) for replication in data]
+    identity = [nets.scaling(replication.states, False) for replication in data]
     extra: dict[str, object] = {"training": how}
     ends = zip(end.converged, end.steps, end.gradient_norm, loss, strict=True)
     return [
         Fitted(network, bool(converged), int(steps), float(norm), float(objective), extra)
         for network, (converged, steps, norm, objective) in zip(
-            networks(theta, ACTIVATION, identity), ends, strict=True
+            nets.networks(theta, ACTIVATION, identity), ends, strict=True
         )
     ]
