@@ -16,7 +16,7 @@ from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
     from matplotlib.figure import Figure
 
 PAPER = "paper"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,6 @@ from reproduce.exact import TERM
 from reproduce.fits import fitting
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "stability"
 BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
@@ -185,7 +182,7 @@ def _count(number_: float, of: int) -> str:
     return "-" if math.isnan(number_) else f"{number_:.0f} of {of}"
 
 
-def _lines(axes: Axes, ascents: int, betas: Array) -> None:
+def _lines(axes: layout.Axes, ascents: int, betas: Array) -> None:
     """Over log10 ratio and beta; the level flow's edge is rho = 2 beta - 1."""
     left, right, low, high = axes.axis()
     fine = np.linspace(0.501, max(betas[-1], high), 400)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,9 +34,6 @@ from reproduce import layout, seeds
 from reproduce.data import SHARE
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, summarise
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "wide_networks"
 WIDTHS, SMOKE_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (16, 64)
@@ -200,7 +197,9 @@ def render(results: Results, out: Path) -> list[Path]:
     return layout.save(figure, out, NAME)
 
 
-def _panel(axes: Axes, design: str, curves: pd.DataFrame, limits: Mapping[str, float]) -> None:
+def _panel(
+    axes: layout.Axes, design: str, curves: pd.DataFrame, limits: Mapping[str, float]
+) -> None:
     pale: dict[str, Any] = {"color": layout.SKY, "alpha": 0.5, "linewidth": 0}
     low, high = curves[f"{LEAST} 5 %"], curves[f"{LEAST} 95 %"]
     axes.fill_between(curves.index, low, high, label="starts, 5 to 95 %", **pale)
