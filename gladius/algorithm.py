@@ -41,16 +41,8 @@ import numpy as np
 from jaxtyping import Inexact
 from numpy.typing import NDArray
 
+from gladius import checks
 from gladius.anchor import Anchor, NearestState
-from gladius.checks import (
-    Array,
-    InputError,
-    check_choice,
-    check_options,
-    check_positive,
-    check_whole,
-    shaped,
-)
 from gladius.estimate import Diagnostics, Estimate, StateFunction
 from gladius.function_classes import MLP, FunctionClass, Linear, NetworkOutputs
 from gladius.objective import conditional_mean, grouped_risk, value
@@ -96,19 +88,21 @@ class Options:
     def __post_init__(self) -> None:
         choices = {"function_class": ("tabular", "mlp"), "optimiser": ("gradient", "adam")}
         for name, known in choices.items():
-            check_choice(name, getattr(self, name), known)
+            checks.check_choice(name, getattr(self, name), known)
         for name in ("tau_1", "tau_2"):
-            check_positive(name, getattr(self, name), "give a positive step")
+            checks.check_positive(name, getattr(self, name), "give a positive step")
         for name in ("ascents", "iterations", *(["batch"] if self.batch is not None else [])):
-            check_whole(name, getattr(self, name), 1)
+            checks.check_whole(name, getattr(self, name), 1)
         if not self.tolerance >= 0:
-            raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
+            raise checks.InputError(
+                "tolerance", self.tolerance, "give zero or a small positive number"
+            )
 
 
-@shaped
+@checks.shaped
 def ascent_slope(
-    zeta: Inexact[Array, "R S A"], v: Inexact[Array, "R S"], batch: Counts
-) -> Inexact[Array, "R S A"]:
+    zeta: Inexact[checks.Array, "R S A"], v: Inexact[checks.Array, "R S"], batch: Counts
+) -> Inexact[checks.Array, "R S A"]:
     """Derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
     ahead = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
     return np.asarray(2.0 * (batch.visits * zeta - ahead))
@@ -118,30 +112,23 @@ def ascent_slope(
 class Descent:
     """The descent loss over its batches: sums, and (R, S, A) their derivative in Q(s, a)."""
 
-    nll: Array
-    bellman: Array
-    slope: Array
+    nll: checks.Array
+    bellman: checks.Array
+    slope: checks.Array
 
 
-@shaped
+@checks.shaped
 def descent(
-    q: Inexact[Array, "R S A"],
-    zeta: Inexact[Array, "R S A"] | None,
+    q: Inexact[checks.Array, "R S A"],
+    zeta: Inexact[checks.Array, "R S A"] | None,
+    # bellman_batch, likelihood_batch: B1 and B2
     bellman_batch: Counts,
     likelihood_batch: Counts,
-    action: int,
-    reward: Inexact[Array, " S"],
-    discount: float | Inexact[Array, " R"],
+    action: int,  # a_s
+    reward: Inexact[checks.Array, " S"],  # its reward
+    discount: float | Inexact[checks.Array, " R"],  # beta, or one for each replication
 ) -> Descent:
-    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
-
-    Args:
-        q, zeta: Q and zeta on the grid.
-        bellman_batch, likelihood_batch: B1 and B2.
-        action: a_s.
-        reward: its reward.
-        discount: beta, or one for each replication.
-    """
+    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's."""
     beta = np.broadcast_to(discount, len(q))[:, None]
     v = value(q)
     policy = np.exp(q - v[..., None])
@@ -221,41 +208,32 @@ def algorithm_2(
 
 @dataclass
 class Network:
-    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser.
+    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser."""
 
-    Attributes:
-        family: function class.
-        inputs: (S, d) or (R, S, d).
-        theta: (R, P).
-        step: tau on losses per transition.
-        is_adam: Adam in place of the printed update.
-    """
-
-    family: FunctionClass
-    inputs: Array
-    theta: Array
-    step: float
-    is_adam: bool
+    family: FunctionClass  # function class
+    inputs: checks.Array  # (S, d) or (R, S, d)
+    theta: checks.Array  # (R, P)
+    step: float  # tau on losses per transition
+    is_adam: bool  # Adam in place of the printed update
     steps: int = 0
-    mean: Array = field(init=False)
-    square: Array = field(init=False)
+    mean: checks.Array = field(init=False)
+    square: checks.Array = field(init=False)
 
     def __post_init__(self) -> None:
         self.mean, self.square = np.zeros_like(self.theta), np.zeros_like(self.theta)
 
-    def outputs(self) -> Array:
+    def outputs(self) -> checks.Array:
         """(R, S, A)."""
         return self.family.outputs(self.theta, self.inputs)
 
-    def gradient(self, slope: Array) -> Array:
+    def gradient(self, slope: checks.Array) -> checks.Array:
         """(R, P) from the slope in the outputs."""
         _, jacobian = self.family.jacobian(self.theta, self.inputs)
         flat = slope.reshape(len(slope), -1, 1)
         rows = jacobian.reshape(*flat.shape[:2], -1)
-        summed: Array = (np.swapaxes(rows, 1, 2) @ flat)[..., 0]
-        return summed
+        return np.asarray((np.swapaxes(rows, 1, 2) @ flat)[..., 0])
 
-    def step_down(self, slope: Array, moving: NDArray[np.bool_]) -> None:
+    def step_down(self, slope: checks.Array, moving: NDArray[np.bool_]) -> None:
         """A step against the slope in the outputs, in the replications that are still moving."""
         change = self.gradient(slope)
         if self.is_adam:
@@ -309,15 +287,15 @@ class Run:
         self.diverged, self.converged = np.zeros((2, number), dtype=bool)
         self.iteration = np.zeros(number, dtype=np.int64)
         self.gradient, self.nll = np.full((2, number), np.inf)
-        self.trace_bellman: list[Array] = []
+        self.trace_bellman: list[checks.Array] = []
 
     @cached_property
-    def q(self) -> Array:
+    def q(self) -> checks.Array:
         """(R, S, A) on the grid, at the end."""
         return self.networks[0].outputs()
 
     @cached_property
-    def zeta(self) -> Array:
+    def zeta(self) -> checks.Array:
         """(R, S, A) on the grid, at the end; of Algorithm 2 the observed mean of V(s')."""
         if self.options.deterministic:
             return conditional_mean(value(self.q), self.counts)
@@ -358,14 +336,14 @@ class Run:
         size = self.options.batch
         return self.counts if size is None else draw(self.counts, size, rngs)
 
-    def accept(self, bellman: Array) -> None:
+    def accept(self, bellman: checks.Array) -> None:
         """Stop where the signed Bellman term (R,) has blown up; the others take the step."""
         # `<=` is false of nan, so a replication that is not a number stops too
         self.diverged |= self.moving & ~(np.abs(bellman) <= BLOW_UP)
         self.iteration[self.moving] += 1
 
 
-def _scaling(counts: Counts) -> tuple[Array, Array]:
+def _scaling(counts: Counts) -> tuple[checks.Array, checks.Array]:
     """(R, 1, d) mean and spread of the features over each replication's rows."""
     share = (counts.seen / counts.size[:, None])[:, None]
     mean = share @ counts.states
@@ -396,13 +374,15 @@ def fit(
         every hundredth iteration) and `inner_iterations`: 0 where single steps alternate, the
         ascent steps where there are several to a descent step.
     """
-    check_options(Options, options)
+    checks.check_options(Options, options)
     chosen = Options(**options)
     started = time.process_time()
     if rngs is None:
         rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
     if len(rngs) != len(data):
-        raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
+        raise checks.InputError(
+            "rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}"
+        )
     counts = group(data)
     algorithm = algorithm_2 if chosen.deterministic else algorithm_1
     with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded
@@ -436,7 +416,7 @@ def _functions(result: Run, r: int) -> tuple[StateFunction, StateFunction]:
     """(Q, r) of any state; zeta of Algorithm 2 is the mean of V over the observed successors."""
     counts, options, discount = result.counts, result.options, result.discount
 
-    def output(table: Array, network: Network) -> StateFunction:
+    def output(table: checks.Array, network: Network) -> StateFunction:
         if options.function_class == "tabular":
             return NearestState(counts.states, table[r])
         mean, spread = _scaling(counts)

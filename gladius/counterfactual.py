@@ -26,7 +26,8 @@ from jaxtyping import Float
 from gladius.checks import Array, InputError, check_discount, check_finite, check_rows, shaped
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, TabularMDP, soft_bellman
-from gladius.offline_rl import Logged
+from gladius.offline_rl import check_logged
+from gladius.transitions import Counts
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,11 @@ def check_change(change: object) -> Change:
     return change
 
 
-def relabel(logged: Logged, reward: Estimate | StateFunction, change: Change) -> Array:
-    """(n,) r-hat + Delta beside each logged move.
+def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) -> Array:
+    """(S, A) r-hat + Delta beside the logged moves.
 
     Args:
-        logged: the moves.
+        logged: the moves of one data set, counted (`transitions.group`).
         reward: r-hat, an Estimate or a function of (n, d) features that returns (n, A); only its
             values at logged pairs are used.
         change: of the reward.
@@ -95,20 +96,19 @@ def relabel(logged: Logged, reward: Estimate | StateFunction, change: Change) ->
         InputError: for a change of P, which the moves do not follow; for a reward that is no
             such function, or has no number at a logged pair.
     """
-    if not isinstance(logged, Logged):
-        raise InputError("logged", type(logged).__name__, "give Logged.of(transitions)")
+    visits = check_logged("logged", logged).visits[0]
     if check_change(change).transition is not None:
         raise InputError("change", change.name, "the moves follow the old P: use `plan`")
     estimated = np.asarray(_of_states(reward)(logged.states), dtype=np.float64)
-    if estimated.shape != logged.visits.shape:
-        raise InputError("reward", estimated.shape, f"return shape {logged.visits.shape}")
+    if estimated.shape != visits.shape:
+        raise InputError("reward", estimated.shape, f"return shape {visits.shape}")
     table = change.new_reward(logged.states, estimated)
-    labels: Array = table[logged.now, logged.actions]
-    if not np.all(np.isfinite(labels)):
-        first = int(np.flatnonzero(~np.isfinite(labels))[0])
-        where = f"state {logged.states[logged.now[first]].tolist()}, action {logged.actions[first]}"
-        raise InputError("reward", float(labels[first]), f"it says nothing of {where}")
-    return labels
+    unknown = np.argwhere((visits > 0) & ~np.isfinite(table))
+    if len(unknown):
+        s, a = unknown[0]
+        where = f"state {logged.states[s].tolist()}, action {a}"
+        raise InputError("reward", float(table[s, a]), f"it says nothing of {where}")
+    return table
 
 
 def _of_states(reward: Estimate | StateFunction) -> StateFunction:

@@ -66,8 +66,7 @@ class Estimate:
 
     def policy(self, states: Array) -> Array:
         """(n, A) estimated choice probabilities, softmax of Q."""
-        probabilities: Array = softmax(self.q(states), axis=1)
-        return probabilities
+        return np.asarray(softmax(self.q(states), axis=1))
 
     def reward(self, states: Array, actions: Integers | int) -> Array:
         """(n,) estimated r(s, a)."""
@@ -80,8 +79,7 @@ class Estimate:
         if chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= table.shape[1])):
             hint = f"give whole numbers from 0 to {table.shape[1] - 1}"
             raise InputError("actions", actions, hint)
-        rewards: Array = table[np.arange(len(table)), chosen]
-        return rewards
+        return np.asarray(table[np.arange(len(table)), chosen])
 
     def _check(self, states: Array) -> Array:
         array = check_finite("states", states)

@@ -38,24 +38,15 @@ class OutputRisk:
     zero, so R_emp is the NLL: the minimum of R_emp over every level function. With it, Q = f as it
     stands (its level a parameter like any other), and the Bellman error has that weight; the
     paper's is one.
-
-    Attributes:
-        visits: (R, S, A).
-        transition: (R, A, S, S) P-hat.
-        anchor_reward: (S,).
-        discount: beta.
-        roughness: (R, k, S) rows whose squares are penalised, D2.
-        penalty: (R,) lambda.
-        bellman_weight: a positive number, or None.
     """
 
-    visits: Array
-    transition: Array
-    anchor_reward: Array
-    discount: float
-    roughness: Array
-    penalty: Array
-    bellman_weight: float | None = None
+    visits: Array  # (R, S, A)
+    transition: Array  # (R, A, S, S) P-hat
+    anchor_reward: Array  # (S,)
+    discount: float  # beta
+    roughness: Array  # (R, k, S) rows whose squares are penalised, D2
+    penalty: Array  # (R,) lambda
+    bellman_weight: float | None = None  # a positive number, or None
 
     def take(self, rows: NDArray[np.generic]) -> OutputRisk:
         """A subset of the replications."""
@@ -141,28 +132,18 @@ class OutputRisk:
 
 @dataclass(frozen=True)
 class Fit:
-    """Where the solver stopped.
+    """Where the solver stopped."""
 
-    Attributes:
-        theta: (R, P) parameters.
-        level: (R,) scalar level added to every output.
-        outputs: (R, S, A).
-        value: (R,) penalised risk, nats.
-        gap: (R,) half g'H^-1 g: how far below `value` any function of the state could get, to
-            second order; the class is as good as unrestricted when this is small.
-        slope: (R,) largest entry of the gradient in theta, per observation.
-        iterations: (R,).
-        converged: (R,).
-    """
-
-    theta: Array
-    level: Array
-    outputs: Array
-    value: Array
+    theta: Array  # (R, P) parameters
+    level: Array  # (R,) scalar level added to every output
+    outputs: Array  # (R, S, A)
+    value: Array  # (R,) penalised risk, nats
+    # (R,) half g'H^-1 g: how far below `value` any function of the state could get, to second
+    # order; the class is as good as unrestricted when this is small.
     gap: Array
-    slope: Array
-    iterations: Integers
-    converged: NDArray[np.bool_]
+    slope: Array  # (R,) largest entry of the gradient in theta, per observation
+    iterations: Integers  # (R,)
+    converged: NDArray[np.bool_]  # (R,)
 
     def improved(self, rows: Integers, other: Fit) -> Fit:
         """With the rows where `other`, a fit of `rows` only, has the lower value or converged."""
@@ -178,21 +159,13 @@ class Fit:
 
 @shaped
 def fit_network(
-    risk: OutputRisk,
+    risk: OutputRisk,  # of R replications
     family: FunctionClass,
-    x: Float[Array, "R S d"],
-    size: Float[Array, " R"],
-    seed: int,
+    x: Float[Array, "R S d"],  # inputs
+    size: Float[Array, " R"],  # N
+    seed: int,  # of the starts, the same for every replication
 ) -> Fit:
-    """Of up to STARTS starts the first that converges, or else the lowest end.
-
-    Args:
-        risk: of R replications.
-        family: function class.
-        x: inputs.
-        size: N.
-        seed: of the starts, the same for every replication.
-    """
+    """Of up to STARTS starts the first that converges, or else the lowest end."""
     best = _from_start(risk, family, x, size, [seed, 0])
     for start in range(1, STARTS):
         left = np.flatnonzero(~best.converged)
@@ -220,14 +193,15 @@ def _from_start(
 
 @shaped
 def levenberg_marquardt(
+    # of R replications; the level is a parameter too where it has a Bellman weight
     risk: OutputRisk,
     family: FunctionClass,
-    theta: Float[Array, "R P"],
-    x: Float[Array, "R S d"],
-    level: Float[Array, " R"],
-    size: Float[Array, " R"],
-    tolerance: float = 1e-3,
-    max_iterations: int = 1000,
+    theta: Float[Array, "R P"],  # start
+    x: Float[Array, "R S d"],  # inputs
+    level: Float[Array, " R"],  # start of the scalar level
+    size: Float[Array, " R"],  # N, for the gradient per observation
+    tolerance: float = 1e-3,  # nats
+    max_iterations: int = 1000,  # steps
 ) -> Fit:
     """Minimise risk(family(theta, x) + level).
 
@@ -235,16 +209,6 @@ def levenberg_marquardt(
     ratio that no test can see), or when the predicted decrease of a step damped by LIGHT is
     NEGLIGIBLE: then no direction of the class leads further down. It stops, not converged, at
     max_iterations or when PATIENCE steps together gained less than a hundredth of the tolerance.
-
-    Args:
-        risk: of R replications; the level is a parameter too where it has a Bellman weight.
-        family: function class.
-        theta: start.
-        x: inputs.
-        level: start of the scalar level.
-        size: N, for the gradient per observation.
-        tolerance: nats.
-        max_iterations: steps.
     """
     theta, level = theta.copy(), level.copy()
     reps = len(theta)

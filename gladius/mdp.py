@@ -160,8 +160,7 @@ class TabularMDP:
 
     def flow(self, policy: Array | None = None) -> Array:
         """(S, S) transition matrix of the states under a policy (by default the expert's)."""
-        flow: Array = np.einsum("ia,aij->ij", self._chosen(policy), self.transition)
-        return flow
+        return np.asarray(np.einsum("ia,aij->ij", self._chosen(policy), self.transition))
 
     def _chosen(self, policy: Array | None) -> Array:
         if policy is None:

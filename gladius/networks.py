@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from gladius.checks import Array, shaped
+from gladius.checks import Array, check_positive, check_whole, check_widths, shaped
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
@@ -26,6 +26,33 @@ ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functiona
 Tensor = torch.Tensor
 Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How networks are trained.
+
+    Attributes:
+        hidden: widths of the hidden layers; by default those of the paper under check, which
+            gives all its networks 2 x 10 units.
+        learning_rate: of Adam, falling linearly to zero over `steps`.
+        steps: at most this many.
+        batch: observations a step, drawn with replacement; None: all of them, as counts.
+        tolerance: stop once no entry of the full gradient per observation exceeds it.
+    """
+
+    hidden: tuple[int, ...] = (10, 10)
+    learning_rate: float = 0.01
+    steps: int = 3000
+    batch: int | None = None
+    tolerance: float = 1e-5
+
+    def __post_init__(self) -> None:
+        check_widths("hidden", self.hidden)
+        for name in ("learning_rate", "tolerance"):
+            check_positive(name, getattr(self, name), "give a positive number")
+        for name in ("steps", *(["batch"] if self.batch is not None else [])):
+            check_whole(name, getattr(self, name), 1)
 
 
 def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:

@@ -28,17 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax, wrightomega
 
 from gladius.anchor import nearest
 from gladius.checks import Array, InputError, check_choice, check_discount, check_finite
 from gladius.objective import value
-from gladius.transitions import Counts, Integers, Transitions, distinct_rows, index_rows
+from gladius.transitions import Counts, Integers
 
 UNSEEN = ("nearest", "excluded")
 TOLERANCE, SWEEPS = 1e-10, 10_000  # of the gap relative to max(1, |Q|); at most so many
@@ -46,72 +44,32 @@ NEWTON_STEPS = 100  # of the penalised regression; it takes three or four
 ROUNDING = 1e-14
 
 
-@dataclass(frozen=True)
-class Logged:
-    """Distinct moves of one data set, and how often each was seen.
+def check_logged(field: str, logged: object) -> Counts:
+    """The moves of one data set, or an error where they are something else."""
+    if not isinstance(logged, Counts) or len(logged.visits) != 1:
+        raise InputError(field, type(logged).__name__, "give group(transitions) of one data set")
+    return logged
 
-    Attributes:
-        states: (S, d) distinct features among s and s'.
-        now, actions, after: (n,) s, a and s' of each distinct move, states by their position.
-        done: (n,) whether the path ended there.
-        weights: (n,) how often the move occurs; expected numbers do as well.
-        number_of_actions: size of the action set.
+
+def nearest_states(logged: Counts, unseen: str, states: Array | None = None) -> Integers:
+    """(n, A) the state whose Q(., a) a state takes; -1 where the action is excluded.
+
+    Args:
+        logged: the moves of one data set.
+        unseen: one of UNSEEN.
+        states: (n, d) any features; by default those of the data.
     """
-
-    states: Array
-    now: Integers
-    actions: Integers
-    after: Integers
-    done: NDArray[np.bool_]
-    weights: Array
-    number_of_actions: int
-
-    @classmethod
-    def of(cls, data: Transitions) -> Logged:
-        """The moves of a data set."""
-        states, (now, after) = index_rows([data.states, data.next_states])
-        moves = np.stack([now, data.actions, after, data.done.astype(np.int64)], axis=1)
-        rows, weights = distinct_rows(moves.astype(np.float64))
-        s, a, t, ended = rows.astype(np.int64).T
-        number = data.number_of_actions
-        return cls(states, s, a, t, ended.astype(bool), weights.astype(np.float64), number)
-
-    @classmethod
-    def of_counts(cls, counts: Counts) -> Logged:
-        """The moves of one data set, grouped, without ends."""
-        moves, visits = counts.moves[0], counts.visits[0]
-        if not np.allclose(moves.sum(axis=2).T, visits, rtol=1e-9, atol=0):
-            raise InputError("counts", "moves that end a path", "give them as Transitions")
-        a, s, t = np.nonzero(moves)
-        ended = np.zeros(len(a), dtype=bool)
-        return cls(counts.states, s, a, t, ended, moves[a, s, t], visits.shape[1])
-
-    @cached_property
-    def visits(self) -> Array:
-        """(S, A) how often each action was taken in each state."""
-        shape = (len(self.states), self.number_of_actions)
-        cell = self.now * shape[1] + self.actions
-        total = np.bincount(cell, self.weights, minlength=shape[0] * shape[1])
-        return total.astype(np.float64, copy=False).reshape(shape)
-
-    def nearest_states(self, unseen: str, states: Array | None = None) -> Integers:
-        """(n, A) the state whose Q(., a) a state takes; -1 where the action is excluded.
-
-        Args:
-            unseen: one of UNSEEN.
-            states: (n, d) any features; by default those of the data.
-        """
-        taken = self.visits > 0
-        asked = self.states if states is None else states
-        if unseen == "nearest":
-            places = np.full((len(asked), self.number_of_actions), -1)
-            for a in np.flatnonzero(taken.any(axis=0)):
-                there = np.flatnonzero(taken[:, a])
-                places[:, a] = there[nearest(self.states[there], asked)]
-            return places
-        seen = np.flatnonzero(taken.any(axis=1))
-        place = seen[nearest(self.states[seen], asked)]
-        return np.where(taken[place], place[:, None], -1)
+    taken = logged.visits[0] > 0
+    asked = logged.states if states is None else states
+    if unseen == "nearest":
+        places = np.full((len(asked), taken.shape[1]), -1)
+        for a in np.flatnonzero(taken.any(axis=0)):
+            there = np.flatnonzero(taken[:, a])
+            places[:, a] = there[nearest(logged.states[there], asked)]
+        return places
+    seen = np.flatnonzero(taken.any(axis=1))
+    place = seen[nearest(logged.states[seen], asked)]
+    return np.where(taken[place], place[:, None], -1)
 
 
 @dataclass(frozen=True)
@@ -119,7 +77,7 @@ class Learned:
     """What was learned from one data set.
 
     Attributes:
-        logged: the moves.
+        logged: the moves, counted.
         unseen: the rule for pairs without a row.
         table: (S, A) Q on the data's states; -inf where an action is excluded.
         sweeps: taken.
@@ -127,7 +85,7 @@ class Learned:
         converged: whether the gap met TOLERANCE.
     """
 
-    logged: Logged
+    logged: Counts
     unseen: str
     table: Array
     sweeps: int
@@ -136,7 +94,7 @@ class Learned:
 
     def q(self, states: Array) -> Array:
         """(n, A) Q at any (n, d) features."""
-        place = self.logged.nearest_states(self.unseen, check_finite("states", states))
+        place = nearest_states(self.logged, self.unseen, check_finite("states", states))
         columns = np.arange(self.table.shape[1])
         return np.where(place >= 0, self.table[place, columns], -np.inf)
 
@@ -150,7 +108,7 @@ class Learned:
 
 
 def learn(
-    data: Sequence[Logged],
+    data: Sequence[Counts],
     rewards: Sequence[Array],
     discount: float,
     *,
@@ -160,14 +118,15 @@ def learn(
     """Soft fitted Q iteration (or CQL) on each data set.
 
     Args:
-        data: the moves of each data set.
-        rewards: for each of them (n,), the reward written beside each move.
+        data: the moves of each data set, counted (`transitions.group` of one).
+        rewards: for each of them (S, A), the mean reward written beside the moves of a pair; NaN or
+            any number where there are none.
         discount: beta.
         conservatism: CQL's alpha; 0 is soft fitted Q.
         unseen: one of UNSEEN; None is `nearest` without a penalty and `excluded` with one.
 
     Raises:
-        InputError: for rewards that are not finite or not one a move, or bad options.
+        InputError: for rewards that are not finite at a pair with moves, or bad options.
     """
     beta = check_discount(discount)
     alpha = float(check_finite("conservatism", conservatism))
@@ -177,32 +136,32 @@ def learn(
     check_choice("unseen", rule, UNSEEN)
     if alpha and rule != "excluded":
         raise InputError("unseen", unseen, "the penalty sends Q to -inf there: use 'excluded'")
-    if not isinstance(data, Sequence) or not all(isinstance(logged, Logged) for logged in data):
-        raise InputError("data", type(data).__name__, "give a list of Logged, one a data set")
+    if not isinstance(data, Sequence):
+        raise InputError("data", type(data).__name__, "give a list, an entry for each data set")
     if not data or len(data) != len(rewards):
-        raise InputError("rewards", len(rewards), f"give one array for each of {len(data)} sets")
-    pairs = [(logged, check_finite("rewards", r)) for logged, r in zip(data, rewards, strict=True)]
-    for logged, label in pairs:
-        if label.shape != logged.now.shape:
-            hint = f"give one for each of {len(logged.now)} moves"
-            raise InputError("rewards", label.shape, hint)
-    return [_sweep(logged, label, beta, alpha, rule) for logged, label in pairs]
+        raise InputError("rewards", len(rewards), f"give one table for each of {len(data)} sets")
+    learned = []
+    for logged, table in zip(data, rewards, strict=True):
+        visits = check_logged("data", logged).visits[0]
+        if np.shape(table) != visits.shape:
+            raise InputError("rewards", np.shape(table), f"give shape {visits.shape}")
+        labels = check_finite("rewards", np.where(visits > 0, table, 0.0))
+        learned.append(_sweep(logged, labels, beta, alpha, rule))
+    return learned
 
 
-def _sweep(logged: Logged, label: Array, beta: float, alpha: float, unseen: str) -> Learned:
+def _sweep(logged: Counts, labels: Array, beta: float, alpha: float, unseen: str) -> Learned:
     """One data set; q is a vector over its pairs (s, a) with rows."""
-    visits = logged.visits
+    visits = logged.visits[0]
+    taken = visits > 0
     number = np.full(visits.shape, -1)  # of each pair, in that vector
-    number[visits > 0] = np.arange(np.count_nonzero(visits))
-    pair = number[logged.now, logged.actions]
-    near = logged.nearest_states(unseen)
+    number[taken] = np.arange(np.count_nonzero(taken))
+    near = nearest_states(logged, unseen)
     reads = np.where(near >= 0, number[near, np.arange(visits.shape[1])], -1)
-    count = visits[visits > 0]
-    state = np.unique(np.nonzero(visits)[0], return_inverse=True)[1].reshape(-1)
+    count, mean = visits[taken], labels[taken]
+    state = np.unique(np.nonzero(taken)[0], return_inverse=True)[1].reshape(-1)
     share = count / np.bincount(state, count)[state]
-    weight = logged.weights / count[pair]
-    mean = np.bincount(pair, weight * label)
-    moves = csr_array((weight * ~logged.done, (pair, logged.after)), (len(count), len(visits)))
+    moves = csr_array(np.swapaxes(logged.moves[0], 0, 1)[taken] / count[:, None])
 
     def full(q: Array) -> Array:
         """(S, A) Q with the rule for pairs without a row."""

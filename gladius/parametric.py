@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -55,7 +56,7 @@ class Grid:
         """Q = reward + beta P-hat V (S,) of any state, of the grid's alone where P is known."""
         row = 0 if self.is_known else replication
         q, _ = from_reward(reward, v, self.p_hat, row, self.discount)
-        return OnGrid(q, self.states) if self.is_known else q
+        return partial(on_grid, q, self.states) if self.is_known else q
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,7 @@ class Model(Grid):
 
     def rewards(self, theta: Array) -> Array:
         """(R, S, A) r at (R, k) theta."""
-        rewards: Array = self.offset + np.einsum("sak,rk->rsa", self.design, theta)
-        return rewards
+        return np.asarray(self.offset + np.einsum("sak,rk->rsa", self.design, theta))
 
 
 def make_grid(
@@ -198,16 +198,10 @@ def grid_estimate(
     return Estimate(name, q_function, reward, grid.states.shape[1], diagnostics)
 
 
-@dataclass(frozen=True)
-class OnGrid:
+def on_grid(function: StateFunction, grid: Array, states: Array) -> Array:
     """A function of the state that is defined on a grid only, and says so elsewhere."""
-
-    function: StateFunction
-    grid: Array
-
-    def __call__(self, states: Array) -> Array:
-        positions(self.grid, states)
-        return self.function(states)
+    positions(grid, states)
+    return function(states)
 
 
 def positions(grid: Array, states: Array) -> Integers:

@@ -42,8 +42,7 @@ def level_flow(ratio: ArrayLike, discount: ArrayLike) -> Array:
 
 def slowest_rate(matrix: Array) -> Array:
     """(...) largest real part of the eigenvalues: the flow is stable where it is negative."""
-    rate: Array = np.linalg.eigvals(matrix).real.max(axis=-1)
-    return rate
+    return np.asarray(np.linalg.eigvals(matrix).real.max(axis=-1))
 
 
 def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) -> Counts:
@@ -55,27 +54,17 @@ def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) 
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes.
+    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2."""
 
-    Attributes:
-        betas, ascents, ratios: the axes; a ratio is tau_1 / tau_2.
-        diverged: whether the run from Q = zeta = 0 blew up.
-        iterations: iterations done: where it blew up, or all.
-        bellman: signed Bellman term per transition at the end.
-        growth: per unit of Q's time (iterations times tau_2), log of the spectral radius of one
-            iteration at the stationary point that the data define; positive where that point
-            repels. Rarely visited pairs hardly move, so that stable cells come close to zero from
-            either side, by rounding (1e-8).
-        predicted: whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
-    """
-
-    betas: Array
-    ascents: NDArray[np.int64]
-    ratios: Array
-    diverged: NDArray[np.bool_]
-    iterations: NDArray[np.int64]
-    bellman: Array
+    diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
+    iterations: NDArray[np.int64]  # iterations done: where it blew up, or all
+    bellman: Array  # signed Bellman term per transition at the end
+    # per unit of Q's time (iterations times tau_2), log of the spectral radius of one iteration at
+    # the stationary point that the data define; positive where that point repels. Rarely visited
+    # pairs hardly move, so that stable cells come close to zero from either side, by rounding
+    # (1e-8).
     growth: Array
+    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
     predicted: NDArray[np.bool_]
 
 
@@ -156,7 +145,7 @@ def stability(
     q, zeta = stationary_point(data, anchor, beta)
     growth = np.array([_growth(iterate, q[i], zeta[i], i) for i in range(len(beta))])
     parts = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
-    return StabilityMap(*axes, *(part.reshape(cube[0].shape) for part in parts))
+    return StabilityMap(*(part.reshape(cube[0].shape) for part in parts))
 
 
 def _growth(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float
@@ -28,19 +29,12 @@ TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summ
 
 @dataclass(frozen=True)
 class Pooled:
-    """One action's transition probabilities in one replication, pooled over states.
+    """One action's transition probabilities in one replication, pooled over states."""
 
-    Attributes:
-        relative: whether `points` are displacements (else destinations: the grid itself).
-        points: (m, d).
-        probabilities: (m,) summing to the share of moves that do not end the path.
-        present: (S,) the states of the grid that the replication holds itself.
-    """
-
-    relative: bool
-    points: Array
-    probabilities: Array
-    present: NDArray[np.bool_]
+    relative: bool  # whether `points` are displacements (else destinations: the grid itself)
+    points: Array  # (m, d)
+    probabilities: Array  # (m,) summing to the share of moves that do not end the path
+    present: NDArray[np.bool_]  # (S,) the states of the grid that the replication holds itself
 
     def rows(self, grid: Array, states: Array) -> Array:
         """(n, S) rows over the grid; points off it go to the nearest state that is present."""
@@ -57,16 +51,11 @@ class Pooled:
 
 @dataclass(frozen=True)
 class TransitionProbabilities:
-    """P-hat of R replications over one grid of states.
+    """P-hat of R replications over one grid of states."""
 
-    Attributes:
-        states: (S, d) grid.
-        transition: (R, A, S, S) transition frequencies, borrowed rows where there are none.
-        pooled: R lists of A pooled rows; none where P is given and no other state is asked for.
-    """
-
-    states: Array
-    transition: Array
+    states: Array  # (S, d) grid
+    transition: Array  # (R, A, S, S) transition frequencies, borrowed rows where there are none
+    # R lists of A pooled rows; none where P is given and no other state is asked for.
     pooled: tuple[tuple[Pooled, ...], ...]
 
     @property
@@ -185,40 +174,27 @@ class Sum:
         return self.first(states) + self.sign * self.second(states)
 
 
-@dataclass(frozen=True)
-class AnchoredQ:
+def anchored_q(
+    advantage: StateFunction, continuation: Continuation, anchor: Anchor, states: Array
+) -> Array:
     """Q of any state from log-odds against the anchor, whose Bellman equation gives the level."""
-
-    advantage: StateFunction
-    continuation: Continuation
-    anchor: Anchor
-
-    def __call__(self, states: Array) -> Array:
-        level = self.anchor.values(states) + self.continuation(states)[:, self.anchor.action]
-        return level[:, None] + self.advantage(states)
+    level = anchor.values(states) + continuation(states)[:, anchor.action]
+    return level[:, None] + advantage(states)
 
 
 def from_choices(
+    # maps (n, d) features to (n, A), Q(s, a) - Q(s, anchor); an object that can be pickled, as are
+    # all functions of an Estimate
     advantage: StateFunction,
-    v: Array,
+    v: Array,  # (S,) V on the grid of p_hat
     p_hat: TransitionProbabilities,
-    replication: int,
+    replication: int,  # which of its replications
     anchor: Anchor,
-    discount: float,
+    discount: float,  # beta
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level.
-
-    Args:
-        advantage: maps (n, d) features to (n, A), Q(s, a) - Q(s, anchor); an object that can be
-            pickled, as are all functions of an Estimate.
-        v: (S,) V on the grid of p_hat.
-        p_hat: transition probabilities.
-        replication: which of its replications.
-        anchor: the anchor action and reward.
-        discount: beta.
-    """
+    """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level."""
     continuation = Continuation(p_hat, replication, v, discount)
-    q = AnchoredQ(advantage, continuation, anchor)
+    q = partial(anchored_q, advantage, continuation, anchor)
     return q, Sum(q, continuation, -1.0)
 
 
@@ -235,21 +211,15 @@ def from_reward(
 
 @shaped
 def anchored_value(
-    policy: Float[Array, "*batch S"],
-    transition: Float[Array, "*batch S S"],
-    anchor_reward: Float[Array, " S"],
-    discount: float,
+    policy: Float[Array, "*batch S"],  # probability of the anchor action
+    transition: Float[Array, "*batch S S"],  # its transition rows
+    anchor_reward: Float[Array, " S"],  # r(s, a_s)
+    discount: float,  # beta
 ) -> Float[Array, "*batch S"]:
     """V on the grid from choice probabilities of the anchor alone (Lemma MagnacThesmar).
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
-
-    Args:
-        policy: probability of the anchor action.
-        transition: its transition rows.
-        anchor_reward: r(s, a_s).
-        discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
     v = np.linalg.solve(system, (anchor_reward - np.log(policy))[..., None])[..., 0]

@@ -34,27 +34,16 @@ class RejectedError(Exception):
 
 @dataclass(frozen=True)
 class Decision:
-    """What the evidence says of a claim.
+    """What the evidence says of a claim."""
 
-    Attributes:
-        id: of the claim.
-        verdict: the one that follows from the evidence.
-        recorded: the one the claim records.
-        instances: how many were drawn for the statement that survives.
-        shown: the result to show: at the counterexample, else at the tightest instance.
-        slack: the smallest over all instances, NaN where it has no meaning.
-        problem: empty, or what went wrong, with the instance.
-        seconds: time taken.
-    """
-
-    id: str
-    verdict: Verdict
-    recorded: Verdict
-    instances: int
-    shown: CheckResult
-    slack: float
-    problem: str
-    seconds: float
+    id: str  # of the claim
+    verdict: Verdict  # the one that follows from the evidence
+    recorded: Verdict  # the one the claim records
+    instances: int  # how many were drawn for the statement that survives
+    shown: CheckResult  # the result to show: at the counterexample, else at the tightest instance
+    slack: float  # the smallest over all instances, NaN where it has no meaning
+    problem: str  # empty, or what went wrong, with the instance
+    seconds: float  # time taken
 
     @property
     def as_recorded(self) -> bool:

@@ -84,15 +84,11 @@ def cell(
 
 @dataclass(frozen=True)
 class Column:
-    """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print for one method.
+    """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print for one method."""
 
-    Attributes:
-        reward: r at the mileages 1 to 10 (rows) and the actions a0, a1.
-        q: Q likewise.
-    """
-
+    # r at the mileages 1 to 10 (rows) and the actions a0, a1.
     reward: tuple[tuple[Printed, ...], ...]
-    q: tuple[tuple[Printed, ...], ...]
+    q: tuple[tuple[Printed, ...], ...]  # Q likewise
 
     def values(self, kind: Literal["reward", "q"]) -> Array:
         """(10, 2) the printed numbers."""

@@ -17,10 +17,10 @@ import numpy as np
 from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel
 from gladius.mdp import TabularMDP
-from gladius.offline_rl import Logged, learn
+from gladius.offline_rl import learn
 from gladius.parametric import positions
 from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Transitions
+from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
 from reproduce.data import by_mileage, counted, data_sets, on_grid
 from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise, worst
@@ -77,40 +77,26 @@ def label(statistic: str, change: str, solver: str) -> str:
 
 @dataclass(frozen=True)
 class Given:
-    """What the solvers are given, R replications.
+    """What the solvers are given, R replications."""
 
-    Attributes:
-        rewards: (R, S, A) r-hat on the world's states.
-        kept: (R, S, A) the policies of the estimates.
-        statuses: R, of the fits.
-        logged: R, the moves.
-        transition: (R, A, S, S) P-hat on the world's states.
-    """
-
-    rewards: Array
-    kept: Array
-    statuses: Sequence[str]
-    logged: Sequence[Logged]
-    transition: Array
+    rewards: Array  # (R, S, A) r-hat on the world's states
+    kept: Array  # (R, S, A) the policies of the estimates
+    statuses: Sequence[str]  # R, of the fits
+    logged: Sequence[Counts]  # R, the moves
+    transition: Array  # (R, A, S, S) P-hat on the world's states
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One solver's answer to one change, R replications.
-
-    Attributes:
-        change, solver: which.
-        policies: (R, S, A); NaN where the estimate lacks a number that the solver needs.
-        before, after: (R,) V(1) by the solver without and with the change; NaN if it has none.
-        statuses: R, the worst of fit and solutions.
-    """
+    """One solver's answer to one change, R replications."""
 
     change: Change
     solver: str
-    policies: Array
+    policies: Array  # (R, S, A); NaN where the estimate lacks a number that the solver needs
+    # before and after: (R,) V(1) by the solver without and with the change; NaN if it has none.
     before: Array
     after: Array
-    statuses: Sequence[str]
+    statuses: Sequence[str]  # R, the worst of fit and solutions
 
 
 def population(mdp: TabularMDP, horizon: int, column: str) -> Given:
@@ -118,8 +104,7 @@ def population(mdp: TabularMDP, horizon: int, column: str) -> Given:
     visits, policy = mdp.occupancy(horizon), mdp.solution.policy
     counts = counted(mdp, (visits.T[:, :, None] * mdp.transition)[None])
     reward = {"Truth": mdp.reward, "BC": np.log(policy)}[column]
-    logged = [Logged.of_counts(counts)]
-    return Given(reward[None], policy[None], ["ok"], logged, mdp.transition[None])
+    return Given(reward[None], policy[None], ["ok"], [counts], mdp.transition[None])
 
 
 def on_data(
@@ -133,7 +118,7 @@ def on_data(
     # a row for every state of the world: a planner knows what there is
     p_hat = empirical_transition_probabilities(on_grid(mdp, train)).transition
     every = np.ones((len(train), 1, 1))
-    logged = [Logged.of(data) for data in train]
+    logged = [group(data) for data in train]
     return Given(every * rewards, every * kept, statuses, logged, p_hat)
 
 
@@ -212,13 +197,13 @@ def numbers(world: BusEngine, answer: Answer) -> dict[str, Array]:
     return values
 
 
-def uncovered(world: BusEngine, change: Change, logged: Sequence[Logged]) -> Array:
+def uncovered(world: BusEngine, change: Change, logged: Sequence[Counts]) -> Array:
     """(R,) per cent of the best new policy's discounted path at pairs without a row in the data."""
     path = changed(world.mdp, change).discounted_occupancy()
     shares = []
     for data in logged:
         rows = np.zeros(path.shape, dtype=bool)
-        rows[positions(world.mdp.features, data.states)] = data.visits > 0
+        rows[positions(world.mdp.features, data.states)] = data.visits[0] > 0
         shares.append(100 * path[~rows].sum())
     return np.array(shares)
 

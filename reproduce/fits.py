@@ -217,8 +217,7 @@ def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, lis
 def scores(rewards: Array, test: Counts, truth: Array) -> Array:
     """(R,) MAPE in per cent of (R, S, A) rewards over the test pairs, as in gladius.metrics."""
     error = np.abs(rewards - truth) / np.abs(truth)
-    total: Array = 100.0 * (test.visits * error).sum(axis=(1, 2)) / test.size
-    return total
+    return np.asarray(100.0 * (test.visits * error).sum(axis=(1, 2)) / test.size)
 
 
 def means(result: Result, statistics: Sequence[str]) -> tuple[Record, ...]:

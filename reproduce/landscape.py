@@ -67,8 +67,7 @@ def levelled(sample: Sample, log_p: Array) -> Array:
     system, right = np.eye(states), np.zeros(states)
     system[rows] -= sample.discount * sample.law
     right[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]]
-    q: Array = log_p + np.linalg.solve(system, right)[:, None]
-    return q
+    return np.asarray(log_p + np.linalg.solve(system, right)[:, None])
 
 
 @dataclass(frozen=True)
@@ -205,8 +204,7 @@ def _descend(
         options={"maxiter": iterations, "ftol": 1e-10},
     )
     way = change @ end.x
-    reached: Array = middle + way / max(1.0, float(np.linalg.norm(way)) / radius)
-    return reached
+    return np.asarray(middle + way / max(1.0, float(np.linalg.norm(way)) / radius))
 
 
 def worst_starts(landscape: Landscape, radius: float, drawn: Array, number: int) -> list[Array]:

@@ -1,13 +1,12 @@
-"""Tables as .tex (booktabs), .pdf and .png, published beside ours; and what figures share."""
+"""Tables as .tex (booktabs), published beside ours; and what figures share."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,7 +16,7 @@ from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
     from matplotlib.figure import Figure
 
 PAPER = "paper"
@@ -27,7 +26,6 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
 FONT = 7.0  # points
-NOTE_DENSITY = 16.5  # characters of a table's note to the inch
 
 
 @dataclass(frozen=True)
@@ -81,10 +79,10 @@ def text(line: pd.Series) -> str:
 def write(
     table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str]
 ) -> list[Path]:
-    """Write `<name>.tex`, `.pdf` and `.png`; the same table gives the same bytes."""
+    """Write `<name>.tex`; the same table gives the same bytes."""
     tex = out / f"{name}.tex"
     tex.write_text(to_latex(table, name, title, notes), encoding="utf-8")
-    return [tex, *_draw(table, out / name, title, notes)]
+    return [tex]
 
 
 def write_paired(
@@ -128,66 +126,22 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\textbar{}").replace("^", "\\textasciicircum{}")
 
 
-def _parts(label: object) -> tuple[str, ...]:
-    return tuple(str(p) for p in label) if isinstance(label, tuple) else (str(label),)
-
-
-def _draw(table: pd.DataFrame, stem: Path, title: str, notes: Sequence[str]) -> list[Path]:
-    from matplotlib.transforms import Bbox
-
-    heads = ["\n".join(_parts(head)) for head in table.columns]
-    heads = [str(table.columns.name if table.index.nlevels > 1 else table.index.name), *heads]
-    names = [", ".join(_parts(label)) for label in table.index]
-    texts = [[n, *row] for n, row in zip(names, table.to_numpy().tolist(), strict=True)]
-    widths = [
-        max(len(line) for text in column for line in text.split("\n")) + 2
-        for column in zip(heads, *texts, strict=True)
-    ]
-    wide = max(0.085 * sum(widths), 8.0)
-    below = [line for note in notes for line in textwrap.wrap(note, int(NOTE_DENSITY * wide))]
-    inches = (wide, 0.26 * len(texts) + 0.2 * len(below) + 1.1)
-    figure = new_figure(*inches, layout=None)
-    axes = figure.add_axes((0.01, 0.0, 0.98, 1.0))
-    axes.set_axis_off()
-    axes.set_title(title, fontsize=10, y=1 - 0.35 / inches[1])
-    low = (0.2 * len(below) + 0.1) / inches[1]
-    drawn = axes.table(
-        texts,
-        colLabels=heads,
-        colWidths=[w / sum(widths) for w in widths],
-        bbox=Bbox.from_bounds(0.0, low, 1.0, 1 - low - 0.45 / inches[1]),
-        edges="horizontal",
-        cellLoc="right",
-    )
-    drawn.auto_set_font_size(False)
-    drawn.set_fontsize(8)
-    for (row, column), cell in drawn.get_celld().items():
-        cell.get_text().set_horizontalalignment("right" if column else "left")
-        cell.set_height(2 if row == 0 else 1)  # relative, for the box is given
-        cell.set_linewidth(0.4)
-    for i, line in enumerate(below):
-        axes.text(0.0, low - (0.2 * (i + 0.8)) / inches[1], line, fontsize=7)
-    return save(figure, stem.parent, stem.name, dpi=150)
-
-
-def new_figure(
-    width: float, height: float, layout: Literal["constrained"] | None = "constrained"
-) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure in inches, drawn without a display; no global state is touched."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout=layout)
+    figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
-def save(figure: Figure, out: Path, name: str, dpi: int = 250) -> list[Path]:
+def save(figure: Figure, out: Path, name: str) -> list[Path]:
     """`<name>.pdf` and `.png`; the same figure gives the same bytes."""
     out.mkdir(parents=True, exist_ok=True)
     files = [out / f"{name}.pdf", out / f"{name}.png"]
     figure.savefig(files[0], metadata={"CreationDate": None})
-    figure.savefig(files[1], dpi=dpi)
+    figure.savefig(files[1], dpi=250)
     return files
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gladius.checks import InputError
-from reproduce.spec import Entry, Record, Result, as_stored
+from reproduce.spec import Array, Entry, Record, Result, as_stored
 from reproduce.store import Stored
 
 if TYPE_CHECKING:
@@ -23,19 +23,12 @@ View = Callable[[Entry, Result], Sequence[Record]]
 
 @dataclass(frozen=True)
 class Results:
-    """An exhibit's entries and what is stored for each, in the order of display.
+    """An exhibit's entries and what is stored for each, in the order of display."""
 
-    Attributes:
-        entries: all of them, those that the CSV does not show too.
-        stored: for each entry.
-        smoke: whether this is a smoke run, whose numbers mean nothing.
-        view: the exhibit's.
-    """
-
-    entries: Sequence[Entry]
-    stored: Sequence[Stored]
-    smoke: bool
-    view: View = as_stored
+    entries: Sequence[Entry]  # all of them, those that the CSV does not show too
+    stored: Sequence[Stored]  # for each entry
+    smoke: bool  # whether this is a smoke run, whose numbers mean nothing
+    view: View = as_stored  # the exhibit's
 
     def frame(self, hidden: bool = False) -> pd.DataFrame:
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
@@ -80,11 +73,17 @@ class Results:
         seeds, others = (stored.provenance["seed"] for stored in pair)
         if seeds != others:
             raise InputError("seeds", others, f"not the data sets of the other cell, {seeds}")
-        gap = np.subtract(*(np.asarray(stored.result.replications["MAPE"]) for stored in pair))
-        return float(gap.mean()), float(gap.std(ddof=1) / math.sqrt(len(gap))), len(gap)
+        first, second = (np.asarray(stored.result.replications["MAPE"]) for stored in pair)
+        return mean_of(first - second)
 
     def __iter__(self) -> Iterator[tuple[Entry, Stored]]:
         return zip(self.entries, self.stored, strict=True)
+
+
+def mean_of(x: Array) -> tuple[float, float, int]:
+    """(mean, its standard error, how many) of replications."""
+    se = float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else math.nan
+    return float(x.mean()), se, len(x)
 
 
 def records(entry: Entry, stored: Stored, view: View = as_stored) -> Sequence[Record]:

@@ -59,21 +59,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        computed: ids of the cells that it computed.
-        reused: how many were current in the store.
-        failed: id of a cell, or name of an exhibit that could not be drawn -> why.
-        not_ok: id -> status of cells with a result that did not converge or diverged.
-        files: of the exhibits; those that were up to date already too.
-    """
-
-    computed: tuple[str, ...]
-    reused: int
-    failed: dict[str, str]
-    not_ok: dict[str, str]
-    files: tuple[Path, ...]
+    computed: tuple[str, ...]  # ids of the cells that it computed
+    reused: int  # how many were current in the store
+    failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
+    not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
+    files: tuple[Path, ...]  # of the exhibits; those that were up to date already too
 
 
 def run(

@@ -70,8 +70,7 @@ def gram(features: int, seed: int) -> Array:
     if not features:
         return np.eye(size)
     rows = np.random.default_rng(seed).normal(size=(size, features)) / np.sqrt(features)
-    product: Array = rows @ rows.T
-    return product
+    return np.asarray(rows @ rows.T)
 
 
 def step_constants(engine: BusEngine, p_hat: Array) -> tuple[float, float]:
@@ -102,27 +101,18 @@ def step_constants(engine: BusEngine, p_hat: Array) -> tuple[float, float]:
 
 def descend(
     engine: BusEngine,
-    rngs: Sequence[np.random.Generator],
+    rngs: Sequence[np.random.Generator],  # one generator a repetition, for its data and its batches
     *,
-    trajectories: int,
-    batch: int,
-    checkpoints: Sequence[int],
-    features: int,
-    zeta_scale: float,
+    trajectories: int,  # N of a repetition
+    batch: int,  # transitions in each of B1, B2
+    checkpoints: Sequence[int],  # increasing T at which the gap is measured
+    features: int,  # of the random linear class, or 0 for tables
+    zeta_scale: float,  # length of zeta's features
+    # zeta's step over Q's (1: as printed); infinite: zeta exact, the profiled descent. With a ratio
+    # of at least one, c_2 is that many times larger, so that no step is longer
     ratio: float,
 ) -> tuple[Array, NDArray[np.bool_], tuple[float, float]]:
     """Algorithm 1 with eta_t = c_1 / (c_2 + t), Q and zeta starting at zero.
-
-    Args:
-        engine: the world.
-        rngs: one generator a repetition, for its data and its batches.
-        trajectories: N of a repetition.
-        batch: transitions in each of B1, B2.
-        checkpoints: increasing T at which the gap is measured.
-        features: of the random linear class, or 0 for tables.
-        zeta_scale: length of zeta's features.
-        ratio: zeta's step over Q's (1: as printed); infinite: zeta exact, the profiled descent.
-            With a ratio of at least one, c_2 is that many times larger, so that no step is longer.
 
     Returns:
         (R, K) gap g(theta_T) - g*, infinite once diverged; which diverged; (c_1, c_2).
@@ -169,8 +159,7 @@ def _counts(engine: BusEngine, trajectories: int, rngs: Sequence[np.random.Gener
 def _entropy(counts: Counts) -> Array:
     """(R,) the least risk: every pair occurs, so that the NLL is that of the frequencies."""
     share = counts.visits / counts.visits.sum(axis=2, keepdims=True)
-    entropy: Array = -(counts.visits * np.log(share)).sum(axis=(1, 2)) / counts.size
-    return entropy
+    return np.asarray(-(counts.visits * np.log(share)).sum(axis=(1, 2)) / counts.size)
 
 
 def _batches(
@@ -184,8 +173,7 @@ def _batches(
 
 
 def _through(p_hat: Array, slope: Array) -> Array:
-    moved: Array = (slope.reshape(len(slope), -1) @ p_hat).reshape(slope.shape)
-    return moved
+    return np.asarray((slope.reshape(len(slope), -1) @ p_hat).reshape(slope.shape))
 
 
 # --- the error against N
@@ -318,8 +306,7 @@ def _nearest_errors(
         middle = (u[here][1:] + u[here][:-1]) / 2
         weight[0, x, : len(here)] = np.diff(np.concatenate([[0.0], middle, [1.0]]))
         q[0, x, : len(here)] = tables[here]
-    errors: Array = population_errors(engine, q, weight)[0]
-    return errors
+    return np.asarray(population_errors(engine, q, weight)[0])
 
 
 # --- cells

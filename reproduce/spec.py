@@ -123,23 +123,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Entry:
-    """A place of an exhibit: what is shown, and the cell behind it.
+    """A place of an exhibit: what is shown, and the cell behind it."""
 
-    Attributes:
-        row: as the paper labels it (N, K, mileage, environment/trajectories, ...).
-        column: the method as the paper spells it.
-        protocol: a word of PROTOCOLS, more words where one is not enough.
-        cell: what computes it.
-        statistic: what the table shows of it, so that a cell without a result has a name for it.
-        is_shown: whether the CSV shows it; `render` may use the others.
-    """
-
-    row: str
-    column: str
-    protocol: str
-    cell: Cell
+    row: str  # as the paper labels it (N, K, mileage, environment/trajectories, ...)
+    column: str  # the method as the paper spells it
+    protocol: str  # a word of PROTOCOLS, more words where one is not enough
+    cell: Cell  # what computes it
+    # what the table shows of it, so that a cell without a result has a name for it.
     statistic: str = "MAPE"
-    is_shown: bool = True
+    is_shown: bool = True  # whether the CSV shows it; `render` may use the others
 
     def __post_init__(self) -> None:
         for name in ("row", "column", "protocol"):
@@ -157,25 +149,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """One number of a cell.
+    """One number of a cell."""
 
-    Attributes:
-        statistic: what it is, with its unit where it has one (`MAPE` is in per cent).
-        value: NaN where there is none.
-        se: its standard error, NaN where there is none.
-        repetitions: how many replications it rests on.
-        status: see SEVERITY.
-        protocol: if one run gives numbers under several protocols, the record's own.
-        row: if one run gives numbers for several rows, the record's own.
-    """
-
-    statistic: str
-    value: float
-    se: float = math.nan
-    repetitions: int = 1
-    status: str = "ok"
-    protocol: str = ""
-    row: str = ""
+    statistic: str  # what it is, with its unit where it has one (`MAPE` is in per cent)
+    value: float  # NaN where there is none
+    se: float = math.nan  # its standard error, NaN where there is none
+    repetitions: int = 1  # how many replications it rests on
+    status: str = "ok"  # see SEVERITY
+    protocol: str = ""  # if one run gives numbers under several protocols, the record's own
+    row: str = ""  # if one run gives numbers for several rows, the record's own
 
     def __post_init__(self) -> None:
         is_failure = self.status.startswith(FAILED) and len(self.status) > len(FAILED)
@@ -186,21 +168,16 @@ class Record:
 
 @dataclass(frozen=True)
 class Result:
-    """What `compute` returns.
+    """What `compute` returns."""
 
-    Attributes:
-        records: the numbers to show.
-        replications: statistic -> its value in each replication, for paired comparisons.
-        arrays: anything larger that a view or a figure needs.
-        cpu_seconds: processor time of one repetition's fit (the cell's own time is measured).
-        device: where the tensors were: `cpu` unless something was computed elsewhere.
-    """
-
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  # the numbers to show
+    # statistic -> its value in each replication, for paired comparisons.
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # anything larger that a view or a figure needs.
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    # processor time of one repetition's fit (the cell's own time is measured).
     cpu_seconds: float = math.nan
-    device: str = "cpu"
+    device: str = "cpu"  # where the tensors were: `cpu` unless something was computed elsewhere
 
 
 def check_result(result: object) -> Result:
@@ -263,7 +240,7 @@ class Exhibit:
         entries: maps whether the run is a smoke run to the entries, in the order of display; they
             name every cell that `render` uses.
         cost: rough CPU-minutes of a full run; the runner does cheap exhibits first.
-        render: writes the .tex, .pdf, .png (the .csv is written for every exhibit).
+        render: writes tables as .tex, figures as .pdf and .png (every exhibit has its .csv).
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one line on why ours agrees or differs.

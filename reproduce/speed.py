@@ -127,8 +127,7 @@ class RewardTable:
 
     def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
         """(n,) rewards of (n, 1) mileages and (n,) actions."""
-        table: Array = self.values[mileage_codes(states), actions]
-        return table
+        return np.asarray(self.values[mileage_codes(states), actions])
 
 
 def mileage_codes(states: Array) -> NDArray[np.int64]:

@@ -63,8 +63,6 @@ GROWTH = 1.05  # of the share after a round in which the gradient fell
 
 REPORTED = ("inner_iterations", "objective", "occupancy_tv", "log_policy_gap", "g", "phi")
 
-Blocks = list[tuple[int, Array]]  # (periods, (S,) paths started), the longest paths first
-
 
 def fit(
     data: Sequence[Transitions],
@@ -171,7 +169,7 @@ def fit_counts(
     states: Array,
     visits: Array,
     transition: Array,
-    paths: Blocks,
+    paths: Array,
     discount: float,
     *,
     anchor: Anchor | None = None,
@@ -186,7 +184,7 @@ def fit_counts(
         states: (S, d) features.
         visits: (S, A) rows of the data.
         transition: (A, S, S) T-hat.
-        paths: what the roll-outs are: see `expected_rows`.
+        paths: (H, S) where the roll-outs start: see `expected_rows`.
         start: g (S, A) and phi (S,); by default zero.
         pseudo_count, tolerance: 0 and less than the defaults in a population.
         The rest as in `fit`, the anchor for the anchored form alone.
@@ -260,29 +258,20 @@ def nearest_potential(gap: Array, phi: Array, transition: Array, discount: float
     return np.asarray(np.linalg.solve(eye + columns.T @ columns, right))
 
 
-def expected_rows(paths: Blocks, flow: Array, total: float) -> Array:
+def expected_rows(starts: Array, flow: Array, total: float) -> Array:
     """(S,) expected visits of roll-outs, scaled to a total.
 
-    With n_h the (S,) starts of paths of more than h periods the visits are sum_h (P')^h n_h, by
-    Horner's rule: x -> n_h + P' x from the last period to the first, where n_h is constant over
-    a block of periods, so that its repeats are composed in the logarithm of their number. `flow`
-    (S, S) are the probabilities of the moves of a policy.
+    They are sum_h (P')^h n_h with n_h row h of `starts` (H, S), by Horner's rule; `flow` (S, S) are
+    the probabilities of the moves of a policy.
     """
     x = np.zeros(len(flow))
-    for periods, starts in paths:
-        shift, matrix = starts.astype(float), flow.T
-        left = periods
-        while left:
-            if left % 2:
-                x = shift + matrix @ x
-            left //= 2
-            if left:
-                shift, matrix = shift + matrix @ shift, matrix @ matrix
+    for starting in starts[::-1]:
+        x = starting + flow.T @ x
     return np.asarray(x * (total / x.sum()))
 
 
-def path_starts(data: Transitions, grid: Array) -> Blocks:
-    """First states and lengths of the paths of a data set, as `expected_rows` takes them.
+def path_starts(data: Transitions, grid: Array) -> Array:
+    """(H, S) how many paths of more than h periods start in s.
 
     A path that ended by itself is rolled out as long as the data set's longest one.
     """
@@ -291,10 +280,6 @@ def path_starts(data: Transitions, grid: Array) -> Blocks:
     )
     ended = np.bincount(label.reshape(-1), weights=data.done, minlength=len(first)) > 0
     length[ended] = length.max()
-    place = positions(grid, data.states[first])
-    lengths = np.unique(length)[::-1]
-    blocks = []
-    for longest, following in zip(lengths, [*lengths[1:], 0], strict=True):
-        starts = np.bincount(place[length >= longest], minlength=len(grid)).astype(float)
-        blocks.append((int(longest - following), starts))
-    return blocks
+    last = np.zeros((length.max(), len(grid)))
+    np.add.at(last, (length - 1, positions(grid, data.states[first])), 1.0)
+    return np.asarray(np.cumsum(last[::-1], axis=0)[::-1])

@@ -35,30 +35,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from gladius import networks as nets
 from gladius.anchor import Anchor
 from gladius.baselines.semi_gradient import Combination, at_pairs, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, Learnt, Problem, rung_name, two_step
-from gladius.checks import Array, InputError, check_whole, generators
+from gladius.checks import Array, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
-from gladius.networks import (
-    Network,
-    Tensor,
-    adam,
-    drawn_rows,
-    networks,
-    no_moments,
-    outputs,
-    pad,
-    scaling,
-    signals,
-    start,
-)
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
@@ -101,13 +91,11 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    if regression not in CLASSES:
-        raise InputError("regression", regression, f"choose one of {CLASSES}")
+    check_choice("regression", regression, CLASSES)
     is_network = regression == "network"
     check_whole("iterations", iterations, 2)
     check_whole("steps", steps, 1)
-    if not 0 < tolerance < np.inf:
-        raise InputError("tolerance", tolerance, "give a positive number")
+    check_positive("tolerance", tolerance)
     rngs = tuple(generators(rng, len(data)))
     learner = ValueIteration(is_network, iterations, tolerance, steps, rngs)
     rung = None if is_network else ONE_HOT
@@ -238,17 +226,10 @@ class LeastSquares:
         return [Combination(b, w) for b, w in zip(self.bases, self.coefficients, strict=True)]
 
 
-@dataclass(frozen=True)
-class Scaled:
-    """A network whose (n, A c) outputs are standardised values, as (n, A, c) values."""
-
-    network: Network
-    centre: Array
-    scale: Array
-
-    def __call__(self, states: Array) -> Array:
-        raw = self.network(states).reshape(len(states), -1, len(self.centre))
-        return np.asarray(self.centre + self.scale * raw)
+def scaled(network: nets.Network, centre: Array, scale: Array, states: Array) -> Array:
+    """(n, A, c) values of a network whose (n, A c) outputs are standardised."""
+    raw = network(states).reshape(len(states), -1, len(centre))
+    return np.asarray(centre + scale * raw)
 
 
 class Networks:
@@ -268,47 +249,49 @@ class Networks:
         self.steps, self.rngs = steps, rngs
         data = [problem.data for problem in problems]
         self.sizes = [len(tuples.actions) for tuples in data]
-        self.scalings = [scaling(tuples.states, True) for tuples in data]
-        self.x = pad([tuples.states for tuples in data], self.scalings)
-        self.share = pad([tuples.left / tuples.size for tuples in data])
-        self.actions = pad([tuples.actions for tuples in data])
+        self.scalings = [nets.scaling(tuples.states, True) for tuples in data]
+        self.x = nets.pad([tuples.states for tuples in data], self.scalings)
+        self.share = nets.pad([tuples.left / tuples.size for tuples in data])
+        self.actions = nets.pad([tuples.actions for tuples in data])
         centred = [v - p.mean(v) for p, v in zip(problems, columns, strict=True)]
         spread = [np.sqrt(p.mean(v**2)) for p, v in zip(problems, centred, strict=True)]
         self.scale = np.where(np.stack(spread) > 0, np.stack(spread), 1.0)
         self.centre = np.zeros_like(self.scale)
         self.number = data[0].number_of_actions
-        self.theta = start(rngs, (self.x.shape[2], *HIDDEN, self.number * self.scale.shape[1]))
+        self.theta = nets.start(rngs, (self.x.shape[2], *HIDDEN, self.number * self.scale.shape[1]))
         observation = torch.tensor([1 / tuples.size for tuples in data], dtype=torch.float64)
         self.ridge = RIDGE * observation[:, None, None] * torch.eye(HIDDEN[-1] + 1)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
         """(P, c) fitted values at all pairs from (P, c) targets; what is not active stays."""
-        padded = pad(targets).numpy()
+        padded = nets.pad(targets).numpy()
         mean = np.einsum("rn,rnc->rc", self.share.numpy(), padded)
         self.centre[active] = mean[active]
         wanted = torch.from_numpy((padded - self.centre[:, None]) / self.scale[:, None])
-        moments = no_moments(self.theta)
+        moments = nets.no_moments(self.theta)
         for t in range(self.steps):
             x, share, actions, y = self._sample(wanted)
             leaves = [p.detach().requires_grad_() for p in self.theta]
-            errors = self._chosen(outputs(leaves, x, ACTIVATION), actions) - y
+            errors = self._chosen(nets.outputs(leaves, x, ACTIVATION), actions) - y
             loss = (share[..., None] * errors**2).sum()
             gradient = list(torch.autograd.grad(loss, leaves))
             rate = torch.from_numpy(active * LEARNING_RATE * (1 - t / self.steps))
-            adam(self.theta, moments, gradient, rate[:, None, None], t + 1)
+            nets.adam(self.theta, moments, gradient, rate[:, None, None], t + 1)
         self._solve_output_layer(wanted, torch.from_numpy(active))
-        raw = self._chosen(outputs(self.theta, self.x, ACTIVATION), self.actions)
+        raw = self._chosen(nets.outputs(self.theta, self.x, ACTIVATION), self.actions)
         values = self.centre[:, None] + self.scale[:, None] * raw.numpy()
         return [values[r, :size] for r, size in enumerate(self.sizes)]
 
-    def functions(self) -> list[Scaled]:
+    def functions(self) -> list[StateFunction]:
         """What was fitted last, as maps from features to (n, A, c)."""
-        nets = networks(self.theta, ACTIVATION, self.scalings)
-        return [Scaled(*parts) for parts in zip(nets, self.centre, self.scale, strict=True)]
+        trained = nets.networks(self.theta, ACTIVATION, self.scalings)
+        return [
+            partial(scaled, *parts) for parts in zip(trained, self.centre, self.scale, strict=True)
+        ]
 
     def _solve_output_layer(self, wanted: Tensor, active: Tensor) -> None:
         """Least squares of each action's pairs in the last hidden signals, but for the ridge."""
-        hidden = signals(self.theta, self.x, ACTIVATION)[-2]
+        hidden = nets.signals(self.theta, self.x, ACTIVATION)[-2]
         width, columns = hidden.shape[2], wanted.shape[2]
         hidden = torch.cat([hidden, torch.ones_like(hidden[..., :1])], dim=2)
         for a in range(self.number):
@@ -332,7 +315,7 @@ class Networks:
         """All pairs with their shares, or as many as a batch drawn by their shares."""
         if self.x.shape[1] <= FULL_BATCH:
             return self.x, self.share, self.actions, wanted
-        rows = drawn_rows(self.share, self.rngs, BATCH)
+        rows = nets.drawn_rows(self.share, self.rngs, BATCH)
         return (
             torch.take_along_dim(self.x, rows[..., None], dim=1),
             torch.full_like(rows, 1 / BATCH, dtype=torch.float64),

@@ -27,28 +27,17 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
 from scipy.special import logsumexp, xlogy
+from torch import Tensor
 
+from gladius import networks as nets
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_whole, check_widths, generators
+from gladius.checks import Array, InputError, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction, assess
-from gladius.networks import (
-    Network,
-    Parameters,
-    Tensor,
-    adam,
-    drawn_rows,
-    networks,
-    no_moments,
-    norms,
-    outputs,
-    pad,
-    scaling,
-    start,
-)
 from gladius.transitions import Transitions, index_rows
 
 TITLE, NEEDS = "BC", ("next",)
@@ -60,17 +49,12 @@ BEATEN = "failed: frequencies by state fit the choices better than the network b
 
 
 @dataclass(frozen=True)
-class Training:
-    """How the network is trained.
+class Training(nets.Training):
+    """How the network is trained; beside the fields of networks.py's.
 
     Attributes:
-        hidden: widths of the hidden layers, the paper's (10, 10).
         activation: tanh, or relu as in the first author's code.
         standardise: scale inputs to mean 0 and variance 1 of the data, or take them as they come.
-        learning_rate: of Adam, falling linearly to zero over `steps`.
-        steps: at most this many.
-        batch: observations a step, drawn with replacement; None: all of them, as counts.
-        tolerance: stop once no entry of the full gradient per observation exceeds it.
         plateau: stop once the log-likelihood of the whole sample has not risen by so many nats in
             `patience` evaluations; half a nat is one standard error of one parameter.
         validation: share of the training trajectories held out; 0: none. Training then stops after
@@ -79,28 +63,17 @@ class Training:
         patience: see there.
     """
 
-    hidden: tuple[int, ...] = (10, 10)
     activation: str = "tanh"
     standardise: bool = True
-    learning_rate: float = 0.01
-    steps: int = 3000
-    batch: int | None = None
-    tolerance: float = 1e-5
     plateau: float = 0.5
     validation: float = 0.0
     patience: int = 10
 
     def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-        if self.activation not in ACTIVATIONS:
-            raise InputError("activation", self.activation, f"choose one of {ACTIVATIONS}")
-        for name in ("learning_rate", "tolerance", "plateau"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(name, getattr(self, name), "give a positive number")
-        for name in ("steps", "patience"):
-            check_whole(name, getattr(self, name), 1)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
+        super().__post_init__()
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_positive("plateau", self.plateau, "give a positive number")
+        check_whole("patience", self.patience, 1)
         if not 0 <= self.validation < 1:
             raise InputError("validation", self.validation, "give a share from 0 to below 1")
 
@@ -139,15 +112,14 @@ def fit(
         InputError: for a bad option, or as many generators as there are not data sets.
     """
     started = time.process_time()
-    if normalisation not in NORMALISATIONS:
-        raise InputError("normalisation", normalisation, f"choose one of {NORMALISATIONS}")
+    check_choice("normalisation", normalisation, NORMALISATIONS)
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
     rngs = generators(rng, len(data))
     groups: dict[Training, list[int]] = defaultdict(list)
     for r, rows in enumerate(data):
         groups[training or default_training(rows)].append(r)
-    fits: dict[int, tuple[Network, Outcome, Training]] = {}
+    fits: dict[int, tuple[nets.Network, Outcome, Training]] = {}
     for how, members in groups.items():
         trained = train([data[r] for r in members], how, [rngs[r] for r in members])
         for r, network, outcome in zip(members, *trained, strict=True):
@@ -207,42 +179,28 @@ def is_beaten(q: Array, choices: Array) -> bool:
     return bool(gain > parameters * np.log(size) / 2)
 
 
-@dataclass(frozen=True)
-class Level:
+def at_level(function: StateFunction, normalisation: str, states: Array) -> Array:
     """(n, A) outputs of a function of the state, moved to a normalisation of their level."""
-
-    function: StateFunction
-    normalisation: str
-
-    def __call__(self, states: Array) -> Array:
-        raw = self.function(states)
-        if self.normalisation == "zero_value":
-            return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
-        if self.normalisation == "mean_zero":
-            return np.asarray(raw - raw.mean(axis=1, keepdims=True))
-        return raw
+    raw = function(states)
+    if normalisation == "zero_value":
+        return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
+    if normalisation == "mean_zero":
+        return np.asarray(raw - raw.mean(axis=1, keepdims=True))
+    return raw
 
 
-@dataclass(frozen=True)
-class ReadOff:
-    """r = Q - beta mean V(s') as a function of (n, d) features, (n, A).
+def minus_continuation(
+    q: StateFunction, known: Sequence[tuple[Array, Array]], discount: float, states: Array
+) -> Array:
+    """(n, A) r = Q - beta mean V(s').
 
-    Attributes:
-        q: (n, d) -> (n, A).
-        known: of each action, states in which it was taken and the mean of V(s') after each.
-        discount: beta.
+    `known` has of each action the states in which it was taken and the mean of V(s') after each.
     """
-
-    q: StateFunction
-    known: tuple[tuple[Array, Array], ...]
-    discount: float
-
-    def __call__(self, states: Array) -> Array:
-        following = np.full((len(states), len(self.known)), np.nan)
-        for a, (seen, mean) in enumerate(self.known):
-            if len(seen):
-                following[:, a] = mean[nearest(seen, states)]
-        return np.asarray(self.q(states) - self.discount * following)
+    following = np.full((len(states), len(known)), np.nan)
+    for a, (seen, mean) in enumerate(known):
+        if len(seen):
+            following[:, a] = mean[nearest(seen, states)]
+    return np.asarray(q(states) - discount * following)
 
 
 def read_off(
@@ -253,7 +211,7 @@ def read_off(
     Pairs never observed take the mean of the nearest state where the action was. An action that
     occurs nowhere has reward NaN: nothing is known of what follows it.
     """
-    q = Level(network, normalisation)
+    q = partial(at_level, network, normalisation)
     grid, (now, after) = index_rows([data.states, data.next_states])
     value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[after])
     known = []
@@ -262,49 +220,43 @@ def read_off(
         taken = np.bincount(now[rows], minlength=len(grid))
         total = np.bincount(now[rows], weights=value[rows], minlength=len(grid))
         known.append((grid[taken > 0], total[taken > 0] / taken[taken > 0]))
-    return q, ReadOff(q, tuple(known), discount)
+    return q, partial(minus_continuation, q, known, discount)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the training of one network ended.
+    """How the training of one network ended."""
 
-    Attributes:
-        converged: by the gradient (`tolerance`) or by `patience`, with the loss of the validation
-            share or the `plateau` of the likelihood.
-        steps: taken until then.
-        gradient_norm: largest entry of the gradient of the training loss per observation.
-        validation_nll: per held-out observation, NaN without a validation share.
-    """
-
+    # by the gradient (`tolerance`) or by `patience`, with the loss of the validation share or the
+    # `plateau` of the likelihood.
     converged: bool
-    steps: int
-    gradient_norm: float
-    validation_nll: float
+    steps: int  # taken until then
+    gradient_norm: float  # largest entry of the gradient of the training loss per observation
+    validation_nll: float  # per held-out observation, NaN without a validation share
 
 
 def train(
     data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
-) -> tuple[list[Network], list[Outcome]]:
+) -> tuple[list[nets.Network], list[Outcome]]:
     """One network for each data set, all in one batched Adam; each stops on its own."""
     held_out = []
     if how.validation:
         splits = [rows.split(1 - how.validation, rng) for rows, rng in zip(data, rngs, strict=True)]
         data, held_out = [kept for kept, _ in splits], [held for _, held in splits]
-    scalings = [scaling(rows.states, how.standardise) for rows in data]
+    scalings = [nets.scaling(rows.states, how.standardise) for rows in data]
     x, share = _stack(data, scalings)
     validation = _stack(held_out, scalings) if held_out else None
     widths = (x.shape[2], *how.hidden, share.shape[2])
-    theta = start(rngs, widths)
+    theta = nets.start(rngs, widths)
     best = [p.clone() for p in theta]
-    moments = no_moments(theta)
+    moments = nets.no_moments(theta)
     reps, sizes = len(data), np.array([len(rows) for rows in data])
     active, converged = np.ones(reps, dtype=bool), np.zeros(reps, dtype=bool)
     lowest, since = np.full(reps, np.inf), np.zeros(reps, dtype=np.int64)
     taken = np.zeros(reps, dtype=np.int64)
     for t in range(how.steps + 1):
         if t % CHECK_EVERY == 0 or t == how.steps:
-            converged |= active & (norms(_gradient(theta, x, share, how)) <= how.tolerance)
+            converged |= active & (nets.norms(_gradient(theta, x, share, how)) <= how.tolerance)
             with torch.no_grad():
                 losses = _losses(theta, *(validation or (x, share)), how).numpy()
             margin = 0.0 if held_out else how.plateau / sizes
@@ -319,23 +271,25 @@ def train(
             break
         rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
         rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
+        nets.adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
         taken += active
     if validation is not None:
         theta = best
-    norm = norms(_gradient(theta, x, share, how))
+    norm = nets.norms(_gradient(theta, x, share, how))
     held_nll = lowest if held_out else np.full(reps, np.nan)
     ends = (part.tolist() for part in (converged, taken, norm, held_nll))
     outcomes = [Outcome(*end) for end in zip(*ends, strict=True)]
-    return networks(theta, how.activation, scalings), outcomes
+    return nets.networks(theta, how.activation, scalings), outcomes
 
 
-def _losses(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
+def _losses(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
     """(R,) sum of share * -log softmax(Q)_a."""
-    return -(share * torch.log_softmax(outputs(theta, x, how.activation), dim=2)).sum(dim=(1, 2))
+    return -(share * torch.log_softmax(nets.outputs(theta, x, how.activation), dim=2)).sum(
+        dim=(1, 2)
+    )
 
 
-def _gradient(theta: Parameters, x: Tensor, share: Tensor, how: Training) -> Parameters:
+def _gradient(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> nets.Parameters:
     leaves = [p.detach().requires_grad_() for p in theta]
     return list(torch.autograd.grad(_losses(leaves, x, share, how).sum(), leaves))
 
@@ -344,7 +298,7 @@ def _sample(
     x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    drawn = drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
+    drawn = nets.drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
     chosen = torch.take_along_dim(share, drawn, dim=1)
     chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
     return torch.take_along_dim(x, drawn, dim=1), chosen
@@ -363,5 +317,5 @@ def _stack(
 ) -> tuple[Tensor, Tensor]:
     """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
     tables = [_choices(rows) for rows in data]
-    x = pad([states for states, _ in tables], scalings)
-    return x, pad([choices / choices.sum() for _, choices in tables])
+    x = nets.pad([states for states, _ in tables], scalings)
+    return x, nets.pad([choices / choices.sum() for _, choices in tables])

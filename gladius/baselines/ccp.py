@@ -65,36 +65,23 @@ SAME_ROW = 1e-12  # two rows this close are one: sums of probabilities differ by
 
 @dataclass(frozen=True)
 class FirstStep:
-    """pi-hat of R replications.
+    """pi-hat of R replications."""
 
-    Attributes:
-        policy: (R, S, A); a frequency may be 0.
-        nearest_seen: (R, S) the state whose frequencies each state has, itself where it was seen.
-        cells: (R, S, A) n(s, a) + c.
-    """
-
-    policy: Array
+    policy: Array  # (R, S, A); a frequency may be 0
+    # (R, S) the state whose frequencies each state has, itself where it was seen.
     nearest_seen: Integers
-    cells: Array
+    cells: Array  # (R, S, A) n(s, a) + c
 
 
 @dataclass(frozen=True)
 class CcpFit:
-    """The last stage's logit, and V of the CCPs that it was given.
+    """The last stage's logit, and V of the CCPs that it was given."""
 
-    Attributes:
-        logit: of the last stage.
-        v: (R, S) at the estimated theta.
-        stages: logits fitted.
-        newton: Newton steps over all stages.
-        settled: theta and pi moved less than STAGE_TOLERANCE in the last stage.
-    """
-
-    logit: LogitFit
-    v: Array
-    stages: int
-    newton: int
-    settled: bool
+    logit: LogitFit  # of the last stage
+    v: Array  # (R, S) at the estimated theta
+    stages: int  # logits fitted
+    newton: int  # Newton steps over all stages
+    settled: bool  # theta and pi moved less than STAGE_TOLERANCE in the last stage
 
 
 def fit(
@@ -203,25 +190,17 @@ def frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) -> Firs
 
 
 def nested_pseudo_likelihood(
-    visits: Array,
-    policy: Array,
-    transition: Array,
+    visits: Array,  # (R, S, A) n(s, a); replications go through the same stages
+    policy: Array,  # (R, S, A) pi-hat
+    transition: Array,  # (A, S, S) or (R, A, S, S)
+    # design, offset: (S, A, k), (S, A) of the reward
     design: Array,
     offset: Array,
-    discount: float,
+    discount: float,  # beta
     *,
-    stages: int = 1,
+    stages: int = 1,  # at most
 ) -> CcpFit:
-    """At most `stages` stages from first-step CCPs, fewer where nothing moves or a logit fails.
-
-    Args:
-        visits: (R, S, A) n(s, a); replications go through the same stages.
-        policy: (R, S, A) pi-hat.
-        transition: (A, S, S) or (R, A, S, S).
-        design, offset: (S, A, k), (S, A) of the reward.
-        discount: beta.
-        stages: at most.
-    """
+    """At most `stages` stages from first-step CCPs, fewer where nothing moves or a logit fails."""
     theta, newton, stage, settled = None, 0, 0, False
     while True:
         slopes, level = valuation(policy, transition, design, offset, discount)
@@ -328,13 +307,13 @@ def renewal_regressors(
 
 
 def sandwich(
-    visits: Array,
-    first: FirstStep,
-    x: Array,
-    logit: LogitFit,
-    transition: Array,
-    discount: float,
-    action: int,
+    visits: Array,  # (R, S, A) n(s, a)
+    first: FirstStep,  # pi-hat; its cells n(s, a) + c are read at the states seen
+    x: Array,  # (R, S, A, k) the logit's regressors
+    logit: LogitFit,  # the second step
+    transition: Array,  # (A, S, S) or (R, A, S, S)
+    discount: float,  # beta
+    action: int,  # j
 ) -> Array:
     """(R, k, k) covariance of theta with the sampling error of frequency CCPs in it.
 
@@ -344,15 +323,6 @@ def sandwich(
     counts of a state are multinomial, so that only differences between actions matter: of
     d l(s) / d n(s, a) = 1[a = j] / (n(s, j) + c) - 1 / (n(s) + c A) the first term. P is taken
     as known.
-
-    Args:
-        visits: (R, S, A) n(s, a).
-        first: pi-hat; its cells n(s, a) + c are read at the states seen.
-        x: (R, S, A, k) the logit's regressors.
-        logit: the second step.
-        transition: (A, S, S) or (R, A, S, S).
-        discount: beta.
-        action: j.
     """
     probabilities = np.broadcast_to(transition, (len(visits), *transition.shape[-3:]))
     seen, policy = visits.sum(axis=2), np.exp(logit.log_policy)

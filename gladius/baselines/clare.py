@@ -57,7 +57,7 @@ import numpy as np
 
 from gladius.anchor import Anchor, NearestState
 from gladius.baselines.discounted import Paths, discounted_paths, state_occupancy
-from gladius.checks import Array, InputError, check_finite, check_whole, generators
+from gladius.checks import Array, InputError, check_finite, check_positive, check_whole, generators
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
@@ -108,8 +108,7 @@ def fit(
         InputError: for options that do not fit together or do not fit the data; for u where the
             model is trusted at none of the expert's pairs.
     """
-    if check_finite("eta", eta).shape != () or not eta > 0:
-        raise InputError("eta", eta, "give a positive number")
+    check_positive("eta", eta)
     if check_finite("u", u).shape != () or not 0 <= u <= 1:
         raise InputError("u", u, "give a number from 0 to 1")
     check_whole("max_iterations", max_iterations, 1)

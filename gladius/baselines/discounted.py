@@ -18,21 +18,13 @@ from gladius.transitions import Integers, Transitions
 
 @dataclass(frozen=True)
 class Paths:
-    """The paths of one data set over a grid of S states.
+    """The paths of one data set over a grid of S states."""
 
-    Attributes:
-        pair: (n,) s A + a of each row, in order of path and time.
-        weight: (n,) beta^t.
-        opens: (m,) the row with which each path begins.
-        beyond: (m,) beta^T of a path of T rows, 0 where it ended there (done).
-        shape: (S, A).
-    """
-
-    pair: Integers
-    weight: Array
-    opens: Integers
-    beyond: Array
-    shape: tuple[int, int]
+    pair: Integers  # (n,) s A + a of each row, in order of path and time
+    weight: Array  # (n,) beta^t
+    opens: Integers  # (m,) the row with which each path begins
+    beyond: Array  # (m,) beta^T of a path of T rows, 0 where it ended there (done)
+    shape: tuple[int, int]  # (S, A)
 
     @property
     def visits(self) -> Array:

@@ -15,15 +15,6 @@ penalty takes the smallest such reward, and a true reward of -1 to -10 is out of
     network   Adam on rows, for states that do not repeat. The penalty is that of the original's
               code, (Q - beta V(s'))^2 row by row, which adds beta^2 Var V / (4 alpha).
 
-Where the table's f is convex. With visits n, choices n + c (c: pseudo-count), moves M(s, a, s') and
-N rows, f(Q) = (1/N) sum (n + c)(V - Q) + (1/(4 alpha N)) sum n (Q - beta M V / n)^2. Its gradient
-in V is N g_V(s) = choices(s) - (beta/(2 alpha)) sum M(., s) r; the Hessian of f is a Gram matrix
-plus sum_s g_V(s) Hess V(s), hence positive semi-definite where g_V >= 0. Rewards above 2 alpha can
-make it indefinite. Still, with Q and V free the sum above is convex, and so is the set
-V >= log sum_a exp Q. At a stationary point of f with g_V >= 0 its Karush-Kuhn-Tucker conditions
-hold there, with g_V as multipliers: a global minimum, of f as well. `extra["global_minimum"]` says
-whether this proof went through.
-
 What had to be decided:
 
 - Temperature 1 and the given discount, as in the model (the original: .01 or .001, and .99);
@@ -43,6 +34,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -50,30 +42,21 @@ import torch
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 from scipy.special import logsumexp, softmax
+from torch import Tensor
 
+from gladius import networks as nets
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
 from gladius.checks import (
     Array,
     InputError,
+    check_choice,
     check_discount,
-    check_finite,
+    check_positive,
     check_whole,
-    check_widths,
     generators,
 )
 from gladius.estimate import Estimate, StateFunction, assess
-from gladius.networks import (
-    Parameters,
-    Tensor,
-    adam_descent,
-    drawn_rows,
-    networks,
-    outputs,
-    pad,
-    scaling,
-    start,
-)
 from gladius.newton import Expansion, minimise
 from gladius.transitions import Counts, Integers, Transitions, distinct_moves, group
 
@@ -89,33 +72,12 @@ AT_ONCE = 4096  # rows of a full gradient held in memory together
 
 
 @dataclass(frozen=True)
-class Training:
-    """How the network is trained.
+class Training(nets.Training):
+    """How the network is trained; no `batch`: all rows where at most LARGEST_FULL are distinct,
+    else 256 a step."""
 
-    Attributes:
-        hidden: widths of the hidden layers; by default those of the paper under check, which
-            gives all its networks 2 x 10 units.
-        learning_rate: of Adam, falling linearly to zero over `steps`.
-        steps: at most this many.
-        batch: rows a step, drawn with replacement; None: all rows where at most LARGEST_FULL are
-            distinct, else 256.
-        tolerance: stop once no entry of the full gradient per observation exceeds it.
-    """
-
-    hidden: tuple[int, ...] = (10, 10)
-    learning_rate: float = 0.01
     steps: int = 5000
-    batch: int | None = None
     tolerance: float = 1e-4
-
-    def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-        for name in ("learning_rate", "tolerance"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise InputError(name, getattr(self, name), "give a positive number")
-        check_whole("steps", self.steps, 1)
-        if self.batch is not None:
-            check_whole("batch", self.batch, 1)
 
 
 def fit(
@@ -146,10 +108,8 @@ def fit(
     """
     started = time.process_time()
     discount = check_discount(discount)
-    if function_class not in CLASSES:
-        raise InputError("function_class", function_class, f"choose one of {CLASSES}")
-    if check_finite("alpha", alpha).shape != () or not alpha > 0:
-        raise InputError("alpha", alpha, "give a finite number above 0")
+    check_choice("function_class", function_class, CLASSES)
+    check_positive("alpha", alpha)
     check_whole("max_iterations", max_iterations, 1)
     rngs = generators(rng, len(data))
     if function_class == "table":
@@ -261,10 +221,6 @@ class Table:
         gradient = self.gradient(q).ravel() + levels @ shift
         return np.array([value]), gradient[None], (self.hessian(q) + levels @ levels.T)[None]
 
-    def certificate(self, q: Array) -> bool:
-        """Whether a stationary q is proven a global minimum; False proves nothing."""
-        return bool(np.all(self.slopes(q)[1] >= 0))
-
 
 def make_table(
     counts: Counts, alpha: float, discount: float, pseudo_count: float = PSEUDO_COUNT
@@ -300,33 +256,25 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
     table = make_table(counts, alpha, discount)
     q, converged, iterations = minimum(table, table.start, max_iterations)
     return Fitted(
-        Lookup(counts.states, q, counts.seen[0] > 0),
+        partial(look_up, counts.states, q, counts.seen[0] > 0),
         converged,
         iterations,
         float(np.max(np.abs(table.gradient(q)))) / table.size,
         table.objective(q) / table.size,
         {
-            "global_minimum": converged and table.certificate(q),
             "flat_directions": table.open_levels.shape[1],
         },
     )
 
 
-@dataclass(frozen=True)
-class Lookup:
+def look_up(known: Array, table: Array, is_current: NDArray[np.bool_], states: Array) -> Array:
     """Q of known states; of any other, that of the nearest one from which a row starts."""
-
-    states: Array
-    table: Array
-    is_current: NDArray[np.bool_]
-
-    def __call__(self, states: Array) -> Array:
-        position = nearest(self.states, states)
-        unknown = np.any(self.states[position] != states, axis=1)
-        if np.any(unknown):
-            current = np.flatnonzero(self.is_current)
-            position[unknown] = current[nearest(self.states[current], states[unknown])]
-        return np.asarray(self.table[position])
+    position = nearest(known, states)
+    unknown = np.any(known[position] != states, axis=1)
+    if np.any(unknown):
+        current = np.flatnonzero(is_current)
+        position[unknown] = current[nearest(known[current], states[unknown])]
+    return np.asarray(table[position])
 
 
 class Rows(NamedTuple):
@@ -343,26 +291,26 @@ def stack(data: Sequence[Transitions]) -> Rows:
     """Distinct (s, a, s', done) of each data set with their shares, padded."""
     moves, shares = zip(*(distinct_moves(replication) for replication in data), strict=True)
     return Rows(
-        pad([part.states for part in moves]),
-        pad([part.next_states for part in moves]),
-        pad([part.actions for part in moves]),
-        pad([(~part.done).astype(float) for part in moves]),
-        pad(shares),
+        nets.pad([part.states for part in moves]),
+        nets.pad([part.next_states for part in moves]),
+        nets.pad([part.actions for part in moves]),
+        nets.pad([(~part.done).astype(float) for part in moves]),
+        nets.pad(shares),
     )
 
 
 def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
     """`size` rows of each replication, drawn with replacement by their shares."""
-    index = drawn_rows(rows.share, rngs, size)
+    index = nets.drawn_rows(rows.share, rngs, size)
     now, after = (torch.take_along_dim(x, index[..., None], dim=1) for x in (rows.now, rows.after))
     action, alive = (torch.take_along_dim(x, index, dim=1) for x in (rows.action, rows.alive))
     return Rows(now, after, action, alive, torch.full_like(alive, 1 / size))
 
 
-def losses(theta: Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
+def losses(theta: nets.Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
     """(R,) sum of share * (V(s) - Q(s, a) + (Q(s, a) - beta V(s'))^2 / (4 alpha))."""
     size = rows.now.shape[1]
-    table = outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
+    table = nets.outputs(theta, torch.cat([rows.now, rows.after], dim=1), ACTIVATION)
     v = torch.logsumexp(table, dim=2)
     q = torch.take_along_dim(table[:, :size], rows.action[..., None], dim=2)[..., 0]
     reward = q - discount * rows.alive * v[:, size:]
@@ -380,27 +328,29 @@ def train(
     rows = stack(data)
     size = rows.share.shape[1]
     batch = 256 if how.batch is None and size > LARGEST_FULL else how.batch
-    theta = start(rngs, (rows.now.shape[2], *how.hidden, data[0].number_of_actions))
+    theta = nets.start(rngs, (rows.now.shape[2], *how.hidden, data[0].number_of_actions))
     pieces = [Rows(*(x[:, i : i + AT_ONCE] for x in rows)) for i in range(0, size, AT_ONCE)]
 
-    def gradient(part: Rows) -> Parameters:
+    def gradient(part: Rows) -> nets.Parameters:
         leaves = [p.detach().requires_grad_() for p in theta]
         return list(torch.autograd.grad(losses(leaves, part, discount, alpha).sum(), leaves))
 
-    def full() -> Parameters:
+    def full() -> nets.Parameters:
         return [torch.stack(parts).sum(dim=0) for parts in zip(*map(gradient, pieces), strict=True)]
 
-    def drawn() -> Parameters:
+    def drawn() -> nets.Parameters:
         return gradient(rows if batch is None else draw(rows, rngs, batch))
 
-    end = adam_descent(theta, full, drawn, how.steps, how.learning_rate, how.tolerance, CHECK_EVERY)
+    end = nets.adam_descent(
+        theta, full, drawn, how.steps, how.learning_rate, how.tolerance, CHECK_EVERY
+    )
     loss = torch.stack([losses(theta, piece, discount, alpha) for piece in pieces]).sum(dim=0)
-    identity = [scaling(replication.states, False) for replication in data]
+    identity = [nets.scaling(replication.states, False) for replication in data]
     extra: dict[str, object] = {"training": how}
     ends = zip(end.converged, end.steps, end.gradient_norm, loss, strict=True)
     return [
         Fitted(network, bool(converged), int(steps), float(norm), float(objective), extra)
         for network, (converged, steps, norm, objective) in zip(
-            networks(theta, ACTIVATION, identity), ends, strict=True
+            nets.networks(theta, ACTIVATION, identity), ends, strict=True
         )
     ]

@@ -16,9 +16,8 @@ the covariance of D(s, .) under p, and e_s the unit vector of V(s),
     grad c(s) = D-bar(s) - e_s,      Hess c(s) = Cov(s).
 
 The Jacobian in V is -M, M = I - beta P_p, always regular. So with T = M^-1 sum_a p design the null
-space of the Jacobian is spanned by Z = [I; T], the multipliers of L + lambda'c are
-lambda = M'^-1 grad_V L, the reduced gradient is Z' grad L and the reduced Hessian of the Lagrangian
-sum_s (lambda(s) - n(s)) Cov_p(D Z)(s); on the constraints these are those of NFXP's likelihood.
+space of the Jacobian is spanned by Z = [I; T], and the reduced gradient and Hessian of the
+Lagrangian along it are those of NFXP's likelihood, which nfxp.py computes.
 
 Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
 identifies theta. Rewards are z'theta + o at the solution.
@@ -49,6 +48,7 @@ from scipy.optimize import NonlinearConstraint, minimize
 from scipy.special import logsumexp
 
 from gladius.anchor import Anchor
+from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import statuses, without_rounding
 from gladius.checks import Array
 from gladius.estimate import Estimate
@@ -71,19 +71,13 @@ class Programme:
 
     Its variables are x = (theta times the root mean square of its regressor, (1 - beta) V), for
     steps want variables of one size and V is of the order of r / (1 - beta).
-
-    Attributes:
-        visits: (S, A) n(s, a).
-        transition: (A, S, S).
-        design: (S, A, k) and offset: (S, A), the reward's form.
-        discount: beta.
     """
 
-    visits: Array
-    transition: Array
-    design: Array
+    visits: Array  # (S, A) n(s, a)
+    transition: Array  # (A, S, S)
+    design: Array  # (S, A, k), and offset (S, A): the reward's form
     offset: Array
-    discount: float
+    discount: float  # beta
 
     @property
     def unit(self) -> Array:
@@ -100,11 +94,11 @@ class Programme:
         return np.concatenate([self.design, following], axis=2)
 
     def values(self, theta: Array, v: Array) -> tuple[float, Array, Array]:
-        """L, (S,) c and (S, A) p at (k,) theta and (S,) V."""
+        """L, (S,) c and (S, A) log p at (k,) theta and (S,) V."""
         q = self.offset + self.design @ theta + self.discount * (self.transition @ v).T
         total = logsumexp(q, axis=1)
         log_policy = q - total[:, None]
-        return float(np.sum(self.visits * log_policy)), total - v, np.exp(log_policy)
+        return float(np.sum(self.visits * log_policy)), total - v, log_policy
 
     def solve(self, theta: Array, v: Array) -> tuple[Array, Array, int]:
         """(k,) theta, (S,) V and iterations of trust-constr from (k,) theta and (S,) V."""
@@ -118,10 +112,10 @@ class Programme:
             return self.values(x[:parameters] * unit[:parameters], (x * unit)[parameters:])
 
         def mean(x: Array) -> Array:
-            return np.asarray(np.einsum("sa,sad->sd", values(x)[2], slope))
+            return np.asarray(np.einsum("sa,sad->sd", np.exp(values(x)[2]), slope))
 
         def covariance(x: Array, weight: Array) -> Array:
-            policy = values(x)[2]
+            policy = np.exp(values(x)[2])
             centred = (slope - mean(x)[:, None]).reshape(policy.size, -1)
             return np.asarray(((weight[:, None] * policy).reshape(-1, 1) * centred).T @ centred)
 
@@ -145,52 +139,6 @@ class Programme:
         return x[:parameters], x[parameters:], int(solution.nit)
 
 
-@dataclass(frozen=True)
-class Point:
-    """What the conditions for a maximum say at some theta (k,) and V (S,).
-
-    Attributes:
-        violation: (S,) c.
-        multipliers: (S,) lambda.
-        gradient: (k,) reduced gradient Z' grad L, a sum over observations.
-        hessian: (k, k) reduced Hessian of the Lagrangian.
-        tangent: (S, k) T, the move of V with theta along the constraints.
-        normal: (S,) M^-1 c, the move of V that meets the linearised constraints.
-        slope: (S, A, k) D Z, the move of Q with theta along the constraints.
-    """
-
-    violation: Array
-    multipliers: Array
-    gradient: Array
-    hessian: Array
-    tangent: Array
-    normal: Array
-    slope: Array
-
-
-def conditions(programme: Programme, theta: Array, v: Array) -> Point:
-    """The derivatives along the constraints at (k,) theta and (S,) V, feasible or not."""
-    beta, n = programme.discount, programme.visits
-    _, violation, policy = programme.values(theta, v)
-    flow = np.einsum("sa,ast->st", policy, programme.transition)
-    system = np.eye(len(v)) - beta * flow
-    now = np.einsum("sa,sak->sk", policy, programme.design)
-    tangent = np.linalg.solve(system, now)
-    slope = programme.design + beta * np.moveaxis(programme.transition @ tangent, 0, 1)
-    centred = slope - tangent[:, None]
-    arrivals = np.einsum("sa,ast->t", n, programme.transition)
-    excess = np.linalg.solve(system.T, beta * arrivals - n.sum(axis=1))  # lambda - n
-    return Point(
-        violation=violation,
-        multipliers=excess + n.sum(axis=1),
-        gradient=np.einsum("sa,sak->k", n, centred),
-        hessian=np.einsum("s,sa,sak,sal->kl", excess, policy, centred, centred),
-        tangent=tangent,
-        normal=np.linalg.solve(system, violation),
-        slope=slope,
-    )
-
-
 def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
@@ -212,7 +160,7 @@ def fit(
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
-        log_likelihood, constraint_violation (largest |c|), multipliers (S,), inner_iterations (0).
+        log_likelihood, constraint_violation (largest |c|), inner_iterations (0).
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
@@ -230,27 +178,37 @@ def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
     visits, seen = model.visits[0], model.visits[0].sum(axis=1)
     programme = Programme(visits, model.transition[0], model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))
-    point = conditions(programme, theta, v)
-    if not np.all(np.isfinite(point.hessian)):
-        status, covariance = "diverged", np.full_like(point.hessian, np.nan)
+    _, violation, log_policy = programme.values(theta, v)
+    total = violation + v
+    gradient, hessian, slope = nfxp.derivatives(
+        visits[None],
+        model.transition,
+        model.design,
+        (log_policy + total[:, None])[None],
+        total[None],
+        model.discount,
+    )
+    if not np.all(np.isfinite(hessian)):
+        status, covariance = "diverged", np.full_like(hessian[0], np.nan)
     else:
-        information = without_rounding(-point.hessian[None], seen[None], point.slope[None])
-        step, covariance, is_regular, is_definite = (
-            part[0] for part in newton_step(-point.gradient[None], information)
-        )
-        largest = float(np.abs(point.violation).max())
+        information = without_rounding(-hessian, seen[None], slope)
+        steps, inverse, is_regular, is_definite = newton_step(-gradient, information)
+        step, covariance = steps[0], inverse[0]
         converged = bool(
-            is_definite
-            and point.gradient @ step <= STEP_TOLERANCE**2
+            is_definite[0]
+            and gradient[0] @ step <= STEP_TOLERANCE**2
             and np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
-            and largest <= FEASIBLE * max(1.0, float(np.abs(v).max()))
+            and np.abs(violation).max() <= FEASIBLE * max(1.0, float(np.abs(v).max()))
         )
         if converged:
-            theta, v = theta + step, v + point.normal + point.tangent @ step
+            policy = np.exp(log_policy)
+            flow = np.einsum("sa,ast->st", policy, model.transition[0])
+            normal = np.linalg.solve(np.eye(len(v)) - model.discount * flow, violation)
+            along = np.einsum("sa,sak,k->s", policy, slope[0], step)
+            theta, v = theta + step, v + normal + along
         else:
             covariance = np.full_like(covariance, np.nan)
-        flags = np.array([converged]), np.array([is_regular])
-        (status,) = statuses(*flags, seen[None], point.slope[None])
+        (status,) = statuses(np.array([converged]), is_regular, seen[None], slope)
     log_likelihood, violation, _ = programme.values(theta, v)
     return model_estimate(
         "mpec",
@@ -261,13 +219,12 @@ def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
         v,
         status=status,
         iterations=iterations,
-        gradient_norm=float(np.max(np.abs(point.gradient)) / seen.sum()),
+        gradient_norm=float(np.max(np.abs(gradient)) / seen.sum()),
         seconds=time.process_time() - started,
         extra={
             "objective": -log_likelihood / seen.sum(),
             "log_likelihood": log_likelihood,
             "constraint_violation": float(np.abs(violation).max()),
-            "multipliers": point.multipliers,
             "inner_iterations": 0,
         },
     )

@@ -37,30 +37,19 @@ LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps ar
 
 @dataclass(frozen=True)
 class NfxpFit:
-    """Maximum likelihood of R replications.
+    """Maximum likelihood of R replications."""
 
-    Attributes:
-        theta: (R, k) the maximiser.
-        covariance: (R, k, k) inverse of the observed information, taking the transition
-            probabilities as known: their sampling error is not in it. NaN where not converged.
-        log_likelihood: (R,) sum over observations.
-        gradient: (R, k) of the log-likelihood, per observation.
-        iterations: (R,) Newton steps.
-        inner_iterations: (R,) Bellman iterations of the batches the replication was in.
-        converged: (R,) as in newton.py, and the Bellman equation is solved.
-        status: R times ok, not_converged or "failed: why".
-        q: (R, S, A) and v: (R, S), the fixed point at theta.
-    """
-
-    theta: Array
+    theta: Array  # (R, k) the maximiser
+    # (R, k, k) inverse of the observed information, taking the transition probabilities as known:
+    # their sampling error is not in it. NaN where not converged.
     covariance: Array
-    log_likelihood: Array
-    gradient: Array
-    iterations: Integers
-    inner_iterations: Integers
-    converged: NDArray[np.bool_]
-    status: tuple[str, ...]
-    q: Array
+    log_likelihood: Array  # (R,) sum over observations
+    gradient: Array  # (R, k) of the log-likelihood, per observation
+    iterations: Integers  # (R,) Newton steps
+    inner_iterations: Integers  # (R,) Bellman iterations of the batches the replication was in
+    converged: NDArray[np.bool_]  # (R,) as in newton.py, and the Bellman equation is solved
+    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
+    q: Array  # (R, S, A), and v (R, S): the fixed point at theta
     v: Array
 
     @property
@@ -123,30 +112,20 @@ def fit(
 
 
 def fit_counts(
-    visits: Array,
-    transition: Array,
-    design: Array,
-    offset: Array,
-    discount: float,
+    visits: Array,  # (R, S, A) n(s, a), some above 0 in each; weights of a bootstrap do as well
+    transition: Array,  # (A, S, S) or (R, A, S, S), taken as known
+    design: Array,  # (S, A, k)
+    offset: Array,  # (S, A)
+    discount: float,  # beta
     *,
-    start: Array | None = None,
-    tolerance: float = 1e-6,
-    max_iterations: int = 100,
+    start: Array | None = None,  # (R, k) first theta; by default 0
+    tolerance: float = 1e-6,  # of the last step in standard errors, see newton.py
+    max_iterations: int = 100,  # Newton steps
 ) -> NfxpFit:
     """Maximise the likelihood of R tables of counts at once.
 
     A start that makes choices all but certain, so that they hold no information on theta, is
     replaced by 0.
-
-    Args:
-        visits: (R, S, A) n(s, a), some above 0 in each; weights of a bootstrap do as well.
-        transition: (A, S, S) or (R, A, S, S), taken as known.
-        design: (S, A, k).
-        offset: (S, A).
-        discount: beta.
-        start: (R, k) first theta; by default 0.
-        tolerance: of the last step in standard errors, see newton.py.
-        max_iterations: Newton steps.
     """
     (sets, states, actions), parameters = visits.shape, design.shape[2]
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))

@@ -11,8 +11,8 @@ g(s) = -log pi(a_s | s), so that V = h + g:
 The regressions stand in for transition probabilities, and there is no form of r.
 
 What had to be decided:
-- Regressions: `network` (the original's, two hidden layers of 10) or `tabular`, means over counts,
-  whose fixed point is a linear system: the plug-in's (plug_in.py), and nothing is iterated.
+- Regressions: networks, the original's, with two hidden layers of 10. With means over counts in
+  their place the fixed point is a linear system: the plug-in's (plug_in.py).
 - P step: plain maximum likelihood (the original was not read; later wrappers have an adversarial
   one).
 - Q step: fitted iteration as the paper. Its authors' code differentiates the target too, which
@@ -33,37 +33,25 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
+from torch import Tensor
 
+from gladius import networks as nets
 from gladius.anchor import Anchor
-from gladius.baselines import bc, plug_in
+from gladius.baselines import bc
 from gladius.baselines.bc import Training
 from gladius.checks import Array, InputError, check_discount, generators
 from gladius.estimate import Estimate, StateFunction, assess
-from gladius.networks import (
-    Descent,
-    Network,
-    Parameters,
-    Refresh,
-    Tensor,
-    adam_descent,
-    drawn_rows,
-    networks,
-    outputs,
-    pad,
-    scaling,
-    start,
-)
 from gladius.transitions import Transitions, distinct_moves, index_rows
 
 TITLE, NEEDS = "PQR", ("next", "anchor")
 
-REGRESSIONS = ("network", "tabular")
 FEW_STATES = 2_000  # distinct states up to which every Adam step sees all rows
 ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
 REFRESH = 25  # Adam steps between two targets of the fitted iteration, and between two checks
@@ -75,7 +63,6 @@ def fit(
     anchor: Anchor,
     discount: float,
     *,
-    regression: str = "network",
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -85,17 +72,16 @@ def fit(
         data: replications.
         anchor: the action whose reward is given, and its reward.
         discount: beta.
-        regression: network or tabular.
-        rng: networks only; a seed, or one generator for each data set.
-        training: networks only; by default `default_training` of each data set.
+        rng: a seed, or one generator for each data set.
+        training: by default `default_training` of each data set.
 
     Raises:
-        InputError: for a bad option; for data with too many distinct states for a table.
+        InputError: for a bad option.
     """
     started = time.process_time()
     beta = check_discount(discount)
     rngs = generators(rng, len(data))
-    inversions = invert(data, anchor, beta, regression, rngs, training, with_reward=True)
+    inversions = invert(data, anchor, beta, rngs, training, with_reward=True)
     weights = [extrapolated_weight(transitions, anchor.action, beta) for transitions in data]
     seconds = (time.process_time() - started) / len(data)
     estimates = []
@@ -103,7 +89,7 @@ def fit(
         assert inversion.reward is not None
         extra: dict[str, object] = {"inner_iterations": 0, "extrapolated": weight}
         estimate = assess(
-            f"pqr[{regression}]",
+            "pqr",
             inversion.q,
             inversion.reward,
             transitions,
@@ -134,20 +120,14 @@ def invert(
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
-    regression: str,
     rngs: Sequence[np.random.Generator],
     training: Training | None,
     *,
     with_reward: bool,
 ) -> list[Inversion]:
     """The P and the Q step, where SAmQ starts, and the R step if asked; arguments as in `fit`."""
-    if regression not in REGRESSIONS:
-        raise InputError("regression", regression, f"choose one of {REGRESSIONS}")
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
-    if regression == "tabular":
-        closed = plug_in.fit(data, anchor, discount)
-        return [Inversion(e.q_function, e.reward_function, "ok", 0, 0.0) for e in closed]
     inversions: dict[int, Inversion] = {}
     for how, members in _batches(data, training):
         sets, streams = [data[r] for r in members], [rngs[r] for r in members]
@@ -185,17 +165,12 @@ def _batches(
     return batches
 
 
-@dataclass(frozen=True)
-class NetworkQ:
-    """(n, d) features -> (n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)."""
-
-    level: Network  # the network h, one output
-    logits: Network  # of the policy pi, A outputs
-    anchor_action: int  # a_s
-
-    def __call__(self, states: Array) -> Array:
-        log_policy = log_softmax(self.logits(states), axis=1)
-        return np.asarray(self.level(states) + log_policy - log_policy[:, [self.anchor_action]])
+def network_q(
+    level: nets.Network, logits: nets.Network, anchor_action: int, states: Array
+) -> Array:
+    """(n, A) Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s), h the network `level`."""
+    log_policy = log_softmax(logits(states), axis=1)
+    return np.asarray(level(states) + log_policy - log_policy[:, [anchor_action]])
 
 
 def invert_by_networks(
@@ -209,23 +184,25 @@ def invert_by_networks(
     """The three steps with networks, R data sets in one batch."""
     a, actions = anchor.action, data[0].number_of_actions
     policies, outcomes = bc.train(data, how, rngs)
-    scalings = [scaling(transitions.states, how.standardise) for transitions in data]
+    scalings = [nets.scaling(transitions.states, how.standardise) for transitions in data]
     anchored = [distinct_moves(transitions.take(transitions.actions == a)) for transitions in data]
     targets = [
         anchor.values(moves.states)
         - discount * ~moves.done * log_softmax(logits(moves.next_states), axis=1)[:, a]
         for (moves, _), logits in zip(anchored, policies, strict=True)
     ]
-    after = pad([m.next_states for m, _ in anchored], scalings)
-    goes_on = pad([(~m.done).astype(float) for m, _ in anchored])
+    after = nets.pad([m.next_states for m, _ in anchored], scalings)
+    goes_on = nets.pad([(~m.done).astype(float) for m, _ in anchored])
     rows = Rows.of(anchored, targets, scalings)
     level_fit = level_network(rows, after, discount * goes_on, how, rngs)
-    levels = networks(level_fit.theta, how.activation, scalings)
-    qs = [NetworkQ(level, logits, a) for level, logits in zip(levels, policies, strict=True)]
+    levels = nets.networks(level_fit.theta, how.activation, scalings)
+    qs = [
+        partial(network_q, level, logits, a) for level, logits in zip(levels, policies, strict=True)
+    ]
     converged = level_fit.converged & [outcome.converged for outcome in outcomes]
     norm = level_fit.gradient_norm
     failed: dict[int, str] = {}
-    rewards: list[Network | None] = [None] * len(data)
+    rewards: list[nets.Network | None] = [None] * len(data)
     if with_reward:
         observed = [distinct_moves(transitions) for transitions in data]
         targets = [
@@ -241,7 +218,7 @@ def invert_by_networks(
             for never in np.setdiff1d(np.arange(actions), transitions.actions).tolist():
                 reward_fit.theta[-1][r, 0, never] = torch.nan  # nothing is known of its reward
                 failed[r] = f"failed: action {never} never occurs, its reward is NaN"
-        rewards = [*networks(reward_fit.theta, how.activation, scalings)]
+        rewards = [*nets.networks(reward_fit.theta, how.activation, scalings)]
     inversions = []
     for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
         status = "ok" if converged[r] else "not_converged"
@@ -266,13 +243,13 @@ class Rows(NamedTuple):
         scalings: Sequence[tuple[Array, Array]],
     ) -> Rows:
         """From `distinct_moves` transitions; a row is about its action."""
-        x = pad([part.states for part, _ in moves], scalings)
-        output = pad([part.actions for part, _ in moves])
-        return cls(x, output, pad([share for _, share in moves]), pad(targets))
+        x = nets.pad([part.states for part, _ in moves], scalings)
+        output = nets.pad([part.actions for part, _ in moves])
+        return cls(x, output, nets.pad([share for _, share in moves]), nets.pad(targets))
 
     def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Rows:
         """`size` rows of each data set, drawn by their shares, which then count alike."""
-        index = drawn_rows(self.share, rngs, size)
+        index = nets.drawn_rows(self.share, rngs, size)
         output, target = (torch.take_along_dim(t, index, dim=1) for t in (self.output, self.target))
         x = torch.take_along_dim(self.x, index[..., None], dim=1)
         return Rows(x, output, torch.full_like(target, 1.0 / size), target)
@@ -284,7 +261,7 @@ def level_network(
     discounts: Tensor,
     how: Training,
     rngs: Sequence[np.random.Generator],
-) -> Descent:
+) -> nets.Descent:
     """h with h(s) = E[target + discount h(s') | s, a_s] over the anchor's rows.
 
     Fitted iteration: what is regressed holds h as of the last REFRESH. At every refresh the level
@@ -292,13 +269,13 @@ def level_network(
     away only 1 - beta of its error; the fixed point is the same. The rows' target is
     r(s, a_s) + beta g(s'), `after` (R, n, d) the scaled s', `discounts` (R, n) 0 after an end.
     """
-    theta = start(rngs, (rows.x.shape[2], *how.hidden, 1))
+    theta = nets.start(rngs, (rows.x.shape[2], *how.hidden, 1))
     held = rows._replace(output=torch.zeros_like(rows.output), target=torch.zeros_like(rows.target))
     slope = (rows.share * (1.0 - discounts)).sum(dim=1)  # of the mean residual in the level
 
     def refresh(active: NDArray[np.bool_]) -> None:
-        target = rows.target + discounts * outputs(theta, after, how.activation)[..., 0]
-        gap = target - outputs(theta, rows.x, how.activation)[..., 0]
+        target = rows.target + discounts * nets.outputs(theta, after, how.activation)[..., 0]
+        gap = target - nets.outputs(theta, rows.x, how.activation)[..., 0]
         level = (rows.share * gap).sum(dim=1) / slope
         level = torch.where(torch.from_numpy(active), level, 0.0)[:, None]
         theta[-1] += level[:, None]
@@ -309,9 +286,9 @@ def level_network(
 
 def reward_network(
     rows: Rows, actions: int, how: Training, rngs: Sequence[np.random.Generator]
-) -> Descent:
+) -> nets.Descent:
     """r with r(s, a) = E[target | s, a], from the mean target of each action."""
-    theta = start(rngs, (rows.x.shape[2], *how.hidden, actions))
+    theta = nets.start(rngs, (rows.x.shape[2], *how.hidden, actions))
     for a in range(actions):
         share = rows.share * (rows.output == a)
         theta[-1][:, 0, a] += (share * rows.target).sum(dim=1) / share.sum(dim=1).clamp_min(1e-300)
@@ -319,25 +296,25 @@ def reward_network(
 
 
 def least_squares(
-    theta: Parameters,
+    theta: nets.Parameters,
     rows: Rows,
     how: Training,
     rngs: Sequence[np.random.Generator],
-    refresh: Refresh = lambda active: None,
-) -> Descent:
+    refresh: nets.Refresh = lambda active: None,
+) -> nets.Descent:
     """Least squares, `theta` in place; `refresh` and the rest as in `adam_descent`."""
 
-    def gradient(part: Rows) -> Parameters:
+    def gradient(part: Rows) -> nets.Parameters:
         leaves = [p.detach().requires_grad_() for p in theta]
-        table = outputs(leaves, part.x, how.activation)
+        table = nets.outputs(leaves, part.x, how.activation)
         gap = part.target - torch.take_along_dim(table, part.output[..., None], dim=2)[..., 0]
         return list(torch.autograd.grad(0.5 * (gap**2 * part.share).sum(), leaves))
 
-    def drawn() -> Parameters:
+    def drawn() -> nets.Parameters:
         return gradient(rows if how.batch is None else rows.draw(rngs, how.batch))
 
     limits = how.steps, how.learning_rate, how.tolerance
-    return adam_descent(theta, lambda: gradient(rows), drawn, *limits, REFRESH, refresh)
+    return nets.adam_descent(theta, lambda: gradient(rows), drawn, *limits, REFRESH, refresh)
 
 
 def extrapolated_weight(data: Transitions, action: int, discount: float) -> float:

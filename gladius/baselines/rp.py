@@ -51,6 +51,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +138,9 @@ def fit(
         }
         seconds = time.process_time() - started
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds, extra=extra)
-        q, r = (OnSpace(f, space) for f in (estimate.q_function, estimate.reward_function))
+        q, r = (
+            partial(on_space, f, space) for f in (estimate.q_function, estimate.reward_function)
+        )
         result.append(Estimate("rp", q, r, replication.states.shape[1], diagnostics))
     return result
 
@@ -162,8 +165,8 @@ def _fit_alone(
         position = np.concatenate(places)
         means = np.bincount(position, weights=values) / np.bincount(position)
         anchor = Anchor(anchor.action, NearestState(states, means))
-    offset = None if form.offset is None else OfX(form.offset, width)
-    on_cells = LinearReward(CellDesign(form.design, width, is_constant, cells), offset)
+    offset = None if form.offset is None else partial(of_x, form.offset, width)
+    on_cells = LinearReward(partial(cell_design, form.design, width, is_constant, cells), offset)
     projected = replace(data, states=now, next_states=after, feature_names=())
     return nfxp.fit([projected], anchor, discount, reward=on_cells)[0]
 
@@ -182,43 +185,29 @@ class Space:
         return np.column_stack([states[:, self.columns], self.partition.cells(states)])
 
 
-@dataclass(frozen=True)
-class OnSpace:
-    """A function of (x, cell) as one of all features."""
-
-    function: StateFunction
-    space: Space
-
-    def __call__(self, states: Array) -> Array:
-        return self.function(self.space(states))
+def on_space(function: StateFunction, space: Space, states: Array) -> Array:
+    """A function of (x, cell) at all features."""
+    return function(space(states))
 
 
-@dataclass(frozen=True)
-class OfX:
-    """A function of x (n, width) as one of (x, cell)."""
-
-    function: TableFunction
-    width: int
-
-    def __call__(self, states: Array) -> Array:
-        return self.function(states[:, : self.width])
+def of_x(function: TableFunction, width: int, states: Array) -> Array:
+    """A function of x (n, width) at (x, cell)."""
+    return function(states[:, :width])
 
 
-@dataclass(frozen=True)
-class CellDesign:
-    """(n, width + 1) of (x, cell) -> (n, A, K), each constant of the form once for each cell."""
+def cell_design(
+    design: TableFunction, width: int, is_constant: NDArray[np.bool_], cells: int, states: Array
+) -> Array:
+    """(n, A, K) at (n, width + 1) of (x, cell): each constant of the form once for each cell.
 
-    design: TableFunction  # of the form, in x
-    width: int  # of x
-    is_constant: NDArray[np.bool_]  # (k,) which of its parameters are constants; they come last
-    cells: int  # their number
-
-    def __call__(self, states: Array) -> Array:
-        table = self.design(states[:, : self.width])
-        inside = np.eye(self.cells)[states[:, self.width].astype(np.int64)]
-        constants = table[..., self.is_constant, None] * inside[:, None, None]
-        constants = constants.reshape(*table.shape[:2], -1)
-        return np.concatenate([table[..., ~self.is_constant], constants], axis=2)
+    `design` is the form's, in x; `is_constant` says which of its parameters are constants.
+    """
+    table = design(states[:, :width])
+    inside = np.eye(cells)[states[:, width].astype(np.int64)]
+    constants = table[..., is_constant, None] * inside[:, None, None]
+    return np.concatenate(
+        [table[..., ~is_constant], constants.reshape(*table.shape[:2], -1)], axis=2
+    )
 
 
 def _columns(low: Sequence[int], width: int) -> list[int]:

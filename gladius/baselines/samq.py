@@ -37,6 +37,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -47,8 +48,8 @@ from scipy.spatial import cKDTree
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.bc import Training
-from gladius.baselines.pqr import REGRESSIONS, extrapolated_weight, invert
-from gladius.checks import Array, InputError, check_discount, check_whole, generators
+from gladius.baselines.pqr import extrapolated_weight, invert
+from gladius.checks import Array, InputError, check_choice, check_discount, check_whole, generators
 from gladius.estimate import Estimate, StateFunction, assess
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.parametric import check_form, check_level
@@ -69,7 +70,6 @@ def fit(
     reward: LinearReward | None = None,
     cells: int = 100,
     clustering: str = "kmeans",
-    inversion: str = "network",
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
@@ -82,7 +82,6 @@ def fit(
         reward: the form, which must not contradict the anchor's reward; it cannot do without.
         cells: at most this many.
         clustering: kmeans or ward.
-        inversion: PQR's `regression`, network or tabular.
         rng: a seed, or one generator for each data set.
         training: of PQR's networks.
 
@@ -92,12 +91,7 @@ def fit(
     """
     started = time.process_time()
     beta, form = check_discount(discount), check_form(reward)
-    for name, value, known in [
-        ("clustering", clustering, CLUSTERINGS),
-        ("inversion", inversion, REGRESSIONS),
-    ]:
-        if value not in known:
-            raise InputError(name, value, f"choose one of {known}")
+    check_choice("clustering", clustering, CLUSTERINGS)
     check_whole("cells", cells, 1)
     for transitions in data:
         number = len(index_rows([transitions.states, transitions.next_states])[0])
@@ -106,7 +100,7 @@ def fit(
         tables = form.tables(transitions.states, transitions.number_of_actions)
         check_level(anchor, transitions.states, *tables)
     rngs = generators(rng, len(data))
-    inversions = invert(data, anchor, beta, inversion, rngs, training, with_reward=False)
+    inversions = invert(data, anchor, beta, rngs, training, with_reward=False)
     seconds = (time.process_time() - started) / len(data)
     estimates = []
     for transitions, inverted, generator in zip(data, inversions, rngs, strict=True):
@@ -116,7 +110,7 @@ def fit(
         probabilities = empirical_transition_probabilities(counts).transition
         solved = nfxp.fit_counts(counts.visits, probabilities, design, offset, beta)
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
-        q = Sum(r, OfCells(partition, beta * (probabilities[0] @ solved.v[0]).T))
+        q = Sum(r, partial(of_cells, partition, beta * (probabilities[0] @ solved.v[0]).T))
         estimate = assess(
             f"samq[{clustering}]",
             q,
@@ -156,15 +150,9 @@ class Cells:
         return np.asarray(self.label[cKDTree(self.points).query(self.q(states))[1]])
 
 
-@dataclass(frozen=True)
-class OfCells:
-    """(n, d) features -> (n, A) the row of a (C, A) table that belongs to the state's cell."""
-
-    cells: Cells
-    table: Array
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(self.table[self.cells.of(states)])
+def of_cells(cells: Cells, table: Array, states: Array) -> Array:
+    """(n, A) the rows of a (C, A) table that belong to the states' cells."""
+    return np.asarray(table[cells.of(states)])
 
 
 def make_cells(

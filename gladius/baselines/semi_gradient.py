@@ -29,18 +29,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gladius.anchor import Anchor, nearest
-from gladius.baselines.td_ccp import (
-    ONE_HOT,
-    Learnt,
-    Problem,
-    Rung,
-    monomials,
-    orthonormal,
-    rung_name,
-    terms_of,
-    two_step,
-)
-from gladius.checks import Array, InputError, check_whole
+from gladius.baselines import td_ccp
+from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
 from gladius.transitions import SarsaTuples, Transitions
@@ -76,29 +66,28 @@ def fit(
     Raises:
         InputError: for bad options, or data in which no period follows another.
     """
-    if basis not in BASES:
-        raise InputError("basis", basis, f"choose one of {BASES}")
+    check_choice("basis", basis, BASES)
     check_whole("degree", degree, 1)
-    rung = {"auto": None, "one_hot": ONE_HOT, "polynomial": ("polynomial", degree)}[basis]
-    return two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)
+    rung = {"auto": None, "one_hot": td_ccp.ONE_HOT, "polynomial": ("polynomial", degree)}[basis]
+    return td_ccp.two_step("semi_gradient", data, anchor, discount, reward, SemiGradient(), rung)
 
 
 @dataclass(frozen=True)
 class SemiGradient:
     """The closed form, as the learner of the first step."""
 
-    def learn(self, problems: Sequence[Problem]) -> list[Learnt]:
+    def learn(self, problems: Sequence[td_ccp.Problem]) -> list[td_ccp.Learnt]:
         """One matrix solve for each data set."""
         learnt = []
         for problem in problems:
             basis, functions, system = projected(problem)
             target = problem.discount * problem.data.ahead(problem.gain)
             ahead = solve(basis, system, functions, problem, target)
-            learnt.append(Learnt(ahead, True, 0, 0, rung_name(problem.rung)))
+            learnt.append(td_ccp.Learnt(ahead, True, 0, 0, td_ccp.rung_name(problem.rung)))
         return learnt
 
     def adjoints(
-        self, problems: Sequence[Problem], sources: Sequence[Array]
+        self, problems: Sequence[td_ccp.Problem], sources: Sequence[Array]
     ) -> list[StateFunction]:
         """lambda of each data set from psi = (P, k) sources."""
         adjoints: list[StateFunction] = []
@@ -108,7 +97,7 @@ class SemiGradient:
         return adjoints
 
 
-def projected(problem: Problem) -> tuple[Basis, Array, Array]:
+def projected(problem: td_ccp.Problem) -> tuple[Basis, Array, Array]:
     """The basis, its functions at the pairs (P, K), and E_n[phi (phi - beta phi')'], (K, K)."""
     basis = make_basis(problem.data, problem.rung)
     functions = at_pairs(basis, problem.data)
@@ -119,7 +108,7 @@ def projected(problem: Problem) -> tuple[Basis, Array, Array]:
 
 
 def solve(
-    basis: Basis, system: Array, functions: Array, problem: Problem, values: Array
+    basis: Basis, system: Array, functions: Array, problem: td_ccp.Problem, values: Array
 ) -> Combination:
     """The combination with coefficients system^-1 E_n[phi values], for (P, c) values at the pairs.
 
@@ -159,17 +148,13 @@ class Polynomial:
     """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
 
     Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
-
-    Attributes:
-        terms: the features that each monomial multiplies.
-        low, high: (d,) range of the data.
-        transforms: (terms, k_a) of each action.
     """
 
-    terms: tuple[tuple[int, ...], ...]
+    terms: tuple[tuple[int, ...], ...]  # the features that each monomial multiplies
+    # (d,) range of the data
     low: Array
     high: Array
-    transforms: tuple[Array, ...]
+    transforms: tuple[Array, ...]  # (terms, k_a) of each action
 
     @property
     def widths(self) -> list[int]:
@@ -177,7 +162,7 @@ class Polynomial:
 
     def block(self, action: int, states: Array) -> Array:
         """(n, k_a)."""
-        raw = monomials(states, self.low, self.high, self.terms)
+        raw = td_ccp.monomials(states, self.low, self.high, self.terms)
         return np.asarray(raw @ self.transforms[action])
 
 
@@ -196,7 +181,7 @@ class Combination:
         return np.stack([self.basis.block(a, states) @ w for a, w in enumerate(parts)], axis=1)
 
 
-def make_basis(data: SarsaTuples, rung: Rung) -> Basis:
+def make_basis(data: SarsaTuples, rung: td_ccp.Rung) -> Basis:
     """The basis of a rung on the earlier pairs of the tuples.
 
     Raises:
@@ -208,16 +193,16 @@ def make_basis(data: SarsaTuples, rung: Rung) -> Basis:
             hint = "it is never seen with what follows it, but its value is needed: add data"
             raise InputError("actions", action, hint)
     name, degree = rung
-    if rung == ONE_HOT:
+    if rung == td_ccp.ONE_HOT:
         cells = sum(int(taken.sum()) for taken in rows)
         if cells > LARGEST_ONE_HOT:
             hint = f"there are {cells} distinct pairs, too many for indicators: take a polynomial"
             raise InputError("basis", name, hint)
         return OneHot(tuple(data.states[taken] for taken in rows))
-    terms = terms_of(name, degree, data.states.shape[1])
+    terms = td_ccp.terms_of(name, degree, data.states.shape[1])
     low, high = data.states.min(axis=0), data.states.max(axis=0)
     transforms = tuple(
-        orthonormal(monomials(data.states[taken], low, high, terms), data.left[taken])
+        td_ccp.orthonormal(td_ccp.monomials(data.states[taken], low, high, terms), data.left[taken])
         for taken in rows
     )
     return Polynomial(terms, low, high, transforms)

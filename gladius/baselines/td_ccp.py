@@ -46,6 +46,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from math import comb
 from typing import Protocol
@@ -87,25 +88,15 @@ PSEUDO_COUNT = 0.5  # added to each count of the frequencies: takes the 1/n bias
 
 @dataclass(frozen=True)
 class Problem:
-    """One data set with what its recursions are about; k parameters, columns k + 1 for g.
+    """One data set with what its recursions are about; k parameters, columns k + 1 for g."""
 
-    Attributes:
-        data: the SARSA tuples.
-        rung: the basis that they are given.
-        design: (P, A, k) z at the pairs' states.
-        offset: (P, A) the known part of the reward there.
-        present: (P, k + 1) z and the offset at the pairs themselves.
-        gain: (P, k + 1) the same with e = -log eta added to the last column.
-        discount: beta.
-    """
-
-    data: SarsaTuples
-    rung: Rung
-    design: Array
-    offset: Array
-    present: Array
-    gain: Array
-    discount: float
+    data: SarsaTuples  # the SARSA tuples
+    rung: Rung  # the basis that they are given
+    design: Array  # (P, A, k) z at the pairs' states
+    offset: Array  # (P, A) the known part of the reward there
+    present: Array  # (P, k + 1) z and the offset at the pairs themselves
+    gain: Array  # (P, k + 1) the same with e = -log eta added to the last column
+    discount: float  # beta
 
     def chosen(self, table: Array) -> Array:
         """(P, ...) entries of a (P, A, ...) table at each pair's action."""
@@ -191,18 +182,11 @@ def rung_name(rung: Rung) -> str:
 # --- first step: choice probabilities
 
 
-@dataclass(frozen=True)
-class ChoiceLogit:
+def log_logit(
+    terms: tuple[tuple[int, ...], ...], low: Array, high: Array, coefficients: Array, states: Array
+) -> Array:
     """log eta(a | s), (n, A): log softmax of monomials of s times (terms, A) coefficients."""
-
-    terms: tuple[tuple[int, ...], ...]
-    low: Array
-    high: Array
-    coefficients: Array
-
-    def __call__(self, states: Array) -> Array:
-        raw = monomials(states, self.low, self.high, self.terms)
-        return np.asarray(log_softmax(raw @ self.coefficients, axis=1))
+    return np.asarray(log_softmax(monomials(states, low, high, terms) @ coefficients, axis=1))
 
 
 def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
@@ -218,7 +202,7 @@ def choice_probabilities(data: SarsaTuples, rung: Rung) -> StateFunction:
     raw = monomials(data.states, low, high, terms)
     transform = orthonormal(raw, data.visits)
     coefficients = logit_coefficients(raw @ transform, data.actions, data.visits, actions)
-    return ChoiceLogit(terms, low, high, transform @ coefficients)
+    return partial(log_logit, terms, low, high, transform @ coefficients)
 
 
 def logit_coefficients(functions: Array, actions: Integers, weights: Array, number: int) -> Array:
@@ -258,26 +242,16 @@ def logit_coefficients(functions: Array, actions: Integers, weights: Array, numb
 
 @dataclass(frozen=True)
 class Second:
-    """theta by the pseudo-likelihood.
+    """theta by the pseudo-likelihood."""
 
-    Attributes:
-        theta: (k,).
-        inverse_information: (k, k) of theta times n, taking h and g as known; NaN where theta is
-            no maximum.
-        scores: (P, k) m at the pairs.
-        gradient: (k,) of the objective per observation.
-        objective: minus the pseudo-log-likelihood per observation.
-        steps: Newton steps.
-        status: as in Diagnostics.
-    """
-
-    theta: Array
+    theta: Array  # (k,)
+    # (k, k) of theta times n, taking h and g as known; NaN where theta is no maximum.
     inverse_information: Array
-    scores: Array
-    gradient: Array
-    objective: float
-    steps: int
-    status: str
+    scores: Array  # (P, k) m at the pairs
+    gradient: Array  # (k,) of the objective per observation
+    objective: float  # minus the pseudo-log-likelihood per observation
+    steps: int  # Newton steps
+    status: str  # as in Diagnostics
 
 
 def second_step(problem: Problem, ahead: Array) -> Second:
@@ -336,21 +310,13 @@ def robust_covariance(problem: Problem, second: Second, delta: Array, adjoint: A
 
 @dataclass(frozen=True)
 class Learnt:
-    """beta E[h' | a, x] and beta E[e' + g' | a, x] of one data set.
+    """beta E[h' | a, x] and beta E[e' + g' | a, x] of one data set."""
 
-    Attributes:
-        ahead: maps (n, d) features to (n, A, k + 1).
-        converged: whether the learner's own stopping rule was met.
-        iterations: of its recursion; 0 for a closed form.
-        inner_iterations: steps of the regressions within them.
-        name: what was learnt with.
-    """
-
-    ahead: StateFunction
-    converged: bool
-    iterations: int
-    inner_iterations: int
-    name: str
+    ahead: StateFunction  # maps (n, d) features to (n, A, k + 1)
+    converged: bool  # whether the learner's own stopping rule was met
+    iterations: int  # of its recursion; 0 for a closed form
+    inner_iterations: int  # steps of the regressions within them
+    name: str  # what was learnt with
 
 
 class Learner(Protocol):
@@ -362,16 +328,9 @@ class Learner(Protocol):
     ) -> list[StateFunction]: ...
 
 
-@dataclass(frozen=True)
-class PolicyValue:
-    """Q = h'theta + g as a function of (n, d) features, (n, A)."""
-
-    reward: RewardFunction
-    ahead: StateFunction
-
-    def __call__(self, states: Array) -> Array:
-        coefficients = np.append(self.reward.theta, 1.0)
-        return np.asarray(self.reward(states) + self.ahead(states) @ coefficients)
+def policy_value(reward: RewardFunction, ahead: StateFunction, states: Array) -> Array:
+    """Q = h'theta + g at (n, d) features, (n, A)."""
+    return np.asarray(reward(states) + ahead(states) @ np.append(reward.theta, 1.0))
 
 
 def two_step(
@@ -406,7 +365,7 @@ def two_step(
         if status == "ok" and not (part.converged and np.all(np.isfinite(second.theta))):
             status = "not_converged"
         function = RewardFunction(form, second.theta, rows.number_of_actions)
-        q = PolicyValue(function, part.ahead)
+        q = partial(policy_value, function, part.ahead)
         visits, values = problem.data.visits, q(problem.data.states)
         losses = logsumexp(values, axis=1) - problem.chosen(values)
         diagnostics = Diagnostics(

@@ -74,18 +74,13 @@ def extended(seen: Observed, q: Array, inside: NDArray[np.bool_]) -> Array:
 
 
 def system(
-    seen: Observed,
-    leave_out: tuple[int, ...] = (),
-    inside: NDArray[np.bool_] | None = None,
+    seen: Observed,  # what is observed
+    leave_out: tuple[int, ...] = (),  # actions whose CCP rows are left out
+    inside: NDArray[np.bool_] | None = None,  # (S,) states whose equations are kept; all by default
 ) -> tuple[Array, Array]:
     """(matrix, right side) in the entries of Q: the anchor rows of T_f, then the CCP rows.
 
     V_Q(s') is written Q(s', a_s') - log pi*(a_s' | s'), as where the CCPs of Q are pi*.
-
-    Args:
-        seen: what is observed.
-        leave_out: actions whose CCP rows are left out.
-        inside: (S,) states whose equations are kept; all by default.
     """
     states, actions = seen.log_policy.shape
     entry = np.eye(states * actions).reshape(states, actions, -1)  # Q(s, a) as a row

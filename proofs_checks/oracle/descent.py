@@ -19,17 +19,12 @@ WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
 
 @dataclass(frozen=True)
 class Constants:
-    """Of the problem.
+    """Constants of the problem."""
 
-    Attributes:
-        l: smoothness of f.
-        mu_1: PL constant of g.
-        mu_2: PL constant of f(x, .).
-    """
-
+    # smoothness of f
     l: float  # noqa: E741  # the name in the cited theorem
-    mu_1: float
-    mu_2: float
+    mu_1: float  # PL constant of g
+    mu_2: float  # PL constant of f(x, .)
 
     @property
     def smooth_g(self) -> float:
@@ -76,25 +71,15 @@ def rate(constants: Constants, steps: Schedule, start: float, noise: float) -> f
 
 
 def expected_potential(
-    hessian: Array,
-    x: int,
-    potential: Array,
-    start: Array,
+    hessian: Array,  # (d, d) H of z = (x, y)
+    x: int,  # length of x
+    potential: Array,  # (d, d) with P = z' potential z
+    start: Array,  # (d,) z_0
     steps: Schedule,
-    noise: float,
-    times: int,
+    noise: float,  # variance of the gradient noise of each block, isotropic within it
+    times: int,  # T
 ) -> float:
-    """E P_T of alternating steps on f(z) = (1/2) z' H z, exactly, by recursion of E z z'.
-
-    Args:
-        hessian: (d, d) H of z = (x, y).
-        x: length of x.
-        potential: (d, d) with P = z' potential z.
-        start: (d,) z_0.
-        steps: the schedule.
-        noise: variance of the gradient noise of each block, isotropic within it.
-        times: T.
-    """
+    """E P_T of alternating steps on f(z) = (1/2) z' H z, exactly, by recursion of E z z'."""
     size = len(hessian)
     down, up = np.zeros((2, size, size))
     down[:x], up[x:] = -hessian[:x], hessian[x:]

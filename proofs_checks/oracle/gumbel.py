@@ -33,8 +33,7 @@ def cdf(x: float, nu: Array) -> Array:
     points, weights = LONG
     half = np.clip(x - nu + 5, 0, 50) / 2
     y = -5 + half[:, None] * (points + 1)
-    total: Array = half * (np.exp(-y - np.exp(-y)) @ weights)
-    return total
+    return np.asarray(half * (np.exp(-y - np.exp(-y)) @ weights))
 
 
 def largest(nu: Array) -> tuple[Array, Array]:

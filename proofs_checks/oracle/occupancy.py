@@ -27,19 +27,12 @@ def exact(table: Any) -> Exact:
 
 @dataclass(frozen=True)
 class World:
-    """A finite world of rational numbers.
+    """A finite world of rational numbers."""
 
-    Attributes:
-        reward: (S, A) r.
-        moves: (A, S, S) P.
-        initial: (S,) nu_0.
-        discount: beta.
-    """
-
-    reward: Exact
-    moves: Exact
-    initial: Exact
-    discount: Fraction
+    reward: Exact  # (S, A) r
+    moves: Exact  # (A, S, S) P
+    initial: Exact  # (S,) nu_0
+    discount: Fraction  # beta
 
 
 def shares(weights: Sequence[Fraction | int], otherwise: int = 0) -> Exact:
@@ -109,21 +102,13 @@ def bellman_error(world: World, policy: Exact, f: Exact) -> Exact:
 # --- the logit expert of a tabular world
 @dataclass(frozen=True)
 class Expert:
-    """The entropy-regularised optimum.
+    """The entropy-regularised optimum."""
 
-    Attributes:
-        q: (S, A) Q*.
-        policy: (S, A).
-        log_policy: (S, A), finite where the policy underflows.
-        states: (S,) discounted occupancy d*_S.
-        pairs: (S, A) d*.
-    """
-
-    q: Array
-    policy: Array
-    log_policy: Array
-    states: Array
-    pairs: Array
+    q: Array  # (S, A) Q*
+    policy: Array  # (S, A)
+    log_policy: Array  # (S, A), finite where the policy underflows
+    states: Array  # (S,) discounted occupancy d*_S
+    pairs: Array  # (S, A) d*
 
     @property
     def entropy(self) -> Array:

@@ -23,27 +23,16 @@ WAVE = 0.17
 
 @dataclass(frozen=True)
 class Constants:
-    """The appendix's constants, at one point or for a whole ball.
+    """The appendix's constants, at one point or for a whole ball."""
 
-    Attributes:
-        actions: |A|.
-        states: |X_Q|.
-        discount: beta.
-        nll_least: omega_NLL,min.
-        be_least: omega_BE,min.
-        be_most: omega_BE,max.
-        least_choice: p_-, a lower bound of every softmax probability.
-        parallel: C_parallel, the largest ||P_parallel A'||.
-    """
-
-    actions: int
-    states: int
-    discount: float
-    nll_least: float
-    be_least: float
-    be_most: float
-    least_choice: float
-    parallel: float
+    actions: int  # |A|
+    states: int  # |X_Q|
+    discount: float  # beta
+    nll_least: float  # omega_NLL,min
+    be_least: float  # omega_BE,min
+    be_most: float  # omega_BE,max
+    least_choice: float  # p_-, a lower bound of every softmax probability
+    parallel: float  # C_parallel, the largest ||P_parallel A'||
 
     @property
     def gamma(self) -> float:
@@ -204,21 +193,13 @@ def pl_constant(sample: Sample, least_p: float, bellman_share: float) -> float:
 # --- Lemmas EmpLipschitz and lipsSmooth, as printed and as they follow
 @dataclass(frozen=True)
 class Sizes:
-    """What the bounds are made of.
+    """What the bounds are made of."""
 
-    Attributes:
-        actions: |A|.
-        discount: beta.
-        slope: B, bound of |grad Q|.
-        bend: B_2, bound of |Hess Q|.
-        residual: M = R_max + beta V_max + Q_max.
-    """
-
-    actions: int
-    discount: float
-    slope: float
-    bend: float
-    residual: float
+    actions: int  # |A|
+    discount: float  # beta
+    slope: float  # B, bound of |grad Q|
+    bend: float  # B_2, bound of |Hess Q|
+    residual: float  # M = R_max + beta V_max + Q_max
 
     def lipschitz(self, choice: float = 2.0) -> float:
         """(2 + 2 M (1 + beta)) B; printed with 1 in the place of the first 2."""

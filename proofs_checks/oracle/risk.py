@@ -41,19 +41,12 @@ def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array, steps: 
 
 @dataclass(frozen=True)
 class Population:
-    """Every pair's transition probabilities, reward and value; results are (S, A).
+    """Every pair's transition probabilities, reward and value; results are (S, A)."""
 
-    Attributes:
-        law: (S, A, S) P(s' | s, a).
-        reward: (S, A) r.
-        q: (S, A) Q.
-        discount: beta.
-    """
-
-    law: Array
-    reward: Array
-    q: Array
-    discount: float
+    law: Array  # (S, A, S) P(s' | s, a)
+    reward: Array  # (S, A) r
+    q: Array  # (S, A) Q
+    discount: float  # beta
 
     @cached_property
     def v(self) -> Array:
@@ -156,21 +149,15 @@ def complex_gradient(f: Callable[[Values], Any], x: Array) -> Array:
 
 @dataclass(frozen=True)
 class Rows:
-    """A data set D as its rows.
+    """A data set D as its rows."""
 
-    Attributes:
-        s, a, after: (N,) whole numbers.
-        anchor: a_s, the same in every state.
-        reward: (S,) r(s, a_s).
-        discount: beta.
-    """
-
+    # s, a and s', (N,) each
     s: Whole
     a: Whole
     after: Whole
-    anchor: int
-    reward: Array
-    discount: float
+    anchor: int  # a_s, the same in every state
+    reward: Array  # (S,) r(s, a_s)
+    discount: float  # beta
 
     @property
     def size(self) -> int:
@@ -221,19 +208,12 @@ class Rows:
 # --- a data set, grouped: the states of Z_Q are those that the empirical objective evaluates
 @dataclass(frozen=True)
 class Sample:
-    """An observed data set in grouped form, with what the objective knows beside it.
+    """An observed data set in grouped form, with what the objective knows beside it."""
 
-    Attributes:
-        moves: (X, A, X) whole numbers n(s, a, s'); every state occurs as s or s'.
-        anchor: (X,) the anchor action a_s of each state.
-        reward: (X,) r(s, a_s).
-        discount: beta.
-    """
-
-    moves: Array
-    anchor: Whole
-    reward: Array
-    discount: float
+    moves: Array  # (X, A, X) whole numbers n(s, a, s'); every state occurs as s or s'
+    anchor: Whole  # (X,) the anchor action a_s of each state
+    reward: Array  # (X,) r(s, a_s)
+    discount: float  # beta
 
     @cached_property
     def visits(self) -> Array:

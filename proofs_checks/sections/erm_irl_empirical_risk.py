@@ -69,21 +69,13 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
 # --- states that never repeat
 @dataclass(frozen=True)
 class FixedDesign:
-    """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each with 1/2.
+    """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each by 1/2."""
 
-    Attributes:
-        features: (n, d) chi of the rows; E[V(s') | s, a] = chi' slope, so it is in the class.
-        slope: (d,).
-        noise: (n,) standard deviations of V(s').
-        gap: (n,) r(s, a) - Q(s, a).
-        discount: beta.
-    """
-
-    features: Array
-    slope: Array
-    noise: Array
-    gap: Array
-    discount: float
+    features: Array  # (n, d) chi of the rows; E[V(s') | s, a] = chi' slope, so it is in the class
+    slope: Array  # (d,)
+    noise: Array  # (n,) standard deviations of V(s')
+    gap: Array  # (n,) r(s, a) - Q(s, a)
+    discount: float  # beta
 
     @property
     def mean(self) -> Array:

@@ -32,25 +32,15 @@ from proofs_checks.worlds import absorbing, tables, tabular_mdps
 # --- the expected risk
 @dataclass(frozen=True)
 class Excess:
-    """How a table Q differs from Q*: in the likelihood and in the anchor's Bellman equation.
+    """How a table Q differs from Q*: in the likelihood and in the anchor's Bellman equation."""
 
-    Attributes:
-        weight: (S,) the expert's occupancy, summed period by period.
-        floor: (S,) the chance of the likeliest path, discounted: weight is no less.
-        reached: (S,) S-bar.
-        choices: (S, A) pi*.
-        fitted: (S, A) p-hat_Q.
-        log_ratio: (S, A) log p-hat_Q - log pi*.
-        residual: (S,) TQ - Q at the anchor, action 0 in every state.
-    """
-
-    weight: Array
-    floor: Array
-    reached: NDArray[np.bool_]
-    choices: Array
-    fitted: Array
-    log_ratio: Array
-    residual: Array
+    weight: Array  # (S,) the expert's occupancy, summed period by period
+    floor: Array  # (S,) the chance of the likeliest path, discounted: weight is no less
+    reached: NDArray[np.bool_]  # (S,) S-bar
+    choices: Array  # (S, A) pi*
+    fitted: Array  # (S, A) p-hat_Q
+    log_ratio: Array  # (S, A) log p-hat_Q - log pi*
+    residual: Array  # (S,) TQ - Q at the anchor, action 0 in every state
 
     @classmethod
     def of(cls, mdp: TabularMDP, q: Array) -> Excess:
@@ -85,19 +75,13 @@ class Excess:
 
 @dataclass(frozen=True)
 class Moved:
-    """A world, a change of Q* and a common change of all actions' values in a state.
+    """A world, a change of Q* and a common change of all actions' values in a state."""
 
-    Attributes:
-        mdp: the world.
-        change: (S, A) added to Q*.
-        level: (S,) added to Q*(s, .).
-        intervals: states that stand for an interval entered uniformly, over which reward, law and
-            Q are constant; the others are points.
-    """
-
-    mdp: TabularMDP
-    change: Array
-    level: Array
+    mdp: TabularMDP  # the world
+    change: Array  # (S, A) added to Q*
+    level: Array  # (S,) added to Q*(s, .)
+    # states that stand for an interval entered uniformly, over which reward, law and Q are
+    # constant; the others are points.
     intervals: tuple[int, ...] = ()
 
     @property

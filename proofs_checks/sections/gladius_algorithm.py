@@ -262,20 +262,15 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
 # --- the bookkeeping of Algorithm 1, read line by line
 @dataclass(frozen=True)
 class Listing:
-    """What Algorithm 1 and the text around it print.
+    """What Algorithm 1 and the text around it print."""
 
-    Attributes:
-        counted: the variable that lines 1 and the last of the loop set.
-        tested: the one that line 2 compares with T.
-        box: the batches of the ascent, D, and of the two losses of the descent in the box.
-        text: those of the ascent and of the descent in the enumerated steps.
-        start, closing: parameters of Q and of zeta in line 1 and in the sentence after the loop.
-    """
-
-    counted: str = "iteration"
-    tested: str = "t"
+    counted: str = "iteration"  # the variable that lines 1 and the last of the loop set
+    tested: str = "t"  # the one that line 2 compares with T
+    # the batches of the ascent, D, and of the two losses of the descent in the box.
     box: tuple[str, str, str] = ("B_2", "B_2", "B_1")
+    # those of the ascent and of the descent in the enumerated steps.
     text: tuple[str, str] = ("B_1", "B_2")
+    # start and closing: parameters of Q and of zeta in line 1 and in the sentence after the loop.
     start: tuple[str, str] = ("theta_2", "theta_1")
     closing: tuple[str, str] = ("theta_1", "theta_2")
 

@@ -12,18 +12,8 @@ from scipy.optimize import minimize
 
 from gladius.checks import Array
 from gladius.objective import value
+from proofs_checks import library
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import (
-    EPS,
-    ROUNDING,
-    anchor_first,
-    ascent_slope,
-    descent,
-    objective,
-    objective_rounding,
-    sample_counts,
-    sample_risk,
-)
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
@@ -78,7 +68,12 @@ def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
         values.append((oracle.solution(sample), sample.entropy()))
     return weakest(
         *(
-            equal(objective(sample, q), risk, objective_rounding(sample, q), ROUNDING)
+            equal(
+                library.objective(sample, q),
+                risk,
+                library.objective_rounding(sample, q),
+                library.ROUNDING,
+            )
             for q, risk in values
         )
     )
@@ -165,11 +160,11 @@ def _midpoint(regression: Auxiliary, modulus: float, apart: float) -> CheckResul
     for phi in (regression.phi, regression.other, (regression.phi + regression.other) / 2):
         zeta = np.zeros(len(regression.q))
         zeta[sample.be_states] = regression.features @ phi
-        spread.append(float(sample_risk(sample, regression.q, zeta).deviation[0]))
+        spread.append(float(library.sample_risk(sample, regression.q, zeta).deviation[0]))
     return at_least(
         sample.discount**2 * ((spread[0] + spread[1]) / 2 - spread[2]),
         modulus / 8 * apart,
-        100 * EPS * (1 + max(spread) + apart),
+        100 * library.EPS * (1 + max(spread) + apart),
         "100 eps times the squares that are added up",
     )
 
@@ -278,16 +273,16 @@ def hessian(problem: Steps) -> Array:
     restored here, since f-hat_N is the objective of the theorem.
     """
     sample = problem.sample
-    q = np.take_along_axis(oracle.solution(sample), anchor_first(sample), axis=1)
+    q = np.take_along_axis(oracle.solution(sample), library.anchor_first(sample), axis=1)
     zeta = oracle.zeta_at(sample, oracle.solution(sample))
     size = q.size + zeta.size
     nudges = NUDGE * np.concatenate([np.eye(size), -np.eye(size)])
     tables, phi = q + nudges[:, : q.size].reshape(-1, *q.shape), nudges[:, q.size :]
     aux = zeta + problem.scale * phi + problem.cubic * phi**3
     full = np.repeat(aux[:, :, None], q.shape[1], axis=2)
-    many = sample_counts(sample, 2 * size)
-    down = descent(tables, full, many, many, 0, sample.reward, sample.discount).slope
-    up = -(sample.discount**2) * ascent_slope(full, value(tables), many)[:, :, 0]
+    many = library.sample_counts(sample, 2 * size)
+    down = library.descent(tables, full, many, many, 0, sample.reward, sample.discount).slope
+    up = -(sample.discount**2) * library.ascent_slope(full, value(tables), many)[:, :, 0]
     up *= problem.scale + 3 * problem.cubic * phi**2
     gradient = np.concatenate([down.reshape(2 * size, -1), up], axis=1) / sample.size
     return np.asarray(((gradient[:size] - gradient[size:]) / (2 * NUDGE)).T)
@@ -342,13 +337,13 @@ def orbit(c_1: float, c_2: float, times: int) -> Array:
     E = theta^2/2 + int zeta/zeta' - 2 theta m is coercive and E' = (A - 2 B) theta^2 + 2 B theta
     zeta - B zeta^2 - 2 (A theta - B zeta) m, negative definite but for the last term, as B > A.
     """
-    counts = sample_counts(one_state([1], discount=BETA))
+    counts = library.sample_counts(one_state([1], discount=BETA))
     path = np.zeros((times + 1, 2))
     path[0, 0] = 1.0
     for t, (theta, phi) in enumerate(path[:-1]):
         q, zeta = np.full((1, 1, 1), theta), np.full((1, 1, 1), phi / 2 + phi**3)
-        down = descent(q, zeta, counts, counts, 0, np.zeros(1), BETA).slope.item()
-        up = -(BETA**2) * ascent_slope(zeta, value(q), counts).item()
+        down = library.descent(q, zeta, counts, counts, 0, np.zeros(1), BETA).slope.item()
+        up = -(BETA**2) * library.ascent_slope(zeta, value(q), counts).item()
         move = np.array([-down, (0.5 + 3 * phi**2) * up])
         path[t + 1] = path[t] + c_1 / (c_2 + t) * move
     return path
@@ -406,15 +401,11 @@ def single_stepsize(problem: Steps) -> CheckResult:
 # --- the rate
 @dataclass(frozen=True)
 class Noisy:
-    """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T.
-
-    Attributes:
-        start: (2 X,) distance of (theta, phi) from the solution.
-    """
+    """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T."""
 
     steps: Steps
     noise: float
-    start: Array
+    start: Array  # (2 X,) distance of (theta, phi) from the solution
     times: int
 
 

@@ -10,14 +10,7 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, Linear
-from proofs_checks.oracle.networks import (
-    ACTIVATIONS,
-    Wide,
-    least_in_ball,
-    least_response,
-    limit_kernel,
-    rank,
-)
+from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import tables
@@ -80,23 +73,23 @@ def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
     """
     every, seen = family.gradients, family.empirical
     points, width = len(seen), every.shape[1]
-    spans = rank(every) == width
-    free = rank(seen) == (points if row_rank_is == "M" else width)
+    spans = networks.rank(every) == width
+    free = networks.rank(seen) == (points if row_rank_is == "M" else width)
     idle = [np.pad(rows, ((0, 0), (0, 1))) for rows in (every, seen)]  # a parameter without use
     twin = np.vstack([every, seen[:1]]), np.vstack([seen, seen[:1]])  # (s, a) with z_1's gradient
     return weakest(
-        _agree(least_response(every), spans),
+        _agree(networks.least_response(every), spans),
         _agree(_least_kernel_eigenvalue(seen), free),
-        _agree(least_response(idle[0]), False),
+        _agree(networks.least_response(idle[0]), False),
         _agree(_least_kernel_eigenvalue(idle[1]), free),
-        _agree(least_response(twin[0]), spans),
+        _agree(networks.least_response(twin[0]), spans),
         _agree(_least_kernel_eigenvalue(twin[1]), False),
     )
 
 
 def _square_features() -> LinearClass:
     world = LinearClass(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (True, False, True), 2)
-    assume_stated(least_response(world.gradients) > 0, "full column rank over S x A")
+    assume_stated(networks.least_response(world.gradients) > 0, "full column rank over S x A")
     enough = len(world.empirical) <= world.gradients.shape[1]
     assume_stated(enough, "no more points than parameters")
     return world
@@ -129,7 +122,7 @@ def full_column_rank(family: LinearClass) -> CheckResult:
     cannot satisfy (Q = theta, one state, two actions: J J' is the matrix of ones). The
     counterexample has d = M, so that it is not a matter of counting.
     """
-    needed = len(family.empirical) if least_response(family.gradients) > FLOOR else 0
+    needed = len(family.empirical) if networks.least_response(family.gradients) > FLOOR else 0
     row_rank = int(np.linalg.matrix_rank(family.empirical))
     return at_least(row_rank, needed, 0.0, "ranks are whole numbers")
 
@@ -228,11 +221,13 @@ class Start:
         """u = (z, 1)."""
         return np.column_stack([self.points, np.ones(len(self.points))])
 
-    def network(self) -> Wide:
+    def network(self) -> networks.Wide:
         """The network at theta_0: independent standard normal weights and biases."""
         rng = np.random.default_rng([14, self.number])
         drawn = rng.normal(size=(WIDTH, self.inputs.shape[1] + 1))
-        return Wide(drawn[:, 0], drawn[:, 1:], self.inputs, ACTIVATIONS[self.activation])
+        return networks.Wide(
+            drawn[:, 0], drawn[:, 1:], self.inputs, networks.ACTIVATIONS[self.activation]
+        )
 
 
 _POINTS = st.tuples(st.integers(-2, 2), st.integers(0, 1))
@@ -246,13 +241,13 @@ STARTS = st.builds(
 
 
 def _ball(start: Start, share: float) -> CheckResult:
-    limit = limit_kernel(start.inputs, ACTIVATIONS[start.activation])
+    limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
     least = float(np.linalg.eigvalsh(limit)[0])
     floor = 1e-9 * float(np.trace(limit))
     if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
         observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
         return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
-    observed = least_in_ball(start.network(), start.radius)
+    observed = networks.least_in_ball(start.network(), start.radius)
     return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
 
 
@@ -273,7 +268,7 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
 def _collinear_states() -> Start:
     points = np.array([[s, a] for s in (0.0, 1.0, 2.0) for a in (0.0, 1.0)])
     start = Start(points, "identity", 1.0, 0)
-    sigma, t = ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
+    sigma, t = networks.ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
     numeric = (sigma.slope(t + 1e-4) - sigma.slope(t - 1e-4)) / 2e-4
     assume_stated(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
     assume_stated(len(np.unique(points, axis=0)) == len(points), "distinct points")

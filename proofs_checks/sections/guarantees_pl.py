@@ -16,21 +16,7 @@ from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
-from proofs_checks.sections._fits import (
-    GRADIENT,
-    Fit,
-    LinearOutputs,
-    Outputs,
-    bellman_scale,
-    check_gradient,
-    fits,
-    linear_outputs,
-    network_outputs,
-    popular_state,
-    rare_misfit,
-    sharp_fits,
-    tabular,
-)
+from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import Empirical, empirical, one_state, tables, tightest
 
 
@@ -52,24 +38,24 @@ def tightest_distribution() -> Sample:
     return Sample(moves[:, None], np.zeros(n, dtype=np.int64), np.zeros(n), discount)
 
 
-def _tightest_residual() -> Fit:
+def _tightest_residual() -> fits.Fit:
     """The residual that these transitions shrink most: W Psi is the singular vector, by rewards."""
     sample, q = tightest_distribution(), np.zeros((5, 1))
     matrix = sample.residual_jacobian(q)
     reward = np.linalg.svd(matrix)[0][:, -1] / sample.be_weight
-    return tabular(replace(sample, reward=reward), q)
+    return fits.tabular(replace(sample, reward=reward), q)
 
 
 @claim(
     "lem:BE_PL",
     verdict="holds",
-    instances=fits() | sharp_fits(),
+    instances=fits.fits() | fits.sharp_fits(),
     broken="|X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
-    rejected_at=lambda: popular_state(4, 0.99),
+    rejected_at=lambda: fits.popular_state(4, 0.99),
     adversary=_tightest_residual,
 )
-def bellman_error_pl(fit: Fit, fewer: int = 0) -> CheckResult:
+def bellman_error_pl(fit: fits.Fit, fewer: int = 0) -> CheckResult:
     """(1/2) ||grad L_BE||^2 >= c_BE L_BE on B_Q, with c_BE = 2 mu_Q gamma_perp^2 omega_BE,min^2 /
     omega_BE,max.
 
@@ -86,25 +72,25 @@ def bellman_error_pl(fit: Fit, fewer: int = 0) -> CheckResult:
     """
     states, mu = fit.shape[0], polyak.least_eigenvalue(fit.jacobian)
     constant = polyak.constants(fit.sample, fit.table).bellman * states / (states - fewer)
-    return check_gradient(fit, (0, 1), constant * mu * fit.sample.bellman(fit.table))
+    return fits.check_gradient(fit, (0, 1), constant * mu * fit.sample.bellman(fit.table))
 
 
 # --- the likelihood
-def _never_taken(logit: float) -> Fit:
+def _never_taken(logit: float) -> fits.Fit:
     """One state, eight actions, one of which is never taken."""
-    return tabular(one_state([0, *[1] * 7], 0.0, 0.9, anchor=1), [logit, *[0.0] * 7])
+    return fits.tabular(one_state([0, *[1] * 7], 0.0, 0.9, anchor=1), [logit, *[0.0] * 7])
 
 
 @claim(
     "lem:NLL_PL",
     verdict="holds",
-    instances=fits() | sharp_fits(),
+    instances=fits.fits() | fits.sharp_fits(),
     broken="omega_NLL,min left out",
     rejected={"weighted": False},
-    rejected_at=lambda: rare_misfit(np.array([[45.0, 45.0], [0.0, 10.0]]), [0.0, 0.0], 0.9),
+    rejected_at=lambda: fits.rare_misfit(np.array([[45.0, 45.0], [0.0, 10.0]]), [0.0, 0.0], 0.9),
     adversary=tightest(_never_taken, "lem:NLL_PL", -3, 3),
 )
-def likelihood_pl(fit: Fit, weighted: bool = True) -> CheckResult:
+def likelihood_pl(fit: fits.Fit, weighted: bool = True) -> CheckResult:
     """(1/2) ||grad L_NLL||^2 >= c_NLL (L_NLL - L_NLL*) on B_Q, with c_NLL = mu_Q p_-
     omega_NLL,min / 2.
 
@@ -123,11 +109,11 @@ def likelihood_pl(fit: Fit, weighted: bool = True) -> CheckResult:
     constant = polyak.constants(fit.sample, fit.table).nll * polyak.least_eigenvalue(fit.jacobian)
     factor = 1.0 if weighted else 1 / fit.sample.nll_weight.min()
     gap = fit.sample.nll(fit.table) - fit.sample.entropy()
-    return check_gradient(fit, (1, 0), factor * constant * gap)
+    return fits.check_gradient(fit, (1, 0), factor * constant * gap)
 
 
 # --- the auxiliary regression
-Regression = tuple[Empirical, Outputs]  # data and Q, and zeta at the anchor states by a class
+Regression = tuple[Empirical, fits.Outputs]  # data and Q, and zeta at the anchor states by a class
 
 
 @st.composite
@@ -135,7 +121,7 @@ def regressions(draw: st.DrawFn) -> Regression:
     data = draw(empirical(max_states=3))
     groups = len(data.sample.be_states)
     start = draw(tables((groups, 1)))
-    return data, draw(linear_outputs(start) | network_outputs(groups, 1))
+    return data, draw(fits.linear_outputs(start) | fits.network_outputs(groups, 1))
 
 
 @claim(
@@ -146,7 +132,7 @@ def regressions(draw: st.DrawFn) -> Regression:
     rejected={"power": 1},
     rejected_at=lambda: (
         Empirical(one_state([1], discount=0.9), np.zeros((1, 1))),
-        LinearOutputs(np.eye(1), np.ones(1)),
+        fits.LinearOutputs(np.eye(1), np.ones(1)),
     ),
 )
 def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResult:
@@ -168,31 +154,31 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
         zeta = np.zeros((len(phi), len(q)), dtype=complex)
         zeta[:, sample.be_states] = family.outputs(phi)
         deviation = sample_risk(sample, np.broadcast_to(q, (len(phi), *q.shape)), zeta).deviation
-        return np.asarray(sample.discount**2 * deviation * bellman_scale(sample))
+        return np.asarray(sample.discount**2 * deviation * fits.bellman_scale(sample))
 
     theta, jacobian = family.theta, family.jacobian()
     gradient, zeta = complex_slope(loss, theta), family.outputs(theta[None])[0]
     constant = 2 * sample.discount**power * sample.be_weight.min()
     bound = constant * polyak.least_eigenvalue(jacobian) * sample.auxiliary(zeta, q)
     largest = float((1 + np.abs(value(q)).max() + np.abs(zeta).max()) * np.linalg.norm(jacobian, 2))
-    inequality = at_least(gradient @ gradient / 2, bound, 1e-13 * largest**2, GRADIENT)
+    inequality = at_least(gradient @ gradient / 2, bound, 1e-13 * largest**2, fits.GRADIENT)
     ours = 2 * sample.discount**2 * sample.be_weight * (zeta - sample.target(q))
     same = equal(gradient, jacobian.T @ ours, 1e-13 * largest, "rounding of complex steps")
     return weakest(inequality, same)
 
 
 # --- the sum
-def opposed(discount: float, factor: float) -> Fit:
+def opposed(discount: float, factor: float) -> fits.Fit:
     """One state, two actions: the Bellman gradient against the likelihood's within the state.
 
     At q = 0 with pi-hat near (0, 1) their parts along (1, -1) are 1/2 and -Psi; Psi is half of
     `factor`, so that 1 cancels them.
     """
     sample = one_state([1, 10**6], 0.5 * factor - discount * np.log(2), discount)
-    return tabular(sample, np.zeros((1, 2)))
+    return fits.tabular(sample, np.zeros((1, 2)))
 
 
-def _one_never_taken(odds: float) -> Fit:
+def _one_never_taken(odds: float) -> fits.Fit:
     """One state, two actions, one never taken, beta = .999, by the log-odds of the other.
 
     The residual is the one at which the gradients cancel but for their mean over the actions.
@@ -200,19 +186,19 @@ def _one_never_taken(odds: float) -> Fit:
     p, never = expit(odds), expit(-odds)
     residual = -never / (2 * 0.999 * never + 0.001)
     q = np.log([p, never])  # V = 0
-    return tabular(one_state([1, 0], float(residual + q[0]), 0.999), q)
+    return fits.tabular(one_state([1, 0], float(residual + q[0]), 0.999), q)
 
 
 @claim(
     "thm:bothPL",
     verdict="holds",
-    instances=fits() | sharp_fits(),
+    instances=fits.fits() | fits.sharp_fits(),
     broken="the least of c_NLL and c_BE, as if the gradients could not cancel",
     rejected={"cancelling": False},
     rejected_at=lambda: opposed(0.9, 1.0),
     adversary=tightest(_one_never_taken, "thm:bothPL", 0, 10),
 )
-def empirical_risk_pl(fit: Fit, cancelling: bool = True) -> CheckResult:
+def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
     """(1/2) ||grad R_Q||^2 >= c_R (R_Q - R_Q*) on B_Q for R_Q = L_NLL + L_BE, with c_R = mu_Q
     min{p_- omega_NLL,min / (4 (1 + kappa_perp^2)), gamma_perp^2 omega_BE,min^2 / omega_BE,max}.
 
@@ -230,4 +216,4 @@ def empirical_risk_pl(fit: Fit, cancelling: bool = True) -> CheckResult:
     constants = polyak.constants(fit.sample, fit.table)
     constant = constants.combined if cancelling else min(constants.nll, constants.bellman)
     gap = fit.sample.risk(fit.table) - fit.sample.entropy()
-    return check_gradient(fit, (1, 1), constant * polyak.least_eigenvalue(fit.jacobian) * gap)
+    return fits.check_gradient(fit, (1, 1), constant * polyak.least_eigenvalue(fit.jacobian) * gap)

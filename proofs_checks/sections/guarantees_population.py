@@ -26,17 +26,11 @@ def population_excess(mdp: TabularMDP, q: Array) -> Array:
 
 @dataclass(frozen=True)
 class Draws:
-    """N independent transitions from d* in a world of two actions, and the class of tables.
+    """N independent transitions from d* in a world of two actions, and the class of tables."""
 
-    Attributes:
-        mdp: two states or one.
-        number: N.
-        floor: p_-, the class being |Q(s, 1) - Q(s, 0)| <= log((1 - p_-)/p_-).
-    """
-
-    mdp: TabularMDP
-    number: int
-    floor: float
+    mdp: TabularMDP  # two states or one
+    number: int  # N
+    floor: float  # p_-, the class being |Q(s, 1) - Q(s, 0)| <= log((1 - p_-)/p_-)
 
 
 @st.composite
@@ -124,16 +118,11 @@ class Cells:
 
     N transitions touch at most N + 1 states; the world is the same in every cell, so that the K
     cells are a `TabularMDP`.
-
-    Attributes:
-        mdp: of the cells.
-        number: N.
-        constant: the C to try.
     """
 
-    mdp: TabularMDP
-    number: int
-    constant: float
+    mdp: TabularMDP  # of the cells
+    number: int  # N
+    constant: float  # the C to try
 
 
 def distinct(draws: int, cells: int) -> float:
@@ -203,24 +192,17 @@ def population_rate(design: Cells) -> CheckResult:
 # --- from the excess risk to the L2 error
 @dataclass(frozen=True)
 class Rates:
-    """Constants and sample sizes of Theorem distributional_q_bound.
+    """Constants and sample sizes of Theorem distributional_q_bound."""
 
-    Attributes:
-        outer: C_id (1 + L/rho) G.
-        optimisation: C_id nu.
-        first: constant of (c_2 + T)^-alpha.
-        statistical: C.
-        gamma_0, c_2, alpha: as in Theorem linConvergence.
-        n, t: N and T.
-    """
-
-    outer: float
-    optimisation: float
-    first: float
-    statistical: float
+    outer: float  # C_id (1 + L/rho) G
+    optimisation: float  # C_id nu
+    first: float  # constant of (c_2 + T)^-alpha
+    statistical: float  # C
+    # gamma_0 and c_2 and alpha: as in Theorem linConvergence.
     gamma_0: float
     c_2: float
     alpha: float
+    # n and t: N and T.
     n: int
     t: int
 

@@ -14,19 +14,10 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
-from proofs_checks.worlds import (
-    DISCOUNTS,
-    VALUES,
-    absorbing,
-    distributions,
-    expert,
-    tables,
-    tabular_mdps,
-    uniform,
-)
 
 
 # --- what the reward costs
@@ -43,8 +34,8 @@ class Revisit:
 @st.composite
 def revisits(draw: st.DrawFn) -> Revisit:
     width = draw(st.integers(1, 3))
-    chances, v = draw(distributions((width,))), draw(tables(width))
-    return Revisit(chances, v, draw(st.integers(1, 4)), draw(DISCOUNTS))
+    chances, v = draw(worlds.distributions((width,))), draw(worlds.tables(width))
+    return Revisit(chances, v, draw(st.integers(1, 4)), draw(worlds.DISCOUNTS))
 
 
 def _world(pair: Revisit) -> tuple[TabularMDP, Array]:
@@ -152,11 +143,11 @@ def linear_classes(draw: st.DrawFn) -> LinearClass:
     states, actions, spare = (draw(st.integers(low, 2)) for low in (1, 1, 0))
     pairs = states * actions
     small = st.integers(-2, 2).map(float)
-    mix = np.eye(pairs) + np.triu(draw(tables((pairs, pairs), small)), 1) / 2
-    more = draw(tables((pairs, spare), small))
-    truth, start = (draw(tables(pairs + spare, small)) for _ in range(2))
+    mix = np.eye(pairs) + np.triu(draw(worlds.tables((pairs, pairs), small)), 1) / 2
+    more = draw(worlds.tables((pairs, spare), small))
+    truth, start = (draw(worlds.tables(pairs + spare, small)) for _ in range(2))
     return LinearClass(
-        transition=draw(distributions((actions, states, states), self_loops=True)),
+        transition=draw(worlds.distributions((actions, states, states), self_loops=True)),
         discount=draw(st.sampled_from([0.3, 0.5, 0.8])),
         features=mix @ np.hstack([np.eye(pairs), more]),
         truth=truth / 2,
@@ -257,9 +248,9 @@ Shifted = tuple[TabularMDP, Array]  # a world, its anchor action 0, and a distan
 
 @st.composite
 def shifted(draw: st.DrawFn) -> Shifted:
-    mdp = draw(tabular_mdps(3, 2))
-    near = st.sampled_from([0.0, 1e-3, -1e-3, 0.1, 1.0]) | VALUES
-    return mdp, draw(tables(mdp.reward.shape, near))
+    mdp = draw(worlds.tabular_mdps(3, 2))
+    near = st.sampled_from([0.0, 1e-3, -1e-3, 0.1, 1.0]) | worlds.VALUES
+    return mdp, draw(worlds.tables(mdp.reward.shape, near))
 
 
 def _risk(mdp: TabularMDP, q: Array, fixed_zeta: bool) -> Risk:
@@ -272,7 +263,7 @@ SQUARED = "Q* is solved to 1e-12 of |V|, and squares of |V| are added and subtra
 
 def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> CheckResult:
     mdp, shift = candidate
-    solved, q = expert(mdp), mdp.solution.q + shift
+    solved, q = worlds.expert(mdp), mdp.solution.q + shift
     risk = _risk(mdp, q, fixed_zeta)
     reach = float(np.abs(q).max() + np.abs(mdp.solution.v).max() + np.abs(mdp.reward).max())
     tolerance = 1e-11 * (1 + reach) + 500 * EPS * (1 + reach + np.ptp(q)) ** 2
@@ -292,12 +283,12 @@ def minimax(candidate: Shifted) -> CheckResult:
     star, moved = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
-    expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
+    expected = (1 - 2 * mdp.discount) * worlds.expert(mdp).pairs[:, 0].sum()
     return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
 
 
 def _shift_by_one() -> Shifted:
-    mdp = absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
+    mdp = worlds.absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
     assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
     return mdp, np.ones((1, 2))
 
@@ -314,7 +305,7 @@ def _shift_by_one() -> Shifted:
     corrected=minimax,
     broken="beta for beta^2 before the auxiliary term",
     rejected=lambda candidate: _above(candidate, power=1),
-    rejected_at=lambda: (uniform([[0.0, 1.0], [3.0, 0.0]], 0.9, [1, 0]), np.zeros((2, 2))),
+    rejected_at=lambda: (worlds.uniform([[0.0, 1.0], [3.0, 0.0]], 0.9, [1, 0]), np.zeros((2, 2))),
 )
 def saddle_point(candidate: Shifted) -> CheckResult:
     """The true Q* (with its zeta*) is the unique saddle point of the min-max problem:

@@ -123,21 +123,13 @@ def two_sided_pl(point: Fixed) -> CheckResult:
 # --- quadratic growth
 @dataclass(frozen=True)
 class Growth:
-    """A linear class on a data set.
+    """A linear class on a data set."""
 
-    Attributes:
-        sample: every action taken in every state.
-        features: (X A, d), Q = features theta, of full row rank: (ii).
-        theta: (d,).
-        radius_squared: of the ball B_Q around zero.
-        constant: the c_qg that the printed statement is tried with.
-    """
-
-    sample: Sample
-    features: Array
-    theta: Array
-    radius_squared: float = np.inf
-    constant: float = 1.0
+    sample: Sample  # every action taken in every state
+    features: Array  # (X A, d), Q = features theta, of full row rank: (ii)
+    theta: Array  # (d,)
+    radius_squared: float = np.inf  # of the ball B_Q around zero
+    constant: float = 1.0  # the c_qg that the printed statement is tried with
 
     @property
     def q(self) -> Array:

@@ -109,17 +109,11 @@ Step = tuple[Fraction, ...]  # a step function on S x A: finitely many values, S
 
 @dataclass(frozen=True)
 class Series:
-    """Q_n = sum_{k < n} ratio^k terms[k mod p]: a Cauchy sequence of step functions.
+    """Q_n = sum_{k < n} ratio^k terms[k mod p]: a Cauchy sequence of step functions."""
 
-    Attributes:
-        terms: p functions, each by its values on common pieces of S x A.
-        ratio: in (0, 1).
-        first: n, the member to compare with the limit.
-    """
-
-    terms: tuple[Step, ...]
-    ratio: Fraction
-    first: int
+    terms: tuple[Step, ...]  # p functions, each by its values on common pieces of S x A
+    ratio: Fraction  # in (0, 1)
+    first: int  # n, the member to compare with the limit
 
     def between(self, low: int, high: int) -> Step:
         """Q_high - Q_low."""

@@ -11,32 +11,13 @@ from scipy.special import kl_div, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
 from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections._fits import (
-    GRADIENT,
-    Fit,
-    LinearOutputs,
-    Outputs,
-    check_gradient,
-    linear_outputs,
-    network_outputs,
-    popular_state,
-    sharp_fits,
-    tabular,
-)
+from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import opposed, tightest_distribution
-from proofs_checks.worlds import (
-    VALUES,
-    Empirical,
-    distributions,
-    empirical,
-    quarters,
-    tables,
-    tightest,
-)
 
 
 # --- from outputs to parameters
@@ -44,7 +25,7 @@ from proofs_checks.worlds import (
 class Composite:
     """phi(q) = sum_i w_i g(q_i - c_i) of outputs q, with g(u) = u^2, or u^2 + 3 sin^2 u."""
 
-    q: Outputs
+    q: fits.Outputs
     centre: Array
     weight: Array
     wave: bool
@@ -58,15 +39,17 @@ class Composite:
 @st.composite
 def composites(draw: st.DrawFn) -> Composite:
     states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    start = draw(tables((states, actions)))
-    which = linear_outputs(start) | network_outputs(states, actions)
-    centre = draw(tables(start.size))
-    weight = draw(tables(start.size, st.integers(1, 4).map(float)))
+    start = draw(worlds.tables((states, actions)))
+    which = fits.linear_outputs(start) | fits.network_outputs(states, actions)
+    centre = draw(worlds.tables(start.size))
+    weight = draw(worlds.tables(start.size, st.integers(1, 4).map(float)))
     return Composite(draw(which), centre, weight, draw(st.booleans()))
 
 
 def _wave(u: float) -> Composite:
-    return Composite(LinearOutputs(np.eye(1), np.array([u])), np.zeros(1), np.ones(1), wave=True)
+    return Composite(
+        fits.LinearOutputs(np.eye(1), np.array([u])), np.zeros(1), np.ones(1), wave=True
+    )
 
 
 @claim(
@@ -76,9 +59,9 @@ def _wave(u: float) -> Composite:
     broken="the least singular value of J_Q in place of its square",
     rejected={"power": 0.5},
     rejected_at=lambda: Composite(
-        LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
+        fits.LinearOutputs(np.eye(1) / 2, np.ones(1)), np.zeros(1), np.ones(1), False
     ),
-    adversary=tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
+    adversary=worlds.tightest(_wave, "lem:finite_output_pl_transfer", 1, 3),
 )
 def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> CheckResult:
     """If phi satisfies a PL inequality with constant alpha on {q_theta : theta in B_Q}, then
@@ -103,7 +86,7 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
         float(gradient @ gradient) / 2,
         alpha * polyak.least_eigenvalue(jacobian) ** power * float(phi(outputs)[0]),
         1e-13 * q.theta.size * most**2,
-        GRADIENT,
+        fits.GRADIENT,
     )
 
 
@@ -111,13 +94,13 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
 @claim(
     "lem:bellman_shift_coercivity",
     verdict="holds",
-    instances=empirical(),
+    instances=worlds.empirical(),
     broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
-    rejected_at=lambda: Empirical(popular_state(4, 0.999).sample, np.zeros((4, 1))),
-    adversary=lambda: Empirical(tightest_distribution(), np.zeros((5, 1))),
+    rejected_at=lambda: worlds.Empirical(fits.popular_state(4, 0.999).sample, np.zeros((4, 1))),
+    adversary=lambda: worlds.Empirical(tightest_distribution(), np.zeros((5, 1))),
 )
-def bellman_shift_coercivity(data: Empirical, fewer: int = 0) -> CheckResult:
+def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckResult:
     """||P_perp A_theta' u|| >= gamma_perp ||u|| for every u, gamma_perp = (1 - beta) /
     sqrt(|A| |X_Q|); consequently A_theta A_theta' >= gamma_perp^2 I.
 
@@ -150,7 +133,7 @@ def bellman_shift_coercivity(data: Empirical, fewer: int = 0) -> CheckResult:
     "eq:softmax-lower-bound",
     verdict="holds",
     instances=st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
-        lambda shape: tables(shape, VALUES | st.floats(-100, 100))
+        lambda shape: worlds.tables(shape, worlds.VALUES | st.floats(-100, 100))
     ),
     broken="|A| - 1 in place of |A|",
     rejected={"fewer": 1},
@@ -180,8 +163,8 @@ Distributions = tuple[Array, Array]  # pi and p (A,), p positive
 @st.composite
 def pairs_of_distributions(draw: st.DrawFn) -> Distributions:
     actions = draw(st.integers(1, 6))
-    weights = draw(tables(actions, st.integers(1, 100).map(float)))
-    return draw(distributions((actions,))), weights / weights.sum()
+    weights = draw(worlds.tables(actions, st.integers(1, 100).map(float)))
+    return draw(worlds.distributions((actions,))), weights / weights.sum()
 
 
 def _farthest() -> Distributions:
@@ -238,9 +221,9 @@ class Vectors:
 def vectors(draw: st.DrawFn) -> Vectors:
     """b is cut to the length kappa |c| where it is longer."""
     n = draw(st.integers(1, 3))
-    entries = quarters(20)
-    a, b = (draw(tables(n, entries)) for _ in range(2))
-    c = draw(tables(draw(st.integers(1, 3)), entries))
+    entries = worlds.quarters(20)
+    a, b = (draw(worlds.tables(n, entries)) for _ in range(2))
+    c = draw(worlds.tables(draw(st.integers(1, 3)), entries))
     kappa = draw(st.sampled_from([0.0, 0.25, 1.0, 30.0]) | st.floats(0.0, 10.0))
     longest = kappa * np.linalg.norm(c)
     length = np.linalg.norm(b)
@@ -260,7 +243,7 @@ def _pair(kappa: float, c: float = 1.0) -> Vectors:
     broken="1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected={"one": 0.0},
     rejected_at=lambda: _pair(1.0),
-    adversary=tightest(_pair, "eq:abc-inequality", 0.1, 30),
+    adversary=worlds.tightest(_pair, "eq:abc-inequality", 0.1, 30),
 )
 def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
     """||a + b||^2 + ||c||^2 >= ||a||^2 / (2 (1 + kappa^2)) + ||c||^2 / 2 whenever
@@ -283,7 +266,7 @@ def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
 
 
 # --- the gradients of the two terms
-def _small_world() -> Fit:
+def _small_world() -> fits.Fit:
     """kappa = 1 / (1 - beta), here 1.25, where the 1 of 1 + kappa^2 counts."""
     kappa = 1.25
     return opposed(1 - 1 / kappa, kappa / (kappa + 1 / (2 * kappa)))
@@ -292,15 +275,16 @@ def _small_world() -> Fit:
 @claim(
     "lem:auto_cancellation_control",
     verdict="holds",
-    instances=empirical().map(lambda instance: tabular(instance.sample, instance.q)) | sharp_fits(),
+    instances=worlds.empirical().map(lambda instance: fits.tabular(instance.sample, instance.q))
+    | fits.sharp_fits(),
     broken="a_NLL = 1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected={"with_one": False},
     rejected_at=_small_world,
-    adversary=tightest(
+    adversary=worlds.tightest(
         lambda factor: opposed(0.99, factor), "lem:auto_cancellation_control", 0.2, 3
     ),
 )
-def auto_cancellation_control(fit: Fit, with_one: bool = True) -> CheckResult:
+def auto_cancellation_control(fit: fits.Fit, with_one: bool = True) -> CheckResult:
     """||grad_q L_NLL + grad_q L_BE||^2 >= a_NLL ||grad_q L_NLL||^2 + a_BE L_BE with
     a_NLL = 1 / (2 (1 + kappa_perp^2)), a_BE = 2 gamma_perp^2 omega_BE,min^2 / omega_BE,max.
 
@@ -317,4 +301,4 @@ def auto_cancellation_control(fit: Fit, with_one: bool = True) -> CheckResult:
     constants = polyak.constants(sample, q)
     share = constants.nll_share if with_one else 1 / (2 * constants.kappa**2)
     nll = share * float(np.sum(sample.nll_gradient(q) ** 2))
-    return check_gradient(fit, (1, 1), nll + constants.bellman * sample.bellman(q), factor=1.0)
+    return fits.check_gradient(fit, (1, 1), nll + constants.bellman * sample.bellman(q), factor=1.0)

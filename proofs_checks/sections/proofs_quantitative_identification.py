@@ -12,19 +12,10 @@ from scipy.special import log_softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.oracle.occupancy import Expert
 from proofs_checks.relations import at_least, at_most
-from proofs_checks.worlds import (
-    DISCOUNTS,
-    VALUES,
-    absorbing,
-    anchors,
-    distributions,
-    expert,
-    tables,
-    tabular_mdps,
-)
 
 
 # --- Lemma anchor_overlap_logit
@@ -41,9 +32,9 @@ class Overlap:
 def mild_worlds(draw: st.DrawFn) -> TabularMDP:
     """Worlds with a small drawn Q*, r = Q* - beta P V: p_A is then no vanishing number."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    q = draw(tables((states, actions), st.integers(-3, 3).map(float))) / 2
-    moves = draw(distributions((actions, states, states), self_loops=True))
-    return _world_of(q, moves, draw(DISCOUNTS), draw(distributions((states,))))
+    q = draw(worlds.tables((states, actions), st.integers(-3, 3).map(float))) / 2
+    moves = draw(worlds.distributions((actions, states, states), self_loops=True))
+    return _world_of(q, moves, draw(worlds.DISCOUNTS), draw(worlds.distributions((states,))))
 
 
 def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> TabularMDP:
@@ -53,9 +44,9 @@ def _world_of(q: Array, moves: Array, discount: float, initial: Array) -> Tabula
 
 @st.composite
 def overlaps(draw: st.DrawFn) -> Overlap:
-    mdp = draw(mild_worlds() | tabular_mdps(4, 3))
+    mdp = draw(mild_worlds() | worlds.tabular_mdps(4, 3))
     states, actions = mdp.reward.shape
-    anchor = draw(anchors(states, actions))
+    anchor = draw(worlds.anchors(states, actions))
     return Overlap(mdp, anchor, draw(st.integers(1, 6)))
 
 
@@ -115,7 +106,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
     """
-    mdp, solved = problem.mdp, expert(problem.mdp)
+    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
     nu, actions = anchor_next(solved.states, problem), mdp.reward.shape[1]
     least = (least_choice(solved) * actions) ** power / actions
@@ -124,7 +115,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
 
 def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
-    mdp, solved = problem.mdp, expert(problem.mdp)
+    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
     periods = [mdp.initial]
     for _ in range(problem.horizon):
@@ -198,11 +189,11 @@ class Identified:
 
 @st.composite
 def identified(draw: st.DrawFn) -> Identified:
-    mdp = draw(tabular_mdps(4, 2, rewards=VALUES))
+    mdp = draw(worlds.tabular_mdps(4, 2, rewards=worlds.VALUES))
     shape = mdp.reward.shape
-    anchor = draw(anchors(shape[0], shape[1]))
-    near = st.sampled_from([0.0, 1e-3, 0.1, -0.1, 1.0]) | VALUES
-    return Identified(mdp, anchor, mdp.solution.q + draw(tables(shape, near)))
+    anchor = draw(worlds.anchors(shape[0], shape[1]))
+    near = st.sampled_from([0.0, 1e-3, 0.1, -0.1, 1.0]) | worlds.VALUES
+    return Identified(mdp, anchor, mdp.solution.q + draw(worlds.tables(shape, near)))
 
 
 def inverse_norm(flow: Array, states: Array, discount: float) -> float:
@@ -264,7 +255,7 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
     derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
     """
-    solved = expert(problem.mdp)
+    solved = worlds.expert(problem.mdp)
     support, rows = solved.states > 1e-12, np.arange(len(problem.q))
     moves = problem.mdp.transition[problem.anchor, rows]
     kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
@@ -310,7 +301,7 @@ def _growing_direction() -> Identified:
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
-    rejected_at=lambda: Identified(absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
+    rejected_at=lambda: Identified(worlds.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
 )
 def identification(problem: Identified) -> CheckResult:
     """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)
@@ -326,4 +317,4 @@ def identification(problem: Identified) -> CheckResult:
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
     computed on 100 states; the mass beyond them is 1e-35.
     """
-    return _identification(problem, expert(problem.mdp), problem.constant)
+    return _identification(problem, worlds.expert(problem.mdp), problem.constant)

@@ -18,39 +18,23 @@ from scipy.special import logsumexp, softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, value
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_most, equal
-from proofs_checks.worlds import (
-    REWARDS,
-    Empirical,
-    empirical,
-    one_state,
-    quarters,
-    tables,
-    tightest,
-)
 
 
 @dataclass(frozen=True)
 class Curved:
-    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
+    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0."""
 
-    Attributes:
-        sample: the data.
-        q: (X, A).
-        slopes: (X, A, P).
-        bends: (X, A, P, P), symmetric.
-        residual: M, at least what the point itself gives.
-    """
-
-    sample: Sample
-    q: Array
-    slopes: Array
-    bends: Array
-    residual: float
+    sample: Sample  # the data
+    q: Array  # (X, A)
+    slopes: Array  # (X, A, P)
+    bends: Array  # (X, A, P, P), symmetric
+    residual: float  # M, at least what the point itself gives
 
     def outputs(self, d: Complex) -> Complex:
         """(R, X, A) at (R, P)."""
@@ -82,10 +66,10 @@ def local_residual(sample: Sample, q: Array) -> float:
 @st.composite
 def curved(draw: st.DrawFn) -> Curved:
     """Points with M of their own, which is the least it can be."""
-    data = draw(empirical(max_states=3, max_actions=4))
+    data = draw(worlds.empirical(max_states=3, max_actions=4))
     width = draw(st.integers(1, 2))
-    slopes = draw(tables((*data.q.shape, width), quarters(8)))
-    bends = draw(tables((*data.q.shape, width, width), quarters(8)))
+    slopes = draw(worlds.tables((*data.q.shape, width), worlds.quarters(8)))
+    bends = draw(worlds.tables((*data.q.shape, width, width), worlds.quarters(8)))
     bends = (bends + np.swapaxes(bends, 2, 3)) / 2
     return Curved(data.sample, data.q, slopes, bends, local_residual(data.sample, data.q))
 
@@ -203,7 +187,7 @@ def empirical_lipschitz_both(point: Curved) -> CheckResult:
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
-    adversary=tightest(_steepest, "lem:EmpLipschitz", 0, 20),
+    adversary=worlds.tightest(_steepest, "lem:EmpLipschitz", 0, 20),
     cost=2,
 )
 def empirical_lipschitz(point: Curved) -> CheckResult:
@@ -229,7 +213,7 @@ Slope = tuple[Array, Array]  # outputs q (A,) at a state and gradients G (A, d),
 @st.composite
 def slopes(draw: st.DrawFn) -> Slope:
     actions, width = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    return draw(tables(actions)), draw(tables((actions, width)))
+    return draw(worlds.tables(actions)), draw(worlds.tables((actions, width)))
 
 
 def _compare(outputs: Slope, formula: Array) -> CheckResult:
@@ -393,7 +377,7 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
-    adversary=tightest(_most_curved, "lem:lipsSmooth.L-theta", 0, 1000),
+    adversary=worlds.tightest(_most_curved, "lem:lipsSmooth.L-theta", 0, 1000),
     cost=2,
 )
 def risk_curvature(point: Curved) -> CheckResult:
@@ -417,15 +401,17 @@ def risk_curvature(point: Curved) -> CheckResult:
 class Duals:
     """A data set, Q on its states, and two zeta (B,) at its anchor states."""
 
-    data: Empirical
+    data: worlds.Empirical
     first: Array
     second: Array
 
 
 @st.composite
 def duals(draw: st.DrawFn) -> Duals:
-    data = draw(empirical())
-    first, second = (draw(tables(len(data.sample.be_states), REWARDS)) for _ in range(2))
+    data = draw(worlds.empirical())
+    first, second = (
+        draw(worlds.tables(len(data.sample.be_states), worlds.REWARDS)) for _ in range(2)
+    )
     return Duals(data, first, second)
 
 
@@ -446,10 +432,10 @@ def _dual_slope(pair: Duals, constant: float) -> CheckResult:
 
 
 def _one_dual() -> Duals:
-    sample = one_state([1], discount=0.95)
+    sample = worlds.one_state([1], discount=0.95)
     assume_stated(0 < sample.discount < 1, "beta in (0, 1)")
     assume_stated(sample.be_size == sample.size == 1, "one row, an anchor's")
-    pair = Duals(Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
+    pair = Duals(worlds.Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
     assume_stated(len(pair.first) == len(sample.be_states), "zeta is the vector of its values")
     return pair
 

@@ -18,19 +18,12 @@ from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
 
 @dataclass(frozen=True)
 class Mixture:
-    """Two rewards on one world's moves, how far V lies above each solution, and a share.
+    """Two rewards on one world's moves, how far V lies above each solution, and a share."""
 
-    Attributes:
-        mdp: the world with the first reward.
-        reward: (S, A) the second.
-        above: (2, S) what is added to log sum exp of the two; 0 for solutions.
-        share: of the first in the mixture.
-    """
-
-    mdp: TabularMDP
-    reward: Array
-    above: Array
-    share: float
+    mdp: TabularMDP  # the world with the first reward
+    reward: Array  # (S, A) the second
+    above: Array  # (2, S) what is added to log sum exp of the two; 0 for solutions
+    share: float  # of the first in the mixture
 
 
 @st.composite

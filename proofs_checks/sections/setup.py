@@ -14,20 +14,11 @@ from scipy.special import logsumexp
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.relations import at_most, equal, weakest
-from proofs_checks.worlds import (
-    MILD,
-    Fitted,
-    absorbing,
-    distributions,
-    fitted,
-    quarters,
-    tabular_mdps,
-    uniform,
-)
 
 # --- the entropy-regularised agent
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
@@ -36,9 +27,9 @@ Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 @st.composite
 def rivals(draw: st.DrawFn) -> Rival:
     """Policies anywhere, pure ones included, or within 1e-3 of the best."""
-    mdp = draw(tabular_mdps(4, 3))
+    mdp = draw(worlds.tabular_mdps(4, 3))
     share = draw(st.sampled_from([1.0, 1e-3]))
-    other = draw(distributions(mdp.reward.shape))
+    other = draw(worlds.distributions(mdp.reward.shape))
     return mdp, share * other + (1 - share) * mdp.solution.policy
 
 
@@ -48,7 +39,7 @@ def rivals(draw: st.DrawFn) -> Rival:
     instances=rivals(),
     broken="the return of pi* counted without its entropy",
     rejected={"entropy": 0.0},
-    rejected_at=lambda: (absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
+    rejected_at=lambda: (worlds.absorbing([[1.0, 0.0]]), np.array([[0.5, 0.5]])),
 )
 def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     """V*(s) = log sum_a exp Q*(s, a) and pi*(a | s) = exp(Q*(s, a) - V*(s)) solve the
@@ -82,14 +73,16 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
 @claim(
     "eq:QBellman",
     verdict="holds",
-    instances=fitted(),
+    instances=worlds.fitted(),
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
     rejected={"operator": _swapped},
-    rejected_at=lambda: Fitted(uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))),
+    rejected_at=lambda: worlds.Fitted(
+        worlds.uniform([[0.0, 1.0], [1.0, 0.0]], 0.5, [1, 0]), np.zeros((2, 2))
+    ),
 )
 def soft_bellman_equation(
-    guess: Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
+    guess: worlds.Fitted, operator: Callable[[Array, Array, Array, float], Array] = oracle.backup
 ) -> CheckResult:
     """Q*(s, a) = r(s, a) + beta E[log sum_b exp Q*(s', b) | s, a], and Q* is its only bounded
     solution.
@@ -120,7 +113,7 @@ def soft_bellman_equation(
 EULER = float(np.euler_gamma)
 
 
-def policies_that_see_the_noise(guess: Fitted, location: float = -EULER) -> CheckResult:
+def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) -> CheckResult:
     """The maximum is over stationary policies that see (s, eps), maps from S x R^A to A; its
     value is V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]}.
 
@@ -138,8 +131,8 @@ def policies_that_see_the_noise(guess: Fitted, location: float = -EULER) -> Chec
     return weakest(zero(best - star.v, tolerance), gain)
 
 
-def _coin() -> Fitted:
-    guess = Fitted(absorbing([[0.0, 0.0]]), np.zeros((1, 2)))
+def _coin() -> worlds.Fitted:
+    guess = worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2)))
     assume_stated(guess.mdp.reward.shape[1] == 2, "finitely many actions")
     assume_stated(0 < guess.mdp.discount < 1, "beta in (0, 1)")
     return guess
@@ -148,7 +141,7 @@ def _coin() -> Fitted:
 @claim(
     "setup.ddc-policy-class",
     verdict="misprint",
-    instances=fitted(max_states=3),
+    instances=worlds.fitted(max_states=3),
     counterexample=_coin,
     text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
     "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
@@ -157,7 +150,7 @@ def _coin() -> Fitted:
     broken="noise of mean gamma (delta = 0)",
     rejected={"location": 0.0},
 )
-def policies_blind_to_the_noise(guess: Fitted) -> CheckResult:
+def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
     """max over pi in Delta_A^S of E_pi[sum_h beta^h (r(s_h, a_h) + eps_{a_h}) | s_0 = s] is the
     V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]} of the displayed equation.
 
@@ -198,17 +191,17 @@ class Noisy:
         return self.scale * (self.delta + EULER) / (1 - self.mdp.discount)
 
 
-LOCATIONS = st.just(-EULER) | quarters(12)
+LOCATIONS = st.just(-EULER) | worlds.quarters(12)
 SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
 
 
 @claim(
     "sec:DDCIRLequiv",
     verdict="holds",
-    instances=st.builds(Noisy, tabular_mdps(3, 3), LOCATIONS, SCALES),
+    instances=st.builds(Noisy, worlds.tabular_mdps(3, 3), LOCATIONS, SCALES),
     broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
     rejected={"exponent": 0},
-    rejected_at=lambda: Noisy(absorbing([[0.0, 1.0]]), 0.0),
+    rejected_at=lambda: Noisy(worlds.absorbing([[0.0, 1.0]]), 0.0),
 )
 def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*; at another
@@ -266,7 +259,7 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
 
 
 def _state_of_the_line() -> Window:
-    mdp = absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
+    mdp = worlds.absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
     assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.all(mdp.reward == 1e6), "r in R^(S x A)")
     return mdp, 1e6
@@ -276,7 +269,7 @@ def _state_of_the_line() -> Window:
     "setup.Q-star-bounded",
     verdict="holds-if",
     condition="the reward is bounded (as it is where there are finitely many states)",
-    instances=tabular_mdps().map(lambda mdp: (mdp, np.inf)),
+    instances=worlds.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
     counterexample=_state_of_the_line,
     text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
     "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
@@ -284,7 +277,7 @@ def _state_of_the_line() -> Window:
     corrected=bounded_rewards_bound_q,
     broken="the entropy's share beta log|A| left out",
     rejected={"entropy": 0.0},
-    rejected_at=lambda: (absorbing([[1.0, 1.0]]), np.inf),
+    rejected_at=lambda: (worlds.absorbing([[1.0, 1.0]]), np.inf),
 )
 def discounting_bounds_q(window: Window) -> CheckResult:
     """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
@@ -325,7 +318,9 @@ Cells = tuple[TabularMDP, NDArray[np.bool_]]
 
 @st.composite
 def cells(draw: st.DrawFn) -> Cells:
-    mdp = draw(tabular_mdps(rewards=MILD, discounts=st.sampled_from([0.5, 0.9, 0.99])))
+    mdp = draw(
+        worlds.tabular_mdps(rewards=worlds.MILD, discounts=st.sampled_from([0.5, 0.9, 0.99]))
+    )
     return mdp, draw(arrays(np.bool_, len(mdp.initial)))
 
 
@@ -349,7 +344,7 @@ def support_carries_data(space: Cells) -> CheckResult:
 
 
 def _interval() -> Cells:
-    mdp = absorbing([[0.0, 0.0]])
+    mdp = worlds.absorbing([[0.0, 0.0]])
     assume_stated(mdp.reward.shape[1] == 2, "finitely many actions")
     assume_stated(np.all(mdp.transition == 1), "P(. | s, a) is a law on S")
     return mdp, np.array([True])
@@ -396,15 +391,15 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 @claim(
     "lem:expTD=BE",
     verdict="holds",
-    instances=fitted(),
+    instances=worlds.fitted(),
     broken="both sides squared: the mean squared TD error against the squared Bellman error",
     rejected={"power": 2},
-    rejected_at=lambda: Fitted(
+    rejected_at=lambda: worlds.Fitted(
         TabularMDP(np.zeros((2, 1)), np.full((1, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])),
         np.array([[0.0], [1.0]]),
     ),
 )
-def mean_td_error(guess: Fitted, power: int = 1) -> CheckResult:
+def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     """E_{s'}[T-hat Q(s, a, s')] = TQ(s, a) and E_{s'}[delta_Q(s, a, s')] = TQ(s, a) - Q(s, a).
 
     Where: Section 3, Lemma expTD=BE.

@@ -214,19 +214,12 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
 # --- counterfactuals from relabelled data
 @dataclass(frozen=True)
 class Relabelled:
-    """The expert's world, an intervention on the reward, and an offline method's settings.
+    """The expert's world, an intervention on the reward, and an offline method's settings."""
 
-    Attributes:
-        mdp: the world that generated the data.
-        intervention: (S, A) Delta.
-        start: (S, A) first guess of the method, which stays where there are no data.
-        conservatism: alpha of conservative Q-learning; 0 without its penalty.
-    """
-
-    mdp: TabularMDP
-    intervention: Array
-    start: Array
-    conservatism: float
+    mdp: TabularMDP  # the world that generated the data
+    intervention: Array  # (S, A) Delta
+    start: Array  # (S, A) first guess of the method, which stays where there are no data
+    conservatism: float  # alpha of conservative Q-learning; 0 without its penalty
 
 
 @st.composite

@@ -1,4 +1,4 @@
-"""The exhibits: every module here holds one `EXHIBIT`, imported when it is asked for."""
+"""The exhibits: every module here holds an `EXHIBIT`, or `EXHIBITS` by name (see SHARED)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ from importlib import import_module
 from gladius.checks import InputError
 from reproduce.spec import Exhibit
 
+# exhibit -> the module that holds it beside others of its kind
+SHARED = {f"table_a{number}": "table_3" for number in range(1, 5)} | {"figure_a2": "figure_a1"}
+
 
 @cache
 def names() -> tuple[str, ...]:
     """All exhibits, in alphabetical order."""
-    return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
+    return tuple(sorted({*SHARED, *(module.name for module in pkgutil.iter_modules(__path__))}))
 
 
 def load(name: str) -> Exhibit:
     """An exhibit by its name."""
     if name not in names():
         raise InputError("exhibit", name, f"choose one of {', '.join(names())}")
-    exhibit = import_module(f"{__name__}.{name}").EXHIBIT
+    module = import_module(f"{__name__}.{SHARED.get(name, name)}")
+    exhibit = module.EXHIBITS[name] if hasattr(module, "EXHIBITS") else module.EXHIBIT
     if not isinstance(exhibit, Exhibit) or exhibit.name != name:
         raise InputError("EXHIBIT", name, "the file must define EXHIBIT, named as the file")
     return exhibit

@@ -24,7 +24,7 @@ from reproduce.data import TRUTHS
 from reproduce.exact import BOUNDS
 from reproduce.exhibits import bounds
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
-from reproduce.results import COLUMNS, Results
+from reproduce.results import COLUMNS, Results, mean_of
 from reproduce.spec import Array, Entry, Exhibit
 
 NAME = "accuracy"
@@ -127,12 +127,12 @@ def check(results: Results, row: str, target: Target) -> Check | None:
         return None
     if isinstance(target.other, str):
         bound = bounds.value(results, row, target.other)
-        return None if math.isnan(bound) else Check(target, *_mean(ours / bound))
+        return None if math.isnan(bound) else Check(target, *mean_of(ours / bound))
     other = _errors(results, row, target.other)
     if other is None:
         return None
     shared = min(len(ours), len(other))  # seeds are keyed by repetition: the first are the same
-    mean, se, times = _mean(ours[:shared] - other[:shared])
+    mean, se, times = mean_of(ours[:shared] - other[:shared])
     limit = 100.0 * (mean + CRITICAL * se) / float(other[:shared].mean())
     return Check(target, mean, se, times, limit)
 
@@ -141,11 +141,6 @@ def _errors(results: Results, row: str, which: tuple[str, str]) -> Array | None:
     known = {(e.row, e.column, e.protocol) for e in results.entries}
     found = results.get(row, *which).result.replications if (row, *which) in known else {}
     return np.asarray(found["MAPE"]) if "MAPE" in found else None
-
-
-def _mean(x: Array) -> tuple[float, float, int]:
-    se = float(x.std(ddof=1)) / math.sqrt(len(x)) if len(x) > 1 else math.nan
-    return float(x.mean()), se, len(x)
 
 
 TARGETS = (  # the ratios only where the truth is in the bound's class

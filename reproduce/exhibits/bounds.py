@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,6 @@ from reproduce.exhibits import table_2, table_2_author
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "bounds"
 COLUMN = "bound"
@@ -115,7 +112,7 @@ def render(results: Results, out: Path) -> list[Path]:
     return layout.save(figure, out, NAME)
 
 
-def _points(axes: Axes, known: pd.DataFrame, shift: float, ours: bool, **style: Any) -> None:
+def _points(axes: layout.Axes, known: pd.DataFrame, shift: float, ours: bool, **style: Any) -> None:
     """Ours filled, with 95 % bars; the paper's hollow, without: it does not define its (SE)."""
     x = known["row"].astype(float).to_numpy() * shift
     if not ours:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,9 +30,6 @@ from reproduce.fits import fitting
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
 from reproduce.store import Stored
-
-if TYPE_CHECKING:
-    pass
 
 NAME = "counterfactual"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 1000), (50,)
@@ -105,9 +102,8 @@ def text(stored: Stored, statistic: str, change: str, solver: str) -> str:
     """A number as the tables show it."""
     if stored.status.startswith(FAILED):
         return "failed"
-    places = {("", ""), (change, solver)}  # the score of r-hat is of no change
     for r in stored.result.records:
-        if r.statistic == statistic and (r.row, r.protocol) in places:
+        if (r.statistic, r.row, r.protocol) == (statistic, change, solver):
             mark = layout.MARKS.get(r.status, "")
             return "failed" if math.isnan(r.value) else figures(r.value, r.se) + mark
     return NOTHING_TO_SHOW
@@ -121,44 +117,19 @@ def figures(value: float, se: float) -> str:
 
 def losses(results: Results, of_transition: bool) -> pd.DataFrame:
     """Welfare loss: a line for each change of r (or P), N and source, a column for each solver."""
-    shown = {solver: (work.LOSS, solver) for solver in work.SOLVERS}
-    return _by_change(results, of_transition, shown)
-
-
-OUTCOMES = (
-    ("MAPE of r-hat, %", "MAPE"),
-    ("policy distance, %", work.DISTANCE),
-    ("replacement rate", work.RATE),
-    (work.VALUE, work.VALUE),
-    (work.GAIN, work.GAIN),
-    (work.LOSS, work.LOSS),
-)
-
-
-def outcomes(results: Results, of_transition: bool) -> pd.DataFrame:
-    """Every outcome of the solver that the remark has in mind, changes of r or of P."""
-    shown = {heading: (statistic, MAIN[of_transition]) for heading, statistic in OUTCOMES}
-    return _by_change(results, of_transition, shown)
-
-
-def _by_change(
-    results: Results, of_transition: bool, shown: Mapping[str, tuple[str, str]]
-) -> pd.DataFrame:
-    """A line for each change, N and source; `shown` is heading -> statistic and solver."""
     lines = {
-        (change.name, row, column): [text(stored, s, change.name, by) for s, by in shown.values()]
+        (change.name, row, column): [text(stored, work.LOSS, change.name, s) for s in work.SOLVERS]
         for change in work.CHANGES
         if (change.transition is not None) == of_transition
         for (row, column), stored in by_place(results).items()
     }
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(shown))
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=list(work.SOLVERS))
     table.index = pd.MultiIndex.from_tuples(list(lines))
     table.columns.name = "change, N, rewards from"
     return table
 
 
 Pair = tuple[tuple[str, str | None], tuple[str, str | None]]
-REMARK = "remark's solver"
 # (column, solver) minus (column, solver); without a solver the remark's for the change
 PAIRS: tuple[Pair, ...] = (
     (("GLADIUS", None), ("Truth", None)),
@@ -176,10 +147,7 @@ PAIRS: tuple[Pair, ...] = (
 
 
 def paired(results: Results) -> pd.DataFrame:
-    """Differences of the welfare loss over equal data sets, as lines of the long table.
-
-    `difference` names the pair of PAIRS.
-    """
+    """Differences of the welfare loss over equal data sets, as lines of the long table."""
     places, lines = by_place(results), []
     for change in work.CHANGES:
         main = MAIN[change.transition is not None]
@@ -199,29 +167,8 @@ def paired(results: Results) -> pd.DataFrame:
                 mean = summarise(f"{work.LOSS} difference", gap, [status] * len(gap))[0]
                 names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
                 numbers = (mean.value, mean.se, len(gap) if all(series) else 0)
-                lines.append((*names, mean.statistic, *numbers, status, _name(pair)))
-    return pd.DataFrame(lines, columns=pd.Index([*COLUMNS, "difference"]))
-
-
-def _name(pair: Pair) -> str:
-    (ours, first), (other, second) = pair
-    if first == second:
-        return f"{ours} - {other}, {first or REMARK}"
-    if ours == other:
-        return f"{ours}, {first or REMARK} - {second or REMARK}"
-    return f"{ours}, {first or REMARK} - {other}, {second or REMARK}"
-
-
-def differences(frame: pd.DataFrame) -> pd.DataFrame:
-    """`paired` as a table: a line for each difference, a column for each change and N."""
-    table: dict[tuple[str, str], dict[str, str]] = {}
-    for line in frame.to_dict("records"):
-        n, change = line["row"].split(", ", 1)
-        shown = figures(line["value"], line["se"]) if line["repetitions"] else "not run"
-        table.setdefault((change, f"N = {int(n):,}"), {})[line["difference"]] = shown
-    names = [name for name in map(_name, PAIRS) if any(name in c for c in table.values())]
-    index = pd.Index(names, name="difference")
-    return pd.DataFrame(table).reindex(index).fillna(NOTHING_TO_SHOW)
+                lines.append((*names, mean.statistic, *numbers, status))
+    return pd.DataFrame(lines, columns=pd.Index(COLUMNS))
 
 
 def loss_of_keeping(world: BusEngine, new: TabularMDP) -> float:
@@ -324,27 +271,14 @@ def _draw(results: Results, out: Path) -> list[Path]:
 
 
 def render(results: Results, out: Path) -> list[Path]:
-    """Three tables (losses, all outcomes, paired differences) and a figure."""
-    said, title = notes(results), EXHIBIT.title
-    gaps = paired(results)
+    """The losses after changes of r and of P, their paired differences, and a figure."""
     path = out / f"{NAME}_paired.csv"
-    gaps.to_csv(path, index=False, float_format="%.10g")
-    remark = (
-        f"The remark's solver: {MAIN[0]} for a change of r, {MAIN[1]} for one of P;"
-        f" {MAIN[0]} was preferred to soft Q after both had been seen."
-    )
-    explained = [remark, *said]
+    paired(results).to_csv(path, index=False, float_format="%.10g")
     files = [path]
     for of_transition, suffix, what in ((False, "", "r"), (True, "_law", "P")):
-        for table, name, about, lines in (
-            (losses(results, of_transition), NAME + suffix, "welfare loss by solver", said),
-            (outcomes(results, of_transition), f"{NAME}{suffix}_outcomes", "outcomes", explained),
-        ):
-            heading = f"{title}, a change of {what}: {about}"
-            files += layout.write(table, out, name, heading, lines)
-    heading = f"{title}: paired differences of the welfare loss"
-    lines = [f"First less second, mean (se) over equal data sets. {remark}", *said]
-    files += layout.write(differences(gaps), out, f"{NAME}_paired", heading, lines)
+        heading = f"{EXHIBIT.title}, a change of {what}: welfare loss by solver"
+        table = losses(results, of_transition)
+        files += layout.write(table, out, NAME + suffix, heading, notes(results))
     return [*files, *_draw(results, out)]
 
 

@@ -1,10 +1,10 @@
-"""Figure A1, and what it shares with A2: errors of the estimated reward by mileage and action."""
+"""Figures A1 and A2: errors of the estimated reward by mileage and action."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from reproduce.exhibits import table_2_author
 from reproduce.exhibits.table_3 import draws, estimator_entries, laws
 from reproduce.results import Results
 from reproduce.spec import Array, Entry, Exhibit, Record, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MILEAGE = np.arange(1, MILEAGES + 1)
 ACTIONS = ((0, "maintain (a0)"), (1, "replace (a1)"))
@@ -100,7 +97,7 @@ def _draw(
     return layout.save(figure, stem.parent, stem.name)
 
 
-def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:
+def _draw_ours(axes: layout.Axes, results: Results, row: str, action: int) -> int:
     """Mean and band of each method that has a result; how many data sets they rest on."""
     sets = 0
     for (column, protocol), (label, colour, style) in OURS.items():
@@ -114,4 +111,7 @@ def _draw_ours(axes: Axes, results: Results, row: str, action: int) -> int:
     return sets
 
 
-EXHIBIT = make_figure("figure_a1", "A1", trajectories=50, table="table_a1")
+EXHIBITS = {
+    "figure_a1": make_figure("figure_a1", "A1", trajectories=50, table="table_a1"),
+    "figure_a2": make_figure("figure_a2", "A2", trajectories=1000, table="table_a3"),
+}

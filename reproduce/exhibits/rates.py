@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,9 +30,6 @@ from reproduce.exhibits.accuracy import YES, decide
 from reproduce.results import COLUMNS, Results
 from reproduce.short_bus import EXCESS, GAP, L2, MILEAGES
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "rates"
 BETAS = (0.5, 0.95)
@@ -200,7 +197,7 @@ def _curves(
             yield entry, entry.row.split(", ", 1)[1].rsplit(", ", 1)[0], stored.result.arrays
 
 
-def _paths(axes: Axes, results: Results, beta: float) -> None:
+def _paths(axes: layout.Axes, results: Results, beta: float) -> None:
     """Mean gap against T as far as it is below TOP: a run that diverges leaves the panel."""
     bottom = 1.0
     for entry, family, arrays in _curves(results, beta, against_n=False):
@@ -215,7 +212,7 @@ def _paths(axes: Axes, results: Results, beta: float) -> None:
     layout.words(axes, "T", "g(theta_T) - g*", f"beta = {beta:g}: gap against T")
 
 
-def _sizes(axes: Axes, results: Results, statistic: str) -> None:
+def _sizes(axes: layout.Axes, results: Results, statistic: str) -> None:
     """Mean error against N, at the larger discount."""
     for _, family, arrays in _curves(results, BETAS[-1], against_n=True):
         mean = arrays[statistic].mean(axis=0)
@@ -232,7 +229,7 @@ def _sizes(axes: Axes, results: Results, statistic: str) -> None:
     axes.legend(fontsize=layout.FONT, frameon=False)
 
 
-def _reference(axes: Axes, x: Array, start: float, slope: float) -> None:
+def _reference(axes: layout.Axes, x: Array, start: float, slope: float) -> None:
     y, grey = start * (x / x[0]) ** slope, layout.GREY
     axes.plot(x, y, color=grey, linewidth=0.8, label=f"slope {slope:g}")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,9 +20,6 @@ from reproduce import layout
 from reproduce.fits import fitting
 from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Record, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "sensitivity"
 TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 1000), (50,)
@@ -124,7 +121,7 @@ def render(results: Results, out: Path) -> list[Path]:
 
 
 def _line(
-    axes: Axes,
+    axes: layout.Axes,
     x: Sequence[float],
     line: pd.DataFrame,
     colour: str,

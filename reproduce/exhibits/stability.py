@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,9 +28,6 @@ from reproduce.exact import TERM
 from reproduce.fits import fitting
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 NAME = "stability"
 BETAS = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99)
@@ -118,9 +115,10 @@ def _draw(results: Results, out: Path) -> list[Path]:
     colours |= {"vmin": REPELS, "vmax": max(float(np.nanmax(growth)), 2 * REPELS)}
     panels = figure.subplots(1, len(every_ascents), sharey=True, squeeze=False)[0]
     for k, (axes, ascents) in enumerate(zip(panels, every_ascents, strict=True)):
-        edges = _edges(logs), _edges(betas)
-        mesh = axes.pcolormesh(*edges, growth[:, k], rasterized=True, **colours)
-        _lines(axes, ascents, *edges)
+        mesh = axes.pcolormesh(
+            logs, betas, growth[:, k], shading="nearest", rasterized=True, **colours
+        )
+        _lines(axes, ascents, betas)
         b, i = np.nonzero(diverged[:, k])
         cross: dict[str, Any] = {"color": layout.BLACK, "label": "run from Q = zeta = 0 blew up"}
         axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
@@ -184,24 +182,16 @@ def _count(number_: float, of: int) -> str:
     return "-" if math.isnan(number_) else f"{number_:.0f} of {of}"
 
 
-def _edges(centres: Array) -> Array:
-    """Borders half-way between the centres; a single one is 0.1 wide."""
-    if len(centres) == 1:
-        return np.array([centres[0] - 0.05, centres[0] + 0.05])
-    middle = (centres[1:] + centres[:-1]) / 2
-    ends = (2 * centres[0] - middle[0], 2 * centres[-1] - middle[-1])
-    return np.concatenate([[ends[0]], middle, [ends[1]]])
-
-
-def _lines(axes: Axes, ascents: int, logs: Array, betas: Array) -> None:
+def _lines(axes: layout.Axes, ascents: int, betas: Array) -> None:
     """Over log10 ratio and beta; the level flow's edge is rho = 2 beta - 1."""
-    fine = np.linspace(0.501, betas[-1], 400)
+    left, right, low, high = axes.axis()
+    fine = np.linspace(0.501, max(betas[-1], high), 400)
     flow = np.log10((2 * fine - 1) / ascents)
     axes.plot(flow, fine, color=layout.BLUE, label="level flow: stable right of it")
     two_sided: dict[str, Any] = {"linestyle": "--", "label": "two-sided PL: possible only below"}
     axes.axhline(0.5, color=layout.GREEN, linewidth=1.2, **two_sided)
-    axes.set_xlim(logs[0], logs[-1])
-    axes.set_ylim(betas[0], min(betas[-1], 1.01))
+    axes.set_xlim(left, right)
+    axes.set_ylim(low, min(high, 1.01))
 
 
 EXHIBIT = Exhibit(

@@ -1,4 +1,4 @@
-"""Table 3, and what it shares with Tables A1 to A4: estimates by mileage, frequencies, truth.
+"""Tables 3 and A1 to A4: estimates by mileage, frequencies, truth.
 
 The paper prints the estimates of one data set, evaluated at the mileages 1 to 10, and the counts of
 its test split (they sum to 20 % of N times 100 periods). Ours is the sampling law of such a column:
@@ -230,6 +230,11 @@ def _reason(row: str, column: str, protocol: str) -> str:
     return text
 
 
-EXHIBIT = make_table(
-    "table_3", "3", trajectories=1000, quantity="r", actions=(0,), true="True reward"
-)
+TRUE = "Ground Truth"
+EXHIBITS = {
+    "table_3": make_table("table_3", "3", 1000, "r", (0,), "True reward"),
+    "table_a1": make_table("table_a1", "A1", 50, "r", (0, 1), TRUE),
+    "table_a2": make_table("table_a2", "A2", 50, "Q", (0, 1), TRUE),
+    "table_a3": make_table("table_a3", "A3", 1000, "r", (0, 1), TRUE),
+    "table_a4": make_table("table_a4", "A4", 1000, "Q", (0, 1), TRUE),
+}

@@ -8,8 +8,7 @@ and one output an action at the distinct mileages of a training set (K = 0); the
 Weights are standard normal times 1 / sqrt(fan-in), biases standard normal; the limit is quadrature.
 
 In the CSV too: the width from which the proof's own inequalities hold for one hidden layer on the
-same points (C_R from the bounds on sigma', sigma'' and the largest of m weights), and the rank of
-the 2 x 10 Jacobian with raw and standardised mileage, tanh and ReLU, as programs start weights.
+same points (C_R from the bounds on sigma', sigma'' and the largest of m weights).
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.networks import (
@@ -35,25 +35,22 @@ from reproduce.data import SHARE
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, summarise
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 NAME = "wide_networks"
 WIDTHS, SMOKE_WIDTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096), (16, 64)
 HIDDEN = 10  # units of a layer of the paper's network
 REPETITIONS, SMOKE_REPETITIONS = 20, 4
 RADII = (1.0, 2.0, 4.0)
 APART, BUS = "six points", "bus engine, K = 0"  # designs
-COLUMN, LIMIT, START = "tangent kernel", "limit", "2 x 10 Jacobian"
+COLUMN, LIMIT = "tangent kernel", "limit"
 MEASURED = "measured"
 LEAST = "lambda_min"
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """Design by width, then the limits and the ranks of the paper's network."""
+    """Design by width, then the limits."""
 
     def entry(row: str, column: str, statistic: str, settings: dict[str, Any]) -> Entry:
-        compute = {COLUMN: "width_cell", LIMIT: "limit_cell", START: "rank_cell"}[column]
+        compute = {COLUMN: "width_cell", LIMIT: "limit_cell"}[column]
         told = settings | {"seeds": NAME, "seeds_row": row}
         cell = Cell(f"{__name__}:{compute}", told, f"{column}, {row}")
         return Entry(row, column, MEASURED, cell, statistic)
@@ -68,11 +65,6 @@ def entries(smoke: bool) -> list[Entry]:
             row = f"{design}, width {width}"
             found.append(entry(row, COLUMN, LEAST, shared | {"width": width}))
         found.append(entry(design, LIMIT, "lambda_star", {"design": design, "radius": 1.0}))
-    for activation in ("tanh", "relu"):
-        for scale in ("standardised", "raw"):
-            settings = {"activation": activation, "scale": scale, "repetitions": repetitions}
-            row = f"{BUS}, {activation}, {scale} mileage"
-            found.append(entry(row, START, "full row rank", settings))
     return found
 
 
@@ -87,8 +79,7 @@ def mileages() -> Array:
 
 def standardised(x: Array) -> Array:
     """Mean 0 and standard deviation 1 over the points."""
-    scaled: Array = (x - x.mean(axis=0)) / x.std(axis=0)
-    return scaled
+    return np.asarray((x - x.mean(axis=0)) / x.std(axis=0))
 
 
 def points(design: str) -> Array:
@@ -145,17 +136,13 @@ def sufficient_width(kernel: Array, u: Array, radius: float) -> float:
     eigenvalues = np.linalg.eigvalsh(kernel)
     start = math.sqrt(eigenvalues[-1] + eigenvalues[0] / 4)
 
-    def enough(log_width: float) -> bool:
+    def excess(log_width: float) -> float:
         largest = np.array([math.sqrt(2 * (math.log(40) + log_width))])
         bend = hessian_bound(largest, u, ACTIVATIONS["tanh"], radius)
         drift = math.sqrt(len(kernel)) * bend * math.exp(-log_width / 2) * radius
-        return drift <= start and 2 * (start + drift) * drift <= eigenvalues[0] / 4
+        return float(max(drift / start, 8 * (start + drift) * drift / eigenvalues[0])) - 1
 
-    low, high = 0.0, 200.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return math.exp(high)
+    return math.exp(brentq(excess, 0.0, 200.0))
 
 
 def width_cell(cell: Cell, device: str) -> Result:
@@ -192,53 +179,6 @@ def limit_cell(cell: Cell, device: str) -> Result:
     return Result((star, Record("evaluation points", float(len(kernel))), asked))
 
 
-def relu_jacobian(x: Array, rng: np.random.Generator) -> Array:
-    """(n A, d_theta) of a 2 x 10 ReLU network: Glorot's normal weights, uniform biases."""
-    sizes = ((x.shape[1], HIDDEN), (HIDDEN, HIDDEN), (HIDDEN, 2))
-    weights = [rng.normal(size=s) * math.sqrt(2 / sum(s)) for s in sizes]
-    biases = [rng.uniform(-1, 1, s[1]) / math.sqrt(s[0]) for s in sizes]
-    signals, gates = [x], []
-    for w, b in zip(weights[:2], biases[:2], strict=True):
-        before = signals[-1] @ w + b
-        signals.append(np.maximum(before, 0))
-        gates.append((before > 0).astype(float))
-    back = np.broadcast_to(np.eye(2), (len(x), 2, 2))
-    blocks = []
-    for i in (2, 1, 0):
-        inner = np.einsum("ni,nao->naio", signals[i], back).reshape(len(x), 2, -1)
-        blocks += [inner, back]
-        if i:
-            back = (back @ weights[i].T) * gates[i - 1][:, None, :]
-    return np.concatenate(blocks, axis=-1).reshape(2 * len(x), -1)
-
-
-def rank_cell(cell: Cell, device: str) -> Result:
-    """Whether the Jacobian of the paper's network has full row rank at its start."""
-    from gladius.function_classes import MLP
-
-    settings, x = cell.settings, mileages()
-    x = standardised(x) if settings["scale"] == "standardised" else x
-    network = MLP(1, 2, (HIDDEN, HIDDEN))
-    least, ranks = [], []
-    for rng in seeds.generators(cell, "weights"):
-        if settings["activation"] == "tanh":
-            rows = network.jacobian(network.init([rng]), x)[1].reshape(2 * len(x), -1)
-        else:
-            rows = relu_jacobian(x, rng)
-        singular = np.linalg.svd(rows, compute_uv=False)
-        ranks.append(int(np.sum(singular > 1e-12 * singular[0])))
-        least.append(float(singular[-1] ** 2))
-    full = [float(r == 2 * len(x)) for r in ranks]
-    return Result(
-        (
-            Record("full row rank", float(np.mean(full)), repetitions=len(full)),
-            Record("evaluation points", float(2 * len(x))),
-            Record("rank median", float(np.median(ranks)), repetitions=len(ranks)),
-            Record(f"{LEAST} median", float(np.median(least)), repetitions=len(least)),
-        )
-    )
-
-
 def render(results: Results, out: Path) -> list[Path]:
     """Two panels: six points with balls, the paper's data."""
     figure = layout.new_figure(layout.PAGE, 3.5)
@@ -257,7 +197,9 @@ def render(results: Results, out: Path) -> list[Path]:
     return layout.save(figure, out, NAME)
 
 
-def _panel(axes: Axes, design: str, curves: pd.DataFrame, limits: Mapping[str, float]) -> None:
+def _panel(
+    axes: layout.Axes, design: str, curves: pd.DataFrame, limits: Mapping[str, float]
+) -> None:
     pale: dict[str, Any] = {"color": layout.SKY, "alpha": 0.5, "linewidth": 0}
     low, high = curves[f"{LEAST} 5 %"], curves[f"{LEAST} 95 %"]
     axes.fill_between(curves.index, low, high, label="starts, 5 to 95 %", **pale)

@@ -42,7 +42,7 @@ def population(mdp: TabularMDP, horizon: int, **options: Any) -> airl.Equilibriu
         mdp.features,
         1e6 * mdp.occupancy(horizon),
         mdp.transition,
-        [(horizon, 1e6 / horizon * mdp.initial)],
+        np.tile(1e6 / horizon * mdp.initial, (horizon, 1)),
         mdp.discount,
         **{"pseudo_count": 0.0, "tolerance": 1e-12, **options},
     )
@@ -148,9 +148,9 @@ def test_expected_rows_are_those_of_a_walk(data: st.DataObject) -> None:
     states = np.zeros(len(label))
     states[np.searchsorted(label, np.arange(number))] = first
     rows = Transitions(states[:, None], np.zeros(len(label), int), states[:, None], label)
-    blocks = path_starts(rows, np.arange(size, dtype=float)[:, None])
-    assert sum(periods for periods, _ in blocks) == length.max()
-    rolled = expected_rows(blocks, flow, 7.0)
+    starts = path_starts(rows, np.arange(size, dtype=float)[:, None])
+    assert len(starts) == length.max()
+    rolled = expected_rows(starts, flow, 7.0)
     np.testing.assert_allclose(rolled, 7 * visits / visits.sum(), rtol=1e-9, atol=1e-12)
 
 
@@ -195,7 +195,7 @@ def test_anchored_agrees_with_the_plug_in_on_the_same_moves_and_choices() -> Non
     closed, paths = plug_in.fit([data], ANCHOR, 0.95)[0], fitted(data, anchored=True)
     counts = group(data)
     moves = empirical_transition_probabilities(counts).transition[0]
-    one_period: list[Any] = [(1, counts.seen[0])]  # roll-outs from where the data are
+    one_period = counts.seen[:1]  # roll-outs from where the data are
     same = airl.fit_counts(
         counts.states, counts.visits[0], moves, one_period, 0.95, anchor=ANCHOR, tolerance=1e-13
     )
@@ -274,6 +274,4 @@ def test_paths_start_where_the_data_start(data: Transitions) -> None:
     started = np.zeros((longest, len(grid)))
     for label, state in first.items():
         started[: periods[label], np.flatnonzero(grid[:, 0] == state)[0]] += 1
-    blocks = path_starts(data, grid)
-    found = np.concatenate([np.repeat(n[None], periods, axis=0) for periods, n in blocks])
-    np.testing.assert_array_equal(found, started[::-1])  # the last period first
+    np.testing.assert_array_equal(path_starts(data, grid), started)

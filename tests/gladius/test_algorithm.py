@@ -334,19 +334,18 @@ def test_stationary_point_is_where_both_slopes_vanish() -> None:
 def test_map_agrees_with_the_algorithm_run_cell_by_cell() -> None:
     world = small_world(0.9, certain=False)
     counts, anchor = stability.expected_counts(world, 10), Anchor(1, -0.5)
-    found = stability.stability(
-        counts, anchor, [0.1, 3.0], [1, 2], [0.4, 0.9], tau_2=0.2, iterations=700
-    )
+    ratios, repeats, betas = [0.1, 3.0], [1, 2], [0.4, 0.9]
+    found = stability.stability(counts, anchor, ratios, repeats, betas, tau_2=0.2, iterations=700)
     assert found.diverged.any()
     assert not found.diverged.all()
-    for i, beta in enumerate(found.betas):
-        for j, ascents in enumerate(found.ascents):
-            for k, ratio in enumerate(found.ratios):
+    for i, beta in enumerate(betas):
+        for j, ascents in enumerate(repeats):
+            for k, ratio in enumerate(ratios):
                 options = algorithm.Options(
                     function_class="tabular",
                     tau_1=0.2 * ratio,
                     tau_2=0.2,
-                    ascents=int(ascents),
+                    ascents=ascents,
                     iterations=700,
                     tolerance=0.0,
                 )

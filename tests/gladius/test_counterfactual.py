@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from gladius.checks import InputError
 from gladius.counterfactual import Change, changed, judge, plan, relabel, welfare
 from gladius.estimate import Diagnostics, Estimate
 from gladius.mdp import TabularMDP
-from gladius.offline_rl import Logged, learn
+from gladius.offline_rl import learn, nearest_states
 from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
@@ -37,11 +36,11 @@ ALIVE = st.sampled_from([0.0, 0.5, 0.9, 1.0])
 ALPHAS = st.sampled_from([0.01, 0.3, 1.0, 7.0])
 
 
-def population(mdp: TabularMDP) -> Logged:
+def population(mdp: TabularMDP) -> Counts:
     """Infinitely many rows from every state, as shares."""
     visits = mdp.solution.policy / len(mdp.initial)
     moves = visits.T[:, :, None] * mdp.transition
-    return Logged.of_counts(Counts(mdp.features, visits[None], moves[None]))
+    return Counts(mdp.features, visits[None], moves[None])
 
 
 def by_index(table: Array):  # type: ignore[no-untyped-def]
@@ -75,6 +74,15 @@ def test_infinite_data_give_the_exact_counterfactual(mdp: TabularMDP, data: st.D
     assume(np.ptp(delta) > 0 or delta[0, 0] != 0)
     old = learn([logged], [relabel(logged, by_index(mdp.reward), NOTHING)], mdp.discount)[0]
     assert np.abs(old.table - exact).max() > 1e-3
+
+
+def mean_by_pair(data: Transitions, rewards: Array) -> Array:
+    """(S, A) means of the rewards beside the rows, NaN where a pair has none."""
+    logged = group(data)
+    total = np.zeros(logged.visits.shape[1:])
+    place = np.searchsorted(logged.states[:, 0], data.states[:, 0])
+    np.add.at(total, (place, data.actions), rewards)
+    return total / np.where(logged.visits[0] > 0, logged.visits[0], np.nan)
 
 
 def plain(
@@ -133,30 +141,32 @@ def plain(
     st.sampled_from(["nearest", "excluded"]),
 )
 def test_agrees_with_plain_loops(data: Transitions, scale: Array, rule: str) -> None:
-    logged = Logged.of(data)
-    pieces = [logged.states[logged.now, 0], logged.actions, logged.states[logged.after, 0]]
-    labels = scale[0] * pieces[0] / 10 + scale[1] * pieces[1] + scale[2] * pieces[2] / 10
-    keys = zip(*(p.tolist() for p in pieces), logged.done.tolist(), strict=True)
-    expected = plain(data, dict(zip(keys, labels.tolist(), strict=True)), 0.5, rule)
+    logged = group(data)
+    pieces = [data.states[:, 0], data.actions, data.next_states[:, 0]]
+    rewards = scale[0] * pieces[0] / 10 + scale[1] * pieces[1] + scale[2] * pieces[2] / 10
+    keys = zip(*(p.tolist() for p in pieces), data.done.tolist(), strict=True)
+    expected = plain(data, dict(zip(keys, rewards.tolist(), strict=True)), 0.5, rule)
+    labels = mean_by_pair(data, rewards)
     found = learn([logged], [labels], 0.5, unseen=rule)[0].table
     table = np.full(found.shape, -np.inf)
     at = {s: i for i, s in enumerate(logged.states[:, 0].tolist())}
     for (s, a), q in expected.items():
         table[at[s], a] = q
     np.testing.assert_allclose(found, table, rtol=0, atol=1e-8)
-    assert logged.weights.sum() == len(data)
 
 
-def rows(states: list[int], actions: list[int], following: list[int]) -> Logged:
+def rows(states: list[int], actions: list[int], following: list[int]) -> Counts:
     now, after = (np.array(x, dtype=float)[:, None] for x in (states, following))
-    return Logged.of(Transitions(now, np.array(actions), after, number_of_actions=3))
+    return group(Transitions(now, np.array(actions), after, number_of_actions=3))
 
 
 def test_pairs_without_a_row_take_the_nearest_or_are_excluded() -> None:
     logged = rows(
         [1, 1, 4], [0, 1, 1], [4, 1, 9]
     )  # action 2 nowhere, action 0 not in 4, no row in 9
-    near, cut = (learn([logged], [np.zeros(3)], 0.5, unseen=u)[0] for u in ("nearest", "excluded"))
+    near, cut = (
+        learn([logged], [np.zeros((3, 3))], 0.5, unseen=u)[0] for u in ("nearest", "excluded")
+    )
     assert near.table[1, 0] == near.table[0, 0]  # of state 1
     assert near.table[2].tolist() == [near.table[0, 0], near.table[1, 1], -np.inf]
     assert cut.table[1, 0] == cut.table[2, 0] == -np.inf
@@ -165,18 +175,6 @@ def test_pairs_without_a_row_take_the_nearest_or_are_excluded() -> None:
     assert near.policy(np.array([[4.0]]))[0, 2] == 0
     # V(4) = Q(4, 1) alone = beta V(9) = beta V(4): zero
     assert cut.table[1, 1] == pytest.approx(0, abs=1e-9)
-
-
-def test_counts_are_the_moves() -> None:
-    data = BUS.simulate(5, np.random.default_rng(5))
-    one, other = Logged.of(data), Logged.of_counts(group(data))
-    labels = [relabel(x, mileage(BUS.mdp.reward), NOTHING) for x in (one, other)]
-    tables = [x.table for x in learn([one, other], labels, 0.9)]
-    np.testing.assert_allclose(tables[0], tables[1], atol=1e-9)
-    np.testing.assert_array_equal(one.visits, other.visits)
-    ended = replace(data, done=np.ones(len(data), dtype=bool))
-    with pytest.raises(InputError, match="Transitions"):
-        Logged.of_counts(group(ended))
 
 
 # Conservative Q-learning --------------------------------------------------------------------------
@@ -219,10 +217,11 @@ def test_cql_answers_a_change_of_nothing(mdp: TabularMDP, alpha: float) -> None:
 
 def test_cql_goes_from_soft_q_to_cloning() -> None:
     data = BUS.simulate(30, np.random.default_rng(6))
-    logged = Logged.of(data)
+    logged = group(data)
     labels = relabel(logged, mileage(BUS.mdp.reward), HALVED)
-    seen = logged.visits.sum(axis=1) > 0
-    cloned = logged.visits[seen] / logged.visits[seen].sum(axis=1, keepdims=True)
+    visits = logged.visits[0]
+    seen = visits.sum(axis=1) > 0
+    cloned = visits[seen] / visits[seen].sum(axis=1, keepdims=True)
 
     def policy(alpha: float, unseen: str | None = "excluded") -> Array:
         found = learn([logged], [labels], 0.95, conservatism=alpha, unseen=unseen)[0]
@@ -249,12 +248,14 @@ def test_cql_goes_from_soft_q_to_cloning() -> None:
 def test_a_potential_moves_q_and_no_policy(
     data: Transitions, potential: Array, table: Array, alpha: float
 ) -> None:
-    logged, beta = Logged.of(data), 0.6
+    logged, beta = group(data), 0.6
     at = logged.states[:, 0].astype(int)
     # a state without rows has the nearest one's V, so it must have its potential
-    phi = potential[at][logged.nearest_states("excluded").max(axis=1)]
-    labels = table[at[logged.now], logged.actions]
-    shaped = labels + phi[logged.now] - beta * np.where(logged.done, 0.0, phi[logged.after])
+    phi = potential[at][nearest_states(logged, "excluded").max(axis=1)]
+    labels = table[at]
+    ahead = np.einsum("ast,t->sa", logged.moves[0], phi)
+    ahead /= np.where(logged.visits[0] > 0, logged.visits[0], 1.0)
+    shaped = labels + phi[:, None] - beta * ahead
     options = {"conservatism": alpha, "unseen": "excluded"}
     one, other = learn([logged, logged], [labels, shaped], beta, **options)  # type: ignore[arg-type]
     np.testing.assert_allclose(other.table, one.table + phi[:, None], rtol=0, atol=1e-7)
@@ -336,7 +337,7 @@ def test_welfare_is_the_sum_over_periods_and_at_most_v(
 
 def test_data_sets_together_are_as_alone() -> None:
     sets = BUS.simulate(8, [np.random.default_rng([8, i]) for i in range(3)])
-    logged = [Logged.of(data) for data in sets]
+    logged = [group(data) for data in sets]
     labels = [relabel(moves, mileage(BUS.mdp.reward), CHEAPER) for moves in logged]
     for alpha in (0.0, 0.5):
         together = learn(logged, labels, 0.95, conservatism=alpha)
@@ -371,7 +372,7 @@ def test_too_few_sweeps_are_not_convergence(monkeypatch: pytest.MonkeyPatch) -> 
 def test_bad_options_are_named(options: dict[str, object], field: str) -> None:
     logged = rows([1], [0], [1])
     with pytest.raises(InputError) as caught:
-        learn([logged], [np.zeros(1)], 0.5, **options)  # type: ignore[arg-type]
+        learn([logged], [np.zeros((1, 3))], 0.5, **options)  # type: ignore[arg-type]
     assert caught.value.field == field
 
 
@@ -380,14 +381,14 @@ def test_bad_labels_and_changes_are_named() -> None:
     for labels in ([], [np.zeros(3)]):
         with pytest.raises(InputError, match="rewards"):
             learn([logged], labels, 0.5)
-    with pytest.raises(InputError, match=r"rewards\[1\]"):
-        learn([logged], [np.array([0.0, np.nan])], 0.5)
+    with pytest.raises(InputError, match=r"rewards\[1, 1\]"):
+        learn([logged], [np.diag([0.0, np.nan, 0.0])[:2]], 0.5)
     silent = np.zeros((3, 3))
     silent[2, 1] = np.nan
     with pytest.raises(InputError, match=r"state \[2.0\], action 1"):
         relabel(logged, by_index(silent), NOTHING)
     silent[2, 1], silent[2, 0] = 0.0, np.nan  # where there is no row nothing need be known
-    assert relabel(logged, by_index(silent), NOTHING).tolist() == [0, 0]
+    np.testing.assert_array_equal(relabel(logged, by_index(silent), NOTHING), silent[1:])
     with pytest.raises(InputError, match="use `plan`"):
         relabel(logged, by_index(silent), Change("moves", transition=lambda p: p))
     wide = Change("wide", reward=lambda s, r: r[:, :1])
@@ -406,7 +407,7 @@ def test_a_reward_is_an_estimate_or_a_function_of_the_states() -> None:
     diagnostics = Diagnostics(True, 1, 0.0, 0.0, 0.0, 0.0)
     estimate = Estimate("test", lambda states: 0 * table(states), table, 1, diagnostics)
     for right in (estimate, estimate.reward_function):
-        assert relabel(logged, right, NOTHING).tolist() == [1, 2]
+        assert relabel(logged, right, NOTHING).tolist() == [[1, 2, 3]] * 2
     for wrong in (estimate.reward, table(logged.states), lambda states: states):
         with pytest.raises(InputError) as caught:
             relabel(logged, wrong, NOTHING)  # type: ignore[arg-type]
@@ -419,8 +420,9 @@ MODEL = (BUS.mdp.features, BUS.mdp.reward, BUS.mdp.transition)
 
 
 WRONG: list[tuple[Callable[..., object], tuple[Any, ...], str]] = [
-    (learn, (LOGGED, [np.zeros(2)], 0.5), "data"),
+    (learn, (LOGGED, [np.zeros((2, 3))], 0.5), "data"),
     (learn, ([np.zeros(2)], [np.zeros(2)], 0.5), "data"),
+    (learn, ([group([BUS_DATA] * 2)], [np.zeros((2, 2))], 0.5), "data"),
     (relabel, (BUS_DATA, mileage(BUS.mdp.reward), NOTHING), "logged"),
     (relabel, (LOGGED, by_index(np.zeros((3, 3))), "coupon"), "change"),
     (Change, ("coupon", 1.0), "change.reward"),

@@ -26,6 +26,7 @@ Array = NDArray[np.float64]
 BUS = BusEngine()
 SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
 GIVEN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+QUICK = bc.Training(steps=50, tolerance=1e6)  # every gradient is small enough
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 VARIANTS = variants() | {
     "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
@@ -152,11 +153,9 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("rp", {}, "transition_weight", [-1.0]),
     ("rp", {}, "delta", [np.nan]),
     ("rp", {}, "max_cells", [0]),
-    ("pqr", {}, "regression", ["forest"]),
     ("pqr", {}, "training", [3]),
     ("samq", {}, "clustering", ["dbscan"]),
     ("samq", {}, "cells", [0]),
-    ("samq", {}, "inversion", ["forest"]),
     ("plug_in", {}, "pseudo_count", [-0.5, np.nan, np.inf, "half", True, None]),
     ("bc", {}, "normalisation", ["anchored"]),
     ("bc", {}, "rng", [[], [3, 4]]),
@@ -169,10 +168,7 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("clare", {}, "u", [1.5]),
     ("clare", {}, "start", [lambda states: np.zeros(len(states))]),
     ("ml_irl", {}, "inner", ["twice"]),
-    ("ml_irl", {}, "penalty", [-1.0]),
-    ("ml_irl", {"transition": BUS.known_transitions}, "penalty", [1.0]),
     ("ml_irl", {}, "start", [np.zeros(3)]),
-    ("ml_irl", {"inner": "finite_dependence"}, "penalty", [1.0]),
     ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
     ("airl", {}, "start_spread", [-1.0]),
     *[(name, {}, "max_iterations", [0]) for name in ("iq_learn", "clare", "ml_irl", "airl")],
@@ -245,7 +241,6 @@ FEW: list[tuple[str, dict[str, Any], int]] = [
     ("iq_learn", {**NETWORK, "training": iq_learn.Training(steps=2)}, 2),
     ("clare", {"eta": 0.01, "max_iterations": 1}, 1),
     ("ml_irl", {"max_iterations": 2}, 2),
-    ("ml_irl", {"inner": "one_step", "max_iterations": 2}, 2),
     ("airl", {"max_iterations": 3}, 3),
 ]
 
@@ -281,13 +276,12 @@ def test_a_design_of_the_wrong_shape_is_named(name: str) -> None:
     assert caught.value.field == "reward.design"
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [*[(name, {}) for name in PARAMETRIC], ("ml_irl", {"inner": "one_step"})]
-)
-def test_a_parameter_without_effect_is_no_convergence(name: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize("name", PARAMETRIC)
+def test_a_parameter_without_effect_is_no_convergence(name: str) -> None:
     """The same regressor twice; NaN is the standard error of what is not identified."""
+    options: dict[str, Any] = {}
     if name in ("avi", "samq"):  # a network is not what this is about
-        options = {"regression": "one_hot"} if name == "avi" else {"inversion": "tabular"}
+        options = {"regression": "one_hot"} if name == "avi" else {"training": QUICK}
     twice = LinearReward(lambda states: BUS_REWARD.design(states)[:, :, [0, 1, 0]])
     for estimate in fit(SETS, name, **GIVEN, reward=twice, **options):
         assert estimate.diagnostics.status.startswith("failed: ")
@@ -297,10 +291,9 @@ def test_a_parameter_without_effect_is_no_convergence(name: str, options: dict[s
 
 @pytest.mark.parametrize("variant", [v for v, (name, _) in VARIANTS.items() if name in PARAMETRIC])
 def test_the_reward_read_off_is_the_form_anywhere(variant: str) -> None:
-    """At states that are not in the data too; a penalty is no part of it."""
-    options = {"penalty": 2.0} if variant == "ml_irl" else {}
+    """At states that are not in the data too."""
     far = np.array([[1.0], [2.5], [40.0]])
-    for estimate in estimates(variant, SETS, **options):
+    for estimate in estimates(variant, SETS):
         theta = np.asarray(estimate.diagnostics.extra["theta"])
         expected = np.stack([-theta[0] * far[:, 0], np.full(3, -theta[1])], axis=1)
         np.testing.assert_allclose(estimate.reward_function(far), expected)
@@ -341,7 +334,7 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
 
 
 EXACT = ["gladius", "gladius penalty", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot"]
-EXACT += ["semi_gradient", "samq tabular", "plug_in", "iq_learn", "ml_irl", "airl"]
+EXACT += ["semi_gradient", "plug_in", "iq_learn", "ml_irl", "airl"]
 EXACT += ["airl anchored"]
 
 

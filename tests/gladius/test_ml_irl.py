@@ -18,7 +18,6 @@ from gladius import KnownTransitions, LinearReward
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, ml_irl, nfxp, plug_in
 from gladius.baselines.discounted import discounted_paths, state_occupancy
-from gladius.baselines.ml_irl import Problem, exact, one_step
 from gladius.checks import InputError
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.transition_probabilities import empirical_transition_probabilities
@@ -32,7 +31,6 @@ MDP = BUS.mdp
 ANCHOR = Anchor(1, -5.0)
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}
 DESIGN = BUS_REWARD.design(MDP.features)
-ZERO = np.zeros(2)
 
 
 def fitted(data: Transitions, **options: Any) -> Any:
@@ -49,9 +47,10 @@ def discounted_visits(policy: Array, horizon: int) -> Array:
     return visits
 
 
-def population(policy: Array, horizon: int) -> Problem:
-    visits = discounted_visits(policy, horizon)
-    return Problem(visits, MDP.transition, DESIGN, np.zeros((20, 2)), 0.95)
+def population(policy: Array, horizon: int) -> nfxp.NfxpFit:
+    """What ML-IRL makes of the population's visits."""
+    visits = discounted_visits(policy, horizon)[None]
+    return nfxp.fit_counts(visits, MDP.transition, DESIGN, np.zeros((20, 2)), 0.95)
 
 
 def surrogate(visits: Array, first: Array, transition: Array, form: Any, beta: float) -> Array:
@@ -70,13 +69,12 @@ def surrogate(visits: Array, first: Array, transition: Array, form: Any, beta: f
     return np.asarray(found.x)
 
 
-@pytest.mark.parametrize("maximise", [exact, one_step])
-def test_population_returns_theta_and_the_surrogate_does_not(maximise: Any) -> None:
+def test_population_returns_theta_and_the_surrogate_does_not() -> None:
     """The surrogate that stops with the paths has the bias that the module's docstring states."""
     for horizon in (10, 100):
-        maximum = maximise(population(MDP.solution.policy, horizon), ZERO, 500)
-        assert maximum.status == "ok"
-        np.testing.assert_allclose(maximum.theta, [1.0, 5.0], atol=1e-7)
+        maximum = population(MDP.solution.policy, horizon)
+        assert maximum.status == ("ok",)
+        np.testing.assert_allclose(maximum.theta[0], [1.0, 5.0], atol=1e-7)
     visits, form = discounted_visits(MDP.solution.policy, 100), (DESIGN, np.zeros((20, 2)))
     theta = surrogate(visits, MDP.initial, MDP.transition, form, 0.95)
     np.testing.assert_allclose(theta, [1.068, 5.341], atol=5e-4)
@@ -139,31 +137,24 @@ def test_a_saturated_form_has_the_errors_of_the_choices_alone(seed: int, old: fl
     assert matched > 2 * error(ours.reward_function(world.features))
 
 
-@pytest.mark.parametrize("inner", ["exact", "one_step"])
-def test_the_maximum_with_a_penalty_is_that_of_an_independent_optimiser(inner: str) -> None:
+def test_the_maximum_is_that_of_an_independent_optimiser() -> None:
     """The likelihood of the paths, walked one by one, in SciPy's hands."""
     data = BUS.simulate(30, np.random.default_rng(9))
     counts = group(data)
     moves = empirical_transition_probabilities(counts).transition[0]
     place = np.searchsorted(counts.states[:, 0], data.states[:, 0])
     weight = 0.95 ** np.tile(np.arange(100), 30)
-    shy = -2.0 / np.sqrt(1 + counts.visits[0])
     design = BUS_REWARD.design(counts.states)
 
     def loss(theta: Array) -> float:
-        chosen = log_softmax(iterated(design @ theta + shy, moves, 0.95), axis=1)[
-            place, data.actions
-        ]
-        return -float(weight @ chosen)
+        logs = log_softmax(iterated(design @ theta, moves, 0.95), axis=1)
+        return -float(weight @ logs[place, data.actions])
 
     best = minimize(loss, [1.0, 5.0], method="BFGS", options={"gtol": 1e-4})
-    ours = fitted(data, penalty=2.0, inner=inner)
+    ours = fitted(data)
     assert ours.diagnostics.converged
-    theta = extra(ours, "theta")
-    np.testing.assert_allclose(theta, best.x, atol=1e-4)
+    np.testing.assert_allclose(extra(ours, "theta"), best.x, atol=1e-4)
     np.testing.assert_allclose(ours.diagnostics.extra["objective"] * weight.sum(), best.fun)
-    # the penalty moves theta
-    assert np.max(np.abs(theta - extra(fitted(data), "theta"))) > 1e-2
 
 
 def test_it_is_not_nfxp_on_a_sample_though_both_are_near_the_truth() -> None:
@@ -175,23 +166,11 @@ def test_it_is_not_nfxp_on_a_sample_though_both_are_near_the_truth() -> None:
     assert np.all(extra(ours, "se") > 1.2 * extra(rust, "se"))  # a path counts as 20 periods
 
 
-@pytest.mark.parametrize("options", [{}, ORACLE])
-def test_alternation_and_exact_solves_meet(options: dict[str, Any]) -> None:
-    data = BUS.simulate(50, np.random.default_rng([5, 0]))
-    nested, turns = (fitted(data, inner=inner, **options) for inner in ("exact", "one_step"))
-    np.testing.assert_allclose(extra(nested, "theta"), extra(turns, "theta"), atol=1e-6)
-    np.testing.assert_allclose(extra(nested, "se"), extra(turns, "se"), rtol=1e-5)
-    assert nested.diagnostics.status == turns.diagnostics.status == "ok"
-    assert turns.diagnostics.extra["inner_iterations"] == turns.diagnostics.iterations + 1
-    assert nested.diagnostics.extra["inner_iterations"] > nested.diagnostics.iterations
-
-
-@pytest.mark.parametrize("inner", ["exact", "one_step"])
-def test_the_start_does_not_matter(inner: str) -> None:
+def test_the_start_does_not_matter() -> None:
     data = BUS.simulate(50, np.random.default_rng(6))
     best = extra(fitted(data), "theta")
     starts = np.random.default_rng(7).normal(0, 10, (20, 2))
-    every = ml_irl.fit([data] * 20, ANCHOR, 0.95, reward=BUS_REWARD, inner=inner, start=starts)
+    every = ml_irl.fit([data] * 20, ANCHOR, 0.95, reward=BUS_REWARD, start=starts)
     for one in every:
         assert one.diagnostics.converged
         np.testing.assert_allclose(extra(one, "theta"), best, atol=1e-6)
@@ -264,11 +243,9 @@ def test_rows_that_are_no_path_are_refused() -> None:
     assert caught.value.field == "trajectory"
 
 
-@pytest.mark.parametrize("maximise", [exact, one_step])
-def test_no_maximum_is_not_called_convergence(maximise: Any) -> None:
+def test_no_maximum_is_not_called_convergence() -> None:
     """An expert that never replaces: theta_1 runs off while its gradient vanishes."""
-    maximum = maximise(population(np.tile([1.0, 0.0], (20, 1)), 100), ZERO, 60)
-    assert maximum.status != "ok"
+    assert population(np.tile([1.0, 0.0], (20, 1)), 100).status != ("ok",)
 
 
 def test_the_covariance_is_that_of_the_paths_own_finite_differences() -> None:

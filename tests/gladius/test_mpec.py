@@ -44,19 +44,7 @@ def on_the_bus(visits: Array) -> mpec.Programme:
     return mpec.Programme(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95)
 
 
-# ---- derivatives
-
-
-def test_on_the_constraints_the_derivatives_are_those_of_nfxp() -> None:
-    visits, theta = MDP.occupancy(100) * np.array([1.0, 1.5]), np.array([0.8, 4.0])
-    q = iterated(DESIGN @ theta, MDP.transition, 0.95)
-    v = logsumexp(q, axis=1)
-    gradient, hessian, _ = nfxp.derivatives(
-        visits[None], MDP.transition, DESIGN, q[None], v[None], 0.95
-    )
-    point = mpec.conditions(on_the_bus(visits), theta, v)
-    np.testing.assert_allclose(point.gradient, gradient[0], rtol=1e-9)
-    np.testing.assert_allclose(point.hessian, hessian[0], rtol=1e-8)
+# ---- constraints
 
 
 def test_the_feasible_set_is_not_convex() -> None:

@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from linear_models import sample
 from numpy.typing import NDArray
-from strategies import WHOLES, transitions
+from strategies import transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in, pqr
 from gladius.baselines.bc import Training
 from gladius.baselines.pqr import default_training, extrapolated_weight
-from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
@@ -32,26 +31,8 @@ LARGE = BUS.simulate(300, np.random.default_rng(11))
 SEEN = np.arange(1.0, 6.0)[:, None]
 
 
-@settings(max_examples=30)  # each is two estimators with their functions
-@given(transitions(elements=WHOLES))
-def test_tabular_pqr_is_the_plug_in_on_any_data(data: Transitions) -> None:
-    anchor = Anchor(1, lambda states: states[:, 0] / 2)
-    assume(np.any(data.actions == 1))
-    try:
-        expected = plug_in.fit([data], anchor, 0.6)[0]
-    except InputError:  # the anchor is missing where most of the data are
-        with pytest.raises(InputError, match="anchor_action"):
-            pqr.fit([data], anchor, 0.6, regression="tabular")
-        return
-    found = pqr.fit([data], anchor, 0.6, regression="tabular")[0]
-    states = np.concatenate([data.states, data.next_states, data.states + 0.25])
-    np.testing.assert_array_equal(found.q(states), expected.q(states))
-    np.testing.assert_array_equal(found.reward_function(states), expected.reward_function(states))
-    np.testing.assert_allclose(found.diagnostics.nll, expected.diagnostics.nll, rtol=1e-12)
-
-
 def test_networks_are_near_the_exact_regressions() -> None:
-    exact = pqr.fit([LARGE], REPLACE, 0.95, regression="tabular")[0].reward_function(SEEN)
+    exact = plug_in.fit([LARGE], REPLACE, 0.95)[0].reward_function(SEEN)
     found = pqr.fit([LARGE], REPLACE, 0.95)[0]
     assert found.diagnostics.status == "ok"
     # the network smooths over states: within the sampling error of a cell
@@ -71,10 +52,7 @@ RANDOM = TabularMDP(  # both actions move at random, everything is visited
 def test_networks_are_right_where_the_anchor_moves_at_random() -> None:
     """A target that is differentiated too, as in the authors' code, is .3 and more too high."""
     data = sample(RANDOM, 300, 100, np.random.default_rng(0))
-    network, table = (
-        pqr.fit([data], MAINTAIN, 0.9, regression=regression)[0]
-        for regression in ("network", "tabular")
-    )
+    network, table = (method.fit([data], MAINTAIN, 0.9)[0] for method in (pqr, plug_in))
     np.testing.assert_allclose(network.q(RANDOM.features), table.q(RANDOM.features), atol=0.03)
     # log-odds of 30,000 rows have standard errors of about 0.03
     np.testing.assert_allclose(network.q(RANDOM.features), RANDOM.solution.q, atol=0.12)
@@ -171,9 +149,8 @@ def test_the_weight_of_extrapolation_is_the_derivative_in_the_unknown_values(
 def test_the_extrapolation_tells_a_bad_anchor_from_a_good_one() -> None:
     short: dict[str, Any] = {"training": Training(standardise=True, steps=1)}
     for anchor, low, high in [(REPLACE, 0.0, 0.01), (MAINTAIN, 0.8, 0.95)]:
-        for options in (short, {"regression": "tabular"}):
-            extra = pqr.fit([LARGE], anchor, 0.95, **options)[0].diagnostics.extra
-            assert low <= float(str(extra["extrapolated"])) <= high
+        extra = pqr.fit([LARGE], anchor, 0.95, **short)[0].diagnostics.extra
+        assert low <= float(str(extra["extrapolated"])) <= high
 
 
 def test_an_action_that_never_occurs_has_no_reward() -> None:
@@ -201,6 +178,3 @@ def test_dummies_do_not_stop_it() -> None:
     truth = world.reward(data.states, data.actions)
     # r = 0 would be off by all of r; log-odds of 6,000 rows with five features by about a tenth
     assert np.mean(np.abs(reward - truth) / np.abs(truth)) < 0.35
-    with pytest.raises(InputError) as caught:  # 6,000 states are too many for a table
-        pqr.fit([data], REPLACE, 0.95, regression="tabular")
-    assert caught.value.field == "states"

@@ -17,10 +17,8 @@ LIKELIHOOD = "the likelihood itself in place of the surrogate that matches the s
 NEAR_NFXP = f"{LIKELIHOOD}: theta, two standard errors off, is now within a tenth of one of NFXP's"
 MOVED: dict[str, tuple[float, str]] = {
     "ml_irl": (0.01, LIKELIHOOD),
-    "ml_irl one_step": (0.01, LIKELIHOOD),
     "ml_irl known": (0.03, LIKELIHOOD),
     "three/ml_irl": (1.0, NEAR_NFXP),
-    "three/ml_irl one_step": (1.0, NEAR_NFXP),
     "three/ml_irl known": (1.0, NEAR_NFXP),
     "dummy/clare": (5e-9, "the last Newton step is taken, where a residual of 1e-8 was enough"),
 }
@@ -71,6 +69,9 @@ MOVED |= {
 # 'data set/variant' or 'variant' -> reason: what was fitted and is refused now, or the reverse
 OTHERWISE = {
     "avi polynomial": "the class is gone: no exhibit set it",
+    "pqr tabular": "the option is gone: it was the plug-in under another name",
+    "samq tabular": "the option is gone: no exhibit set it",
+    "ml_irl one_step": "the alternation is gone: it ends where the exact solves do",
     "airl state_only": "the option is gone: no exhibit set it",
     "airl plain": "the method of 2018 is gone: no exhibit set it",
     "semi_gradient cross_fit": "the option is gone: no exhibit set it",

@@ -205,7 +205,7 @@ def test_files_are_written_and_have_the_same_bytes_again(name: str, tmp_path: Pa
         exhibit = exhibits.load(name)
         written(exhibit, results_of(exhibit), folder)
         files.append({p.name: p.read_bytes() for p in folder.iterdir()})
-    kinds = {"csv", "pdf", "png"} | ({"tex"} if name in TABLES else set())
+    kinds = {"csv", *(("tex",) if name in TABLES else ("pdf", "png"))}
     assert set(files[0]) == {f"{name}.{kind}" for kind in kinds}
     assert files[0] == files[1]
     assert all(len(b) > 200 for b in files[0].values())
@@ -245,11 +245,10 @@ def test_published_errors_by_hand() -> None:
 def test_gumbel_records() -> None:
     records, _ = find("figure_gumbel", figure_gumbel.COLUMN, "measured")
     value = {statistic: r.value for (_, statistic), r in records.items()}
-    assert value["mass"] == pytest.approx(1.0, abs=1e-10)
     assert value["mean"] == pytest.approx(0.0, abs=1e-10)
     assert value["variance"] == pytest.approx(math.pi**2 / 6, abs=1e-10)
     assert value["largest |printed density - SciPy's|"] < 1e-14
-    assert value["largest |printed distribution - integral of printed density|"] < 1e-10
+    assert value["largest |printed distribution - SciPy's|"] < 1e-14
     assert value["sample Kolmogorov p-value"] > 1e-3
     for name, true in (("sample mean", 0.0), ("sample variance", math.pi**2 / 6)):
         record = records["", name]
@@ -259,8 +258,7 @@ def test_gumbel_records() -> None:
 @settings(deadline=None, max_examples=25)
 @given(st.floats(-5.0, 5.0), st.floats(-2.0, 10.0))
 def test_gumbel_printed_formulas_belong_together(nu: float, distance: float) -> None:
-    """Mean nu + gamma, and the density is the slope of the distribution function."""
-    assert figure_gumbel.integral(1, nu) == pytest.approx(nu + np.euler_gamma, abs=1e-9)
+    """The density is the slope of the distribution function."""
     h, x = 1e-5, nu + distance
     ends = figure_gumbel.printed_distribution(np.array([x - h, x + h]), nu)
     slope = (ends[1] - ends[0]) / (2 * h)
@@ -279,5 +277,3 @@ def test_gumbel_negative_control_the_mirrored_law_is_rejected(
     (entry,) = figure_gumbel.entries(True)
     value = {r.statistic: r.value for r in figure_gumbel.compute(entry.cell, "cpu").records}
     assert value["largest |printed density - SciPy's|"] > 0.1
-    assert value["largest |printed distribution - integral of printed density|"] > 0.1
-    assert abs(value["mean"]) > 1.0

@@ -306,11 +306,6 @@ def test_stability_map_tells_slow_from_fast_ascent(tmp_path: Path) -> None:
     assert share == 1.0  # ratio .5 is below 2 beta - 1
 
 
-def test_map_draws_the_cells_where_they_are() -> None:
-    edges = stability._edges(np.array([0.0, 1.0, 3.0]))
-    assert edges.tolist() == [-0.5, 0.5, 2.0, 4.0]
-
-
 def test_a_bound_s_name_is_the_same_in_every_exhibit() -> None:
     assert set(bounds.LINES) == set(BOUNDS)
     assert {t.other for t in accuracy.TARGETS if isinstance(t.other, str)} <= set(BOUNDS)
