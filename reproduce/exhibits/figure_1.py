@@ -90,9 +90,10 @@ NOTES = (
     " the estimated Q, so that inputs that do not matter cost it little here.",
     "Bounds are first-order, r affine in mileage and P unknown: told that only mileage matters, or"
     " with a coefficient for every input in r and zeta.",
-    f"author oracle: one training of the first author's procedure of {EPOCHS:,} epochs, a tenth of"
-    " the code's, its level started at the truth and its epoch chosen by the true test error (looked at"
-    " every tenth epoch); author level-0 last: level 0 and the last epoch. It stops by no rule.",
+    f"author oracle: one training of the first author's procedure, {EPOCHS:,} epochs, a tenth of"
+    " the code's; its level starts at the truth, and its epoch is chosen by the true test error"
+    " (of every tenth epoch). author level-0 last: level 0 and the last epoch. It has no stopping"
+    " rule.",
     "Algorithm 1 as printed works on tables, which states that never repeat do not have: not run.",
 )
 
