@@ -8,7 +8,10 @@ batches takes most of an hour on one core: the cells say how many epochs theirs 
 
 from __future__ import annotations
 
+import sys
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +20,12 @@ from torch import Tensor
 
 from gladius import author
 from gladius.anchor import Anchor
-from gladius.author import DECAY, LEARNING_RATE, ZETA, Network, Q
+from gladius.author import DECAY, LEARNING_RATE, SAVE_EVERY, ZETA, Network, Q
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.data import SHARE
+from reproduce.fits_author import checkpoint as kept_in
 from reproduce.spec import Array, Cell, Record, Result, summarise
 
 UNITS, BATCH = 50, 32  # hidden units a layer, trajectories a batch
@@ -79,6 +83,7 @@ def train(
     absolute: bool = True,
     test: tuple[Transitions, Array] | None = None,
     dtype: torch.dtype = torch.float32,
+    checkpoint: Path | None = None,
 ) -> tuple[Tensor, float, int]:
     """(parameters after the last epoch, the smallest test MAPE seen, its epoch).
 
@@ -90,34 +95,51 @@ def train(
         level_from_truth, absolute: as in `gladius.author`.
         test: the test split and the true rewards of its rows, which only the leak looks at.
         dtype: working precision.
+        checkpoint: file that keeps the state every SAVE_EVERY epochs, from which a run goes on to
+            the same numbers.
     """
     label = pd.factorize(data.trajectory)[0] // BATCH
     batches = [Rows(data.take(label == b), anchor, dtype) for b in range(label.max() + 1)]
     form = author.shapes(data.states.shape[1], UNITS, data.number_of_actions)
     flat = author.initial(form, author.LEVEL if level_from_truth else 0.0, [rng]).to(dtype)
+    head = sum(a * b for a, b in form[Q:])
+    state: dict[str, Any] = {
+        "epoch": 0,
+        "flat": flat,
+        "mean": [torch.zeros(len(flat) - head, dtype=dtype) for _ in range(2)],
+        "square": [torch.zeros(len(flat) - head, dtype=dtype) for _ in range(2)],
+        "steps": [torch.zeros(()), torch.zeros(())],
+        "best": (np.inf, 0),
+    }
+    if checkpoint is not None and checkpoint.exists():
+        state = torch.load(checkpoint, weights_only=True)
+    flat, steps = state["flat"], state["steps"]
     gradient = torch.zeros_like(flat)
     net, out = author.blocks(flat, 1, form), author.blocks(gradient, 1, form)
-    head = sum(a * b for a, b in form[Q:])
     parts = [slice(0, len(flat) - head), slice(head, len(flat))]
-    still = torch.zeros_like(flat), torch.zeros_like(flat)  # both moments of AdamW
+    # both optimisers hold the trunk, each with its own moments of it
     moved = [
-        (flat[part], gradient[part], still[0][part].clone(), still[1][part].clone())
-        for part in parts
+        (flat[part], gradient[part], state["mean"][k], state["square"][k])
+        for k, part in enumerate(parts)
     ]
-    steps = torch.zeros(()), torch.zeros(())
-    best, best_epoch = np.inf, 0
     with torch.no_grad():
-        for epoch in range(epochs):
+        for epoch in range(state["epoch"], epochs):
             if test is not None and epoch % LOOK_EVERY == 0:
                 error = mape_of(net, *test, discount, dtype)
-                if error < best:
-                    best, best_epoch = error, epoch
+                if error < state["best"][0]:
+                    state["best"] = error, epoch
             for i, rows in enumerate(batches):
                 kind = i % 2
                 step(net, out, rows, kind, anchor.action, discount, absolute)
                 if kind == 1:
                     moved[1][1].clamp_(-author.CLIP, author.CLIP)
                 author._adamw(*moved[kind], steps[kind], LEARNING_RATE / (1.0 + DECAY * epoch))
+            state["epoch"] = epoch + 1
+            if checkpoint is not None and (epoch + 1) % SAVE_EVERY == 0:
+                unfinished = checkpoint.with_name(checkpoint.name + ".part")
+                torch.save(state, unfinished)
+                unfinished.replace(checkpoint)  # a crash while saving leaves the last one whole
+    best, best_epoch = state["best"]
     return flat, best, best_epoch
 
 
@@ -160,13 +182,14 @@ def compute(cell: Cell, device: str) -> Result:
     form = author.shapes(settings["inputs"] + 1, UNITS, 2)
     errors: dict[str, list[float]] = {selection: [] for selection in SELECTIONS}
     epochs, seconds = [], []
-    for rng, start in zip(seeds.generators(cell), weights, strict=True):
+    for place, (rng, start) in enumerate(zip(seeds.generators(cell), weights, strict=True)):
         train_split, test = world.simulate(settings["trajectories"], rng).split(SHARE)
         truth = world.reward(test.states, test.actions)
         began = time.process_time()
         flat, best, epoch = train(
             train_split, anchor, world.discount, start, settings["epochs"],
             level_from_truth=settings["level_from_truth"], test=(test, truth),
+            checkpoint=kept_in(cell, author, sys.modules[__name__], place=str(place)),
         )  # fmt: skip
         seconds.append(time.process_time() - began)
         net = author.blocks(flat, 1, form)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 
@@ -62,7 +63,7 @@ def compute(cell: Cell, device: str) -> Result:
         world.discount,
         rngs=seeds.generators(cell, "weights"),
         oracle=author.Oracle(test, world.reward),
-        checkpoint=_checkpoint(cell),
+        checkpoint=checkpoint(cell, author),
         **{name: settings[name] for name in ("level_from_truth", "absolute", "epochs")},
     )
     replications: dict[str, list[float]] = {}
@@ -85,15 +86,14 @@ def compute(cell: Cell, device: str) -> Result:
     return Result(tuple(records), replications, arrays, seconds)
 
 
-def _checkpoint(cell: Cell) -> Path | None:
+def checkpoint(cell: Cell, *code: ModuleType, place: str = "") -> Path | None:
     """The file of a training: keyed by its settings (the epochs apart) and the code that trains."""
     folder = os.environ.get(CHECKPOINTS)
     if folder is None:  # a remote worker, or a call outside the runner
         return None
-    from gladius import author
-
     key = {name: value for name, value in cell.settings.items() if name != "epochs"}
-    digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode())
-    digest.update(Path(author.__file__).read_bytes())
+    digest = hashlib.sha256((json.dumps(key, sort_keys=True) + place).encode())
+    for module in code:
+        digest.update(Path(str(module.__file__)).read_bytes())
     Path(folder).mkdir(parents=True, exist_ok=True)
     return Path(folder) / f"author-{cell.settings['trajectories']}-{digest.hexdigest()[:16]}.pt"

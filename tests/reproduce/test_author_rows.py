@@ -40,3 +40,18 @@ def test_only_the_chosen_epoch_sees_the_truth() -> None:
     assert torch.equal(ends[0][0], ends[1][0])
     assert np.isfinite(ends[0][1])
     assert ends[1][1] == np.inf
+
+
+def test_a_training_resumes_to_the_same_numbers(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(author_rows, "SAVE_EVERY", 2)
+    data = BusEngine(dummies=1).simulate(64, np.random.default_rng(7))
+    test = data, np.full(len(data), -2.0)
+    ends = []
+    for stops, checkpoint in (((15,), None), ((4, 15), tmp_path / "state.pt")):
+        for epochs in stops:
+            rng = np.random.default_rng(8)
+            given = {"level_from_truth": True, "test": test, "checkpoint": checkpoint}
+            end = author_rows.train(data, ANCHOR, 0.95, rng, epochs, **given)
+        ends.append(end)
+    assert torch.equal(ends[0][0], ends[1][0])
+    assert ends[0][1:] == ends[1][1:]
