@@ -39,19 +39,12 @@ SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that count
 
 @dataclass(frozen=True)
 class Linearisation:
-    """How the expert's choices respond to reward and transitions, to first order at the truth.
+    """How the expert's choices respond to reward and transitions, to first order at the truth."""
 
-    Attributes:
-        world: the process, cut down to the states in which choices are observed.
-        occupancy: (S', A) d_H(s, a), positive.
-        response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
-        spread: (S', A) Var(V*(s') | s, a).
-    """
-
-    world: TabularMDP
-    occupancy: Array
-    response: Array
-    spread: Array
+    world: TabularMDP  # the process, cut down to the states in which choices are observed
+    occupancy: Array  # (S', A) d_H(s, a), positive
+    response: Array  # (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a')
+    spread: Array  # (S', A) Var(V*(s') | s, a)
 
 
 @dataclass(frozen=True)

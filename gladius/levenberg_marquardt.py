@@ -139,7 +139,7 @@ class Fit:
     outputs: Array  # (R, S, A)
     value: Array  # (R,) penalised risk, nats
     # (R,) half g'H^-1 g: how far below `value` any function of the state could get, to second
-    # order; the class is as good as unrestricted when this is small.
+    # order; the class is as good as unrestricted when this is small
     gap: Array
     slope: Array  # (R,) largest entry of the gradient in theta, per observation
     iterations: Integers  # (R,)

@@ -64,7 +64,7 @@ class StabilityMap:
     # pairs hardly move, so that stable cells come close to zero from either side, by rounding
     # (1e-8).
     growth: Array
-    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
+    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1
     predicted: NDArray[np.bool_]
 
 

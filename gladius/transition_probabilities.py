@@ -55,7 +55,7 @@ class TransitionProbabilities:
 
     states: Array  # (S, d) grid
     transition: Array  # (R, A, S, S) transition frequencies, borrowed rows where there are none
-    # R lists of A pooled rows; none where P is given and no other state is asked for.
+    # R lists of A pooled rows; none where P is given and no other state is asked for
     pooled: tuple[tuple[Pooled, ...], ...]
 
     @property

@@ -86,7 +86,7 @@ def cell(
 class Column:
     """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print for one method."""
 
-    # r at the mileages 1 to 10 (rows) and the actions a0, a1.
+    # r at the mileages 1 to 10 (rows) and the actions a0, a1
     reward: tuple[tuple[Printed, ...], ...]
     q: tuple[tuple[Printed, ...], ...]  # Q likewise
 

@@ -93,7 +93,7 @@ class Answer:
     change: Change
     solver: str
     policies: Array  # (R, S, A); NaN where the estimate lacks a number that the solver needs
-    # before and after: (R,) V(1) by the solver without and with the change; NaN if it has none.
+    # before and after: (R,) V(1) by the solver without and with the change; NaN if it has none
     before: Array
     after: Array
     statuses: Sequence[str]  # R, the worst of fit and solutions

@@ -129,7 +129,7 @@ class Entry:
     column: str  # the method as the paper spells it
     protocol: str  # a word of PROTOCOLS, more words where one is not enough
     cell: Cell  # what computes it
-    # what the table shows of it, so that a cell without a result has a name for it.
+    # what the table shows of it, so that a cell without a result has a name for it
     statistic: str = "MAPE"
     is_shown: bool = True  # whether the CSV shows it; `render` may use the others
 
@@ -171,11 +171,11 @@ class Result:
     """What `compute` returns."""
 
     records: tuple[Record, ...]  # the numbers to show
-    # statistic -> its value in each replication, for paired comparisons.
+    # statistic -> its value in each replication, for paired comparisons
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # anything larger that a view or a figure needs.
+    # anything larger that a view or a figure needs
     arrays: Mapping[str, Array] = field(default_factory=dict)
-    # processor time of one repetition's fit (the cell's own time is measured).
+    # processor time of one repetition's fit (the cell's own time is measured)
     cpu_seconds: float = math.nan
     device: str = "cpu"  # where the tensors were: `cpu` unless something was computed elsewhere
 

@@ -32,7 +32,7 @@ class Stored:
     result: Result  # its numbers; no records if it failed
     status: str  # ok, or `failed: why`
     key: str  # of the parts (see provenance) that it was computed with
-    # seed, versions, commit, machine, device, times, warnings, traceback.
+    # seed, versions, commit, machine, device, times, warnings, traceback
     provenance: dict[str, Any]
     checksum: str = ""  # of its file
 

@@ -44,7 +44,7 @@ from torch import Tensor
 
 from gladius import networks as nets
 from gladius.anchor import Anchor
-from gladius.baselines.semi_gradient import Combination, at_pairs, make_basis
+from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, Learnt, Problem, rung_name, two_step
 from gladius.checks import Array, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
@@ -221,9 +221,11 @@ class LeastSquares:
             self.coefficients[r] = self.solvers[r] @ targets[r]
         return [v @ w for v, w in zip(self.values, self.coefficients, strict=True)]
 
-    def functions(self) -> list[Combination]:
+    def functions(self) -> list[StateFunction]:
         """What was fitted last, as maps from features to (n, A, c)."""
-        return [Combination(b, w) for b, w in zip(self.bases, self.coefficients, strict=True)]
+        return [
+            partial(combination, *pair) for pair in zip(self.bases, self.coefficients, strict=True)
+        ]
 
 
 def scaled(network: nets.Network, centre: Array, scale: Array, states: Array) -> Array:

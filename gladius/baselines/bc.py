@@ -228,7 +228,7 @@ class Outcome:
     """How the training of one network ended."""
 
     # by the gradient (`tolerance`) or by `patience`, with the loss of the validation share or the
-    # `plateau` of the likelihood.
+    # `plateau` of the likelihood
     converged: bool
     steps: int  # taken until then
     gradient_norm: float  # largest entry of the gradient of the training loss per observation

@@ -68,7 +68,7 @@ class FirstStep:
     """pi-hat of R replications."""
 
     policy: Array  # (R, S, A); a frequency may be 0
-    # (R, S) the state whose frequencies each state has, itself where it was seen.
+    # (R, S) the state whose frequencies each state has, itself where it was seen
     nearest_seen: Integers
     cells: Array  # (R, S, A) n(s, a) + c
 

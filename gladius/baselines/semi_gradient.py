@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -109,7 +110,7 @@ def projected(problem: td_ccp.Problem) -> tuple[Basis, Array, Array]:
 
 def solve(
     basis: Basis, system: Array, functions: Array, problem: td_ccp.Problem, values: Array
-) -> Combination:
+) -> StateFunction:
     """The combination with coefficients system^-1 E_n[phi values], for (P, c) values at the pairs.
 
     Least squares where rounding makes the system singular.
@@ -119,66 +120,38 @@ def solve(
         coefficients = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
         coefficients = np.linalg.lstsq(system, right, rcond=None)[0]
-    return Combination(basis, np.asarray(coefficients, dtype=np.float64))
+    return partial(combination, basis, np.asarray(coefficients, dtype=np.float64))
 
 
 # --- bases
 
 
-@dataclass(frozen=True)
-class OneHot:
-    """Indicators of the (n_a, d) states in which each action was taken."""
-
-    cells: tuple[Array, ...]
-
-    @property
-    def widths(self) -> list[int]:
-        return [len(cells) for cells in self.cells]
-
-    def block(self, action: int, states: Array) -> Array:
-        """(n, n_a), a single one in each row."""
-        cells = self.cells[action]
-        indicators = np.zeros((len(states), len(cells)))
-        indicators[np.arange(len(states)), nearest(cells, states)] = 1.0
-        return indicators
+Basis = tuple[StateFunction, ...]  # a block of functions (n, k_a) of the state for each action
 
 
-@dataclass(frozen=True)
-class Polynomial:
-    """Monomials of features scaled to [-1, 1], orthonormal in each action's own data.
+def indicators(cells: Array, states: Array) -> Array:
+    """(n, n_a) of the (n_a, d) states in which an action was taken, a single one in each row."""
+    table = np.zeros((len(states), len(cells)))
+    table[np.arange(len(states)), nearest(cells, states)] = 1.0
+    return table
+
+
+def polynomials(
+    terms: tuple[tuple[int, ...], ...], low: Array, high: Array, transform: Array, states: Array
+) -> Array:
+    """(n, k_a) monomials of features scaled to [-1, 1], orthonormal in an action's own data.
 
     Beyond the range of the data a feature counts as at its end: polynomials must not extrapolate.
     """
-
-    terms: tuple[tuple[int, ...], ...]  # the features that each monomial multiplies
-    # (d,) range of the data
-    low: Array
-    high: Array
-    transforms: tuple[Array, ...]  # (terms, k_a) of each action
-
-    @property
-    def widths(self) -> list[int]:
-        return [transform.shape[1] for transform in self.transforms]
-
-    def block(self, action: int, states: Array) -> Array:
-        """(n, k_a)."""
-        raw = td_ccp.monomials(states, self.low, self.high, self.terms)
-        return np.asarray(raw @ self.transforms[action])
+    return np.asarray(td_ccp.monomials(states, low, high, terms) @ transform)
 
 
-Basis = OneHot | Polynomial  # one block of functions for each action; widths are the blocks' sizes
-
-
-@dataclass(frozen=True)
-class Combination:
-    """Functions of the state, (n, A, c), from (K, c) coefficients, the actions' blocks in turn."""
-
-    basis: Basis
-    coefficients: Array
-
-    def __call__(self, states: Array) -> Array:
-        parts = np.split(self.coefficients, np.cumsum(self.basis.widths)[:-1])
-        return np.stack([self.basis.block(a, states) @ w for a, w in enumerate(parts)], axis=1)
+def combination(basis: Basis, coefficients: Array, states: Array) -> Array:
+    """(n, A, c) values of a basis with (K, c) coefficients, the actions' blocks in turn."""
+    blocks = [block(states) for block in basis]
+    ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
+    parts = zip(blocks, np.split(coefficients, ends), strict=True)
+    return np.stack([block @ weights for block, weights in parts], axis=1)
 
 
 def make_basis(data: SarsaTuples, rung: td_ccp.Rung) -> Basis:
@@ -198,21 +171,18 @@ def make_basis(data: SarsaTuples, rung: td_ccp.Rung) -> Basis:
         if cells > LARGEST_ONE_HOT:
             hint = f"there are {cells} distinct pairs, too many for indicators: take a polynomial"
             raise InputError("basis", name, hint)
-        return OneHot(tuple(data.states[taken] for taken in rows))
+        return tuple(partial(indicators, data.states[taken]) for taken in rows)
     terms = td_ccp.terms_of(name, degree, data.states.shape[1])
     low, high = data.states.min(axis=0), data.states.max(axis=0)
-    transforms = tuple(
-        td_ccp.orthonormal(td_ccp.monomials(data.states[taken], low, high, terms), data.left[taken])
-        for taken in rows
-    )
-    return Polynomial(terms, low, high, transforms)
+    basis = []
+    for taken in rows:
+        raw = td_ccp.monomials(data.states[taken], low, high, terms)
+        transform = td_ccp.orthonormal(raw, data.left[taken])
+        basis.append(partial(polynomials, terms, low, high, transform))
+    return tuple(basis)
 
 
 def at_pairs(basis: Basis, data: SarsaTuples) -> Array:
     """(P, K) all functions of a basis at all pairs, zero in the blocks of other actions."""
-    ends = np.concatenate([[0], np.cumsum(basis.widths)])
-    values = np.zeros((len(data.actions), ends[-1]))
-    for a in range(data.number_of_actions):
-        rows = np.flatnonzero(data.actions == a)
-        values[rows, ends[a] : ends[a + 1]] = basis.block(a, data.states[rows])
-    return values
+    taken = data.actions[:, None] == np.arange(len(basis))
+    return np.hstack([block(data.states) * taken[:, [a]] for a, block in enumerate(basis)])

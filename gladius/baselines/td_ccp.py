@@ -245,7 +245,7 @@ class Second:
     """theta by the pseudo-likelihood."""
 
     theta: Array  # (k,)
-    # (k, k) of theta times n, taking h and g as known; NaN where theta is no maximum.
+    # (k, k) of theta times n, taking h and g as known; NaN where theta is no maximum
     inverse_information: Array
     scores: Array  # (P, k) m at the pairs
     gradient: Array  # (k,) of the objective per observation

@@ -81,7 +81,7 @@ class Moved:
     change: Array  # (S, A) added to Q*
     level: Array  # (S,) added to Q*(s, .)
     # states that stand for an interval entered uniformly, over which reward, law and Q are
-    # constant; the others are points.
+    # constant; the others are points
     intervals: tuple[int, ...] = ()
 
     @property

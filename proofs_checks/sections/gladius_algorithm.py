@@ -266,11 +266,11 @@ class Listing:
 
     counted: str = "iteration"  # the variable that lines 1 and the last of the loop set
     tested: str = "t"  # the one that line 2 compares with T
-    # the batches of the ascent, D, and of the two losses of the descent in the box.
+    # the batches of the ascent, D, and of the two losses of the descent in the box
     box: tuple[str, str, str] = ("B_2", "B_2", "B_1")
-    # those of the ascent and of the descent in the enumerated steps.
+    # those of the ascent and of the descent in the enumerated steps
     text: tuple[str, str] = ("B_1", "B_2")
-    # start and closing: parameters of Q and of zeta in line 1 and in the sentence after the loop.
+    # start and closing: parameters of Q and of zeta in line 1 and in the sentence after the loop
     start: tuple[str, str] = ("theta_2", "theta_1")
     closing: tuple[str, str] = ("theta_1", "theta_2")
 

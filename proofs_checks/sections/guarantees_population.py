@@ -198,11 +198,11 @@ class Rates:
     optimisation: float  # C_id nu
     first: float  # constant of (c_2 + T)^-alpha
     statistical: float  # C
-    # gamma_0 and c_2 and alpha: as in Theorem linConvergence.
+    # gamma_0 and c_2 and alpha: as in Theorem linConvergence
     gamma_0: float
     c_2: float
     alpha: float
-    # n and t: N and T.
+    # n and t: N and T
     n: int
     t: int
 
