@@ -213,7 +213,7 @@ class TabularMDP:
         draws = np.stack([g.random((2 * horizon + 1, trajectories)) for g in rngs], axis=1)
         n = len(self.reward)
         tables = (self.initial[None], chosen, self.transition.reshape(-1, n))
-        start, act, move = (_Categorical(rows) for rows in tables)
+        start, act, move = (Categorical(rows) for rows in tables)
         shape = (len(rngs), trajectories, horizon)
         states, actions, following = (np.empty(shape, dtype=np.int64) for _ in range(3))
         state = start(np.zeros(shape[:2], dtype=np.int64), draws[-1])
@@ -226,7 +226,7 @@ class TabularMDP:
         return Paths(*(array[0] for array in paths)) if single else Paths(*paths)
 
 
-class _Categorical:
+class Categorical:
     """Inverse-distribution sampling from the rows of a stochastic matrix, for many rows at once."""
 
     def __init__(self, rows: Array) -> None:

@@ -88,7 +88,7 @@ def compute(cell: Cell, device: str) -> Result:
     statuses = [run.status for run in diagnostics]
     replications = {
         "MAPE": errors,
-        "status": [_severity(status) for status in statuses],
+        "status": [severity(status) for status in statuses],
         "iterations": [float(run.iterations) for run in diagnostics],
         "inner iterations": [
             float(np.asarray(run.extra["inner_iterations"])) for run in diagnostics
@@ -144,7 +144,8 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
     return options
 
 
-def _severity(status: str) -> float:
+def severity(status: str) -> float:
+    """Place of a status in SEVERITY, beyond them where the fit failed."""
     return float(len(SEVERITY) if status.startswith(FAILED) else SEVERITY.index(status))
 
 

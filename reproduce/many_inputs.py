@@ -20,9 +20,9 @@ from gladius.worlds.continuous_bus import ContinuousBus
 from gladius.worlds.inputs_bus import InputsBus
 from reproduce import seeds
 from reproduce.data import SHARE
-from reproduce.fits import options_of
+from reproduce.fits import options_of, severity
 from reproduce.inputs_worlds import VARIANTS, WEAK
-from reproduce.spec import FAILED, SEVERITY, Cell, Result, summarise
+from reproduce.spec import Cell, Result, summarise
 
 BUS = "bus"
 TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
@@ -95,9 +95,7 @@ def compute(cell: Cell, device: str) -> Result:
             chosen_well[FOUND].append(len(truth & chosen) / len(truth))
     replications = {
         "MAPE": errors,
-        "status": [
-            float(len(SEVERITY) if s.startswith(FAILED) else SEVERITY.index(s)) for s in statuses
-        ],
+        "status": [severity(status) for status in statuses],
     }
     records = list(summarise("MAPE", errors, statuses))
     if chosen_well[RIGHT] and not settings.get("given"):

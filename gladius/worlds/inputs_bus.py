@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from gladius.checks import Array
+from gladius.mdp import Categorical
 from gladius.transitions import Integers, Transitions
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 
@@ -118,14 +119,17 @@ class InputsBus:
         relevant = self.draw(paths_rng, trajectories, self.horizon + 1)
         types = self.type_of(relevant.reshape(-1, relevant.shape[-1]))
         types = types.reshape(trajectories, -1)
-        policy = softmax(self.q_table, axis=-1)
+        kinds = len(self.kernel)
+        act = Categorical(softmax(self.q_table, axis=-1).reshape(-1, self.number_of_actions))
+        move = Categorical(self.moves.reshape(-1, self.max_mileage))
         x = np.zeros(trajectories, dtype=np.int64)
         mileage = np.empty((trajectories, self.horizon + 1), dtype=np.int64)
         actions = np.empty((trajectories, self.horizon), dtype=np.int64)
         for t in range(self.horizon):
             mileage[:, t] = x
-            actions[:, t] = _choose(policy[x, types[:, t]], paths_rng)
-            x = _choose(self.moves[actions[:, t], types[:, t], x], paths_rng)
+            draws = paths_rng.random((2, trajectories))
+            actions[:, t] = act(x * kinds + types[:, t], draws[0])
+            x = move((actions[:, t] * kinds + types[:, t]) * self.max_mileage + x, draws[1])
         mileage[:, -1] = x
         others = self.inputs - relevant.shape[-1]
         shape = (others, trajectories, self.horizon + 1)
@@ -141,10 +145,3 @@ class InputsBus:
             trajectory=np.repeat(np.arange(trajectories), self.horizon),
             number_of_actions=self.number_of_actions,
         )
-
-
-def _choose(probabilities: Array, rng: np.random.Generator) -> Integers:
-    """One draw for each row."""
-    ends = np.cumsum(probabilities, axis=1)
-    places = (rng.uniform(size=len(ends))[:, None] * ends[:, -1:] > ends).sum(axis=1)
-    return np.asarray(places, dtype=np.int64)

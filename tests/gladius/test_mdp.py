@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from strategies import laws, mdp_batches, tabular_mdps
 
 from gladius.checks import InputError
-from gladius.mdp import TabularMDP, _Categorical, soft_bellman
+from gladius.mdp import TabularMDP, Categorical, soft_bellman
 
 Array = NDArray[np.float64]
 
@@ -353,7 +353,7 @@ def test_rows_of_the_sampler_do_not_overlap() -> None:
     weights = np.array([3.0, 3, 1, 4, 0, 2, 3, 4, 2, 1, 1])
     rows = np.stack([weights / weights.sum(), np.eye(11)[10]])
     assert np.cumsum(rows[0])[-1] != rows[0].sum()
-    assert np.all(np.diff(_Categorical(rows).ladder) >= 0)
+    assert np.all(np.diff(Categorical(rows).ladder) >= 0)
 
 
 @given(tabular_mdps())
