@@ -161,11 +161,14 @@ def fit(
     check_choice("protocol", protocol, ("leak_free", *PROTOCOLS))
     began = time.process_time()
     function_class = options.get("function_class")
-    counts = None if function_class in ROW_CLASSES else _counts(data, choose=not options)
+    either = function_class == "mlp"  # of counts, or of rows
+    of_rows = function_class in ROW_CLASSES and not either
+    of_rows |= either and data[0].states.shape[1] > 1
+    counts = None if of_rows else _counts(data, choose=either or not options)
     if counts is None:
-        of_rows = {name: value for name, value in options.items() if name != "function_class"}
+        others = {name: value for name, value in options.items() if name != "function_class"}
         module = import_module(ROW_CLASSES[function_class or "sparse"])
-        results = module.fit(data, anchor, discount, **of_rows)
+        results = module.fit(data, anchor, discount, **others)
         return results
     check_options(Options, options)
     return fit_counts(counts, anchor, discount, Options(**options), began)

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from gladius.checks import Array, shaped
+from gladius.checks import Array, InputError, check_choice, shaped
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
@@ -26,6 +26,13 @@ ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functiona
 Tensor = torch.Tensor
 Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
+
+
+def check_device(device: str) -> None:
+    """Raise where torch cannot compute there."""
+    check_choice("device", device, ("cpu", "cuda"))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("device", device, "no CUDA device is visible: use cpu")
 
 
 def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:

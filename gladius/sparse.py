@@ -43,8 +43,9 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_choice, check_options
+from gladius.checks import Array, InputError, check_options
 from gladius.estimate import Diagnostics, Estimate
+from gladius.networks import check_device
 from gladius.rows import (
     DECREMENT,
     Features,
@@ -348,9 +349,7 @@ class Options:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        check_choice("device", self.device, ("cpu", "cuda"))
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise InputError("device", self.device, "no CUDA device is visible: use cpu")
+        check_device(self.device)
 
 
 def fit(

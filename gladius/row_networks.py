@@ -1,0 +1,571 @@
+"""GLADIUS on rows (s, a, s') with a network: the class `mlp` where the data do not fit counts.
+
+For a handful of continuous inputs z, standardised. The reward r_theta(., a) of every action a but
+the anchor, whose own is given, is a line in z plus a tanh network. phi are functions of zeta (1, z,
+cosines of z, each clipped to where its action was seen), and
+
+    zeta_Q(., a) = phi_0'w_0 + phi_a'w_a,     (w_0, w_a) = argmin over w of
+        sum over rows of (V_Q(s') - zeta(s, a))^2 + kappa_0 |w_0|^2 + kappa_1 sum_a |w_a|^2,
+    Q = r_theta + beta zeta_Q,     V_Q(s') = logsumexp Q(s', .), and 0 where the path ended there.
+
+What the actions share keeps zeta(., a) in hand where a is hardly ever taken, which matters because
+V is a maximum over all of them. kappa_1 >= kappa_0 are chosen by generalised cross-validation. As
+in `sparse` the inner maximum of the paper's risk is a linear solve, the Bellman term is zero row by
+row and the risk is the negative log-likelihood. Its derivative in r(s, b) is
+
+    (n(s) + c(s)) pi(b | s) - n(s, b),     c = X' H^-1 J^-T dNLL/dw,
+
+n counting rows and c(s') what the rows that led to s' pass on to it through zeta (`evaluate`).
+
+The network starts at the minimum over lines and is trained by Adam, c and zeta renewed every
+REFRESH steps. Its number of steps is the one with the least risk on a fifth of the trajectories,
+held out from the data given; then all of them are fitted with so many steps. If the network gains
+no more than MARGIN nats on the held-out rows, the line stands.
+
+With `restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the
+risk over all r. Its policy is behavioural cloning's, and neither beta nor s' enters it.
+
+The constants were settled on data sets of the bus engine (rewards -x and -x - .6 sin x, no or some
+dummies) and of its continuous version, on seeds that no exhibit uses.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from scipy.special import log_softmax
+from torch import Tensor
+
+from gladius.anchor import Anchor
+from gladius.checks import (
+    Array,
+    InputError,
+    check_options,
+    check_positive,
+    check_whole,
+    check_widths,
+)
+from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.networks import Parameters, check_device, outputs, start
+from gladius.rows import EFFECTIVE, LINEAR_RIDGE, Features, Rows, make_features
+from gladius.screen import Inputs, logit, solve
+from gladius.sparse import CRITICAL, LEAST_DOUBT, SUPPORT
+from gladius.transitions import Transitions
+
+KAPPAS = 10.0 ** np.arange(-1.0, 6.0)
+ZETA_TOLERANCE = 1e-5  # before the last Newton step, which squares it
+ZETA_STEPS = 40
+HELD_OUT = 0.2  # of the trajectories
+FEW = 5  # trajectories; of fewer the last rows are held out
+BATCH = 2048  # distinct states a step
+REFRESH = 50  # steps
+PATIENCE = 20  # refreshes without a gain
+GAIN = 0.1  # nats on the held-out rows that count as one
+MARGIN = CRITICAL / 2  # nats by which a network has to beat its line
+AVERAGE = 0.98  # decay of the average of the weights that is kept
+WIDE = (256,)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may set.
+
+    Attributes:
+        hidden: widths of the network's hidden layers.
+        restricted: whether the network is r; otherwise it is the log-odds, and r the plug-in's.
+        steps: of Adam, at most.
+        learning_rate: Adam's.
+        seed: of the weights, the held-out trajectories and the batches.
+        device: cpu or cuda.
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    restricted: bool = True
+    steps: int = 4000
+    learning_rate: float = 1e-3
+    seed: int = 0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        check_widths("hidden", self.hidden)
+        check_whole("steps", self.steps, 0)
+        check_positive("learning_rate", self.learning_rate)
+        check_whole("seed", self.seed, 0)
+        if not isinstance(self.restricted, bool):
+            raise InputError("restricted", self.restricted, "give true or false")
+        check_device(self.device)
+
+
+class Evaluation(NamedTuple):
+    """The risk at one theta.
+
+    Attributes:
+        nll: sum over rows.
+        weights: (S,) n + c of the derivative.
+        policy: (S, A).
+        zeta: (S, A) zeta_Q; zero where the network is not r.
+        w: (A + 1, p) coefficients of zeta.
+        steps: of Newton's iteration for w; more than ZETA_STEPS mean that it did not end.
+    """
+
+    nll: float
+    weights: Tensor
+    policy: Tensor
+    zeta: Tensor
+    w: Tensor
+    steps: int
+
+
+@dataclass(frozen=True)
+class NetworkRisk:
+    """The empirical risk as a function of the network's outputs at the distinct states.
+
+    Attributes:
+        rows: the data.
+        features: functions of zeta, p each: shared by the actions, then each action's.
+        center, scale: (d,) of the inputs.
+        restricted: whether the network is r.
+    """
+
+    rows: Rows
+    features: tuple[Features, ...]
+    center: Array
+    scale: Array
+    restricted: bool
+
+    @classmethod
+    def of(
+        cls, data: Transitions, anchor: Anchor, discount: float, options: Options
+    ) -> NetworkRisk:
+        """The risk of a data set."""
+        scaling = Inputs.of(data.states, options.device)
+        inputs = range(data.states.shape[1])
+        rows = Rows.of(data, inputs, anchor, discount, options.device)
+        z = (rows.states.cpu().numpy() - scaling.center) / scaling.scale
+        visits = rows.visits.T.cpu().numpy()
+        terms = [(), *((i,) for i in inputs)]
+        features = []
+        for seen in (np.ones(len(z), dtype=bool), *(visits > 0)):
+            low, high = np.quantile(z[seen] if seen.any() else z, SUPPORT, axis=0)
+            features.append(make_features(inputs, scaling, terms, curved=inputs, box=(low, high)))
+        return cls(rows, tuple(features), scaling.center, scaling.scale, options.restricted)
+
+    def on(self, data: Transitions, anchor: Anchor) -> NetworkRisk:
+        """The same functions at the rows of another data set."""
+        inputs, device = range(len(self.center)), str(self.rows.states.device)
+        return replace(self, rows=Rows.of(data, inputs, anchor, self.rows.discount, device))
+
+    @cached_property
+    def z(self) -> Tensor:
+        """(S, d) standardised inputs."""
+        return standardised(self.rows.states, self.center, self.scale)
+
+    @cached_property
+    def seen(self) -> Tensor:
+        """(S,) n(s)."""
+        return self.rows.visits.sum(dim=1)
+
+    @cached_property
+    def phi(self) -> Tensor:
+        """(S, A + 1, p) the functions of zeta."""
+        return torch.stack([features(self.rows.states) for features in self.features], dim=1)
+
+    @cached_property
+    def arrivals(self) -> Tensor:
+        """(S, (A + 1) p) X: the functions where the rows that led to s' came from, summed."""
+        rows, total = self.rows, torch.zeros_like(self.phi)
+        for a in rows.actions:
+            part, used = rows.action == a, [0, 1 + a]
+            source = self.phi[:, used][rows.origin[part]] * rows.times[part][:, None, None]
+            into = total.new_zeros((len(total), *source.shape[1:]))
+            total[:, used] += into.index_add_(0, rows.target[part], source)
+        return total.flatten(1)
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """((A + 1) p, (A + 1) p) of the functions at all rows, those that end a path too."""
+        blocks, size = self.phi.shape[1:]
+        gram = self.phi.new_zeros((blocks, size, blocks, size))
+        for a in self.rows.actions:
+            weighted = self.phi * self.rows.visits[:, a, None, None]
+            for left, right in product((0, 1 + a), repeat=2):
+                gram[left, :, right] += weighted[:, left].T @ self.phi[:, right]
+        return gram.reshape(blocks * size, -1)
+
+    def ridge(self, value: Tensor) -> Tensor:
+        """Cholesky factor of H, kappa by generalised cross-validation of (S,) V at s'."""
+        relative = torch.ones_like(self.phi[0])
+        relative[:, : len(self.features[0].terms)] = LINEAR_RIDGE
+        relative[0, 0] = 0.0
+        is_shared = torch.zeros_like(relative)
+        is_shared[0] = 1.0
+        rows, total = self.rows, float(self.seen.sum())
+        target = (self.arrivals.T @ value)[:, None]
+        square = float(rows.times @ value[rows.target] ** 2)
+        best, chosen = np.inf, None
+        for of_all, of_each in product(KAPPAS, repeat=2):
+            kappa = relative * (of_all * is_shared + of_each * (1 - is_shared))
+            factor, failed = torch.linalg.cholesky_ex(self.gram + torch.diag(kappa.flatten()))
+            if of_each < of_all or failed:
+                continue
+            w = torch.cholesky_solve(target, factor)
+            left = square - float((2 * w * target - w * (self.gram @ w)).sum())
+            freedom = float(torch.trace(torch.cholesky_solve(self.gram, factor)))
+            share = EFFECTIVE * freedom / total
+            criterion = max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
+            if criterion < best or chosen is None:
+                best, chosen = criterion, factor
+        assert chosen is not None  # the largest ridges exceed the rounding of any gram
+        return chosen
+
+    def zeta(self, w: Tensor) -> Tensor:
+        """(S, A)."""
+        return zeta_of(self.phi, w)
+
+    def mixed(self, shares: Tensor) -> Tensor:
+        """(S, (A + 1) p) sum over actions of shares (S, A) times the functions of zeta."""
+        every = torch.cat([shares.sum(dim=1, keepdim=True), shares], dim=1)
+        return (every[:, :, None] * self.phi).flatten(1)
+
+    def regress(self, factor: Tensor, values: Tensor) -> Tensor:
+        """((A + 1) p, m) coefficients of the ridge regression of (S, m) values at s'."""
+        return torch.cholesky_solve(self.arrivals.T @ values, factor)
+
+    def table(self, theta: Parameters, part: Tensor | slice = slice(None)) -> Tensor:
+        """(S, A) what the network gives at all states, or some; the anchor's is given."""
+        rows = self.rows
+        given = rows.anchor_reward[part] if self.restricted else 0 * rows.anchor_reward[part]
+        columns = list(network(theta, self.z[part]).unbind(dim=1))
+        columns.insert(rows.anchor, given)
+        return torch.stack(columns, dim=1)
+
+    def nll(self, q: Tensor) -> float:
+        """Sum over rows."""
+        return -float((self.rows.visits * torch.log_softmax(q, dim=1)).sum())
+
+    def evaluate(self, table: Tensor, w: Tensor, factor: Tensor) -> Evaluation:
+        """The risk at (S, A) r, or log-odds; w is sought from `w` by Newton's iteration."""
+        zeta = torch.zeros_like(table)
+        if not self.restricted:
+            policy = torch.softmax(table, dim=1)
+            return Evaluation(self.nll(table), self.seen, policy, zeta, w, 0)
+        beta, eye, steps = self.rows.discount, torch.eye(len(factor)).to(factor), 0
+        moved, zeta = np.inf, self.zeta(w)
+        while moved > ZETA_TOLERANCE * (1 + float(zeta.abs().max())) and steps <= ZETA_STEPS:
+            value = torch.logsumexp(table + beta * zeta, dim=1, keepdim=True)
+            mixed = self.mixed(torch.exp(table + beta * zeta - value))
+            solved = self.regress(factor, torch.cat([value, mixed], dim=1))
+            system = eye - beta * solved[:, 1:]
+            w = w + torch.linalg.solve(system, solved[:, 0] - w.flatten()).reshape(w.shape)
+            before, zeta = zeta, self.zeta(w)
+            moved, steps = float((zeta - before).abs().max()), steps + 1
+        q = table + beta * zeta
+        policy = torch.softmax(q, dim=1)
+        of_w = beta * self.mixed(self.seen[:, None] * policy - self.rows.visits).sum(dim=0)
+        back = torch.cholesky_solve(torch.linalg.solve(system.T, of_w)[:, None], factor)
+        weights = self.seen + (self.arrivals @ back)[:, 0]
+        return Evaluation(self.nll(q), weights, policy, zeta, w, steps)
+
+    def slope(self, here: Evaluation) -> Tensor:
+        """(S, A) derivative of the risk in the outputs."""
+        return here.weights[:, None] * here.policy - self.rows.visits
+
+    def plug_in(self, odds: Tensor, factor: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """w, (S,) V and (S, A) r of log-odds: V = r_A - log pi_A + beta zeta_A is linear in w."""
+        rows, anchor = self.rows, self.rows.anchor
+        log_policy = torch.log_softmax(odds, dim=1)
+        drift = rows.anchor_reward - log_policy[:, anchor]
+        is_anchor = torch.zeros_like(odds)
+        is_anchor[:, anchor] = 1.0
+        solved = self.regress(factor, torch.cat([drift[:, None], self.mixed(is_anchor)], dim=1))
+        system = torch.eye(len(factor)).to(factor) - rows.discount * solved[:, 1:]
+        w = torch.linalg.solve(system, solved[:, 0]).reshape(self.phi.shape[1:])
+        zeta = self.zeta(w)
+        value = drift + rows.discount * zeta[:, anchor]
+        return w, value, value[:, None] + log_policy - rows.discount * zeta
+
+
+def standardised(states: Tensor, center: Array, scale: Array) -> Tensor:
+    """(n, d) inputs of the network."""
+    return (states - torch.as_tensor(center).to(states)) / torch.as_tensor(scale).to(states)
+
+
+def network(theta: Parameters, z: Tensor) -> Tensor:
+    """(n, A - 1) of inputs (n, d): layers of one replication, and last the line's slopes."""
+    return outputs(theta[:-1], z[None], "tanh")[0] + z @ theta[-1][0]
+
+
+def zeta_of(phi: Tensor, w: Tensor) -> Tensor:
+    """(n, A) zeta from (n, A + 1, p) functions and (A + 1, p) coefficients."""
+    every = torch.einsum("skp,kp->sk", phi, w)
+    return every[:, 1:] + every[:, :1]
+
+
+# Fitting ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Fit:
+    """A network with its zeta on the way to the minimum.
+
+    Attributes:
+        risk: that is minimised.
+        theta: layers, and last the line's slopes, each with a leading axis of one.
+        factor: of H.
+        w: coefficients of zeta.
+        inner: Newton steps for w, in all.
+    """
+
+    risk: NetworkRisk
+    theta: Parameters
+    factor: Tensor
+    w: Tensor
+    inner: int = 0
+    settled: bool = True
+
+    def evaluate(self) -> Evaluation:
+        """The risk at theta."""
+        with torch.no_grad():
+            here = self.risk.evaluate(self.risk.table(self.theta), self.w, self.factor)
+        self.inner += here.steps
+        self.settled = here.steps <= ZETA_STEPS
+        self.w = here.w if self.settled else self.w
+        return here
+
+    def nll(self, other: NetworkRisk) -> float:
+        """Sum over the rows of another data set: the risk there, whose Bellman term is zero."""
+        with torch.no_grad():
+            q = other.table(self.theta)
+            if other.restricted:
+                q = q + other.rows.discount * zeta_of(other.phi, self.w)
+            return other.nll(q)
+
+
+def begin(risk: NetworkRisk, options: Options) -> Fit:
+    """The minimum over lines, from the plug-in of a linear logit; the network adds nothing yet."""
+    rows, anchor = risk.rows, risk.rows.anchor
+    design = torch.cat([torch.ones_like(risk.z[:, :1]), risk.z], dim=1)
+    widths = (risk.z.shape[1], *options.hidden, len(rows.others))
+    layers = start([np.random.default_rng(options.seed)], widths)
+    theta = [part.to(risk.z) for part in (*layers, torch.zeros(1, widths[0], widths[-1]))]
+    theta[-3].zero_()
+    nothing = torch.zeros(0).to(risk.z)
+    fit = Fit(risk, theta, nothing, nothing)
+
+    def draw(line: Tensor) -> None:
+        fit.theta = [*theta[:-2], line[None, :1], line[None, 1:]]
+
+    line = logit(design, rows.visits[:, [*rows.others, anchor]])[:, :-1]
+    draw(line)
+    if not risk.restricted:
+        return fit
+    odds = design @ line
+    odds = torch.cat([odds[:, :anchor], 0 * odds[:, :1], odds[:, anchor:]], dim=1)
+    fit.factor = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).to(risk.gram))
+    for _ in range(2):  # the ridge of the second round follows the V of the first
+        fit.factor = risk.ridge(risk.plug_in(odds, fit.factor)[1])
+    fit.w, _, reward = risk.plug_in(odds, fit.factor)
+    weighted = design * risk.seen[:, None]
+    line = solve(weighted.T @ design, weighted.T @ reward[:, rows.others])
+    size = float(risk.seen.sum())
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        draw(torch.as_tensor(flat.reshape(line.shape)).to(line))
+        here = fit.evaluate()
+        slope = design.T @ risk.slope(here)[:, rows.others]
+        return here.nll / size, slope.flatten().cpu().numpy() / size
+
+    for last in (False, True):
+        flat = minimize(objective, line.flatten().cpu(), jac=True, options={"gtol": 1e-7}).x
+        line = torch.as_tensor(flat.reshape(line.shape)).to(line)
+        objective(flat)
+        if not last:
+            q = risk.table(fit.theta) + rows.discount * risk.zeta(fit.w)
+            fit.factor = risk.ridge(torch.logsumexp(q, dim=1))
+    return fit
+
+
+class Course(NamedTuple):
+    """Held-out NLL, a sum, before each refresh; whether training ended by itself."""
+
+    losses: list[float]
+    ended: bool
+
+
+def train(fit: Fit, steps: int, options: Options, held: NetworkRisk | None = None) -> Course:
+    """Adam on the risk, zeta and c renewed every REFRESH steps; `fit` ends at averaged weights.
+
+    With held-out rows it ends when they have had no GAIN for PATIENCE refreshes.
+    """
+    risk, losses = fit.risk, []
+    leaves = [part.clone().requires_grad_() for part in fit.theta]
+    fit.theta = [part.clone() for part in fit.theta]
+    optimiser = torch.optim.Adam(leaves, lr=options.learning_rate)
+    rng, states = np.random.default_rng([options.seed, 1]), len(risk.z)
+    for step in range(steps + 1):
+        if step % REFRESH == 0 or step == steps:
+            here = fit.evaluate()
+            if held is not None:
+                losses.append(fit.nll(held))
+                if len(losses) - last_gain(losses) > PATIENCE:
+                    return Course(losses, ended=True)
+            if step == steps or not fit.settled:
+                break
+        part: Tensor | slice = slice(None)
+        if states > BATCH:
+            part = torch.as_tensor(rng.integers(0, states, BATCH), device=risk.z.device)
+        q = risk.table(leaves, part) + risk.rows.discount * here.zeta[part]
+        loss = here.weights[part] @ torch.logsumexp(q, dim=1) - (risk.rows.visits[part] * q).sum()
+        optimiser.zero_grad()
+        (loss / here.weights[part].sum()).backward()
+        optimiser.step()
+        for mean, leaf in zip(fit.theta, leaves, strict=True):
+            mean.lerp_(leaf.detach(), 1 - AVERAGE)
+    return Course(losses, ended=False)
+
+
+def last_gain(losses: Sequence[float]) -> int:
+    """The place of the last loss that is GAIN lower than the one that counted before it."""
+    place = 0
+    for i, loss in enumerate(losses):
+        if loss < losses[place] - GAIN:
+            place = i
+    return place
+
+
+def hold_out(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
+    """(kept, held out): a fifth of the trajectories; the last rows where these are few."""
+    if len(np.unique(data.trajectory)) >= FEW:
+        return data.split(1 - HELD_OUT, np.random.default_rng([seed, 2]))
+    kept = np.arange(len(data)) < (1 - HELD_OUT) * len(data)
+    return data.take(kept), data.take(~kept)
+
+
+# The estimator ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowNetwork:
+    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `valued`.
+
+    Attributes:
+        theta: the network's parameters.
+        center, scale: (d,) of its inputs.
+        anchor: action and reward.
+        restricted: whether the network is r, or the log-odds.
+        features: functions of zeta.
+        w: their coefficients.
+        discount: beta.
+        valued: whether Q is asked for.
+    """
+
+    theta: tuple[Array, ...]
+    center: Array
+    scale: Array
+    anchor: Anchor
+    restricted: bool
+    features: tuple[Features, ...]
+    w: Array
+    discount: float
+    valued: bool = False
+
+    def __call__(self, states: Array) -> Array:
+        given = torch.tensor(states, dtype=torch.float64)
+        z = standardised(given, self.center, self.scale)
+        theta = [torch.from_numpy(part) for part in self.theta]
+        values = np.asarray(network(theta, z).numpy())
+        values = np.insert(values, self.anchor.action, 0.0, axis=1)
+        phi = torch.stack([features(given) for features in self.features], dim=1)
+        ahead = self.discount * zeta_of(phi, torch.from_numpy(self.w)).numpy()
+        if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
+            values += self.anchor.values(states)[:, None] + ahead[:, [self.anchor.action]] - ahead
+        values[:, self.anchor.action] = self.anchor.values(states)
+        return np.asarray(values + ahead if self.valued else values)
+
+
+def fit(
+    data: Sequence[Transitions], anchor: Anchor, discount: float, **options: object
+) -> list[Estimate]:
+    """Fit every data set by itself.
+
+    Args:
+        data: replications.
+        anchor: action and reward.
+        discount: beta.
+        options: the fields of Options.
+    """
+    check_options(Options, options)
+    chosen = Options(**options)  # type: ignore[arg-type]  # the fields check themselves
+    return [fit_rows(part, anchor, discount, chosen) for part in data]
+
+
+def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
+    """Fit one data set."""
+    began = time.process_time()
+    kept, rest = hold_out(data, options.seed)
+    trial = begin(NetworkRisk.of(kept, anchor, discount, options), options)
+    course = train(trial, options.steps, options, trial.risk.on(rest, anchor))
+    losses = np.array(course.losses)
+    gain = losses[0] - losses.min()
+    best = int(np.flatnonzero(losses <= losses.min() + MARGIN)[-1])
+    fit = begin(NetworkRisk.of(data, anchor, discount, options), options)
+    fit.inner += trial.inner
+    steps = best * REFRESH if gain > MARGIN else 0
+    if steps:
+        train(fit, steps, options)
+    return estimate(fit, anchor, steps, course, time.process_time() - began)
+
+
+def estimate(fit: Fit, anchor: Anchor, steps: int, course: Course, seconds: float) -> Estimate:
+    """The fit as an Estimate."""
+    risk, rows, size = fit.risk, fit.risk.rows, float(fit.risk.seen.sum())
+    if not risk.restricted:
+        table = risk.table(fit.theta)
+        factor = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).to(risk.gram))
+        for _ in range(2):
+            factor = risk.ridge(risk.plug_in(table, factor)[1])
+        fit.w = risk.plug_in(table, factor)[0]
+    here = fit.evaluate()
+    leaves = [part.clone().requires_grad_() for part in fit.theta]
+    slopes = torch.autograd.grad(risk.table(leaves), leaves, risk.slope(here))
+    doubt = float(risk.seen @ (1 - (here.policy**2).sum(dim=1))) / size
+    even_odds = size * float(np.log(len(rows.actions))) * (1 + 1e-9)  # a fit that is worse is none
+    gain = course.losses[0] - min(course.losses)
+    checks = {
+        "zeta_settled": fit.settled,
+        "training_ended": course.ended,
+        "better_than_even_odds": here.nll <= even_odds,
+        "choices_in_doubt": doubt > LEAST_DOUBT,
+    }
+    theta = tuple(part.cpu().numpy() for part in fit.theta)
+    reward = RowNetwork(
+        theta,
+        risk.center,
+        risk.scale,
+        anchor,
+        risk.restricted,
+        risk.features,
+        fit.w.cpu().numpy(),
+        rows.discount,
+    )
+    converged = all(checks.values())
+    diagnostics = Diagnostics(
+        converged=converged,
+        iterations=steps,
+        gradient_norm=max(float(slope.abs().max()) for slope in slopes) / size,
+        nll=here.nll / size,
+        bellman_error=0.0,
+        cpu_seconds=seconds,
+        status="ok" if converged else "not_converged",
+        extra={"inner_iterations": fit.inner, "held_out_gain": gain, **checks},
+    )
+    q = replace(reward, valued=True)
+    return Estimate("gladius mlp_rows", q, reward, len(risk.center), diagnostics)
