@@ -20,7 +20,8 @@ n counting rows and c(s') what the rows that led to s' pass on to it through zet
 The network starts at the minimum over lines and is trained by Adam, c and zeta renewed every
 REFRESH steps. Its number of steps is the one with the least risk on a fifth of the trajectories,
 held out from the data given; then all of them are fitted with so many steps. If the network gains
-no more than MARGIN nats on the held-out rows, the line stands.
+no more than MARGIN nats an input on the held-out rows, the line stands; else it is trained on up to
+where they have lost MARGIN of the gain, since they feel the network's bias less than its r does.
 
 With `restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the
 risk over all r. Its policy is behavioural cloning's, and neither beta nor s' enters it.
@@ -36,6 +37,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +62,8 @@ from gladius.screen import Inputs, logit, solve
 from gladius.sparse import CRITICAL, LEAST_DOUBT, SUPPORT
 from gladius.transitions import Transitions
 
-KAPPAS = 10.0 ** np.arange(-1.0, 6.0)
+KAPPAS = 10.0 ** np.arange(-1.0, 8.0)
+SLACK = 0.1
 ZETA_TOLERANCE = 1e-5  # before the last Newton step, which squares it
 ZETA_STEPS = 40
 HELD_OUT = 0.2  # of the trajectories
@@ -69,7 +72,7 @@ BATCH = 2048  # distinct states a step
 REFRESH = 50  # steps
 PATIENCE = 20  # refreshes without a gain
 GAIN = 0.1  # nats on the held-out rows that count as one
-MARGIN = CRITICAL / 2  # nats by which a network has to beat its line
+MARGIN = CRITICAL / 2  # nats: by it for each input a network has to beat its line
 AVERAGE = 0.98  # decay of the average of the weights that is kept
 WIDE = (256,)
 
@@ -201,7 +204,13 @@ class NetworkRisk:
         return gram.reshape(blocks * size, -1)
 
     def ridge(self, value: Tensor) -> Tensor:
-        """Cholesky factor of H, kappa by generalised cross-validation of (S,) V at s'."""
+        """Cholesky factor of H, kappa by generalised cross-validation of (S,) V at s'.
+
+        Taking one action for ever, zeta -> (regression of zeta(s', a) on the rows), must not
+        explode: cross-validation, which sees the actions taken, is blind to what zeta does
+        elsewhere. So kappa is the best for which no such map has a spectral radius over 1 +
+        SLACK (1 - beta).
+        """
         relative = torch.ones_like(self.phi[0])
         relative[:, : len(self.features[0].terms)] = LINEAR_RIDGE
         relative[0, 0] = 0.0
@@ -210,7 +219,7 @@ class NetworkRisk:
         rows, total = self.rows, float(self.seen.sum())
         target = (self.arrivals.T @ value)[:, None]
         square = float(rows.times @ value[rows.target] ** 2)
-        best, chosen = np.inf, None
+        trials: list[tuple[float, Tensor]] = []
         for of_all, of_each in product(KAPPAS, repeat=2):
             kappa = relative * (of_all * is_shared + of_each * (1 - is_shared))
             factor, failed = torch.linalg.cholesky_ex(self.gram + torch.diag(kappa.flatten()))
@@ -220,11 +229,22 @@ class NetworkRisk:
             left = square - float((2 * w * target - w * (self.gram @ w)).sum())
             freedom = float(torch.trace(torch.cholesky_solve(self.gram, factor)))
             share = EFFECTIVE * freedom / total
-            criterion = max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
-            if criterion < best or chosen is None:
-                best, chosen = criterion, factor
-        assert chosen is not None  # the largest ridges exceed the rounding of any gram
-        return chosen
+            trials.append((max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf, factor))
+        largest = trials[-1][1]
+        limit = 1 + SLACK * (1 - rows.discount)
+        tame = (factor for _, factor in sorted(trials, key=itemgetter(0)) if self.radius(factor) <= limit)
+        return next(tame, largest)
+
+    def radius(self, factor: Tensor) -> float:
+        """The largest spectral radius of the maps of `ridge`, over actions."""
+        maps = (torch.cholesky_solve(moved, factor) for moved in self.moved)
+        return max(float(torch.linalg.eigvals(one).abs().max()) for one in maps)
+
+    @cached_property
+    def moved(self) -> list[Tensor]:
+        """Per action, X' times its functions at s'."""
+        unit = torch.eye(len(self.rows.actions)).to(self.phi)
+        return [self.arrivals.T @ self.mixed(row.expand(len(self.phi), -1)) for row in unit]
 
     def zeta(self, w: Tensor) -> Tensor:
         """(S, A)."""
@@ -518,7 +538,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     best = int(np.flatnonzero(losses <= losses.min() + MARGIN)[-1])
     fit = begin(NetworkRisk.of(data, anchor, discount, options), options)
     fit.inner += trial.inner
-    steps = best * REFRESH if gain > MARGIN else 0
+    steps = best * REFRESH if gain > MARGIN * data.states.shape[1] else 0
     if steps:
         train(fit, steps, options)
     return estimate(fit, anchor, steps, course, time.process_time() - began)
