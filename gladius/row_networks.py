@@ -341,13 +341,16 @@ class Fit:
         theta: layers, and last the line's slopes, each with a leading axis of one.
         factor: of H.
         w: coefficients of zeta.
+        steps: of Adam.
         inner: Newton steps for w, in all.
+        settled: whether the last of them was short enough.
     """
 
     risk: NetworkRisk
     theta: Parameters
     factor: Tensor
     w: Tensor
+    steps: int = 0
     inner: int = 0
     settled: bool = True
 
@@ -447,6 +450,7 @@ def train(fit: Fit, steps: int, options: Options, held: NetworkRisk | None = Non
         optimiser.zero_grad()
         (loss / here.weights[part].sum()).backward()
         optimiser.step()
+        fit.steps += 1
         for mean, leaf in zip(fit.theta, leaves, strict=True):
             mean.lerp_(leaf.detach(), 1 - AVERAGE)
     return Course(losses, ended=False)
@@ -530,21 +534,55 @@ def fit(
 def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
     """Fit one data set."""
     began = time.process_time()
-    kept, rest = hold_out(data, options.seed)
+    fit, course = fit_network(data, anchor, discount, options)
+    return estimate(fit, anchor, course, time.process_time() - began)
+
+
+def fit_network(
+    data: Transitions, anchor: Anchor, discount: float, options: Options
+) -> tuple[Fit, Course]:
+    """Train without the held-out trajectories, then with them for as long as was best."""
+    kept, held = hold_out(data, options.seed)
     trial = begin(NetworkRisk.of(kept, anchor, discount, options), options)
-    course = train(trial, options.steps, options, trial.risk.on(rest, anchor))
+    course = train(trial, options.steps, options, trial.risk.on(held, anchor))
     losses = np.array(course.losses)
-    gain = losses[0] - losses.min()
+    needed = MARGIN * data.states.shape[1] if options.restricted else 0.0
     best = int(np.flatnonzero(losses <= losses.min() + MARGIN)[-1])
     fit = begin(NetworkRisk.of(data, anchor, discount, options), options)
     fit.inner += trial.inner
-    steps = best * REFRESH if gain > MARGIN * data.states.shape[1] else 0
-    if steps:
-        train(fit, steps, options)
-    return estimate(fit, anchor, steps, course, time.process_time() - began)
+    if best and losses[0] - losses.min() > needed:
+        train(fit, best * REFRESH, options)
+    return fit, course
 
 
-def estimate(fit: Fit, anchor: Anchor, steps: int, course: Course, seconds: float) -> Estimate:
+def against_wide_network(
+    data: Transitions,
+    anchor: Anchor,
+    discount: float,
+    refit: Callable[[Transitions], Estimate],
+    device: str = "cpu",
+) -> dict[str, float]:
+    """Held-out NLL of an estimator and of a wide network's choices on all inputs, per row.
+
+    Both see the same four fifths of the trajectories. A network that is better by far says that
+    the estimator's class leaves something out; nothing is chosen by it.
+
+    Args:
+        data: one data set.
+        anchor, discount: as the estimator has them.
+        refit: the estimator.
+        device: where the network is trained.
+    """
+    kept, held = hold_out(data, 0)
+    chosen = np.arange(len(held)), held.actions
+    likelihood = np.log(refit(kept).policy(held.states)[chosen]).mean()
+    options = Options(hidden=WIDE, restricted=False, device=device)
+    wide, _ = fit_network(kept, anchor, discount, options)
+    nll = wide.nll(wide.risk.on(held, anchor)) / len(held)
+    return {"held_out_nll": -float(likelihood), "wide_network_nll": nll}
+
+
+def estimate(fit: Fit, anchor: Anchor, course: Course, seconds: float) -> Estimate:
     """The fit as an Estimate."""
     risk, rows, size = fit.risk, fit.risk.rows, float(fit.risk.seen.sum())
     if not risk.restricted:
@@ -579,7 +617,7 @@ def estimate(fit: Fit, anchor: Anchor, steps: int, course: Course, seconds: floa
     converged = all(checks.values())
     diagnostics = Diagnostics(
         converged=converged,
-        iterations=steps,
+        iterations=fit.steps,
         gradient_norm=max(float(slope.abs().max()) for slope in slopes) / size,
         nll=here.nll / size,
         bellman_error=0.0,

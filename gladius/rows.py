@@ -325,12 +325,11 @@ class Risk:
             part, phi = rows.action == a, self.block.phi[a]
             times = rows.times[part]
             after, here = value[rows.target[part]], phi[rows.origin[part]]
-            visits = torch.zeros_like(value).index_add_(0, rows.origin[part], times)
-            gram = phi.T @ (visits[:, None] * phi)
-            target, total = here.T @ (times * after), float(times.sum())
+            gram = phi.T @ (rows.visits[:, [a]] * phi)  # of rows that end a path too: V is 0 there
+            target, total = here.T @ (times * after), float(rows.visits[:, a].sum())
             square = float(times @ after**2)
             best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
-            for kappa in KAPPAS if total > 0 else ():
+            for kappa in KAPPAS if len(times) else ():
                 inverse = solve(gram + torch.diag(kappa * relative), eye)
                 coefficients = inverse @ target
                 left = square - float(

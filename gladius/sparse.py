@@ -34,6 +34,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -342,14 +343,19 @@ class Options:
         inputs: columns of the state on which r may depend; by default those that the screen finds.
         zeta_inputs: columns on which zeta may depend; likewise.
         device: where the sums over rows are computed, cpu or cuda.
+        wide_check: whether a wide network of all inputs is trained for comparison; it costs about
+            as many seconds as a hundred fits, and nothing is chosen by it.
     """
 
     inputs: Sequence[int] | None = None
     zeta_inputs: Sequence[int] | None = None
     device: str = "cpu"
+    wide_check: bool = False
 
     def __post_init__(self) -> None:
         check_device(self.device)
+        if not isinstance(self.wide_check, bool):
+            raise InputError("wide_check", self.wide_check, "give true or false")
 
 
 def fit(
@@ -415,6 +421,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
+    if options.wide_check:
+        from gladius.row_networks import against_wide_network  # which imports this module
+
+        alone = replace(options, wide_check=False)
+        refit = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
+        extra |= against_wide_network(data, anchor, discount, refit, options.device)
     return estimate(minimum, anchor, time.process_time() - began, extra)
 
 
