@@ -478,9 +478,9 @@ class Smooth:
         slope: (R,) largest entry of the penalised gradient at the end.
         iterations: (R,) Newton steps over the whole path of lambda.
         freedom: (R,) effective degrees of freedom.
-        underfits: (R,) whether the path ended before the data could be fitted (`is_beaten`). A stray
-            state far away (a code of missing values) does this, for it stretches the unit of the
-            roughness.
+        underfits: (R,) whether the path ended before the data could be fitted (`is_beaten`). A
+            stray state far away (a code of missing values) does this, for it stretches the unit of
+            the roughness.
     """
 
     reward: Array

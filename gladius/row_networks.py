@@ -18,10 +18,10 @@ row and the risk is the negative log-likelihood. Its derivative in r(s, b) is
 n counting rows and c(s') what the rows that led to s' pass on to it through zeta (`evaluate`).
 
 The network starts at the minimum over lines and is trained by Adam, c and zeta renewed every
-REFRESH steps. Its number of steps is the one with the least risk on a fifth of the trajectories,
-held out from the data given; then all of them are fitted with so many steps. If the network gains
-no more than MARGIN nats an input on the held-out rows, the line stands; else it is trained on up to
-where they have lost MARGIN of the gain, since they feel the network's bias less than its r does.
+REFRESH steps. How many steps it takes a fifth of the trajectories say, held out from the data
+given: the risk there must gain MARGIN nats an input, else the line stands; and the last step is the
+one up to which no more than SLIP of the gain is lost again, since r feels the network's bias more
+than the likelihood does. All trajectories are then fitted with so many steps.
 
 With `restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the
 risk over all r. Its policy is behavioural cloning's, and neither beta nor s' enters it.
@@ -43,7 +43,6 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from scipy.special import log_softmax
 from torch import Tensor
 
 from gladius.anchor import Anchor
@@ -55,7 +54,7 @@ from gladius.checks import (
     check_whole,
     check_widths,
 )
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Diagnostics, Estimate
 from gladius.networks import Parameters, check_device, outputs, start
 from gladius.rows import EFFECTIVE, LINEAR_RIDGE, Features, Rows, make_features
 from gladius.screen import Inputs, logit, solve
@@ -63,7 +62,7 @@ from gladius.sparse import CRITICAL, LEAST_DOUBT, SUPPORT
 from gladius.transitions import Transitions
 
 KAPPAS = 10.0 ** np.arange(-1.0, 8.0)
-SLACK = 0.1
+SLACK = 0.1  # of 1 - beta
 ZETA_TOLERANCE = 1e-5  # before the last Newton step, which squares it
 ZETA_STEPS = 40
 HELD_OUT = 0.2  # of the trajectories
@@ -72,7 +71,8 @@ BATCH = 2048  # distinct states a step
 REFRESH = 50  # steps
 PATIENCE = 20  # refreshes without a gain
 GAIN = 0.1  # nats on the held-out rows that count as one
-MARGIN = CRITICAL / 2  # nats: by it for each input a network has to beat its line
+MARGIN = CRITICAL  # nats an input by which a network has to beat its line
+SLIP = CRITICAL / 2  # nats of the gain that are given back
 AVERAGE = 0.98  # decay of the average of the weights that is kept
 WIDE = (256,)
 
@@ -213,6 +213,7 @@ class NetworkRisk:
         """
         relative = torch.ones_like(self.phi[0])
         relative[:, : len(self.features[0].terms)] = LINEAR_RIDGE
+        relative[:, 0] = LINEAR_RIDGE**2  # an action's mean is its own business, however rare
         relative[0, 0] = 0.0
         is_shared = torch.zeros_like(relative)
         is_shared[0] = 1.0
@@ -232,7 +233,11 @@ class NetworkRisk:
             trials.append((max(left, 0.0) / (1 - share) ** 2 if share < 1 else np.inf, factor))
         largest = trials[-1][1]
         limit = 1 + SLACK * (1 - rows.discount)
-        tame = (factor for _, factor in sorted(trials, key=itemgetter(0)) if self.radius(factor) <= limit)
+        tame = (
+            factor
+            for _, factor in sorted(trials, key=itemgetter(0))
+            if self.radius(factor) <= limit
+        )
         return next(tame, largest)
 
     def radius(self, factor: Tensor) -> float:
@@ -448,7 +453,7 @@ def train(fit: Fit, steps: int, options: Options, held: NetworkRisk | None = Non
         q = risk.table(leaves, part) + risk.rows.discount * here.zeta[part]
         loss = here.weights[part] @ torch.logsumexp(q, dim=1) - (risk.rows.visits[part] * q).sum()
         optimiser.zero_grad()
-        (loss / here.weights[part].sum()).backward()
+        torch.autograd.backward(loss / here.weights[part].sum())
         optimiser.step()
         fit.steps += 1
         for mean, leaf in zip(fit.theta, leaves, strict=True):
@@ -547,7 +552,7 @@ def fit_network(
     course = train(trial, options.steps, options, trial.risk.on(held, anchor))
     losses = np.array(course.losses)
     needed = MARGIN * data.states.shape[1] if options.restricted else 0.0
-    best = int(np.flatnonzero(losses <= losses.min() + MARGIN)[-1])
+    best = int(np.flatnonzero(losses <= losses.min() + SLIP)[-1])
     fit = begin(NetworkRisk.of(data, anchor, discount, options), options)
     fit.inner += trial.inner
     if best and losses[0] - losses.min() > needed:
