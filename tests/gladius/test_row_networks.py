@@ -15,17 +15,9 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.metrics import mape
+from gladius.network_risk import NetworkRisk, network, zeta_of
 from gladius.objective import sampled_risk
-from gladius.row_networks import (
-    Fit,
-    NetworkRisk,
-    Options,
-    begin,
-    hold_out,
-    network,
-    train,
-    zeta_of,
-)
+from gladius.row_networks import Fit, Options, begin, hold_out, train
 from gladius.transitions import Transitions
 
 ANCHOR = Anchor(1, -5.0)
@@ -55,7 +47,9 @@ def bent(fit: Fit) -> None:
 def test_the_slope_is_the_derivative_of_the_risk(restricted: bool) -> None:
     """Through zeta too: against differences of the risk, w solved for anew."""
     options = Options(hidden=(5,), restricted=restricted)
-    fit = begin(NetworkRisk.of(bus_rows(8, 1, ends=0.1), ANCHOR, 0.9, options), options)
+    fit = begin(
+        NetworkRisk.of(bus_rows(8, 1, ends=0.1), ANCHOR, 0.9, options.restricted, "cpu"), options
+    )
     bent(fit)
     table, risk = fit.risk.table(fit.theta), fit.risk
     slope = risk.slope(fit.evaluate())
@@ -76,7 +70,7 @@ def test_zeta_is_the_ridge_regression_and_the_bellman_term_is_zero() -> None:
     """Row by row, with nothing grouped: V' - zeta is orthogonal to zeta's functions up to H."""
     options = Options(hidden=(5,))
     data = bus_rows(30, 2, ends=0.1)
-    fit = begin(NetworkRisk.of(data, ANCHOR, 0.9, options), options)
+    fit = begin(NetworkRisk.of(data, ANCHOR, 0.9, options.restricted, "cpu"), options)
     bent(fit)
     fit.evaluate()
 
@@ -172,11 +166,11 @@ def test_held_out_rows_choose_the_steps_and_nothing_else_does() -> None:
     """Without them training runs to the end; with them it stops where they stop gaining."""
     data, other = bus_rows(60, 7), bus_rows(20, 8)
     options = Options(hidden=(6,), steps=2000)
-    trained = begin(NetworkRisk.of(data, ANCHOR, 0.9, options), options)
+    trained = begin(NetworkRisk.of(data, ANCHOR, 0.9, options.restricted, "cpu"), options)
     course = train(trained, 2000, options, trained.risk.on(other, ANCHOR))
     assert course.ended
     assert trained.steps < 2000
-    free = begin(NetworkRisk.of(data, ANCHOR, 0.9, options), options)
+    free = begin(NetworkRisk.of(data, ANCHOR, 0.9, options.restricted, "cpu"), options)
     assert not train(free, 100, options).ended
     assert free.steps == 100
 
