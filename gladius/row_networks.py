@@ -15,10 +15,10 @@ paper's risk is a linear solve, the Bellman term is zero row by row and the risk
 log-likelihood; its derivative goes through zeta (`network_risk`).
 
 The network starts at the minimum over lines and is trained by Adam, zeta and what the derivative
-needs of it renewed every REFRESH steps. How many steps it takes a fifth of the trajectories say, held out from the data
-given: the risk there must gain MARGIN nats an input, else the line stands; and the last step is the
-one up to which no more than SLIP of the gain is lost again, since r feels the network's bias more
-than the likelihood does. All trajectories are then fitted with so many steps.
+needs of it renewed every REFRESH steps. How many steps it takes a fifth of the trajectories say,
+held out from the data given: the risk there must gain MARGIN nats an input, else the line stands;
+and the last step is the one up to which no more than SLIP of the gain is lost again, since r feels
+the network's bias more than the likelihood does. All trajectories are then fitted with so many.
 
 With `restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the
 risk over all r. Its policy is behavioural cloning's, and neither beta nor s' enters it.
