@@ -343,8 +343,8 @@ class Options:
         inputs: columns of the state on which r may depend; by default those that the screen finds.
         zeta_inputs: columns on which zeta may depend; likewise.
         device: where the sums over rows are computed, cpu or cuda.
-        wide_check: whether a wide network of all inputs is trained for comparison; it costs about
-            as many seconds as a hundred fits, and nothing is chosen by it.
+        wide_check: whether a wide network of all inputs is trained for comparison; it costs
+            as much time as tens of fits, and nothing is chosen by it.
     """
 
     inputs: Sequence[int] | None = None

@@ -288,3 +288,15 @@ def test_a_wide_network_is_compared_and_chooses_nothing() -> None:
     assert 0.3 < held_out < 0.5
     assert abs(wide - held_out) < 0.05
     np.testing.assert_array_equal(plain.q(data.states), checked.q(data.states))
+
+
+def test_a_wide_network_sees_the_input_that_a_fit_was_denied() -> None:
+    world = one_input(np.tile(2.0 * LEVELS, (20, 1)), inputs=1)
+    data = world.simulate(60, np.random.default_rng(15))
+    gains = []
+    for told in ({"inputs": (0,), "zeta_inputs": (0,)}, {}):
+        extra = fit(data, wide_check=True, **told).diagnostics.extra
+        held_out, wide = (np.asarray(extra[name]) for name in ("held_out_nll", "wide_network_nll"))
+        gains.append(float(held_out - wide))
+    assert gains[0] > 0.02  # nats a row
+    assert abs(gains[1]) < 0.01
