@@ -50,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     made.add_argument("--discount", type=float, required=True, help="beta")
     made.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
-    made.add_argument("--function-class", help="of gladius: smooth, mlp or sparse (on rows)")
+    made.add_argument(
+        "--function-class", help="of gladius: smooth, mlp, sparse or mlp_rows (on rows)"
+    )
     made.add_argument("--out", type=Path, help="CSV to write; by default standard output")
     return made
 

@@ -4,6 +4,8 @@ Its classes `smooth` and `mlp` work on grouped counts and stand here; `sparse` w
 module of its own. By default it is `smooth` for one feature and `sparse` for several, whose table
 of frequencies nothing smooths; and `sparse` wherever the data do not support counts: where the
 pairs (s, a) that were seen are too many for the rows (`check_support`), or their table too large.
+`mlp` with several features, or where the data do not support counts, is a network on rows
+(`row_networks`), which `mlp_rows` asks for by name.
 
 `leak_free` sees the training split, the anchor's reward and beta. It is the minimiser of the
 paper's empirical risk over a stated class plus a stated roughness penalty, divided by N:
@@ -54,7 +56,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import log_softmax, xlogy
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support
 from gladius.baselines import PROTOCOLS, ROW_CLASSES
@@ -104,7 +106,7 @@ class Options:
     """What a user may set; the defaults are the estimator we stand behind.
 
     Attributes:
-        function_class: smooth or mlp.
+        function_class: smooth or mlp (with one feature).
         hidden: widths of the network's hidden layers (mlp).
         level: function or scalar (not for smooth).
         weight: of the Bellman term (scalar level only; with a level function it is zero anyway).
@@ -164,13 +166,14 @@ def fit(
     has_one_feature = data[0].states.shape[1] == 1
     function_class = options.get("function_class") or ("smooth" if has_one_feature else "sparse")
     check_choice("function_class", function_class, (*CLASSES, *ROW_CLASSES))
-    if function_class not in ROW_CLASSES:
+    either = function_class == "mlp"  # of counts, or of rows
+    if function_class not in ROW_CLASSES or (either and has_one_feature):
         check_options(Options, options)
         chosen = Options(**options)
-        counts = _counts(data, choose=not options)
+        counts = _counts(data, choose=either or not options)
         if counts is not None:
             return fit_counts(counts, anchor, discount, chosen, began)
-        function_class = "sparse"
+        function_class = "mlp" if either else "sparse"
     of_rows = {name: value for name, value in options.items() if name != "function_class"}
     results = import_module(ROW_CLASSES[function_class]).fit(data, anchor, discount, **of_rows)
     return results
@@ -345,7 +348,11 @@ def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitte
             functions.append(from_choices(odds, v[r], p_hat, r, anchor, problem.discount))
         gap, objective = float(fit.gap[r]), float(fit.value[r])
         extras.append({"penalty": float(penalty[r]), "gap": gap, "objective": objective})
-    return Fitted(functions, q[..., back], fit.converged, fit.iterations, fit.slope, extras)
+    q = q[..., back]
+    stuck = is_beaten(counts, q)  # where the frequencies do not beat a given lambda's curve too
+    if smooth is not None and options.penalty is not None:
+        stuck &= ~is_beaten(counts, smooth.q)
+    return Fitted(functions, q, fit.converged & ~stuck, fit.iterations, fit.slope, extras)
 
 
 @dataclass(frozen=True)
@@ -474,9 +481,9 @@ class Smooth:
         slope: (R,) largest entry of the penalised gradient at the end.
         iterations: (R,) Newton steps over the whole path of lambda.
         freedom: (R,) effective degrees of freedom.
-        underfits: (R,) whether the path ended before the data could be fitted: they are less likely
-            than under their frequencies, by far more than chance explains. A stray state far away
-            (a code of missing values) does this, for it stretches the unit of the roughness.
+        underfits: (R,) whether the path ended before the data could be fitted (`is_beaten`). A
+            stray state far away (a code of missing values) does this, for it stretches the unit of
+            the roughness.
     """
 
     reward: Array
@@ -538,14 +545,11 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     reward = np.broadcast_to(problem.anchor_reward, odds.shape).copy()
     reward[:, 1:] = risk.rewards(everyone, eta, log_anchor)
     log_policy = odds + log_anchor[:, None]
-    deviance = 2 * np.sum(xlogy(risk.visits, risk.visits) - risk.visits * log_policy, axis=(1, 2))
-    seen = risk.visits.sum(axis=1)
-    deviance -= 2 * np.sum(xlogy(seen, seen), axis=1)
-    cells = np.sum(risk.visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
     back = np.argsort(problem.order)
+    q = np.swapaxes((log_policy + v[:, None])[:, back], 1, 2)
     return Smooth(
         reward=np.swapaxes(reward[:, back], 1, 2),
-        q=np.swapaxes((log_policy + v[:, None])[:, back], 1, 2),
+        q=q,
         v=v,
         penalty=penalty,
         reml=reml[chosen, everyone],
@@ -553,8 +557,21 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
         slope=np.max(np.abs(gradient), axis=1),
         iterations=iterations,
         freedom=flat.shape[1] - share_held,
-        underfits=(len(path) > 1) & (deviance > cells + FAR_OFF * np.sqrt(2 * cells)),
+        underfits=(len(path) > 1) & is_beaten(problem.counts, q),
     )
+
+
+def is_beaten(counts: Counts, q: Array) -> NDArray[np.bool_]:
+    """(R,) whether the choices' frequencies are likelier than Q by far more than chance explains.
+
+    Twice the gain is compared with a chi-square that has as many degrees of freedom as there are
+    pairs seen beyond one a state.
+    """
+    visits, seen = counts.visits, counts.seen
+    deviance = np.sum(xlogy(visits, visits) - visits * log_softmax(q, axis=2), axis=(1, 2))
+    deviance -= np.sum(xlogy(seen, seen), axis=1)
+    cells = np.sum(visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
+    return np.asarray(2 * deviance > cells + FAR_OFF * np.sqrt(2 * cells))
 
 
 def roughness_rows(counts: Counts) -> Array:

@@ -17,7 +17,15 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from gladius.checks import Array, check_positive, check_whole, check_widths, shaped
+from gladius.checks import (
+    Array,
+    InputError,
+    check_choice,
+    check_positive,
+    check_whole,
+    check_widths,
+    shaped,
+)
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
@@ -53,6 +61,13 @@ class Training:
             check_positive(name, getattr(self, name), "give a positive number")
         for name in ("steps", *(["batch"] if self.batch is not None else [])):
             check_whole(name, getattr(self, name), 1)
+
+
+def check_device(device: str) -> None:
+    """Raise where torch cannot compute there."""
+    check_choice("device", device, ("cpu", "cuda"))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise InputError("device", device, "no CUDA device is visible: use cpu")
 
 
 def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:

@@ -336,11 +336,10 @@ class Risk:
             part = rows.action == a
             times = rows.times[part]
             after, here = value[rows.target[part]], phi[rows.origin[part]]
-            visits = torch.zeros_like(value).index_add_(0, rows.origin[part], times)
-            gram = phi.T @ (visits[:, None] * phi)
-            target, total = here.T @ (times * after), float(times.sum())
+            gram = phi.T @ (rows.visits[:, [a]] * phi)  # of rows that end a path too: V is 0 there
+            target, total = here.T @ (times * after), float(rows.visits[:, a].sum())
             square = float(times @ after**2)
-            if total == 0:  # every row of the action ends the path
+            if len(times) == 0:  # every row of the action ends the path
                 factors.append(torch.zeros_like(eye))
                 continue
             best = (np.inf, 0.0)

@@ -35,6 +35,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -44,8 +45,9 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_choice, check_options
+from gladius.checks import Array, InputError, check_options
 from gladius.estimate import Diagnostics, Estimate
+from gladius.networks import check_device
 from gladius.rows import (
     DECREMENT,
     Features,
@@ -349,19 +351,21 @@ class Options:
         zeta_inputs: columns on which zeta may depend; likewise.
         tail: whether the inputs left out may enter r as a ridge block.
         device: where the sums over rows are computed, cpu or cuda.
+        wide_check: whether a wide network of all inputs is trained for comparison; it costs
+            as much time as tens of fits, and nothing is chosen by it.
     """
 
     inputs: Sequence[int] | None = None
     zeta_inputs: Sequence[int] | None = None
     tail: bool = True
     device: str = "cpu"
+    wide_check: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.tail, bool):
-            raise InputError("tail", self.tail, "give True or False")
-        check_choice("device", self.device, ("cpu", "cuda"))
-        if self.device == "cuda" and not torch.cuda.is_available():
-            raise InputError("device", self.device, "no CUDA device is visible: use cpu")
+        for name in ("tail", "wide_check"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(name, getattr(self, name), "give True or False")
+        check_device(self.device)
 
 
 def fit(
@@ -430,6 +434,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
+    if options.wide_check:
+        from gladius.row_networks import against_wide_network  # which imports this module
+
+        alone = replace(options, wide_check=False)
+        refit = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
+        extra |= against_wide_network(data, anchor, discount, refit, options.device)
     return estimate(minimum, anchor, time.process_time() - began, extra)
 
 

@@ -63,6 +63,7 @@ class Sources:
         for register, name in ((PROTOCOLS, "protocol"), (ROW_CLASSES, "function_class")):
             if options.get(name) in register:
                 modules.append(register[options[name]])
+                break  # a protocol has function classes of its own
         parts = {f"{VERSION}{package}": version for package, version in versions().items()}
         parts[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
         return parts | self.closure(*modules) | {"settings": cell.digest, DEVICE: device}

@@ -29,4 +29,8 @@ METHODS = {
 PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
 
 # function classes of "gladius" that work on rows -> module with a `fit` of the same form
-ROW_CLASSES = {"sparse": "gladius.sparse"}
+ROW_CLASSES = {
+    "sparse": "gladius.sparse",
+    "mlp_rows": "gladius.row_networks",
+    "mlp": "gladius.row_networks",  # of rows where there is a choice: see gladius.fit
+}

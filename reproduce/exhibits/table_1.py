@@ -97,7 +97,7 @@ class Line:
 CONCAVE = {GLOBAL: "concave logit"}
 NO_START = {GLOBAL: "no random start"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
-NETWORK = {"function_class": "mlp"}
+NETWORK, ON_ROWS = {"function_class": "mlp"}, {"function_class": "sparse"}
 LOGIT = "linear system, Newton"
 CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
@@ -116,7 +116,7 @@ LINES = (
     Line("Clare", "clare", "fixed point", starts="reward"),
     Line("ML-IRL", "ml_irl", "Newton", starts="theta"),
     Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started={"start_spread": 5.0}),
-    Line("Ours", "gladius", "Newton", "", "seed", NETWORK, NETWORK),
+    Line("Ours", "gladius", "Newton", "", "seed", ON_ROWS, NETWORK),
     Line("Ours, on rows", "gladius", "Fisher scoring", "on rows", silent=NO_START),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
 )

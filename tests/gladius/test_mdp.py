@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from strategies import laws, mdp_batches, tabular_mdps
 
 from gladius.checks import InputError
-from gladius.mdp import TabularMDP, Categorical, soft_bellman
+from gladius.mdp import Categorical, TabularMDP, soft_bellman
 
 Array = NDArray[np.float64]
 

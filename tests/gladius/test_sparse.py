@@ -264,3 +264,40 @@ def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
     actions = (states[:, 0] > 0).astype(np.int64)
     estimate = fit(Transitions(states, actions, states[::-1]))
     assert estimate.diagnostics.status == "not_converged"
+
+
+def test_rows_that_end_a_path_count_with_value_zero() -> None:
+    """Where a third of the rows end it, r is what counts say, and Q far above that of no end."""
+    data = gladius.BusEngine(discount=0.9).simulate(400, np.random.default_rng(1))
+    done = np.random.default_rng(2).uniform(size=len(data)) < 0.3
+    ended = Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
+    told = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.9}
+    grid = np.arange(1.0, 5.0)[:, None]
+    of_counts, of_rows = (
+        gladius.fit(ended, **told, function_class=name).q(grid)  # type: ignore[call-overload]  # a dict
+        for name in ("smooth", "sparse")
+    )
+    np.testing.assert_allclose(of_rows, of_counts, atol=0.5)
+    assert np.all(of_rows > -15.0)  # without ends -26 and less
+
+
+def test_a_wide_network_is_compared_and_chooses_nothing() -> None:
+    data = gladius.BusEngine(dummies=1).simulate(60, np.random.default_rng(14))
+    plain, checked = fit(data), fit(data, wide_check=True)
+    extra = checked.diagnostics.extra
+    held_out, wide = (np.asarray(extra[name]) for name in ("held_out_nll", "wide_network_nll"))
+    assert 0.3 < held_out < 0.5
+    assert abs(wide - held_out) < 0.05
+    np.testing.assert_array_equal(plain.q(data.states), checked.q(data.states))
+
+
+def test_a_wide_network_sees_the_input_that_a_fit_was_denied() -> None:
+    world = one_input(np.tile(2.0 * LEVELS, (20, 1)), inputs=1)
+    data = world.simulate(60, np.random.default_rng(15))
+    gains = []
+    for told in ({"inputs": (0,), "zeta_inputs": (0,)}, {}):
+        extra = fit(data, wide_check=True, **told).diagnostics.extra
+        held_out, wide = (np.asarray(extra[name]) for name in ("held_out_nll", "wide_network_nll"))
+        gains.append(float(held_out - wide))
+    assert gains[0] > 0.02  # nats a row
+    assert abs(gains[1]) < 0.01
