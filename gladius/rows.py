@@ -325,9 +325,9 @@ class Risk:
             part, phi = rows.action == a, self.block.phi[a]
             times = rows.times[part]
             after, here = value[rows.target[part]], phi[rows.origin[part]]
-            visits = torch.zeros_like(value).index_add_(0, rows.origin[part], times)
+            visits = rows.visits[:, a]  # with those that end the path, where V is zero
             gram = phi.T @ (visits[:, None] * phi)
-            target, total = here.T @ (times * after), float(times.sum())
+            target, total = here.T @ (times * after), float(visits.sum())
             square = float(times @ after**2)
             best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
             for kappa in KAPPAS if total > 0 else ():

@@ -74,7 +74,7 @@ class Observations(NamedTuple):
         origin, action = torch.cat([rows.origin, ended]), torch.cat([rows.action, how])
         times = torch.cat([rows.times, (rows.visits - moved)[ended, how]])
         going = torch.arange(len(times), device=times.device) < len(rows.times)
-        leverage = torch.zeros_like(times)  # what ends a path is in no regression
+        leverage = torch.zeros_like(times)  # what ends a path has no V
         for a in rows.actions:
             phi = risk.block.phi[a][origin]
             leverage += (going & (action == a)) * ((phi @ risk.inverse[a]) * phi).sum(dim=1)
