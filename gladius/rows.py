@@ -329,7 +329,7 @@ class Risk:
             gram = phi.T @ (visits[:, None] * phi)
             target, total = here.T @ (times * after), float(visits.sum())
             square = float(times @ after**2)
-            best = (np.inf, torch.zeros_like(eye))  # where every row of the action ends the path
+            best = (np.inf, torch.zeros_like(eye))  # of an action that was never taken
             for kappa in KAPPAS if total > 0 else ():
                 inverse = solve(gram + torch.diag(kappa * relative), eye)
                 coefficients = inverse @ target

@@ -37,6 +37,7 @@ LAST = 1e-11  # distance of r at which a run ends
 DISTANCE, DECADE, PREDICTED = "distance of r at the end", "steps a decade", "predicted"
 STEPS = f"steps to a distance of {CLOSE:g}"
 TIMED = 300  # steps
+PRINTED = "Algorithm 1 as printed"
 Step = Callable[[Array], Array]  # of (R, S, 4): Q, then zeta, of maintaining and of the anchor
 
 
@@ -111,7 +112,7 @@ class Tables:
         gap = self.sample.reward - q[..., 1]
         pull = self.share.sum(axis=1)
         pull = pull + 2 * beta * ((anchored * (gap + beta * both[..., 3])) @ self.law[1])
-        slope = np.exp(q - v[..., None]) * pull[..., None] - self.share
+        slope: Array = np.exp(q - v[..., None]) * pull[..., None] - self.share
         slope[..., 1] -= 2 * anchored * (gap + beta * (v @ self.law[1].T))
         return slope
 
@@ -301,7 +302,7 @@ def lines(cell: Cell, device: str) -> Result:
     zero = np.zeros_like(tables.minimiser)
     start = tables.with_zeta(zero[..., :2])
     runs: dict[str, tuple[Step, Array]] = {
-        "Algorithm 1 as printed": (tables.printed(settings["tau"], settings["tau"], False), zero),
+        PRINTED: (tables.printed(settings["tau"], settings["tau"], False), zero),
         "printed, by visits": (tables.printed(settings["visits"], settings["visits"], True), zero),
         "zeta exact": (tables.exact(settings["visits"], False), start),
         "level closed": (tables.exact(settings["visits"], True), start),
@@ -310,7 +311,8 @@ def lines(cell: Cell, device: str) -> Result:
     }
     records, arrays = [], {}
     for name, (step, first) in runs.items():
-        path = follow(tables, step, first, settings["direct"], settings["last"])
+        long = "direct of printed" if name == PRINTED else "direct"
+        path = follow(tables, step, first, settings[long], settings["last"])
         linear = Linear(tables, step, powers=0)
         seconds = path.steps * seconds_of(step, first)
         arrays[name] = np.stack([path.steps, path.distance, seconds, path.steps <= path.direct])

@@ -119,12 +119,10 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     frame = written(exhibit.EXHIBIT, results_of(exhibit.EXHIBIT), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} >= {"gradients.png", "gradients_steps.tex"}
     value = frame.set_index(["row", "statistic"])["value"]
-    for kind in ("level closed", "V closed"):
-        predicted = value[kind, f"{DECADE}, {PREDICTED}"]
-        assert value["V closed", DECADE] == pytest.approx(
-            value["V closed", f"{DECADE}, {PREDICTED}"], rel=0.1
-        )
-        assert predicted < 0.1 * value["zeta exact", f"{DECADE}, {PREDICTED}"]
+    rates = [value[name, f"{DECADE}, {PREDICTED}"] for name in ("zeta exact", "level closed")]
+    assert rates[0] > 10 * rates[1] > 0
+    predicted = value["V closed", f"{DECADE}, {PREDICTED}"]
+    assert value["V closed", DECADE] == pytest.approx(predicted, rel=0.1)
     status = frame[frame["statistic"] == STEPS].set_index("row")["status"]
     assert status["plain, step 0.9, ratio 0.5"] == "diverged"  # below 2 beta - 1
     assert value["by visits, step 0.3, ratio 1", STEPS] > 10_000
