@@ -215,74 +215,39 @@ def matrix(step: Step, point: Array) -> Array:
     return np.array(columns).T
 
 
-class Linear:
-    """A step near the minimiser: x -> its derivative times x, any number of times at once."""
-
-    def __init__(self, tables: Tables, step: Step, powers: int = 30) -> None:
-        self.tables, self.powers = tables, [matrix(step, tables.minimiser)]
-        self.modulus = float(np.abs(np.linalg.eigvals(self.powers[0])).max())
-        for _ in range(powers if self.modulus < 1 else 0):
-            self.powers.append(self.powers[-1] @ self.powers[-1])
-
-    @property
-    def decade(self) -> float:
-        """Steps that the slowest mode takes for a factor of ten."""
-        return -math.log(10) / math.log(self.modulus) if self.modulus < 1 else math.inf
-
-    def until(self, both: Array) -> int:
-        """Further steps of (1, S, 4) after which r is CLOSE."""
-        middle = self.tables.minimiser
-        steps, x = 0, (both - middle).ravel()
-        for k in reversed(range(len(self.powers))):
-            trial = self.powers[k] @ x
-            if self.tables.distance(middle + trial.reshape(middle.shape))[0] > CLOSE:
-                steps, x = steps + 2**k, trial
-        return steps + 1
-
-    def after(self, both: Array, steps: int) -> Array:
-        """(1, S, 4) so many steps on."""
-        x = (both - self.tables.minimiser).ravel()
-        for k, bit in enumerate(reversed(f"{steps:b}")):
-            x = self.powers[k] @ x if bit == "1" else x
-        return np.asarray(self.tables.minimiser + x.reshape(both.shape))
+def decade(tables: Tables, step: Step) -> float:
+    """Steps that the slowest mode takes for a factor of ten near the minimiser; inf: it repels."""
+    modulus = float(np.abs(np.linalg.eigvals(matrix(step, tables.minimiser))).max())
+    return -math.log(10) / math.log(modulus) if modulus < 1 else math.inf
 
 
 @dataclass(frozen=True)
 class Path:
-    """Distances of r (K,) after numbers of steps (K,), the first `direct` of them taken."""
+    """Distances of r (K,) after numbers of steps (K,)."""
 
     steps: Integers
     distance: Array
-    direct: int
 
     def decade(self) -> float:
-        """Steps for a factor of ten, over the last two that were taken directly, below CLOSE."""
-        taken = self.steps <= self.direct
-        part = taken & (self.distance <= 100 * self.distance[taken].min())
+        """Steps for a factor of ten, over the last two of them, below CLOSE; else nan."""
+        part = self.distance <= 100 * self.distance.min()
         if part.sum() < 3 or self.distance[part].max() > CLOSE:
             return math.nan
         return float(-1 / np.polyfit(self.steps[part], np.log10(self.distance[part]), 1)[0])
 
 
-def follow(tables: Tables, step: Step, start: Array, direct: int, last: int) -> Path:
-    """A run of `direct` steps; what is beyond follows its linearisation, up to `last`."""
+def follow(tables: Tables, step: Step, start: Array, last: int) -> Path:
+    """A run of at most `last` steps."""
     both, done, looked, seen = start, 0, [0], [float(tables.distance(start)[0])]
-    linear: Linear | None = None
     for mark in marks(last, 24):
-        if mark <= direct:
-            for _ in range(mark - done):
-                both = step(both)
-        else:
-            linear = linear or Linear(tables, step)
-            if linear.modulus >= 1:
-                break
-            both = linear.after(both, int(mark) - done)
+        for _ in range(mark - done):
+            both = step(both)
         done = int(mark)
         looked.append(done)
         seen.append(float(tables.distance(both)[0]))
         if not LAST <= seen[-1] <= BLOWN_UP:
             break
-    return Path(np.array(looked), np.array(seen), direct)
+    return Path(np.array(looked), np.array(seen))
 
 
 def seconds_of(step: Step, start: Array) -> float:
@@ -312,11 +277,10 @@ def lines(cell: Cell, device: str) -> Result:
     records, arrays = [], {}
     for name, (step, first) in runs.items():
         long = "direct of printed" if name == PRINTED else "direct"
-        path = follow(tables, step, first, settings[long], settings["last"])
-        linear = Linear(tables, step, powers=0)
+        path = follow(tables, step, first, settings[long])
         seconds = path.steps * seconds_of(step, first)
-        arrays[name] = np.stack([path.steps, path.distance, seconds, path.steps <= path.direct])
-        numbers = {DECADE: path.decade(), f"{DECADE}, {PREDICTED}": linear.decade}
+        arrays[name] = np.stack([path.steps, path.distance, seconds])
+        numbers = {DECADE: path.decade(), f"{DECADE}, {PREDICTED}": decade(tables, step)}
         for statistic, value in (numbers | {DISTANCE: float(path.distance[-1])}).items():
             if math.isfinite(value):
                 records.append(Record(statistic, value, row=name))
@@ -325,7 +289,7 @@ def lines(cell: Cell, device: str) -> Result:
     taken = np.unique([steps for _, steps in ends])  # once converged it takes none
     each = (time.process_time() - began) / sum(steps for _, steps in ends)
     far = np.array([float(tables.distance(ends[k][0])[0]) for k in taken])
-    arrays["Newton"] = np.stack([taken, far, taken * each, np.ones(len(far))])
+    arrays["Newton"] = np.stack([taken, far, taken * each])
     records.append(Record(DISTANCE, float(far[-1]), row="Newton"))
     return Result(tuple(records), arrays=arrays)
 
@@ -333,11 +297,10 @@ def lines(cell: Cell, device: str) -> Result:
 def requirements(cell: Cell, device: str) -> Result:
     """Algorithm 1 as printed, every ratio and step side by side: how many steps until r is CLOSE.
 
-    A run that is not there after `direct` steps goes on as its linearisation; what this says from
-    half-way is a record of its own, and so are the steps a decade near the minimiser.
+    A run that is not there after `direct` steps has diverged if the minimiser repels, and is else
+    not_converged. Its linearisation would not tell when: rare states are far from theirs.
     """
     tables, settings = Tables.of(cell), cell.settings
-    direct, half = settings["direct"], settings["direct"] // 2
     grid = [
         (kind == "visits", tau, ratio)
         for kind in ("plain", "visits")
@@ -350,16 +313,14 @@ def requirements(cell: Cell, device: str) -> Result:
         return tables.printed((ratio * tau)[which], tau[which], by_visits[which])
 
     both = np.zeros((len(grid), *tables.minimiser.shape[1:]))
-    middle, needed = both.copy(), np.full(len(grid), np.nan)
+    needed = np.full(len(grid), np.nan)
     ended = np.full(len(grid), "ok", dtype=object)
     cells, done, step = np.arange(len(grid)), 0, some(np.arange(len(grid)))
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
-        for mark in np.union1d(marks(direct, 200), [half]):
+        for mark in marks(settings["direct"], 200):
             for _ in range(mark - done):
                 both = step(both)
             done, far = int(mark), tables.distance(both)
-            if done == half:
-                middle[cells] = both
             ended[cells[~(far <= BLOWN_UP)]] = "diverged"  # nan too
             needed[cells] = np.where(far > CLOSE, np.nan, np.fmin(needed[cells], done))
             kept = (far <= BLOWN_UP) & (far > CLOSE / 10)  # nearer than this it stays
@@ -371,19 +332,12 @@ def requirements(cell: Cell, device: str) -> Result:
     records = []
     for i, setting in enumerate(grid):
         row = place(*setting)
-        linear = Linear(tables, some(np.array([i])))
-        if ended[i] == "ok" and linear.modulus >= 1:
-            ended[i] = "diverged"
-        if ended[i] != "ok":
-            records.append(Record(STEPS, math.nan, status="diverged", row=row))
-            continue
-        if i in cells:
-            guess = half + linear.until(middle[[i]])
-            records.append(Record(f"{STEPS}, from half-way", guess, row=row))
-            if np.isnan(needed[i]):
-                needed[i] = done + linear.until(both[cells == i])
-        records.append(Record(STEPS, float(needed[i]), row=row))
-        records.append(Record(f"{DECADE}, {PREDICTED}", linear.decade, row=row))
+        slope = decade(tables, some(np.array([i])))
+        if ended[i] == "ok" and np.isnan(needed[i]):
+            ended[i] = "not_converged" if math.isfinite(slope) else "diverged"
+        records.append(Record(STEPS, float(needed[i]), status=str(ended[i]), row=row))
+        if math.isfinite(slope):
+            records.append(Record(f"{DECADE}, {PREDICTED}", slope, row=row))
     return Result(tuple(records))
 
 

@@ -13,7 +13,7 @@ from gladius.anchor import Anchor
 from gladius.transitions import Counts
 from proofs_checks.oracle import polyak
 from reproduce.exhibits import gradients as exhibit
-from reproduce.gradients import CLOSE, DECADE, PREDICTED, STEPS, Linear, Tables, follow
+from reproduce.gradients import DECADE, PREDICTED, STEPS, Tables, decade, follow
 from reproduce.landscape import Landscape, centre
 from reproduce.spec import Array
 from tests.reproduce.shown import failed, resized, results_of, written
@@ -93,26 +93,10 @@ def test_slopes_are_those_of_the_hessian(kind: str) -> None:
         rate = tau * np.linalg.eigvalsh(hessian)[1 if kind == "level closed" else 0]
     predicted = -np.log(10) / np.log1p(-rate)
     start = data.with_zeta(near[..., :2])
-    path = follow(data, step, start, direct=int(12 * predicted), last=int(12 * predicted))
+    path = follow(data, step, start, last=int(12 * predicted))
     assert path.decade() == pytest.approx(predicted, rel=0.1)
-    assert Linear(data, step, powers=0).decade == pytest.approx(predicted, rel=0.02)
+    assert decade(data, step) == pytest.approx(predicted, rel=0.02)
     assert path.decade() != pytest.approx(2 * predicted, rel=0.1)
-
-
-def test_the_linearisation_goes_on_where_steps_would() -> None:
-    data = tables(0.8)
-    step = data.printed(0.3, 0.3, True)
-    both = data.minimiser + 1e-4
-    linear = Linear(data, step)
-    direct = both
-    for _ in range(1000):
-        direct = step(direct)
-    moved = direct - both
-    np.testing.assert_allclose(linear.after(both, 1000) - both, moved, atol=1e-6)
-    far = data.with_zeta(data.minimiser[..., :2] + np.array([0.3, -0.2]))
-    needed = linear.until(far)
-    ends = [float(data.distance(linear.after(far, needed + k))[0]) for k in (-1, 0)]
-    assert ends[1] <= CLOSE < ends[0]
 
 
 def test_files_and_their_numbers(tmp_path: Path) -> None:
@@ -125,7 +109,7 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     assert value["V closed", DECADE] == pytest.approx(predicted, rel=0.1)
     status = frame[frame["statistic"] == STEPS].set_index("row")["status"]
     assert status["plain, step 0.9, ratio 0.5"] == "diverged"  # below 2 beta - 1
-    assert value["by visits, step 0.3, ratio 1", STEPS] > 10_000
+    assert status["by visits, step 0.3, ratio 1"] == "not_converged"  # in 4,000 steps
     assert exhibit.verdict(tmp_path).startswith("Algorithm 1 diverges at 1 of 4")
 
 
