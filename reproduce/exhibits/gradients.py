@@ -93,14 +93,12 @@ def _draw(results: Results, out: Path) -> list[Path]:
 def _table(results: Results, out: Path) -> list[Path]:
     frame = results.frame()
     table = frame.pivot_table(index="row", columns="statistic", values="value", dropna=False)
-    steps = frame[frame["statistic"] == STEPS].set_index("row")
+    steps = {line["row"]: line for _, line in frame[frame["statistic"] == STEPS].iterrows()}
     grid, lines = results.entries[1].cell.settings, {}
     for kind in ("plain", "visits"):
         for tau in grid[kind]:
             rows = [place(kind == "visits", tau, ratio) for ratio in grid["ratios"]]
-            texts = [
-                _text(steps, row, grid["direct"]) if row in steps.index else "" for row in rows
-            ]
+            texts = [_text(steps[row], grid["direct"]) if row in steps else "" for row in rows]
             lines[rows[0].rpartition(",")[0]] = texts
     heads = [f"{ratio:g}" for ratio in grid["ratios"]]
     shown = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
@@ -109,11 +107,10 @@ def _table(results: Results, out: Path) -> list[Path]:
     return layout.write(shown, out, f"{NAME}_steps", title, notes(results, table))
 
 
-def _text(lines: pd.DataFrame, row: str, direct: int) -> str:
-    value, status = lines.loc[row, "value"], lines.loc[row, "status"]
-    if status == "ok":
-        return f"{value / 1000:,.0f}"
-    return "-" if status == "diverged" else f"> {direct / 1000:,.0f}"
+def _text(line: pd.Series, direct: int) -> str:
+    if line["status"] == "ok":
+        return f"{line['value'] / 1000:,.0f}"
+    return "-" if line["status"] == "diverged" else f"> {direct / 1000:,.0f}"
 
 
 def notes(results: Results, table: pd.DataFrame) -> list[str]:
