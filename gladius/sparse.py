@@ -45,7 +45,7 @@ from scipy.stats import chi2
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_options
+from gladius.checks import Array, InputError, check_choice, check_options, check_whole
 from gladius.estimate import Diagnostics, Estimate
 from gladius.networks import check_device
 from gladius.rows import (
@@ -68,6 +68,7 @@ from gladius.screen import (
     select,
     solve,
 )
+from gladius.stochastic import refit
 from gladius.transitions import Transitions
 
 SUPPORT = (0.0005, 0.9995)  # quantiles between which an action counts as seen
@@ -353,6 +354,8 @@ class Options:
         device: where the sums over rows are computed, cpu or cuda.
         wide_check: whether a wide network of all inputs is trained for comparison; it costs
             as much time as tens of fits, and nothing is chosen by it.
+        solver: of the last fit, with r's form and lambda chosen: full passes, or stochastic.
+        seed: of the stochastic solver.
     """
 
     inputs: Sequence[int] | None = None
@@ -360,11 +363,15 @@ class Options:
     tail: bool = True
     device: str = "cpu"
     wide_check: bool = False
+    solver: str = "full"
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name in ("tail", "wide_check"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(name, getattr(self, name), "give True or False")
+        check_choice("solver", self.solver, ("full", "stochastic"))
+        check_whole("seed", self.seed, 0)
         check_device(self.device)
 
 
@@ -438,9 +445,14 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         from gladius.row_networks import against_wide_network  # which imports this module
 
         alone = replace(options, wide_check=False)
-        refit = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
-        extra |= against_wide_network(data, anchor, discount, refit, options.device)
-    return estimate(minimum, anchor, time.process_time() - began, extra)
+        again = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
+        extra |= against_wide_network(data, anchor, discount, again, options.device)
+    status = "ok" if minimum.decrement <= DECREMENT else "not_converged"
+    extra["solver"] = options.solver
+    if options.solver == "stochastic":
+        minimum, status, *told = refit(minimum, options.seed)
+        extra |= dict(zip(("batches", "change_left", "distance"), told, strict=True))
+    return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
 def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
@@ -466,8 +478,10 @@ def reward_inputs(reward: Features) -> tuple[int, ...]:
     return tuple(sorted(reward.inputs[i] for i in places))
 
 
-def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, object]) -> Estimate:
-    """The fit as an Estimate."""
+def estimate(
+    fit: Minimum, anchor: Anchor, status: str, seconds: float, extra: Mapping[str, object]
+) -> Estimate:
+    """The fit, whose solver ended with `status`, as an Estimate."""
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
     theta = np.zeros((len(rows.actions), risk.reward.size))
     theta[rows.others] = point.theta.reshape(-1, risk.reward.size).cpu().numpy()
@@ -478,20 +492,22 @@ def estimate(fit: Minimum, anchor: Anchor, seconds: float, extra: Mapping[str, o
     policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
     doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
     even_odds = total * float(np.log(len(rows.actions)))  # a fit that is worse is none
-    converged = fit.decrement <= DECREMENT and point.exact and bool(extra["inputs_settled"])
-    converged = converged and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
+    stands = point.exact and bool(extra["inputs_settled"])
+    stands = stands and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
+    if status == "ok" and not stands:
+        status = "not_converged"
     slope = point.gradient + fit.penalty * point.theta
     left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     anchored = rows.visits[:, rows.anchor]  # there the Bellman error is that of zeta
     gap = rows.discount * (risk.block.phi[rows.anchor] @ left)
     diagnostics = Diagnostics(
-        converged=converged,
+        converged=status == "ok",
         iterations=fit.steps,
         gradient_norm=float(slope.abs().max()) / total,
         nll=point.nll / total,
         bellman_error=float(anchored @ gap**2) / total,
         cpu_seconds=seconds,
-        status="ok" if converged else "not_converged",
+        status=status,
         extra={"inner_iterations": fit.inner, **extra},
     )
     return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)

@@ -240,6 +240,20 @@ def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
     np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
 
 
+def test_what_ends_the_path_counts_in_the_mean_of_the_next_value() -> None:
+    """Where V is 1 everywhere, zeta is the share of rows that go on."""
+    data = few_rows(ended=True)
+    risk = small_risk(data)
+    ones = torch.ones(len(risk.rows.states), dtype=torch.float64)
+    ridged = risk.with_ridge(ones)
+    for a in (0, 1):
+        zeta = ridged.block.phi[a] @ ridged.regress(ones)[a]
+        seen = risk.rows.visits[:, a]
+        share = 1 - np.mean(data.done[data.actions == a])
+        assert float(seen @ zeta / seen.sum()) == pytest.approx(share, abs=1e-6)
+        assert share < 0.95
+
+
 def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
     """Q does not depend on it, so r(., 0) does exactly as r(., 1)."""
     rng = np.random.default_rng(12)
