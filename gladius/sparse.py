@@ -59,9 +59,9 @@ from gladius.rows import (
 from gladius.screen import (
     ALPHA,
     Inputs,
+    NextValue,
     Selection,
     choice_outcome,
-    next_value_outcome,
     select,
     solve,
 )
@@ -253,16 +253,16 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
     rows = fit.risk.rows
     rest = [k for k in range(scaling.states.shape[1]) if k not in fit.risk.used]
     policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
-    policy = policy[rows.place][:, rows.others]
-    surplus = torch.stack([actions == a for a in rows.others], dim=1).double() - policy
-    information = (policy * (1 - policy)).sum(dim=0)
+    policy = policy[:, rows.others]
+    information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
     bar = float(chi2.isf(ALPHA / (2 * max(1, scaling.states.shape[1])), 1))
     detectable = float(torch.sqrt(bar / information).max())
     if not rest:
         return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
     score = torch.zeros(scaling.states.shape[1], len(rows.others), dtype=policy.dtype)
     for part, z in scaling.chunks():
-        score += (z.T @ surplus[part]).cpu()
+        taken = torch.stack([actions[part] == a for a in rows.others], dim=1)
+        score += (z.T @ (taken.double() - policy[rows.place[part]])).cpu()
     delta = score[rest] / information.cpu()
     statistic = float((delta**2 * information.cpu()).sum())
     step = max(1, len(scaling.states) // SAMPLE)
@@ -378,27 +378,29 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     """Fit one data set."""
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
-    actions = torch.tensor(data.actions, device=options.device)
+    actions = torch.tensor(data.actions.astype(np.int32), device=options.device)
     size = data.number_of_actions
     if options.inputs is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
         choice = with_anchor(choice, scaling, anchor)
     else:
         choice = Selection(tuple(sorted(set(options.inputs))))
-    rows = Rows.of(data, choice.inputs, anchor, discount, options.device)
+    grouped = tuple(sorted(choice.inputs))
+    rows = Rows.of(data, grouped, anchor, discount, options.device)
     value = first_value(rows, scaling, choice.inputs)
     transition = Selection(tuple(options.zeta_inputs or ()))
     tried: list[tuple[int, ...]] = []
     while len(tried) < ROUNDS:
         if options.zeta_inputs is None:
-            outcome = next_value_outcome(value[rows.next_place] * rows.going, actions, size)
+            outcome = NextValue(rows.next_values(value), actions, size)
             transition = select(scaling, outcome, of_choice=False)
         of_zeta = tuple(sorted(set(transition.inputs)))
         if of_zeta in tried:
             break
         tried.append(of_zeta)
         used = tuple(sorted({*choice.inputs, *of_zeta}))
-        rows = Rows.of(data, used, anchor, discount, options.device)
+        if used != grouped:
+            rows, grouped = Rows.of(data, used, anchor, discount, options.device), used
         minimum = fit_form(rows, scaling, used, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
@@ -421,11 +423,13 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
 
 def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
     """The choice's inputs and those of the anchor's reward, which r must offset elsewhere."""
+    if not callable(anchor.reward):
+        return choice
     given = torch.tensor(anchor.values(scaling.states), device=scaling.device)
     if float(given.std()) == 0.0:
         return choice
-    same = torch.zeros(len(given), dtype=torch.long, device=scaling.device)
-    known = select(scaling, next_value_outcome(given, same, 1), of_choice=False)
+    same = torch.zeros(len(given), dtype=torch.int32, device=scaling.device)
+    known = select(scaling, NextValue(given.__getitem__, same, 1), of_choice=False)
     return Selection(tuple(dict.fromkeys(choice.inputs + known.inputs)), choice.p_values)
 
 
