@@ -14,7 +14,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
@@ -22,8 +22,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from gladius.checks import Array, InputError
 
+if TYPE_CHECKING:
+    from gladius.transitions import Transitions
+
 ENTRIES = 1_000_000  # numbers that are read at a time: 8 MB
 WHOLE = (np.int8, np.int16, np.int32)
+TYPES = (*WHOLE, np.int64, np.float32, np.float64)  # that a column may have
 FEATURES = ("states", "next_states")
 ARRAYS = (*FEATURES, "actions", "trajectory", "done")
 ABOUT = "rows.json"
@@ -45,10 +49,11 @@ class Columns(NDArrayOperatorsMixin):
         return len(self.stored)
 
     def __getitem__(self, key: Any) -> Any:
-        return np.asarray(self.stored[key], dtype=np.float64)
+        # in the order of an array in memory, so that sums over it round alike
+        return np.array(self.stored[key], dtype=np.float64, order="C")
 
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NDArray[Any]:
-        return np.array(self.stored, dtype=np.float64 if dtype is None else dtype)
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.stored, dtype=np.float64 if dtype is None else dtype, order="C")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         arrays = (np.asarray(x) if isinstance(x, Columns) else x for x in inputs)
@@ -74,14 +79,24 @@ class Columns(NDArrayOperatorsMixin):
                 raise InputError(f"{name}[{start + row}, {column}]", value, hint)
 
 
+def on_disk(states: object) -> TypeGuard[Columns]:
+    """Whether the features of a data set are memory-mapped."""
+    return isinstance(states, Columns)
+
+
 def column(states: Array | Columns, k: int) -> NDArray[Any]:
     """(n,) one column, in the type in which it is stored."""
-    return states.stored[:, k] if isinstance(states, Columns) else states[:, k]
+    return states.stored[:, k] if on_disk(states) else states[:, k]
+
+
+def stored(states: Array | Columns, rows: slice) -> NDArray[Any]:
+    """A copy of some rows, column by column, in the type in which they are stored."""
+    return np.array(states.stored[rows] if on_disk(states) else states[rows], order="F")
 
 
 def some_columns(states: Array | Columns, chosen: list[int]) -> Array:
     """(n, len(chosen)) columns, which stay as they are stored."""
-    if isinstance(states, Columns):
+    if on_disk(states):
         return Columns(states.stored[:, chosen])  # type: ignore[return-value]  # it reads as one
     return states[:, chosen]
 
@@ -93,19 +108,7 @@ def pieces(states: Array | Columns, entries: int = ENTRIES) -> Iterator[tuple[in
         yield start, states[start : start + step]
 
 
-class Rows(Protocol):
-    """What is written: a part of a data set, as `Transitions` holds it."""
-
-    states: Array
-    next_states: Array
-    actions: NDArray[np.int64]
-    trajectory: NDArray[Any]
-    done: NDArray[np.bool_]
-    number_of_actions: int
-    feature_names: tuple[str, ...]
-
-
-def write(folder: str | os.PathLike[str], parts: Iterable[Rows]) -> None:
+def write(folder: str | os.PathLike[str], parts: Iterable[Transitions]) -> None:
     """Write a data set that need not be in memory as a whole: its parts, one after the other.
 
     Args:
@@ -124,7 +127,8 @@ def write(folder: str | os.PathLike[str], parts: Iterable[Rows]) -> None:
     except OSError as error:
         raise InputError("folder", str(target), f"cannot write there: {error.strerror}") from None
     try:
-        about, number = {}, 0
+        about: dict[str, object] = {}
+        number = 0
         for number, part in enumerate(parts, 1):
             same = {"number_of_actions": part.number_of_actions, "names": list(part.feature_names)}
             if (about := about or same) != same:
@@ -132,7 +136,7 @@ def write(folder: str | os.PathLike[str], parts: Iterable[Rows]) -> None:
             _write_part(part, staging, number)
         if not number:
             raise InputError("parts", "none", "give at least one part")
-        rows = [_join(staging, name, number) for name in ARRAYS][0]
+        rows = {name: _join(staging, name, number) for name in ARRAYS}["actions"]
         (staging / ABOUT).write_text(json.dumps({"rows": rows, **about}), encoding="utf-8")
         staging.rename(target)
     except BaseException:
@@ -140,7 +144,7 @@ def write(folder: str | os.PathLike[str], parts: Iterable[Rows]) -> None:
         raise
 
 
-def _write_part(part: Rows, folder: Path, number: int) -> None:
+def _write_part(part: Transitions, folder: Path, number: int) -> None:
     for name in FEATURES:
         values = getattr(part, name)
         stored = _new(folder / f"{name}.{number}.npy", exact_type(values), values.shape)

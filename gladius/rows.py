@@ -24,9 +24,10 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
+from gladius.distinct import count_distinct
 from gladius.folder import some_columns
 from gladius.screen import Inputs, logit, polynomial, solve
-from gladius.transitions import Transitions, count_distinct, index_rows
+from gladius.transitions import Transitions, index_rows
 
 COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
@@ -205,7 +206,7 @@ class Rows:
 
     def next_values(self, value: Tensor) -> Callable[[slice], Tensor]:
         """(S,) V at the states -> rows of the data -> V(s') in them, zero where a path ended."""
-        return lambda rows: value[self.next_place[rows]] * self.going[rows]
+        return lambda rows: value.index_select(0, self.next_place[rows]) * self.going[rows]
 
     @property
     def actions(self) -> range:

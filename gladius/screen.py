@@ -32,19 +32,18 @@ from itertools import combinations_with_replacement
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.checks import Array
-from gladius.folder import column, pieces
-from gladius.transitions import compress
+from gladius.distinct import compress, factorised
+from gladius.folder import column, pieces, stored
 
 ALPHA = 0.001
 KEPT = 10_000_000  # standardised numbers up to which they are kept between passes: 80 MB
-CHUNK = 2_000_000  # numbers of a chunk of standardised inputs: 16 MB
+CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
@@ -63,12 +62,12 @@ class Cells(NamedTuple):
 
     Attributes:
         z: (g, c) the standardised values of each cell; cells without a row do no harm.
-        index: (n,) the cell of each row.
+        place: (n,) the cell of each row.
         parent: (g,) the cell of the inputs without the last.
     """
 
     z: Tensor
-    index: Tensor
+    place: Tensor
     parent: Tensor
 
 
@@ -94,7 +93,10 @@ class Inputs:
         """Standardised by the rows themselves."""
         total = np.sum([part.sum(axis=0) for _, part in pieces(states, KEPT)], axis=0)
         center = total / len(states)
-        squares = [np.square(part - center).sum(axis=0) for _, part in pieces(states, KEPT)]
+        squares = []
+        for _, part in pieces(states, KEPT):
+            square = part - center
+            squares.append(np.square(square, out=square).sum(axis=0))
         scale = np.sqrt(np.sum(squares, axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
         return cls(states, center, np.where(varies, scale, 1.0), varies, device)
@@ -112,11 +114,13 @@ class Inputs:
         """The cells split by one more input."""
         values, codes = self._codes(k)
         span = len(cells.z) * len(values)
-        index = cells.index.long() * len(values) + codes
+        wide = torch.int32 if span < 2**31 else torch.int64
+        index = cells.place.to(wide) * len(values)
+        index += codes
         if span <= len(index) // FEW_CELLS:
             kept = torch.arange(span, device=self.device)
         else:
-            places, distinct = compress(index.cpu().numpy(), span)
+            places, distinct = compress(index.cpu().numpy().astype(np.int64), span)
             index, kept = (torch.from_numpy(part).to(self.device) for part in (places, distinct))
         parent = kept // len(values)
         z = torch.cat([cells.z[parent], values[kept % len(values), None]], dim=1)
@@ -125,15 +129,15 @@ class Inputs:
     def _codes(self, k: int) -> tuple[Tensor, Tensor]:
         """The standardised values of an input, sorted, and (n,) which of them each row has."""
         if k not in self._known:
-            codes, values = pd.factorize(np.asarray(column(self.states, k)), sort=True)
+            codes, values = factorised(column(self.states, k))
             small = codes.astype(np.uint8 if len(values) <= 256 else np.int32)
             z = (values.astype(np.float64) - self.center[k]) / self.scale[k]
             self._known[k] = torch.tensor(z).to(self.device), torch.tensor(small).to(self.device)
         return self._known[k]
 
-    def chunks(self) -> Iterator[tuple[slice, Tensor]]:
+    def chunks(self, least: int = 1) -> Iterator[tuple[slice, Tensor]]:
         """All inputs, so many rows at a time; kept where they are few."""
-        step = max(1, CHUNK // self.states.shape[1])
+        step = max(least, CHUNK // self.states.shape[1])
         for start in range(0, len(self.states), step):
             rows = slice(start, start + step)
             is_kept = self.states.size <= KEPT
@@ -154,9 +158,11 @@ class Inputs:
         return self._standardised(slice(None))
 
     def _standardised(self, rows: slice) -> Tensor:
-        part = self.states[rows] - self.center
-        part /= self.scale
-        return torch.from_numpy(part).to(self.device)
+        part = torch.from_numpy(stored(self.states, rows)).to(self.device)
+        z = part.T.double()  # an input's values side by side, as they are on disk
+        z -= torch.from_numpy(self.center[:, None]).to(self.device)
+        z /= torch.from_numpy(self.scale[:, None]).to(self.device)
+        return z.T
 
     @cached_property
     def _known(self) -> dict[int, tuple[Tensor, Tensor]]:
@@ -213,7 +219,7 @@ class Residuals(NamedTuple):
 
     def errors(self, rows: slice) -> Tensor:
         """(n', m) of some of the rows."""
-        return self.outcome.errors(rows, self.fitted[self.cells.index[rows]])
+        return self.outcome.errors(rows, self.fitted.index_select(0, self.cells.place[rows]))
 
 
 @dataclass(frozen=True)
@@ -275,7 +281,7 @@ class Choice:
 
     def fit(self, design: Tensor, cells: Cells) -> Tensor:
         """(g, m) choice probabilities."""
-        counts = self._counts(cells.index, len(design))
+        counts = self._counts(cells.place, len(design))
         return torch.softmax(design @ logit(design, counts), dim=1)[:, :-1]
 
     def moments(self, index: Tensor, fitted: Tensor) -> Moments:
@@ -294,7 +300,7 @@ class Choice:
         return taken.double() - fitted
 
     def _counts(self, index: Tensor, cells: int) -> Tensor:
-        (counts,) = tally(index, self.actions, cells, len(self.order))
+        counts = tally(index, self.actions, cells, len(self.order))[0]
         return counts[:, list(self.order)]
 
 
@@ -308,9 +314,8 @@ class NextValue:
 
     def fit(self, design: Tensor, cells: Cells) -> Tensor:
         """(g, A) for each action the regression on the cells in which it was taken."""
-        counts, sums = tally(
-            cells.index, self.actions, len(design), self.number_of_actions, self.values
-        )
+        size = len(design), self.number_of_actions
+        counts, sums, _ = tally(cells.place, self.actions, *size, lambda rows, _: self.values(rows))
         fitted = torch.zeros_like(sums)
         for a in range(self.number_of_actions):
             gram = (design * counts[:, [a]]).T @ design
@@ -320,19 +325,16 @@ class NextValue:
     def moments(self, index: Tensor, fitted: Tensor) -> Moments:
         """An error belongs to the column of its row's action and is zero in the others."""
 
-        def left(rows: slice) -> Tensor:  # row by row: a difference of sums would lose digits
-            return self.values(rows) - fitted[index[rows], self.actions[rows]]
+        def left(rows: slice, code: Tensor) -> Tensor:  # a difference of sums would lose digits
+            return self.values(rows) - fitted.flatten().index_select(0, code)
 
-        squared = lambda rows: left(rows) ** 2  # noqa: E731 (short, and used once)
         size = len(fitted), self.number_of_actions
-        counts, sums, squares = tally(index, self.actions, *size, left, squared)
+        counts, sums, squares = tally(index, self.actions, *size, left)
         return Moments(sums, torch.diag_embed(squares), torch.diag_embed(counts))
 
     def errors(self, rows: slice, fitted: Tensor) -> Tensor:
         """V(s') less its fit, in the column of the action."""
-        taken = torch.stack(
-            [self.actions[rows] == a for a in range(self.number_of_actions)], dim=1
-        )
+        taken = torch.stack([self.actions[rows] == a for a in range(self.number_of_actions)], dim=1)
         return (self.values(rows)[:, None] - fitted) * taken
 
 
@@ -341,18 +343,28 @@ def tally(
     actions: Tensor,
     cells: int,
     number_of_actions: int,
-    *weights: Callable[[slice], Tensor],
-) -> list[Tensor]:
-    """(cells, A) how many rows each cell has of each action, and sums of weights over them."""
+    weight: Callable[[slice, Tensor], Tensor] | None = None,
+) -> Tensor:
+    """(3, cells, A) how many rows each cell has of each action, sums of a weight and its square.
+
+    Args:
+        index: (n,) cells of the rows.
+        actions: (n,) their actions.
+        cells: how many there are.
+        number_of_actions: A.
+        weight: some rows, and their places in the (cells, A) table -> (n',); without it, zero.
+    """
     size, step = cells * number_of_actions, max(CHUNK, cells)
-    total = torch.zeros(1 + len(weights), size, dtype=torch.float64, device=index.device)
+    total = torch.zeros(3, size, dtype=torch.float64, device=index.device)
     for start in range(0, len(index), step):
         rows = slice(start, start + step)
         code = index[rows] * number_of_actions + actions[rows]
         total[0] += torch.bincount(code, minlength=size)
-        for sums, weight in zip(total[1:], weights, strict=True):
-            sums += torch.bincount(code, weight(rows), minlength=size)
-    return list(total.reshape(len(total), cells, number_of_actions))
+        if weight is not None:
+            weights = weight(rows, code)
+            total[1] += torch.bincount(code, weights, minlength=size)
+            total[2] += torch.bincount(code, weights**2, minlength=size)
+    return total.reshape(3, cells, number_of_actions)
 
 
 def choice_outcome(actions: Tensor, number_of_actions: int, anchor: int) -> Outcome:
@@ -415,7 +427,7 @@ def robust_test(
         finer: its cells split by further inputs, with `parent` among the model's.
         directions: (g', c) standardised inputs of finer cells -> (g', p).
     """
-    moments = residuals.outcome.moments(finer.index, residuals.fitted[finer.parent])
+    moments = residuals.outcome.moments(finer.place, residuals.fitted[finer.parent])
     outcomes = range(residuals.fitted.shape[1])
 
     def parts() -> Iterator[tuple[Tensor, Tensor, Moments]]:
@@ -425,22 +437,23 @@ def robust_test(
             part = Moments(*(moment[some] for moment in moments))
             yield residuals.design[finer.parent[some]], directions(finer.z[some]), part
 
-    inner, cross = 0.0, 0.0
-    for design, new, part in parts():
-        inner = inner + _moment(design, design, part.information)
-        cross = cross + _moment(design, new, part.information)
+    information = [
+        (_moment(design, design, part.information), _moment(design, new, part.information))
+        for design, new, part in parts()
+    ]
+    inner, cross = (torch.stack(sums).sum(dim=0) for sums in zip(*information, strict=True))
     carried = solve(inner, cross)  # (m q, m p)
-    score, variance = 0.0, 0.0
+    score, variance = carried.new_zeros(cross.shape[1]), carried.new_zeros((cross.shape[1],) * 2)
     for design, new, part in parts():
-        # influence of a row: the sum over outcomes of its error times (row of)
+        # the influence of a row is the sum over outcomes of its error times these
         eye = torch.eye(len(outcomes), dtype=new.dtype, device=new.device)
         rows = torch.einsum("gp,ac->agcp", new, eye).reshape(len(outcomes), len(new), -1)
         rows = rows - design @ carried.reshape(len(outcomes), design.shape[1], -1)
         for a in outcomes:
-            score = score + part.errors[:, a] @ rows[a]
+            score += part.errors[:, a] @ rows[a]
             for c in outcomes:
-                variance = variance + rows[a].T @ (part.squares[:, a, c, None] * rows[c])
-    block = float(chi2.sf(float(score @ solve(variance, score)), len(score)))
+                variance += rows[a].T @ (part.squares[:, a, c, None] * rows[c])
+    block = float(chdtrc(len(score), float(score @ solve(variance, score))))
     return block, score**2 / torch.diagonal(variance).clamp_min(1e-300)
 
 
@@ -462,20 +475,20 @@ def _p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
         return torch.cat([base, *(base * other[:, None] for other in others.T)], dim=1)
 
     block, squared = robust_test(residuals, inputs.refined(residuals.cells, k), directions)
-    best = len(squared) * float(chi2.sf(float(squared.max()), 1))
+    best = len(squared) * float(chdtrc(1, float(squared.max())))
     outcomes = residuals.fitted.shape[1]
-    linear = outcomes * float(chi2.sf(float(squared[:: len(squared) // outcomes].max()), 1))
+    linear = outcomes * float(chdtrc(1, float(squared[:: len(squared) // outcomes].max())))
     return min(1.0, 3 * min(linear, block, best))
 
 
 def _scores(inputs: Inputs, residuals: Residuals) -> Array:
     """(K,) the largest score^2 of each input's directions over its variance if all independent."""
-    index, z = residuals.cells.index, residuals.cells.z.clamp(-CLIP, CLIP)
+    index, z = residuals.cells.place, residuals.cells.z.clamp(-CLIP, CLIP)
     factors = torch.cat([z.new_ones((len(z), 1)), z], dim=1)
     size = residuals.fitted.shape[1] * factors.shape[1]
     score, square = z.new_zeros((2, inputs.states.shape[1], size)), z.new_zeros(size)
     for rows, chunk in inputs.chunks():
-        weights = _outer(residuals.errors(rows), factors[index[rows]])
+        weights = _outer(residuals.errors(rows), factors.index_select(0, index[rows]))
         score[0] += chunk.T @ weights
         score[1] += (chunk * chunk).T @ weights - weights.sum(dim=0)
         square += (weights**2).sum(dim=0)
@@ -499,7 +512,7 @@ def _best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], f
     candidates: list[tuple[float, int, int]] = []
     for a in range(residuals.fitted.shape[1]):
         score = residuals.fitted.new_zeros((width, width))
-        for rows, z in inputs.chunks():
+        for rows, z in inputs.chunks(least=2 * width):  # so that sums cost less than products
             weighted = residuals.errors(rows)[:, [a]] * z
             for start in range(0, width, COLUMNS):  # the upper triangle, by blocks of rows
                 block = slice(start, start + COLUMNS)

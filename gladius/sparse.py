@@ -32,6 +32,7 @@ the worlds linear, moves, slope, product, persistent, three, even and eight of t
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -39,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri
 from torch import Tensor
 
 from gladius.anchor import Anchor
@@ -74,6 +75,7 @@ FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
+LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
 SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
 ROUNDS = 4  # of the choice of zeta's inputs
 
@@ -135,7 +137,7 @@ def significant_products(fit: Minimum, pairs: Sequence[tuple[int, int]]) -> list
         cross = information[old][:, new]
         left = information[new][:, new] - cross.T @ solve(information[old][:, old], cross)
         score = point.gradient[new]
-        if chi2.sf(float(score @ solve(left, score)), actions) <= TERM:
+        if chdtrc(actions, float(score @ solve(left, score))) <= TERM:
             passing.append(pair)
     return passing
 
@@ -255,7 +257,7 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
     policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
     policy = policy[:, rows.others]
     information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
-    bar = float(chi2.isf(ALPHA / (2 * max(1, scaling.states.shape[1])), 1))
+    bar = float(chdtri(1, ALPHA / (2 * max(1, scaling.states.shape[1]))))
     detectable = float(torch.sqrt(bar / information).max())
     if not rest:
         return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
@@ -272,9 +274,21 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
     count = float(varies.sum())
     squares = max(count, np.sum(together**2) - count * (count - 1) / len(sample))
     freedom = len(rows.others) * count**2 / squares  # Satterthwaite's, for correlated scores
-    p_value = float(chi2.sf(statistic * count / squares, freedom)) if count else 1.0
+    p_value = float(chdtrc(freedom, statistic * count / squares)) if count else 1.0
     variance = np.maximum((delta**2 - 1 / information.cpu()).mean(dim=0).numpy(), 0.0)
     return LeftOut(tuple(rest), p_value, variance, detectable)
+
+
+def wants_tail(fit: Minimum, rest: LeftOut, rows: int) -> bool:
+    """Whether the inputs left out matter together, and the refit with them can be held."""
+    if rest.p_value > TAIL or not rest.variance.any():
+        return False
+    functions = [fit.risk.reward, *fit.risk.zeta]
+    numbers = 2 * rows * (len(rest.inputs) + sum(part.size for part in functions))
+    if numbers > LARGEST_TAIL:
+        told = f"the inputs left out matter together (p = {rest.p_value:.2g}), but a refit with "
+        warnings.warn(f"{told}them would hold {numbers:.1e} numbers: left out", stacklevel=2)
+    return numbers <= LARGEST_TAIL
 
 
 def with_tail(
@@ -414,7 +428,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
         "inputs_settled": of_zeta == tried[-1],
-        "tail": options.inputs is None and rest.p_value <= TAIL and bool(rest.variance.any()),
+        "tail": options.inputs is None and wants_tail(minimum, rest, len(data)),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)

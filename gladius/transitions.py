@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from gladius.checks import Array, InputError, check_finite, check_whole, shaped
-from gladius.folder import Columns, column, read, write
+from gladius.distinct import compress, factorised
+from gladius.folder import TYPES, Columns, column, on_disk, read, write
 
 Integers = NDArray[np.int64]
 
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
-DENSE = 8  # codes a row up to which a table of all is faster than sorting those that occur
 
 
 def distinct_rows(rows: Array) -> tuple[Array, Integers]:
@@ -51,7 +51,7 @@ def index_rows(blocks: Sequence[Array], most: float = np.inf) -> tuple[Array, li
         joined = np.concatenate([column(block, k) for block in blocks])
         if np.array_equal(joined[representative][place], joined):
             continue  # it tells no two rows apart that were alike
-        codes, levels = pd.factorize(joined, sort=True)
+        codes, levels = factorised(joined)
         span = len(representative) * len(levels)
         place, pairs = compress(place * len(levels) + codes, span)
         representative = np.empty(len(pairs), dtype=np.int64)
@@ -62,26 +62,6 @@ def index_rows(blocks: Sequence[Array], most: float = np.inf) -> tuple[Array, li
         here = (start <= representative) & (representative < end)
         distinct[here] = block[representative[here] - start]
     return distinct, np.split(place, ends[:-1])
-
-
-def compress(codes: Integers, span: int) -> tuple[Integers, Integers]:
-    """Whole numbers below `span` by their places among the distinct ones, and those, sorted."""
-    if span > DENSE * len(codes):
-        places, distinct = pd.factorize(codes, sort=True)
-        return np.asarray(places, dtype=np.int64), np.asarray(distinct)
-    occurs = np.zeros(span, dtype=bool)
-    occurs[codes] = True
-    return (np.cumsum(occurs) - 1)[codes], np.flatnonzero(occurs)
-
-
-def count_distinct(codes: Integers, span: int) -> tuple[Integers, Integers]:
-    """Distinct whole numbers among (n,) below `span`, sorted, and how often each occurs."""
-    if span > DENSE * len(codes):
-        distinct, counts = np.unique(codes, return_counts=True)
-        return distinct, counts.astype(np.int64)
-    counts = np.bincount(codes, minlength=1).astype(np.int64)
-    distinct = np.flatnonzero(counts)
-    return distinct, counts[distinct]
 
 
 @shaped
@@ -343,7 +323,7 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
 def _features(name: str, value: ArrayLike) -> Array:
     if _is_map(value):
         value = Columns(value[:, None] if value.ndim == 1 else value)
-    if isinstance(value, Columns):
+    if on_disk(value):
         if value.ndim != 2 or 0 in value.shape:
             raise InputError(name, value.shape, "give a non-empty array of shape (rows, features)")
         value.check(name, LARGEST_INTEGER)
@@ -359,10 +339,11 @@ def _features(name: str, value: ArrayLike) -> Array:
     return array
 
 
-def _is_map(value: object) -> TypeGuard[np.memmap[Any, Any]]:
+def _is_map(value: object) -> TypeGuard[NDArray[Any]]:
     """Whether an array of numbers is memory-mapped and cannot be written to: it needs no copy."""
-    mapped = isinstance(value, np.ndarray) and isinstance(value.base, np.memmap | mmap.mmap)
-    return mapped and not value.flags.writeable and value.dtype.kind in "biuf"
+    if not isinstance(value, np.ndarray) or not isinstance(value.base, np.memmap | mmap.mmap):
+        return False
+    return not value.flags.writeable and value.dtype in (*TYPES, np.bool_)
 
 
 def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
