@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +67,7 @@ def test_a_fit_past_a_limit_is_stopped_and_says_so(
     limit: str, value: float, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The limits are those of the child's module, so the child is given a copy that has them."""
-    run = fits.subprocess.run
+    run = subprocess.run
 
     def limited(command: list[str], **options: Any) -> Any:
         code = (
@@ -74,7 +76,7 @@ def test_a_fit_past_a_limit_is_stopped_and_says_so(
         )
         return run([command[0], "-c", code], **options)
 
-    monkeypatch.setattr(fits.subprocess, "run", limited)
+    monkeypatch.setattr(subprocess, "run", limited)
     cell = fits.scaling("pqr", 1000, 2, {})
     (record,) = fits.compute(cell, "cpu").records
     assert told in record.status
@@ -82,7 +84,7 @@ def test_a_fit_past_a_limit_is_stopped_and_says_so(
 
 
 def test_a_fault_of_the_process_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits.sys, "executable", "/bin/false")
+    monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises((RuntimeError, IndexError)):
         fits.compute(fits.scaling("gladius", 5, 0, OPTIONS), "cpu")
 
@@ -140,8 +142,6 @@ def test_the_exhibit_is_drawn_and_says_what_is_missing(tmp_path: Path) -> None:
     assert shown.loc["GLADIUS, sparse", "memory in N"] == "1.00 (0.00)"
     in_k = str(shown["time in K"]["GLADIUS, sparse"])
     assert float(in_k.split()[0]) == pytest.approx(1.97, abs=0.04)
-        1.97, abs=0.04
-    )
     assert shown.loc["NFXP", "time in K"] == "-"
     cells = scaling.table(frame)
     assert cells.loc["1,000/2", ("NFXP", "NFXP")] == "does not fit"
