@@ -27,9 +27,9 @@ from reproduce.scaling import MEASURED, MEMORY, SECONDS, scaling
 from reproduce.spec import NOT_RUN, Array, Entry, Exhibit
 
 NAME = "scaling"
-SAMPLES, SMOKE_SAMPLES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000), (20, 40)
-INPUTS, SMOKE_INPUTS = (0, 2, 10, 30, 100, 300, 1000), (0, 2, 4)
-SAMPLE, SMOKE_SAMPLE = 1000, 40  # trajectories, along K
+SAMPLES, SMOKE_SAMPLES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000), (20,)
+INPUTS, SMOKE_INPUTS = (0, 2, 10, 30, 100, 300, 1000), (0, 2)
+SAMPLE, SMOKE_SAMPLE = 1000, 20  # trajectories, along K
 FEW = 2  # inputs, along N
 LEAST_SAMPLE, LEAST_INPUTS = 1000, 10
 TARGET = (100_000, 10)  # 10^7 rows
@@ -63,8 +63,8 @@ ON_GPU = Method("GLADIUS", "leak_free sparse cuda", "gladius", {"device": "cuda"
 METHODS = (  # a further solver is one more line here
     Method("GLADIUS", "leak_free sparse", "gladius"),
     Method("NFXP", "leak_free", "nfxp", few=0, most_inputs=2),
-    Method("BC", "leak_free", "bc", {"training": {"batch": 1000}}, brief=BRIEF),
-    Method("PQR", "leak_free", "pqr", brief=BRIEF),
+    Method("BC", "leak_free", "bc", {"training": {"batch": 1000}}, most_inputs=100, brief=BRIEF),
+    Method("PQR", "leak_free", "pqr", most_trajectories=10_000, brief=BRIEF),
     Method("SAmQ", "leak_free", "samq", {"cells": 20}, brief=BRIEF),
 )
 COLOURS = (layout.VERMILION, layout.BLACK, layout.GREEN, layout.BLUE, layout.PURPLE, layout.ORANGE)
