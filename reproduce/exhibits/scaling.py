@@ -55,8 +55,8 @@ class Method:
 
     @property
     def label(self) -> str:
-        """Of a line in the figure and the head of a column."""
-        return self.column if self.column != "GLADIUS" else self.protocol.removeprefix("leak_free ")
+        """What tells it from the others of its column."""
+        return self.protocol.removeprefix("leak_free").strip()
 
 
 ON_GPU = Method("GLADIUS", "leak_free sparse cuda", "gladius", {"device": "cuda"})
@@ -64,7 +64,7 @@ METHODS = (  # a further solver is one more line here
     Method("GLADIUS", "leak_free sparse", "gladius"),
     Method("NFXP", "leak_free", "nfxp", few=0, most_inputs=2),
     Method("BC", "leak_free", "bc", {"training": {"batch": 1000}}, most_inputs=100, brief=BRIEF),
-    Method("PQR", "leak_free", "pqr", most_trajectories=10_000, brief=BRIEF),
+    Method("PQR", "leak_free", "pqr", most_trajectories=10_000, most_inputs=300, brief=BRIEF),
     Method("SAmQ", "leak_free", "samq", {"cells": 20}, brief=BRIEF),
 )
 COLOURS = (layout.VERMILION, layout.BLACK, layout.GREEN, layout.BLUE, layout.PURPLE, layout.ORANGE)
@@ -141,7 +141,7 @@ def exponents(frame: pd.DataFrame, least: dict[str, int]) -> pd.DataFrame:
             for number in ("cpu_seconds", "added_mb"):
                 b, se = slope(part[along].to_numpy(float), part[number].to_numpy(float))
                 texts.append("-" if math.isnan(b) else f"{b:.2f} ({se:.2f})")
-        table[f"{how.column}, {how.label}" if how.column == "GLADIUS" else how.column] = texts
+        table[f"{how.column} {how.label}".strip()] = texts
     heads = ["time in N", "memory in N", "time in K", "memory in K"]
     shown = pd.DataFrame.from_dict(table, orient="index", columns=heads)
     shown.index.name = "method"
@@ -240,7 +240,7 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
                 part = part[(part[along] > 0) & part[number].notna()]
                 fixed = "" if along == "K" else f", K = {part['K'].min()}" if len(part) else ""
                 axes.plot(
-                    part[along], part[number], "o-", color=colour, label=f"{how.column}{fixed}",
+                    part[along], part[number], "o-", color=colour, label=f"{how.column} {how.label}".strip() + fixed,
                     markersize=3.5, linewidth=1.1,
                 )  # fmt: skip
                 ticks |= set(part[along].tolist())
