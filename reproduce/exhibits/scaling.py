@@ -58,6 +58,11 @@ class Method:
         """What tells it from the others of its column."""
         return self.protocol.removeprefix("leak_free").strip()
 
+    @property
+    def name(self) -> str:
+        """Column and label."""
+        return f"{self.column} {self.label}".strip()
+
 
 ON_GPU = Method("GLADIUS", "leak_free sparse cuda", "gladius", {"device": "cuda"})
 METHODS = (  # a further solver is one more line here
@@ -141,7 +146,7 @@ def exponents(frame: pd.DataFrame, least: dict[str, int]) -> pd.DataFrame:
             for number in ("cpu_seconds", "added_mb"):
                 b, se = slope(part[along].to_numpy(float), part[number].to_numpy(float))
                 texts.append("-" if math.isnan(b) else f"{b:.2f} ({se:.2f})")
-        table[f"{how.column} {how.label}".strip()] = texts
+        table[how.name] = texts
     heads = ["time in N", "memory in N", "time in K", "memory in K"]
     shown = pd.DataFrame.from_dict(table, orient="index", columns=heads)
     shown.index.name = "method"
@@ -240,7 +245,7 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
                 part = part[(part[along] > 0) & part[number].notna()]
                 fixed = "" if along == "K" else f", K = {part['K'].min()}" if len(part) else ""
                 axes.plot(
-                    part[along], part[number], "o-", color=colour, label=f"{how.column} {how.label}".strip() + fixed,
+                    part[along], part[number], "o-", color=colour, label=how.name + fixed,
                     markersize=3.5, linewidth=1.1,
                 )  # fmt: skip
                 ticks |= set(part[along].tolist())
