@@ -24,7 +24,7 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.distinct import count_distinct
+from gladius.distinct import compress, count_distinct, factorised
 from gladius.folder import some_columns
 from gladius.screen import Inputs, logit, polynomial, solve
 from gladius.transitions import Transitions, index_rows
@@ -170,16 +170,17 @@ class Rows:
         """Group a data set by the inputs that are used, and by the anchor's reward."""
         index = list(used)
         parts = data.states, data.next_states
-        blocks = [some_columns(part, index) for part in parts]
+        distinct, (now, after) = index_rows([some_columns(part, index) for part in parts])
         if callable(anchor.reward):
-            blocks = [
-                np.column_stack([block, anchor.values(part)])
-                for block, part in zip(blocks, parts, strict=True)
-            ]
-        distinct, (now, after) = index_rows(blocks)
+            codes, levels = factorised(np.concatenate([anchor.values(part) for part in parts]))
+            codes += np.concatenate([now, after]) * len(levels)
+            place, pairs = compress(codes, len(distinct) * len(levels))
+            now, after = np.split(place, [len(now)])
+            distinct, given = distinct[pairs // len(levels)], levels[pairs % len(levels)]
+        else:
+            given = anchor.values(distinct)
         states = np.zeros((len(distinct), data.states.shape[1]))
-        states[:, index] = distinct[:, : len(index)]
-        given = distinct[:, -1] if callable(anchor.reward) else anchor.values(states)
+        states[:, index] = distinct
         actions, count = data.number_of_actions, len(states)
         visits = np.bincount(now * actions + data.actions, minlength=count * actions)
         codes = (now * count + after) * actions

@@ -228,6 +228,41 @@ def test_the_estimate_is_that_from_memory(
     np.testing.assert_allclose(rewards[1], rewards[0], rtol=1e-9, atol=1e-9)
 
 
+def test_a_fit_never_holds_the_features_of_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every array of floats that it takes from the disk is a chunk, never the whole."""
+    data = opened(BusEngine(dummies=9).simulate(200, np.random.default_rng(6)), tmp_path / "x")
+    sizes: list[int] = []
+    read = folder.Columns.__getitem__
+
+    def watched(columns: folder.Columns, key: Any) -> Any:
+        part = read(columns, key)
+        sizes.append(part.size)
+        return part
+
+    def refused(*_: object, **__: object) -> Any:
+        raise AssertionError("all rows were asked for")
+
+    monkeypatch.setattr(folder.Columns, "__getitem__", watched)
+    monkeypatch.setattr(folder.Columns, "__array__", refused)
+    monkeypatch.setattr("gladius.screen.KEPT", 40_000)
+    monkeypatch.setattr("gladius.sparse.SAMPLE", 1_000)
+    monkeypatch.setattr("gladius.anchor.pieces", lambda states: folder.pieces(states, 40_000))
+    gladius.fit(
+        data,
+        anchor_action=1,
+        anchor_reward=lambda s: np.full(len(s), -5.0),
+        discount=0.95,
+        function_class="sparse",
+    )
+    monkeypatch.undo()
+    assert 0 < max(sizes) <= 40_000 < data.states.size
+    monkeypatch.setattr(folder.Columns, "__array__", refused)
+    with pytest.raises(AssertionError, match="all rows"):  # the watch would have seen it
+        np.asarray(data.states)
+
+
 def test_chunks_and_cells_do_not_change_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     data = BusEngine(dummies=3).simulate(40, np.random.default_rng(2))
 
