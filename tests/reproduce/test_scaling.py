@@ -129,7 +129,8 @@ def made_up(entry: Entry) -> Any:
     if entry.column == "NFXP" and k:
         told = "failed: InputError: states = 'many': the states hardly repeat, so that"
         return stored(Result((Record("MAPE", math.nan, repetitions=0, status=told),)))
-    numbers = (1e-5 * n * (1 + k) ** 2, 300 + n / 100, 300.0, 1e-7 * n, 1.0, 1.0)
+    seconds = 1e-5 * n * (1 + k) ** 2
+    numbers = (seconds, 2 * seconds, 300 + n / 100, 300.0, 1e-7 * n, 1.0, 1.0)
     arrays = {name: np.array([x]) for name, x in zip(fits.MEASURED, numbers, strict=True)}
     return stored(Result((Record("MAPE", 1.0),), arrays=arrays))
 
@@ -147,6 +148,8 @@ def test_the_exhibit_is_drawn_and_says_what_is_missing(tmp_path: Path) -> None:
     cells = scaling.table(frame)
     assert cells.loc["1,000/2", ("NFXP", "")] == "does not fit"
     assert cells.loc["100,000/10", ("GLADIUS", "sparse cuda")] == "not measured"
+    on_gpu = frame[frame["protocol"] == "leak_free sparse"].assign(protocol="sparse cuda")
+    assert scaling.cell_text(on_gpu).endswith("by the clock; 301")
     assert any("hardly repeat (" in note for note in scaling.notes(frame))
     written(scaling.EXHIBIT, results, tmp_path)
     assert scaling.verdict(tmp_path).startswith("1e+07 rows, K = 10: 121 CPU-s")
