@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,7 +82,9 @@ def compute(cell: Cell, device: str) -> Result:
         )
     told = ended.stdout.splitlines()
     if ended.returncode < 0:
-        why = f"stopped after {SECONDS} s of processor time or by signal {-ended.returncode}"
+        is_late = ended.returncode == -signal.SIGXCPU
+        why = f"stopped by signal {-ended.returncode}"
+        why = f"stopped after {SECONDS} s of processor time" if is_late else why
         report: dict[str, Any] = {"failed": why}
     elif not told:
         raise RuntimeError(ended.stderr.strip().splitlines()[-1])
@@ -123,7 +126,7 @@ def main(path: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     if cell.settings["options"].get("device", "cpu") == "cpu":  # a GPU's driver reserves more
         limit = int(MEMORY * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))  # SIGXCPU, then SIGKILL
     try:
         data = Transitions.open(path)
         idle, began, clock = peak_mb(), time.process_time(), time.perf_counter()

@@ -188,7 +188,7 @@ def table(frame: pd.DataFrame) -> pd.DataFrame:
             part = here[(here["column"] == how.column) & (here["protocol"] == how.protocol)]
             texts.append(cell_text(part))
         rows.append(texts)
-        index.append(f"{n:,}/{k}")
+        index.append(f"{n:,}/{k:,}")
     heads = [("floor", "CPU-s"), *((h.column, h.label) for h in (*METHODS, ON_GPU))]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(heads))
     shown.index = pd.Index(index, name="N/K")
@@ -238,8 +238,11 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
     figure = layout.new_figure(layout.PAGE, 5.0)
     panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
     words = {"N": "trajectories N (100 rows each)", "K": "inputs K that do not matter"}
-    numbers = {"cpu_seconds": "processor seconds", "peak_mb": "peak memory, MB"}
-    for row, (number, y) in zip(panels, numbers.items(), strict=True):
+    numbers: list[tuple[str, str, list[float]]] = [
+        ("cpu_seconds", "processor seconds", [10.0**e for e in range(-6, 5)]),
+        ("peak_mb", "peak memory, MB", [300, 500, 1000, 2000, 4000]),
+    ]
+    for row, (number, y, marks) in zip(panels, numbers, strict=True):
         for axes, along in zip(row, ("N", "K"), strict=True):
             ticks: set[float] = set()
             for how, colour in zip(METHODS, COLOURS, strict=False):
@@ -255,8 +258,7 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
                 part = lines_of(frame, METHODS[0], along)
                 part = part[(part[along] > 0) & part["floor_seconds"].notna()]
                 axes.plot(part[along], part["floor_seconds"], ":", color=layout.GREY, label="floor")
-            decades = [10.0**e for e in range(-6, 5)]
-            layout.log_log(axes, sorted(ticks), decades)
+            layout.log_log(axes, sorted(ticks), marks)
             below = words[along] if number == "peak_mb" else ""
             layout.words(axes, below, y if along == "N" else "")
             axes.tick_params(axis="x", labelrotation=30)
