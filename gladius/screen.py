@@ -274,7 +274,12 @@ def logit(design: Tensor, visits: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome "which action": all but the last of `order`, its model a multinomial logit."""
+    """The outcome "which action": all but the last of `order`, its model a multinomial logit.
+
+    Attributes:
+        actions: (n,) of the rows.
+        order: all A actions, the logit's base last.
+    """
 
     actions: Tensor
     order: tuple[int, ...]
@@ -287,12 +292,11 @@ class Choice:
     def moments(self, index: Tensor, fitted: Tensor) -> Moments:
         """From how often each action was taken in each cell."""
         counts = self._counts(index, len(fitted))
-        taken, total = counts[:, :-1], counts.sum(dim=1)
-        errors = taken - total[:, None] * fitted
-        cross = taken[:, :, None] * fitted[:, None, :]
-        squares = torch.diag_embed(taken) - cross - cross.transpose(1, 2)
-        squares += total[:, None, None] * fitted[:, :, None] * fitted[:, None, :]
-        return Moments(errors, squares, total[:, None, None] * _information(fitted))
+        taken = torch.eye(len(self.order), dtype=counts.dtype, device=counts.device)[:, :-1]
+        left = taken - fitted[:, None, :]  # (g, A, m) the error of a row by its action
+        weighted = counts[..., None] * left
+        information = counts.sum(dim=1)[:, None, None] * _information(fitted)
+        return Moments(weighted.sum(dim=1), weighted.transpose(1, 2) @ left, information)
 
     def errors(self, rows: slice, fitted: Tensor) -> Tensor:
         """1{a} less its probability."""
@@ -306,7 +310,13 @@ class Choice:
 
 @dataclass(frozen=True)
 class NextValue:
-    """The outcome V(s'), a column for each action: least squares in the action's rows."""
+    """The outcome V(s'), a column for each action: least squares in the action's rows.
+
+    Attributes:
+        values: some rows -> (n',) V(s') in them.
+        actions: (n,) of the rows.
+        number_of_actions: A.
+    """
 
     values: Callable[[slice], Tensor]
     actions: Tensor
