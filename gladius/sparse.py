@@ -24,6 +24,11 @@ repeated until lambda rests) and kept at infinity unless REML gains CRITICAL. If
 inputs left out are significant together, they enter r linearly as one more ridge block, whose
 penalty is the inverse of their estimated variance (the dense tail).
 
+Rows may be memory-mapped (`Transitions.open`): the screens read them in chunks, and everything
+else works on the distinct states in the inputs chosen, so that memory is a matter of how many
+there are. The dense tail makes every row a state of its own; where that would be more than
+LARGEST_TAIL numbers it is left out, with a warning.
+
 The constants below and in `screen` were settled on data sets of the bus engine with dummies and of
 the worlds linear, moves, slope, product, persistent, three, even and eight of the exhibit
 `relevant_inputs`, on seeds that no exhibit uses; its other worlds came afterwards.
