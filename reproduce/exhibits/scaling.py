@@ -40,8 +40,8 @@ BRIEF = {"training": {"steps": 20}}  # of a smoke run
 class Method:
     """A line of the exhibit: a method, and up to which sizes it is tried.
 
-    The last size in either direction is the first that does not fit, or the last of all; larger
-    ones are not tried.
+    The last size in either direction is the first that does not fit, or close to the limits, or the
+    last of all; larger ones are not tried.
     """
 
     column: str
@@ -227,8 +227,8 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",
-        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GB of data; sizes beyond the"
-        " first that does not fit were not tried (blank).",
+        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GB of data; a method's"
+        " largest size is at these limits or close to them, and none beyond it was tried (blank).",
         *(f"{reason} ({', '.join(sizes)})." for reason, sizes in why.items()),
     )
 
