@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gladius.checks import Array, InputError, asked, check_finite
+from gladius.folder import on_disk, pieces
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
@@ -33,6 +34,8 @@ class Anchor:
 
     def values(self, states: Array) -> Array:
         """(n,) r(s, a_s) at (n, d) features."""
+        if callable(self.reward) and on_disk(states):
+            return np.concatenate([self.values(part) for _, part in pieces(states)])
         given = (
             asked("anchor_reward", self.reward, states) if callable(self.reward) else self.reward
         )

@@ -122,7 +122,7 @@ def fit(
 def _check_actions(data: Sequence[Transitions]) -> None:
     """Raise where an action is taken in no data set: they say nothing of its reward."""
     size = data[0].number_of_actions
-    taken = np.unique(np.concatenate([part.actions for part in data]))
+    taken = np.flatnonzero(sum(np.bincount(part.actions, minlength=size) for part in data))
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
         hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"

@@ -12,7 +12,7 @@ states: states are grouped in the inputs that are used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +24,8 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
+from gladius.distinct import compress, count_distinct, factorised
+from gladius.folder import some_columns
 from gladius.screen import Inputs, inverse_root, logit, polynomial, solve
 from gladius.transitions import Transitions, index_rows
 
@@ -145,7 +147,7 @@ class Rows:
         times: (M,) how often each occurs.
         anchor_reward: (S,) r(s, a_s).
         place, next_place: (n,) for each row of the data, which of the states s and s' are.
-        going: (n,) 0 where it ends the path, 1 elsewhere.
+        going: (n,) whether the path goes on after it.
         anchor: a_s.
         discount: beta.
     """
@@ -169,18 +171,23 @@ class Rows:
     ) -> Rows:
         """Group a data set by the inputs that are used, and by the anchor's reward."""
         index = list(used)
-        blocks = [
-            np.column_stack([part[:, index], anchor.values(part)])
-            for part in (data.states, data.next_states)
-        ]
-        distinct, (now, after) = index_rows(blocks)
+        parts = data.states, data.next_states
+        distinct, (now, after) = index_rows([some_columns(part, index) for part in parts])
+        if callable(anchor.reward):
+            codes, levels = factorised(np.concatenate([anchor.values(part) for part in parts]))
+            codes += np.concatenate([now, after]) * len(levels)
+            place, pairs = compress(codes, len(distinct) * len(levels))
+            now, after = np.split(place, [len(now)])
+            distinct, given = distinct[pairs // len(levels)], levels[pairs % len(levels)]
+        else:
+            given = anchor.values(distinct)
         states = np.zeros((len(distinct), data.states.shape[1]))
-        states[:, index] = distinct[:, :-1]
-        actions = data.number_of_actions
-        visits = np.bincount(now * actions + data.actions, minlength=len(states) * actions)
-        going = ~data.done
-        codes = (now[going] * len(states) + after[going]) * actions + data.actions[going]
-        moves, times = np.unique(codes, return_counts=True)
+        states[:, index] = distinct
+        actions, count = data.number_of_actions, len(states)
+        visits = np.bincount(now * actions + data.actions, minlength=count * actions)
+        codes = (now * count + after) * actions
+        codes += data.actions
+        moves, times = count_distinct(codes[~data.done], count**2 * actions)
 
         def put(array: NDArray[np.generic]) -> Tensor:
             return torch.tensor(array, device=device)
@@ -188,17 +195,21 @@ class Rows:
         return cls(
             states=put(states),
             visits=put(visits.reshape(-1, actions).astype(float)),
-            origin=put(moves // actions // len(states)),
-            target=put(moves // actions % len(states)),
+            origin=put(moves // actions // count),
+            target=put(moves // actions % count),
             action=put(moves % actions),
             times=put(times.astype(float)),
-            anchor_reward=put(distinct[:, -1]),
-            place=put(now),
-            next_place=put(after),
-            going=put(going.astype(float)),
+            anchor_reward=put(given),
+            place=put(now.astype(np.int32)),
+            next_place=put(after.astype(np.int32)),
+            going=put(~data.done),
             anchor=anchor.action,
             discount=discount,
         )
+
+    def next_values(self, value: Tensor) -> Callable[[slice], Tensor]:
+        """(S,) V at the states -> rows of the data -> V(s') in them, zero where a path ended."""
+        return lambda rows: value.index_select(0, self.next_place[rows]) * self.going[rows]
 
     @property
     def actions(self) -> range:

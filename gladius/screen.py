@@ -12,6 +12,10 @@ variance; its p-value is three times the least of that of z_k alone, of the bloc
 of the best direction (Bonferroni over the directions). It is computed for a short list, which is
 ranked by the plain score: two matrix products over all rows and inputs, in chunks.
 
+A model on the chosen inputs, and the test of one more, are functions of those inputs' values alone:
+rows are first grouped by them, exactly, into cells. Where few values occur the cost of both is that
+of counting; where no row repeats there is a cell a row.
+
 Inputs enter by Benjamini and Hochberg (1995) for the choices, those chosen before counted as
 discoveries, and by Bonferroni for the transitions; each is re-tested given those that entered
 before it in the same round: a noisy copy of a chosen input has nothing to add. Where none enters,
@@ -25,28 +29,46 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations_with_replacement
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import chi2
+from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.checks import Array
+from gladius.distinct import compress, factorised
+from gladius.folder import column, pieces, stored
 
 ALPHA = 0.001
-CHUNK = 10_000_000  # numbers of a chunk of standardised inputs: 80 MB
+KEPT = 10_000_000  # standardised numbers up to which they are kept between passes: 80 MB
+CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
 ALWAYS = 3  # of the short list, however small their scores
 NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
+FEW_CELLS = 4  # rows a cell from which on cells without rows are not sorted out
 COLUMNS = 250  # of a block of the matrix of pairs
 LOGIT_STEPS = 25
 LOGIT_DECREMENT = 1e-8  # nats a row
 RIDGE = 1e-9  # of a regression, relative to the diagonal of its matrix
+
+
+class Cells(NamedTuple):
+    """The rows grouped by the values of some inputs.
+
+    Attributes:
+        z: (g, c) the standardised values of each cell; cells without a row do no harm.
+        place: (n,) the cell of each row.
+        parent: (g,) the cell of the inputs without the last.
+    """
+
+    z: Tensor
+    place: Tensor
+    parent: Tensor
 
 
 @dataclass(frozen=True)
@@ -69,30 +91,57 @@ class Inputs:
     @classmethod
     def of(cls, states: Array, device: str = "cpu") -> Inputs:
         """Standardised by the rows themselves."""
-        step = max(1, CHUNK // states.shape[1])
-        parts = [states[i : i + step] for i in range(0, len(states), step)]
-        center = np.sum([part.sum(axis=0) for part in parts], axis=0) / len(states)
-        square = np.sum([np.square(part - center).sum(axis=0) for part in parts], axis=0)
-        scale = np.sqrt(square / len(states))
+        total = np.sum([part.sum(axis=0) for _, part in pieces(states, KEPT)], axis=0)
+        center = total / len(states)
+        squares = []
+        for _, part in pieces(states, KEPT):
+            square = part - center
+            squares.append(np.square(square, out=square).sum(axis=0))
+        scale = np.sqrt(np.sum(squares, axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
         return cls(states, center, np.where(varies, scale, 1.0), varies, device)
 
-    def columns(self, chosen: Sequence[int]) -> Tensor:
-        """(n, len(chosen)) standardised columns of all rows."""
-        index = list(chosen)
-        part = (self.states[:, index] - self.center[index]) / self.scale[index]
-        return torch.tensor(part).to(self.device)
+    def cells(self, chosen: Sequence[int]) -> Cells:
+        """The rows grouped by the chosen inputs."""
+        nothing = torch.zeros(len(self.states), dtype=torch.int32, device=self.device)
+        none = torch.zeros((1, 0), dtype=torch.float64, device=self.device)
+        cells = Cells(none, nothing, torch.zeros(1, dtype=torch.long, device=self.device))
+        for k in chosen:
+            cells = self.refined(cells, k)
+        return cells
 
-    def chunks(self) -> Iterator[tuple[slice, Tensor]]:
-        """All inputs, so many rows at a time; kept where they are one chunk."""
-        if self.states.size <= CHUNK:
-            yield slice(None), self._all
-            return
-        step = max(1, CHUNK // self.states.shape[1])
+    def refined(self, cells: Cells, k: int) -> Cells:
+        """The cells split by one more input."""
+        values, codes = self._codes(k)
+        span = len(cells.z) * len(values)
+        wide = torch.int32 if span < 2**31 else torch.int64
+        index = cells.place.to(wide) * len(values)
+        index += codes
+        if span <= len(index) // FEW_CELLS:
+            kept = torch.arange(span, device=self.device)
+        else:
+            places, distinct = compress(index.cpu().numpy().astype(np.int64), span)
+            index, kept = (torch.from_numpy(part).to(self.device) for part in (places, distinct))
+        parent = kept // len(values)
+        z = torch.cat([cells.z[parent], values[kept % len(values), None]], dim=1)
+        return Cells(z, index.to(torch.int32), parent)
+
+    def _codes(self, k: int) -> tuple[Tensor, Tensor]:
+        """The standardised values of an input, sorted, and (n,) which of them each row has."""
+        if k not in self._known:
+            codes, values = factorised(column(self.states, k))
+            small = codes.astype(np.uint8 if len(values) <= 256 else np.int32)
+            z = (values.astype(np.float64) - self.center[k]) / self.scale[k]
+            self._known[k] = torch.tensor(z).to(self.device), torch.tensor(small).to(self.device)
+        return self._known[k]
+
+    def chunks(self, least: int = 1) -> Iterator[tuple[slice, Tensor]]:
+        """All inputs, so many rows at a time; kept where they are few."""
+        step = max(least, CHUNK // self.states.shape[1])
         for start in range(0, len(self.states), step):
             rows = slice(start, start + step)
-            part = (self.states[rows] - self.center) / self.scale
-            yield rows, torch.tensor(part).to(self.device)
+            is_kept = self.states.size <= KEPT
+            yield rows, self._all[rows] if is_kept else self._standardised(rows)
 
     @cached_property
     def sizes(self) -> Tensor:
@@ -106,24 +155,71 @@ class Inputs:
 
     @cached_property
     def _all(self) -> Tensor:
-        return self.columns(range(self.states.shape[1]))
+        return self._standardised(slice(None))
+
+    def _standardised(self, rows: slice) -> Tensor:
+        part = torch.from_numpy(stored(self.states, rows)).to(self.device)
+        z = part.T.double()  # an input's values side by side, as they are on disk
+        z -= torch.from_numpy(self.center[:, None]).to(self.device)
+        z /= torch.from_numpy(self.scale[:, None]).to(self.device)
+        return z.T
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[Tensor, Tensor]]:
+        return {}
+
+
+class Moments(NamedTuple):
+    """Sums over the rows of each of g cells, of an outcome of m columns.
+
+    Attributes:
+        errors: (g, m) what a model leaves of the outcome.
+        squares: (g, m, m) products of those errors.
+        information: (g, m, m) weight of a row in the information matrix.
+    """
+
+    errors: Tensor
+    squares: Tensor
+    information: Tensor
+
+
+class Outcome(Protocol):
+    """What is explained: m columns, and their model on a polynomial of the chosen inputs."""
+
+    def fit(self, design: Tensor, cells: Cells) -> Tensor:
+        """(g, m) the fitted values in the cells, which have (g, q) polynomials."""
+
+    def moments(self, index: Tensor, fitted: Tensor) -> Moments:
+        """Of rows in cells, given what is fitted there."""
+
+    def errors(self, rows: slice, fitted: Tensor) -> Tensor:
+        """(n', m) of some of the rows, given what is fitted at them."""
 
 
 class Residuals(NamedTuple):
     """What is left of an outcome of m columns after a model on the chosen inputs.
 
     Attributes:
-        design: (n, q) the model's polynomial.
-        errors: (n, m).
-        information: (n, m, m) weight of each row in the information matrix.
+        outcome: what is explained.
+        cells: g cells of the chosen inputs.
+        design: (g, q) the model's polynomial.
+        fitted: (g, m).
     """
 
+    outcome: Outcome
+    cells: Cells
     design: Tensor
-    errors: Tensor
-    information: Tensor
+    fitted: Tensor
 
+    @classmethod
+    def of(cls, outcome: Outcome, cells: Cells) -> Residuals:
+        """The model on the cells' inputs."""
+        design = polynomial(cells.z)
+        return cls(outcome, cells, design, outcome.fit(design, cells))
 
-Outcome = Callable[[Tensor], Residuals]
+    def errors(self, rows: slice) -> Tensor:
+        """(n', m) of some of the rows."""
+        return self.outcome.errors(rows, self.fitted.index_select(0, self.cells.place[rows]))
 
 
 @dataclass(frozen=True)
@@ -176,33 +272,114 @@ def logit(design: Tensor, visits: Tensor) -> Tensor:
     return theta
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The outcome "which action": all but the last of `order`, its model a multinomial logit.
+
+    Attributes:
+        actions: (n,) of the rows.
+        order: all A actions, the logit's base last.
+    """
+
+    actions: Tensor
+    order: tuple[int, ...]
+
+    def fit(self, design: Tensor, cells: Cells) -> Tensor:
+        """(g, m) choice probabilities."""
+        counts = self._counts(cells.place, len(design))
+        return torch.softmax(design @ logit(design, counts), dim=1)[:, :-1]
+
+    def moments(self, index: Tensor, fitted: Tensor) -> Moments:
+        """From how often each action was taken in each cell."""
+        counts = self._counts(index, len(fitted))
+        taken = torch.eye(len(self.order), dtype=counts.dtype, device=counts.device)[:, :-1]
+        left = taken - fitted[:, None, :]  # (g, A, m) the error of a row by its action
+        weighted = counts[..., None] * left
+        information = counts.sum(dim=1)[:, None, None] * _information(fitted)
+        return Moments(weighted.sum(dim=1), weighted.transpose(1, 2) @ left, information)
+
+    def errors(self, rows: slice, fitted: Tensor) -> Tensor:
+        """1{a} less its probability."""
+        taken = torch.stack([self.actions[rows] == a for a in self.order[:-1]], dim=1)
+        return taken.double() - fitted
+
+    def _counts(self, index: Tensor, cells: int) -> Tensor:
+        counts = tally(index, self.actions, cells, len(self.order))[0]
+        return counts[:, list(self.order)]
+
+
+@dataclass(frozen=True)
+class NextValue:
+    """The outcome V(s'), a column for each action: least squares in the action's rows.
+
+    Attributes:
+        values: some rows -> (n',) V(s') in them.
+        actions: (n,) of the rows.
+        number_of_actions: A.
+    """
+
+    values: Callable[[slice], Tensor]
+    actions: Tensor
+    number_of_actions: int
+
+    def fit(self, design: Tensor, cells: Cells) -> Tensor:
+        """(g, A) for each action the regression on the cells in which it was taken."""
+        size = len(design), self.number_of_actions
+        counts, sums, _ = tally(cells.place, self.actions, *size, lambda rows, _: self.values(rows))
+        fitted = torch.zeros_like(sums)
+        for a in range(self.number_of_actions):
+            gram = (design * counts[:, [a]]).T @ design
+            fitted[:, a] = design @ solve(gram, design.T @ sums[:, a])
+        return fitted
+
+    def moments(self, index: Tensor, fitted: Tensor) -> Moments:
+        """An error belongs to the column of its row's action and is zero in the others."""
+
+        def left(rows: slice, code: Tensor) -> Tensor:  # a difference of sums would lose digits
+            return self.values(rows) - fitted.flatten().index_select(0, code)
+
+        size = len(fitted), self.number_of_actions
+        counts, sums, squares = tally(index, self.actions, *size, left)
+        return Moments(sums, torch.diag_embed(squares), torch.diag_embed(counts))
+
+    def errors(self, rows: slice, fitted: Tensor) -> Tensor:
+        """V(s') less its fit, in the column of the action."""
+        taken = torch.stack([self.actions[rows] == a for a in range(self.number_of_actions)], dim=1)
+        return (self.values(rows)[:, None] - fitted) * taken
+
+
+def tally(
+    index: Tensor,
+    actions: Tensor,
+    cells: int,
+    number_of_actions: int,
+    weight: Callable[[slice, Tensor], Tensor] | None = None,
+) -> Tensor:
+    """(3, cells, A) how many rows each cell has of each action, sums of a weight and its square.
+
+    Args:
+        index: (n,) cells of the rows.
+        actions: (n,) their actions.
+        cells: how many there are.
+        number_of_actions: A.
+        weight: some rows, and their places in the (cells, A) table -> (n',); without it, zero.
+    """
+    size, step = cells * number_of_actions, max(CHUNK, cells)
+    total = torch.zeros(3, size, dtype=torch.float64, device=index.device)
+    for start in range(0, len(index), step):
+        rows = slice(start, start + step)
+        code = index[rows] * number_of_actions + actions[rows]
+        total[0] += torch.bincount(code, minlength=size)
+        if weight is not None:
+            weights = weight(rows, code)
+            total[1] += torch.bincount(code, weights, minlength=size)
+            total[2] += torch.bincount(code, weights**2, minlength=size)
+    return total.reshape(3, cells, number_of_actions)
+
+
 def choice_outcome(actions: Tensor, number_of_actions: int, anchor: int) -> Outcome:
-    """The outcome "which action": residuals of the multinomial logit with base `anchor`."""
-    order = [*(a for a in range(number_of_actions) if a != anchor), anchor]
-    taken = torch.stack([actions == a for a in order], dim=1).double()
-
-    def fit(z: Tensor) -> Residuals:
-        design = polynomial(z)
-        policy = torch.softmax(design @ logit(design, taken), dim=1)[:, :-1]
-        return Residuals(design, taken[:, :-1] - policy, _information(policy))
-
-    return fit
-
-
-def next_value_outcome(value: Tensor, actions: Tensor, number_of_actions: int) -> Outcome:
-    """The outcome V(s'), a column for each action: residuals of least squares in its rows."""
-    taken = torch.stack([actions == a for a in range(number_of_actions)], dim=1).double()
-
-    def fit(z: Tensor) -> Residuals:
-        design = polynomial(z)
-        errors = torch.zeros_like(taken)
-        for a in range(number_of_actions):
-            weighted = design * taken[:, [a]]
-            theta = solve(weighted.T @ design, weighted.T @ value)
-            errors[:, a] = (value - design @ theta) * taken[:, a]
-        return Residuals(design, errors, torch.diag_embed(taken))
-
-    return fit
+    """The outcome "which action" with base `anchor`."""
+    return Choice(actions, (*(a for a in range(number_of_actions) if a != anchor), anchor))
 
 
 def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
@@ -218,10 +395,10 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
     p_values: dict[int, float] = {}
     total = inputs.states.shape[1]
     while len(chosen) < min(MOST_INPUTS, total):
-        residuals = outcome(inputs.columns(chosen))
+        residuals = Residuals.of(outcome, inputs.cells(chosen))
         p = {
-            k: _p_of_input(inputs, residuals, chosen, k)
-            for k in _short_list(_scores(inputs, residuals, chosen), chosen)
+            k: _p_of_input(inputs, residuals, k)
+            for k in _short_list(_scores(inputs, residuals), chosen)
         }
         ranked = sorted(p, key=lambda k: p[k])
         before = len(chosen) if of_choice else 0
@@ -232,8 +409,8 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
             if p[k] > limit or len(chosen) == MOST_INPUTS:
                 break
             if entered:  # given those that entered before it in this round
-                residuals = outcome(inputs.columns(chosen))
-                p[k] = _p_of_input(inputs, residuals, chosen, k)
+                residuals = Residuals.of(outcome, inputs.cells(chosen))
+                p[k] = _p_of_input(inputs, residuals, k)
             if p[k] <= limit:
                 chosen.append(k)
                 p_values[k] = p[k]
@@ -248,17 +425,45 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
     return Selection(tuple(chosen), p_values)
 
 
-def robust_test(residuals: Residuals, directions: Tensor) -> tuple[float, Tensor]:
-    """The p-value of (n, p) further directions as a block, and each one's squared t (m p,).
+def robust_test(
+    residuals: Residuals, finer: Cells, directions: Callable[[Tensor], Tensor]
+) -> tuple[float, Tensor]:
+    """The p-value of p further directions as a block, and each one's squared t (m p,).
 
     The score with the design projected out; its variance is that of its summands.
+
+    Args:
+        residuals: of the model.
+        finer: its cells split by further inputs, with `parent` among the model's.
+        directions: (g', c) standardised inputs of finer cells -> (g', p).
     """
-    design, errors, information = residuals
-    inner = _moment(design, design, information)
-    carried = solve(inner, _moment(design, directions, information))  # (m q, m p)
-    influence = _outer(errors, directions) - _outer(errors, design) @ carried
-    score, variance = influence.sum(dim=0), influence.T @ influence
-    block = float(chi2.sf(float(score @ solve(variance, score)), len(score)))
+    moments = residuals.outcome.moments(finer.place, residuals.fitted[finer.parent])
+    outcomes = range(residuals.fitted.shape[1])
+
+    def parts() -> Iterator[tuple[Tensor, Tensor, Moments]]:
+        step = max(1, CHUNK // residuals.design.shape[1])
+        for start in range(0, len(finer.z), step):
+            some = slice(start, start + step)
+            part = Moments(*(moment[some] for moment in moments))
+            yield residuals.design[finer.parent[some]], directions(finer.z[some]), part
+
+    information = [
+        (_moment(design, design, part.information), _moment(design, new, part.information))
+        for design, new, part in parts()
+    ]
+    inner, cross = (torch.stack(sums).sum(dim=0) for sums in zip(*information, strict=True))
+    carried = solve(inner, cross)  # (m q, m p)
+    score, variance = carried.new_zeros(cross.shape[1]), carried.new_zeros((cross.shape[1],) * 2)
+    for design, new, part in parts():
+        # the influence of a row is the sum over outcomes of its error times these
+        eye = torch.eye(len(outcomes), dtype=new.dtype, device=new.device)
+        rows = torch.einsum("gp,ac->agcp", new, eye).reshape(len(outcomes), len(new), -1)
+        rows = rows - design @ carried.reshape(len(outcomes), design.shape[1], -1)
+        for a in outcomes:
+            score += part.errors[:, a] @ rows[a]
+            for c in outcomes:
+                variance += rows[a].T @ (part.squares[:, a, c, None] * rows[c])
+    block = float(chdtrc(len(score), float(score @ solve(variance, score))))
     return block, score**2 / torch.diagonal(variance).clamp_min(1e-300)
 
 
@@ -283,28 +488,31 @@ def inverse_root(matrix: Tensor) -> Tensor:
     return inverse
 
 
-def _p_of_input(inputs: Inputs, residuals: Residuals, chosen: Sequence[int], k: int) -> float:
-    z, others = inputs.columns([k]), inputs.columns(chosen).clamp(-CLIP, CLIP)
-    base = torch.cat([z, z**2 - 1.0], dim=1)
-    directions = [base, *(base * others[:, [j]] for j in range(others.shape[1]))]
-    block, squared = robust_test(residuals, torch.cat(directions, dim=1))
-    best = len(squared) * float(chi2.sf(float(squared.max()), 1))
-    outcomes, each = residuals.errors.shape[1], len(squared) // residuals.errors.shape[1]
-    linear = outcomes * float(chi2.sf(float(squared[::each].max()), 1))
+def _p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
+    def directions(z: Tensor) -> Tensor:
+        base = torch.stack([z[:, -1], z[:, -1] ** 2 - 1.0], dim=1)
+        others = z[:, :-1].clamp(-CLIP, CLIP)
+        return torch.cat([base, *(base * other[:, None] for other in others.T)], dim=1)
+
+    block, squared = robust_test(residuals, inputs.refined(residuals.cells, k), directions)
+    best = len(squared) * float(chdtrc(1, float(squared.max())))
+    outcomes = residuals.fitted.shape[1]
+    linear = outcomes * float(chdtrc(1, float(squared[:: len(squared) // outcomes].max())))
     return min(1.0, 3 * min(linear, block, best))
 
 
-def _scores(inputs: Inputs, residuals: Residuals, chosen: Sequence[int]) -> Array:
+def _scores(inputs: Inputs, residuals: Residuals) -> Array:
     """(K,) the largest score^2 of each input's directions over its variance if all independent."""
-    others = inputs.columns(chosen).clamp(-CLIP, CLIP)
-    factors = torch.cat([others.new_ones((len(others), 1)), others], dim=1)
-    weights = _outer(residuals.errors, factors)
-    width = inputs.states.shape[1]
-    score = weights.new_zeros((2, width, weights.shape[1]))
-    for rows, z in inputs.chunks():
-        score[0] += z.T @ weights[rows]
-        score[1] += (z * z).T @ weights[rows] - weights[rows].sum(dim=0)
-    variance = (weights**2).mean(dim=0) * inputs.sizes[..., None]
+    index, z = residuals.cells.place, residuals.cells.z.clamp(-CLIP, CLIP)
+    factors = torch.cat([z.new_ones((len(z), 1)), z], dim=1)
+    size = residuals.fitted.shape[1] * factors.shape[1]
+    score, square = z.new_zeros((2, inputs.states.shape[1], size)), z.new_zeros(size)
+    for rows, chunk in inputs.chunks():
+        weights = _outer(residuals.errors(rows), factors.index_select(0, index[rows]))
+        score[0] += chunk.T @ weights
+        score[1] += (chunk * chunk).T @ weights - weights.sum(dim=0)
+        square += (weights**2).sum(dim=0)
+    variance = square / len(index) * inputs.sizes[..., None]
     largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).cpu().numpy()
     return np.where(inputs.varies, largest, 0.0)
 
@@ -322,10 +530,10 @@ def _best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], f
     if count == 0:
         return (), 1.0
     candidates: list[tuple[float, int, int]] = []
-    for errors in residuals.errors.T:
-        score = errors.new_zeros((width, width))
-        for rows, z in inputs.chunks():
-            weighted = errors[rows, None] * z
+    for a in range(residuals.fitted.shape[1]):
+        score = residuals.fitted.new_zeros((width, width))
+        for rows, z in inputs.chunks(least=2 * width):  # so that sums cost less than products
+            weighted = residuals.errors(rows)[:, [a]] * z
             for start in range(0, width, COLUMNS):  # the upper triangle, by blocks of rows
                 block = slice(start, start + COLUMNS)
                 score[block, start:] += z[:, block].T @ weighted[:, start:]
@@ -335,7 +543,10 @@ def _best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], f
             candidates.append((value, place // width, place % width))
     best: tuple[tuple[int, ...], float] = ((), 1.0)
     for _, j, k in candidates:
-        p, _ = robust_test(residuals, inputs.columns([j]) * inputs.columns([k]))
+        half = inputs.refined(residuals.cells, j)
+        finer = inputs.refined(half, k)
+        finer = finer._replace(parent=half.parent[finer.parent])
+        p, _ = robust_test(residuals, finer, lambda z: z[:, -2:-1] * z[:, -1:])
         if count * p < best[1]:
             best = ((j, k), count * p)
     return best

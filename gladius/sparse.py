@@ -25,6 +25,11 @@ is taken UNDERSMOOTHING_STEPS below REML's choice: the two rules of the class `s
 scores of the inputs left out are significant together, they enter r linearly as one more ridge
 block, whose penalty is the inverse of their estimated variance (the dense tail).
 
+Rows may be memory-mapped (`Transitions.open`): the screens read them in chunks, and everything
+else works on the distinct states in the inputs chosen, so that memory is a matter of how many
+there are. The dense tail makes every row a state of its own; where that would be more than
+LARGEST_TAIL numbers it is left out, with a warning.
+
 The constants below and in `screen` were settled on data sets of the bus engine with dummies and of
 the worlds linear, moves, slope, product, persistent, three, even and eight of the exhibit
 `relevant_inputs`, on seeds that no exhibit uses; its other worlds came afterwards.
@@ -33,6 +38,7 @@ the worlds linear, moves, slope, product, persistent, three, even and eight of t
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -41,7 +47,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri
 from torch import Tensor
 
 from gladius.anchor import Anchor
@@ -62,9 +68,9 @@ from gladius.rows import (
 from gladius.screen import (
     ALPHA,
     Inputs,
+    NextValue,
     Selection,
     choice_outcome,
-    next_value_outcome,
     select,
     solve,
 )
@@ -79,6 +85,7 @@ FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
+LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
 SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
 ROUNDS = 4  # of the choice of zeta's inputs
 
@@ -141,7 +148,7 @@ def significant_products(fit: Minimum, pairs: Sequence[tuple[int, int]]) -> list
         cross = information[old][:, new]
         left = information[new][:, new] - cross.T @ solve(information[old][:, old], cross)
         score = point.gradient[new]
-        if chi2.sf(float(score @ solve(left, score)), actions) <= TERM:
+        if chdtrc(actions, float(score @ solve(left, score))) <= TERM:
             passing.append(pair)
     return passing
 
@@ -263,16 +270,16 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
     rows = fit.risk.rows
     rest = [k for k in range(scaling.states.shape[1]) if k not in fit.risk.used]
     policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
-    policy = policy[rows.place][:, rows.others]
-    surplus = torch.stack([actions == a for a in rows.others], dim=1).double() - policy
-    information = (policy * (1 - policy)).sum(dim=0)
-    bar = float(chi2.isf(ALPHA / (2 * max(1, scaling.states.shape[1])), 1))
+    policy = policy[:, rows.others]
+    information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
+    bar = float(chdtri(1, ALPHA / (2 * max(1, scaling.states.shape[1]))))
     detectable = float(torch.sqrt(bar / information).max())
     if not rest:
         return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
     score = torch.zeros(scaling.states.shape[1], len(rows.others), dtype=policy.dtype)
     for part, z in scaling.chunks():
-        score += (z.T @ surplus[part]).cpu()
+        taken = torch.stack([actions[part] == a for a in rows.others], dim=1)
+        score += (z.T @ (taken.double() - policy[rows.place[part]])).cpu()
     delta = score[rest] / information.cpu()
     statistic = float((delta**2 * information.cpu()).sum())
     step = max(1, len(scaling.states) // SAMPLE)
@@ -282,9 +289,21 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
     count = float(varies.sum())
     squares = max(count, np.sum(together**2) - count * (count - 1) / len(sample))
     freedom = len(rows.others) * count**2 / squares  # Satterthwaite's, for correlated scores
-    p_value = float(chi2.sf(statistic * count / squares, freedom)) if count else 1.0
+    p_value = float(chdtrc(freedom, statistic * count / squares)) if count else 1.0
     variance = np.maximum((delta**2 - 1 / information.cpu()).mean(dim=0).numpy(), 0.0)
     return LeftOut(tuple(rest), p_value, variance, detectable)
+
+
+def wants_tail(fit: Minimum, rest: LeftOut, rows: int) -> bool:
+    """Whether the inputs left out matter together, and the refit with them can be held."""
+    if rest.p_value > TAIL or not rest.variance.any():
+        return False
+    functions = [fit.risk.reward, *fit.risk.zeta]
+    numbers = 2 * rows * (len(rest.inputs) + sum(part.size for part in functions))
+    if numbers > LARGEST_TAIL:
+        told = f"the inputs left out matter together (p = {rest.p_value:.2g}), but a refit with "
+        warnings.warn(f"{told}them would hold {numbers:.1e} numbers: left out", stacklevel=2)
+    return numbers <= LARGEST_TAIL
 
 
 def with_tail(
@@ -400,27 +419,29 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     """Fit one data set."""
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
-    actions = torch.tensor(data.actions, device=options.device)
+    actions = torch.tensor(data.actions.astype(np.int32), device=options.device)
     size = data.number_of_actions
     if options.inputs is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
         choice = with_anchor(choice, scaling, anchor)
     else:
         choice = Selection(tuple(sorted(set(options.inputs))))
-    rows = Rows.of(data, choice.inputs, anchor, discount, options.device)
+    grouped = tuple(sorted(choice.inputs))
+    rows = Rows.of(data, grouped, anchor, discount, options.device)
     value = first_value(rows, scaling, choice.inputs)
     transition = Selection(tuple(options.zeta_inputs or ()))
     tried: list[tuple[int, ...]] = []
     while len(tried) < ROUNDS:
         if options.zeta_inputs is None:
-            outcome = next_value_outcome(value[rows.next_place] * rows.going, actions, size)
+            outcome = NextValue(rows.next_values(value), actions, size)
             transition = select(scaling, outcome, of_choice=False)
         of_zeta = tuple(sorted(set(transition.inputs)))
         if of_zeta in tried:
             break
         tried.append(of_zeta)
         used = tuple(sorted({*choice.inputs, *of_zeta}))
-        rows = Rows.of(data, used, anchor, discount, options.device)
+        if used != grouped:
+            rows, grouped = Rows.of(data, used, anchor, discount, options.device), used
         minimum = fit_form(rows, scaling, used, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
@@ -434,10 +455,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
         "inputs_settled": of_zeta == tried[-1],
-        "tail": options.tail
-        and options.inputs is None
-        and rest.p_value <= TAIL
-        and bool(rest.variance.any()),
+        "tail": options.tail and options.inputs is None and wants_tail(minimum, rest, len(data)),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
@@ -457,11 +475,13 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
 
 def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
     """The choice's inputs and those of the anchor's reward, which r must offset elsewhere."""
+    if not callable(anchor.reward):
+        return choice
     given = torch.tensor(anchor.values(scaling.states), device=scaling.device)
     if float(given.std()) == 0.0:
         return choice
-    same = torch.zeros(len(given), dtype=torch.long, device=scaling.device)
-    known = select(scaling, next_value_outcome(given, same, 1), of_choice=False)
+    same = torch.zeros(len(given), dtype=torch.int32, device=scaling.device)
+    known = select(scaling, NextValue(given.__getitem__, same, 1), of_choice=False)
     return Selection(tuple(dict.fromkeys(choice.inputs + known.inputs)), choice.p_values)
 
 

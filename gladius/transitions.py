@@ -5,11 +5,13 @@ Nothing here holds a reward, a Q or a transition law.
 
 from __future__ import annotations
 
+import mmap
+import os
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from gladius.checks import Array, InputError, check_finite, check_whole, shaped
+from gladius.distinct import compress, factorised
+from gladius.folder import TYPES, Columns, column, on_disk, read, write
 
 Integers = NDArray[np.int64]
 
@@ -30,18 +34,34 @@ def distinct_rows(rows: Array) -> tuple[Array, Integers]:
     return distinct, np.bincount(index).astype(np.int64)
 
 
-def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
+def index_rows(blocks: Sequence[Array], most: float = np.inf) -> tuple[Array, list[Integers]]:
     """Distinct rows over all blocks, lexicographic, and each block's positions among them.
+
+    Column by column, so that no more than one column of all rows is in memory.
 
     Args:
         blocks: (n_i, d) arrays of finite numbers with the same d.
+        most: distinct rows past which further columns are not looked at.
     """
-    rows = np.concatenate(blocks)
-    index = pd.DataFrame(rows).groupby(list(range(rows.shape[1]))).ngroup().to_numpy()
-    representative = np.empty(index.max() + 1, dtype=np.int64)
-    representative[index] = np.arange(len(index))
-    ends = np.cumsum([len(block) for block in blocks])[:-1]
-    return rows[representative], np.split(index, ends)
+    ends = np.cumsum([len(block) for block in blocks])
+    place, representative = np.zeros(ends[-1], dtype=np.int64), np.zeros(1, dtype=np.int64)
+    for k in range(blocks[0].shape[1]):
+        if len(representative) > most:
+            break
+        joined = np.concatenate([column(block, k) for block in blocks])
+        if np.array_equal(joined[representative][place], joined):
+            continue  # it tells no two rows apart that were alike
+        codes, levels = factorised(joined)
+        span = len(representative) * len(levels)
+        place, pairs = compress(place * len(levels) + codes, span)
+        representative = np.empty(len(pairs), dtype=np.int64)
+        representative[place] = np.arange(len(place))
+    distinct = np.empty((len(representative), blocks[0].shape[1]))
+    for block, end in zip(blocks, ends, strict=True):
+        start = end - len(block)
+        here = (start <= representative) & (representative < end)
+        distinct[here] = block[representative[here] - start]
+    return distinct, np.split(place, ends[:-1])
 
 
 @shaped
@@ -106,6 +126,27 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def to_folder(self, folder: str | os.PathLike[str]) -> None:
+        """Write the rows to a new folder, for `open`; `gladius.folder.write` takes parts of them.
+
+        Raises:
+            InputError: the folder exists or cannot be made.
+        """
+        write(folder, [self])
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Transitions:
+        """The data set of a folder, memory-mapped: rows are read when, and as far as, needed.
+
+        With `function_class="sparse"` a fit never holds the features of all rows in memory, but
+        functions of the distinct states in the inputs that it chooses: 5 KB a row where none
+        repeats. Other methods read all features.
+
+        Raises:
+            InputError: the folder is missing, incomplete, or holds what is no data set.
+        """
+        return cls(**read(folder))
 
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
@@ -292,6 +333,13 @@ def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
 
 
 def _features(name: str, value: ArrayLike) -> Array:
+    if _is_map(value):
+        value = Columns(value[:, None] if value.ndim == 1 else value)
+    if on_disk(value):
+        if value.ndim != 2 or 0 in value.shape:
+            raise InputError(name, value.shape, "give a non-empty array of shape (rows, features)")
+        value.check(name, LARGEST_INTEGER)
+        return value  # type: ignore[return-value]  # it reads as one
     array = np.array(check_finite(name, value))  # a copy: what the caller does to theirs is theirs
     if array.ndim == 1:
         array = array[:, None]
@@ -301,6 +349,13 @@ def _features(name: str, value: ArrayLike) -> Array:
         worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
         raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
     return array
+
+
+def _is_map(value: object) -> TypeGuard[NDArray[Any]]:
+    """Whether an array of numbers is memory-mapped and cannot be written to: it needs no copy."""
+    if not isinstance(value, np.ndarray) or not isinstance(value.base, np.memmap | mmap.mmap):
+        return False
+    return not value.flags.writeable and value.dtype in (*TYPES, np.bool_)
 
 
 def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
@@ -330,7 +385,10 @@ def _labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[An
 def _ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
     """Whether the path ended after each row; not from text, where even "False" would count."""
     hint = "give true or false in each row, as booleans or 1 and 0, not as text"
-    array = check_finite(name, _column(name, value, rows), hint)
+    array = _column(name, value, rows)
+    if array.dtype.kind == "b":
+        return array if _is_map(value) else array.copy()
+    array = check_finite(name, array, hint)
     fine = np.isin(array, (0, 1))
     if not np.all(fine):
         raise InputError(name, array[~fine][0], hint)
@@ -352,7 +410,7 @@ def _actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions
     if size is None and array.max() >= rows + 2:
         hint = f"code the actions 0 to A - 1: there are {rows} rows, fewer than this makes actions"
         raise InputError(name, int(array.max()), hint)
-    return array.astype(np.int64)
+    return array.astype(np.int64, copy=not _is_map(value))
 
 
 LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB
@@ -415,7 +473,7 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
             hint = f"the others have {width} features and {actions} actions"
             raise InputError(f"transitions[{i}]", told, hint)
     blocks = [rows for given in sets for rows in (given.states, given.next_states)]
-    states, index = index_rows(blocks)
+    states, index = index_rows(blocks, np.sqrt(LARGEST_TABLE / (len(sets) * actions)))
     total = len(sets) * actions * len(states) ** 2
     if total > LARGEST_TABLE:
         hint = "coarsen the features, or choose a method without a table, such as avi or pqr"
