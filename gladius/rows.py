@@ -296,11 +296,15 @@ class Risk:
     @cached_property
     def block(self) -> Block:
         """All states."""
-        states = self.rows.states
+        return Block(self.rows.anchor_reward, self.reward(self.rows.states), self.phi)
+
+    @cached_property
+    def phi(self) -> tuple[Tensor, ...]:
+        """Per action, (S, p) the functions of zeta in the coordinates of its ridge."""
         phi = self.functions_of_zeta
         if self.factor:
             phi = tuple(raw @ factor for raw, factor in zip(phi, self.factor, strict=True))
-        return Block(self.rows.anchor_reward, self.reward(states), phi)
+        return phi
 
     @cached_property
     def functions_of_zeta(self) -> tuple[Tensor, ...]:
@@ -317,7 +321,7 @@ class Risk:
         for a in rows.actions:
             part = rows.action == a
             reached, place = torch.unique(rows.target[part], return_inverse=True)
-            weighted = self.block.phi[a][rows.origin[part]] * rows.times[part][:, None]
+            weighted = self.phi[a][rows.origin[part]] * rows.times[part][:, None]
             source = weighted.new_zeros((len(reached), weighted.shape[1]))
             moves.append((reached, source.index_add_(0, place, weighted)))
         return moves
@@ -326,6 +330,13 @@ class Risk:
     def ahead(self) -> list[Block]:
         """Per action, the states it led to."""
         return [self.block.take(reached) for reached, _ in self.moves]
+
+    def with_reward(self, reward: Features) -> Risk:
+        """The risk with other functions of r; what belongs to zeta is kept, not computed again."""
+        other = replace(self, reward=reward)
+        kept = ("functions_of_zeta", "phi", "moves")
+        vars(other).update({name: vars(self)[name] for name in kept if name in vars(self)})
+        return other
 
     def q(self, block: Block, theta: Tensor, zeta: Tensor) -> Tensor:
         """(n, A) Q = r + beta zeta."""
@@ -365,7 +376,9 @@ class Risk:
                 if criterion < best[0] or kappa == KAPPAS[0]:
                     best = (criterion, float(kappa))
             factors.append(inverse_root(gram + torch.diag(best[1] * relative)))
-        return replace(self, factor=tuple(factors))
+        ridged = replace(self, factor=tuple(factors))
+        vars(ridged)["functions_of_zeta"] = self.functions_of_zeta
+        return ridged
 
     def regress(self, value: Tensor) -> Tensor:
         """(A, p) coefficients of the ridge regression of (S,) V at s' for each action."""

@@ -140,7 +140,7 @@ def significant_products(fit: Minimum, pairs: Sequence[tuple[int, int]]) -> list
     reward, actions = fit.risk.reward, len(fit.risk.rows.others)
     terms = (*reward.terms, *pairs)
     wider = replace(reward, terms=terms, removed=np.zeros((len(terms), 0)))
-    point = extend(fit, replace(fit.risk, reward=wider))
+    point = extend(fit, fit.risk.with_reward(wider))
     place = torch.arange(actions * len(terms)).reshape(actions, -1)
     old, passing = place[:, : len(reward.terms)].flatten(), []
     for j, pair in enumerate(pairs, len(reward.terms)):
@@ -177,7 +177,7 @@ def drop_terms(fit: Minimum) -> Minimum:
         if not walds or min(walds) > 2 * price:
             return fit
         kept = [j for j in range(size) if j != 1 + int(np.argmin(walds))]
-        smaller = replace(risk, reward=risk.reward.keep(kept))
+        smaller = risk.with_reward(risk.reward.keep(kept))
         place = [c * size + j for c in range(actions) for j in kept]
         trial = minimise(smaller, fit.penalty[place], point.theta[place], point.zeta, fit)
         if 2 * (trial.point.nll - point.nll) >= price:
@@ -200,7 +200,7 @@ def bend(fit: Minimum, scaling: Inputs) -> Minimum:
         reward = make_features(old.inputs, scaling, old.terms, curved=curved)
         cosines = reward(rows.states)[:, len(old.terms) :]
         removed = solve(gram, weighted.T @ cosines).cpu().numpy()
-        wider = replace(fit.risk, reward=replace(reward, removed=removed))
+        wider = fit.risk.with_reward(replace(reward, removed=removed))
         gain, bent = smooth_fit(fit, wider)
         gain -= CRITICAL + rows.log_size * (len(curved) - 1) + 2 * float(np.log(len(sets)))
         if gain > best:

@@ -235,7 +235,7 @@ def refit(
     reward, none = risk.reward, slice(0)
     frequencies, removed = reward.frequencies[:, none], reward.removed[:, none]
     bare = replace(reward, frequencies=frequencies, phases=reward.phases[none], removed=removed)
-    start = replace(risk, reward=bare).start()  # the cosines start at zero
+    start = risk.with_reward(bare).start()  # the cosines start at zero
     table = start.theta.new_zeros((len(risk.rows.others), reward.size))
     table[:, : bare.size] = start.theta.reshape(-1, bare.size)
     theta = table.reshape(-1)

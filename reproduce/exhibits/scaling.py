@@ -67,6 +67,7 @@ class Method:
 ON_GPU = Method("GLADIUS", "leak_free sparse cuda", "gladius", {"device": "cuda"})
 METHODS = (  # a further solver is one more line here
     Method("GLADIUS", "leak_free sparse", "gladius"),
+    Method("GLADIUS", "leak_free stochastic", "gladius", {"solver": "stochastic"}),
     Method("NFXP", "leak_free", "nfxp", few=0, most_inputs=2),
     Method("BC", "leak_free", "bc", {"training": {"batch": 1000}}, most_inputs=30, brief=BRIEF),
     Method("PQR", "leak_free", "pqr", most_trajectories=10_000, most_inputs=300, brief=BRIEF),
