@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gladius.baselines import METHODS
+from gladius.baselines import METHODS, ROW_CLASSES
 from gladius.checks import InputError
 from reproduce import compare, provenance
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
@@ -67,7 +67,7 @@ def of_modules(name: str) -> dict[str, Any]:
 
 
 def _parts(name: str) -> dict[str, str]:
-    modules = ["reproduce.speed", METHODS["gladius"], METHODS["nfxp"]]
+    modules = ["reproduce.speed", METHODS["gladius"], METHODS["nfxp"], ROW_CLASSES["sparse"]]
     if name == "claims":
         paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
         modules = [".".join(path.with_suffix("").parts) for path in paths]
