@@ -140,7 +140,7 @@ def test_the_long_table_pairs_methods_and_keeps_the_columns():
     assert frame["se"].notna().sum() == 3  # one mean for each contender
     totals = frame.groupby("column")["cpu_seconds"].first()
     assert totals["GLADIUS, econirl"] == pytest.approx(92.0)
-    assert set(frame["row"]) == {50}
+    assert set(frame["row"]) == {"50"}
     assert set(frame["repetitions"]) == {3}
 
 
@@ -176,3 +176,11 @@ def test_ours_run_on_the_real_data():
         assert result.status == "ok"
         assert 0.0 < result.error < 30.0  # a reward of zero would score 100
         assert np.all(result.cpu > 0)
+
+
+def test_only_fits_of_the_same_data_are_compared():
+    ours = measured([1.0] * 3, True, "GLADIUS, ours")
+    theirs = measured([9.0] * 3, False, "GLADIUS, econirl")
+    elsewhere = replace(theirs, contender=replace(theirs.contender, row="1000, K = 20"))
+    assert theirs.is_rival_of(ours)
+    assert not elsewhere.is_rival_of(ours)
