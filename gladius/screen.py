@@ -79,6 +79,7 @@ class Inputs:
         states: (n, K) features, in memory or memory-mapped.
         center, scale: (K,) their mean and standard deviation, 1 for an input that is constant.
         varies: (K,) whether it is not; one that is constant is never chosen.
+        farthest: (K,) the largest distance from the mean, in standard deviations.
         device: cpu or cuda.
     """
 
@@ -86,6 +87,7 @@ class Inputs:
     center: Array
     scale: Array
     varies: NDArray[np.bool_]
+    farthest: Array
     device: str = "cpu"
 
     @classmethod
@@ -93,13 +95,15 @@ class Inputs:
         """Standardised by the rows themselves."""
         total = np.sum([part.sum(axis=0) for _, part in pieces(states, KEPT)], axis=0)
         center = total / len(states)
-        squares = []
+        squares, largest = [], np.zeros(states.shape[1])
         for _, part in pieces(states, KEPT):
             square = part - center
             squares.append(np.square(square, out=square).sum(axis=0))
+            np.maximum(largest, square.max(axis=0), out=largest)
         scale = np.sqrt(np.sum(squares, axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
-        return cls(states, center, np.where(varies, scale, 1.0), varies, device)
+        scale = np.where(varies, scale, 1.0)
+        return cls(states, center, scale, varies, np.sqrt(largest) / scale, device)
 
     def cells(self, chosen: Sequence[int]) -> Cells:
         """The rows grouped by the chosen inputs."""

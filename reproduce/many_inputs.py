@@ -26,8 +26,10 @@ from reproduce.spec import Cell, Result, summarise
 
 BUS = "bus"
 TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
-RIGHT, FALSE = "all inputs that matter were chosen", "an input that does not matter was chosen"
-FOUND = "share of the inputs that matter that were chosen"
+RIGHT, FALSE = "all inputs of r were chosen for it", "a further input was chosen for r"
+ZETA_RIGHT, ZETA_FALSE = "all inputs of zeta were chosen for it", "a further one was for zeta"
+FOUND = "share of the inputs of r beside mileage that were chosen"
+PARTS = ("reward", "zeta")
 WORLDS = VARIANTS | WEAK
 
 
@@ -59,17 +61,17 @@ def compute(cell: Cell, device: str) -> Result:
     """Fit and score the cell's data sets one by one.
 
     Records are those of `summarise`, and, where the estimate says which inputs it chose, the shares
-    of data sets with RIGHT and FALSE ones and the mean of FOUND. Settings: those of `fitting`;
-    `given` hands the method the inputs that matter, for r and for zeta.
+    of data sets with all of r's and of zeta's inputs and with further ones, and the mean of FOUND.
+    Settings: those of `fitting`; `given` hands the method the inputs that matter, for r and zeta.
     """
     settings = cell.settings
     world = make_world(settings["world"], settings["inputs"])
     errors: list[float] = []
     statuses: list[str] = []
-    chosen_well: dict[str, list[float]] = {RIGHT: [], FALSE: [], FOUND: []}
+    chosen_well: dict[str, list[float]] = {}
     seconds: list[float] = []
     variant = WORLDS.get(settings["world"])
-    truth = {0} if variant is None else set(variant.reward)
+    of_r, of_zeta = ({0}, {0}) if variant is None else (set(variant.reward), set(variant.zeta))
     for place, rng in enumerate(seeds.generators(cell)):
         train, test = world.simulate(settings["trajectories"], rng).split(SHARE)
         options = options_of(BusEngine(), cell, {})
@@ -88,19 +90,26 @@ def compute(cell: Cell, device: str) -> Result:
         errors.append(mape(estimate, test, world.reward))
         statuses.append(estimate.diagnostics.status)
         seconds.append(estimate.diagnostics.cpu_seconds)
-        if "reward_inputs" in estimate.diagnostics.extra:
-            chosen = set(np.asarray(estimate.diagnostics.extra["reward_inputs"]).tolist())
-            chosen_well[RIGHT].append(float(truth <= chosen))
-            chosen_well[FALSE].append(float(not chosen <= truth))
-            chosen_well[FOUND].append(len(truth & chosen) / len(truth))
+        extra = estimate.diagnostics.extra
+        if "reward_inputs" in extra and not settings.get("given"):
+            r, zeta = (set(np.asarray(extra[f"{name}_inputs"]).tolist()) for name in PARTS)
+            shares: dict[str, float] = {
+                RIGHT: of_r <= r,
+                FALSE: not r <= of_r,
+                ZETA_RIGHT: of_zeta <= zeta,
+                ZETA_FALSE: not zeta <= of_zeta,
+            }
+            if of_r - {0}:
+                shares[FOUND] = len(of_r & r - {0}) / len(of_r - {0})
+            for name, share in shares.items():
+                chosen_well.setdefault(name, []).append(float(share))
     replications = {
         "MAPE": errors,
         "status": [severity(status) for status in statuses],
     }
     records = list(summarise("MAPE", errors, statuses))
-    if chosen_well[RIGHT] and not settings.get("given"):
-        replications |= chosen_well
-        records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in chosen_well.items()]
+    replications |= chosen_well
+    records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in chosen_well.items()]
     return Result(tuple(records), replications, cpu_seconds=float(np.mean(seconds)))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.methods import needs
+from gladius.rows import Rows
 from gladius.transition_probabilities import TransitionProbabilities
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
@@ -74,8 +75,8 @@ class FormedError(Exception):
 def forms(kind: type, run: Callable[[], object]) -> bool:
     """Whether a run makes one of a kind; it ends where it does.
 
-    Transition probabilities of this library are `TransitionProbabilities`; `Counts` holds
-    n(s, a, s'), which is the rows of the data without their order.
+    Transition probabilities of this library are `TransitionProbabilities`; `Counts` and `Rows`
+    hold n(s, a, s'), which is the rows of the data without their order.
     """
 
     def refuse(self: object, *args: object, **kwargs: object) -> None:
@@ -93,9 +94,11 @@ def free(cell: Cell, device: str) -> Result:
     """Whether the method needs or forms transition probabilities, and whether it forms counts."""
     world = BusEngine()
     train, _ = data_sets(world, cell)
-    probabilities, counts = (
-        forms(kind, lambda: fit(world, cell, train)) for kind in (TransitionProbabilities, Counts)
+    probabilities, tables, rows = (
+        forms(kind, lambda: fit(world, cell, train))
+        for kind in (TransitionProbabilities, Counts, Rows)
     )
+    counts = tables or rows
     is_declared = "transitions" not in needs(str(cell.settings["method"]))
     return Result(
         (

@@ -20,7 +20,7 @@ from reproduce.compare import CRITICAL
 from reproduce.data import TRUTHS
 from reproduce.fits import fitting as bus_fitting
 from reproduce.inputs_worlds import STRENGTHS, VARIANTS, WEAK
-from reproduce.many_inputs import FALSE, FOUND, RIGHT, WORLDS, fitting
+from reproduce.many_inputs import FALSE, FOUND, RIGHT, WORLDS, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Result
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31
 REPETITIONS, SMOKE_REPETITIONS = 40, 2
-FEWER = 12  # data sets of each strength of weak inputs
+FEWER = 8  # data sets of each strength of weak inputs
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
 NO_TAIL = ("GLADIUS", "leak_free sparse, no tail")
 ALONE, THIRTY, THIRTY_STRENGTH = "mileage alone", "thirty", 0.03
 NEAR_ORACLE = 1.25  # times the oracle's error, the target
+BLIND = 4.0  # per cent; an oracle with a larger error cannot see what matters
 SPARSE_CLASS: dict[str, Any] = {"function_class": "sparse"}
 
 
@@ -86,11 +87,12 @@ def render(results: Results, out: Path) -> list[Path]:
         records = {record.statistic: record for record in ours.records}
         told = WORLDS[row].title if row in WORLDS else "no input, the truth as named"
         shares = [
-            f"{100 * records[s].value:.0f} %" if s in records else "" for s in (RIGHT, FOUND, FALSE)
+            f"{100 * records[s].value:.0f} %" if s in records else ""
+            for s in (RIGHT, FOUND, FALSE, ZETA_RIGHT, ZETA_FALSE)
         ]
         lines.append((row, told, _text(ours), *compared, *shares, f"{ours.cpu_seconds:.1f}"))
     names = ["world", "what matters", "MAPE", "beside it", "difference", "ratio"]
-    names += ["all found", "found", "a false one", "CPU-s"]
+    names += ["r: all", "found", "false", "zeta: all", "false in zeta", "CPU-s"]
     table = pd.DataFrame(lines, columns=pd.Index(names)).set_index("world")
     sets = results.entries[0].cell.repetitions
     notes = (
@@ -144,13 +146,18 @@ def verdict(folder: Path) -> str:
         errors[errors["protocol"] == protocol].set_index("row")["value"]
         for _, protocol in (OURS, ORACLE)
     )
-    ratios = (ours / oracle).dropna()
-    shares = frame[frame["statistic"] == RIGHT]["value"]
+    blind = oracle.index[oracle > BLIND]  # near an oracle that fails is no success
+    ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
+    shares = frame[frame["statistic"].isin((RIGHT, ZETA_RIGHT))].pivot_table(
+        index="row", columns="statistic", values="value"
+    )
+    shares = shares[shares.index.isin(list(VARIANTS))]
     near = int((ratios <= NEAR_ORACLE).sum())
-    always = int((shares == 1).sum())
+    always = int((shares == 1).all(axis=1).sum())
+    failing = f"; the oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
     return (
-        f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds;"
-        f" all inputs found in every data set in {always} of {len(shares)}"
+        f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing};"
+        f" all inputs of r and of zeta found in every data set in {always} of {len(shares)}"
     )
 
 
@@ -159,8 +166,9 @@ NOTES = (
     " the same data sets. u = s / 10 is an input, uniform on -1 to 1. * some did not converge.",
     "Beside it: the same fit told which inputs r and zeta depend on, its sparse oracle; for thirty"
     " weak inputs the same fit without the tail; for mileage alone the class smooth.",
-    "all found: the share of data sets in which every input of r was chosen; found: the share of"
-    " those inputs; a false one: the share of data sets in which one that does not matter was.",
+    "r: all, the share of data sets in which every input of r was chosen for it; found, of those"
+    " beside mileage; false, the share of data sets in which a further one was; likewise for zeta.",
+    "wave: sin(5 pi u) is beyond what the cosines can follow; neither screen nor oracle sees it.",
     "Settings of the estimator were settled on other seeds and on the worlds linear, moves, slope,"
     " product, persistent, three, even and eight.",
 )

@@ -97,7 +97,7 @@ class Line:
 CONCAVE = {GLOBAL: "concave logit"}
 NO_START = {GLOBAL: "no random start"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
-NETWORK, ON_ROWS = {"function_class": "mlp"}, {"function_class": "sparse"}
+NETWORK, SMOOTH = {"function_class": "mlp"}, {"function_class": "smooth"}
 LOGIT = "linear system, Newton"
 CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
@@ -116,7 +116,7 @@ LINES = (
     Line("Clare", "clare", "fixed point", starts="reward"),
     Line("ML-IRL", "ml_irl", "Newton", starts="theta"),
     Line("Model-enhanced AIRL", "airl", "fixed point", "", "rng", started={"start_spread": 5.0}),
-    Line("Ours", "gladius", "Newton", "", "seed", ON_ROWS, NETWORK),
+    Line("Ours", "gladius", "Newton", "", "seed", SMOOTH, NETWORK),
     Line("Ours, on rows", "gladius", "Fisher scoring", "on rows", silent=NO_START),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
 )
@@ -284,7 +284,7 @@ NOTES = (
     " below .001. One world, and r linear: no theorem.",
     "Statistical complexity: slope of log MAPE in log N, 50 to 5,000, 20 data sets; yes if its 95 %"
     " interval has -1/2 in it or lies below (faster). The paper's rate is that of theta-hat.",
-    "Ours: the class smooth, and the 2 x 10 network in Scalability and Global; on rows: the class"
+    "Ours: the class smooth, and the 2 x 10 network in Global; on rows: the class"
     " sparse. Algorithm 1: 10,000 steps of .01 on all data. The semi-gradient has a function a"
     " state, SAmQ a cell a state (then it is NFXP with theta_1 given); also with the linear basis"
     " and 5 cells of their authors' code and simulations.",

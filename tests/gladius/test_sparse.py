@@ -18,7 +18,7 @@ from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.metrics import mape
 from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features, minimise
-from gladius.screen import Inputs, choice_outcome, select
+from gladius.screen import Inputs, Selection, choice_outcome, select
 from gladius.sparse import make_zeta
 from gladius.transitions import Transitions
 from gladius.worlds.inputs_bus import InputsBus
@@ -315,3 +315,65 @@ def test_a_wide_network_sees_the_input_that_a_fit_was_denied() -> None:
         gains.append(float(held_out - wide))
     assert gains[0] > 0.02  # nats a row
     assert abs(gains[1]) < 0.01
+
+
+def curved_data(rng: np.random.Generator, rows: int = 6_000) -> Transitions:
+    """r = 1 - s0^2 - s1^2 + s2 under action 0, 0 under action 1; s' is independent of both."""
+    states, following = (rng.integers(-6, 7, (rows, 3)) / 2 for _ in range(2))
+    reward = 1 - states[:, 0] ** 2 - states[:, 1] ** 2 + states[:, 2]
+    actions = (rng.uniform(size=rows) > 1 / (1 + np.exp(-reward))).astype(np.int64)
+    return Transitions(states, actions, following, np.arange(rows) // 60, number_of_actions=2)
+
+
+CURVED = {"anchor_action": 1, "anchor_reward": 0.0, "discount": 0.5}
+
+
+def test_more_than_one_input_may_be_curved() -> None:
+    """With three inputs of r, one after the other; a first version bent one alone."""
+    data = curved_data(np.random.default_rng(21))
+    estimate = gladius.fit(data, **CURVED)
+    assert estimate.diagnostics.status == "ok"
+    assert estimate.diagnostics.extra["reward_inputs"] == (0, 1, 2)
+    ends = np.array([[2.0, 0, 0], [0, 2.0, 0], [0, 0, 0]])  # of those at 3 hardly one chooses 0
+    np.testing.assert_allclose(estimate.reward(ends, 0), [-3.0, -3.0, 1.0], atol=0.5)
+
+
+def test_r_depends_on_the_inputs_given_alone() -> None:
+    data = curved_data(np.random.default_rng(22))
+    estimate = gladius.fit(data, **CURVED, inputs=np.array([2]), zeta_inputs=[0, 2])
+    assert estimate.diagnostics.extra["reward_inputs"] == (2,)
+    moved = estimate.reward(np.array([[3.0, 0, 1], [-3.0, 1, 1]]), 0)
+    assert moved[0] == pytest.approx(moved[1], abs=1e-9)
+
+
+def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> None:
+    data = curved_data(np.random.default_rng(23), 2_000)
+    asked = iter([(0,), (0, 1), (1,), (), (2,)])
+    monkeypatch.setattr("gladius.sparse.select", lambda *_, **__: Selection(next(asked)))
+    estimate = gladius.fit(data, **CURVED, inputs=[0, 1, 2])
+    assert not estimate.diagnostics.extra["inputs_settled"]
+    assert estimate.diagnostics.status == "not_converged"
+
+
+def test_a_code_among_the_values_is_told() -> None:
+    data = curved_data(np.random.default_rng(24), 2_000)
+    states = data.states.copy()
+    states[:3, 1] = -999.0
+    spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
+    with pytest.warns(UserWarning, match="s1: a value .* standard deviations from the mean"):
+        gladius.fit(spoilt, **CURVED, inputs=[0, 2], zeta_inputs=[0])
+
+
+def test_each_data_set_must_have_every_action() -> None:
+    whole, part = (
+        curved_data(np.random.default_rng(25), 500),
+        curved_data(np.random.default_rng(26)),
+    )
+    lacking = part.take(part.actions == 1)
+    with pytest.raises(gladius.InputError, match="action 0 never occurs in data set 1"):
+        gladius.fit([whole, lacking], **CURVED)
+
+
+def test_a_handful_of_rows_is_not_ok() -> None:
+    data = curved_data(np.random.default_rng(27), 8)
+    assert gladius.fit(data, **CURVED).diagnostics.status != "ok"

@@ -147,5 +147,6 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     worse.to_csv(tmp_path / "relevant_inputs.csv", index=False)
     said = relevant_inputs.verdict(tmp_path)
     assert said == (
-        "within 1.25 of the oracle in 0 of 2 worlds; all inputs found in every data set in 0 of 2"
+        "within 1.25 of the oracle in 0 of 2 worlds;"
+        " all inputs of r and of zeta found in every data set in 0 of 2"
     )
