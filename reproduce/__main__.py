@@ -134,6 +134,30 @@ def stamp(name: Annotated[str, typer.Argument(help="claims or speed.")], out: Ou
     checks.stamp(name, out or runner.GENERATED)
 
 
+@app.command(epilog="Example: python -m reproduce experts CartPole-v1 --out experts")
+def experts(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Environments; all of them by default.")
+    ] = None,
+    zoo: Annotated[
+        Path | None, typer.Option(help="Convert RL-Zoo's zips of this folder; train none.")
+    ] = None,
+    allow_pickle: Annotated[
+        bool, typer.Option("--allow-pickle", help="Read normalisers of that folder.")
+    ] = False,
+    episodes: Annotated[int, typer.Option(help="Of each figure on a model card.")] = 100,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder; by default that of the bundled experts.")
+    ] = None,
+) -> None:
+    """Train the experts by PPO (up to an hour in all), or convert RL-Zoo's; write cards."""
+    from gladius.worlds.experts import BUNDLED
+    from reproduce import experts as training
+
+    for path in training.write(names or [], out or BUNDLED, zoo, allow_pickle, episodes):
+        Console().print(str(path), markup=False, soft_wrap=True)
+
+
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
     """Write the README's sections of the exhibits and the claims, and EXHIBITS.md."""

@@ -467,7 +467,9 @@ def test_what_the_package_imports_late_is_there() -> None:
         gladius.fitt  # noqa: B018  # the access is what is tested
 
 
-@pytest.mark.parametrize("name", ["", "run", "list", "compare", "check", "stamp", "readme"])
+@pytest.mark.parametrize(
+    "name", ["", "run", "list", "compare", "check", "stamp", "experts", "readme"]
+)
 def test_help_has_an_example(name: str) -> None:
     result = CliRunner().invoke(command.app, [*filter(None, [name]), "--help"])
     assert result.exit_code == 0
