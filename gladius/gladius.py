@@ -152,7 +152,8 @@ def fit(
         discount: beta.
         protocol: leak_free; printed, the algorithm to the letter; or author, what the first
             author's code does, including its use of the truth.
-        options: of the protocol; for leak_free the fields of Options.
+        options: of the protocol; for leak_free `function_class` and the fields of its Options, here
+            (smooth, mlp), in `sparse` or in `row_networks`.
 
     `extra["inner_iterations"]` is 0 for `author`: steps of Q and of zeta alternate.
     """

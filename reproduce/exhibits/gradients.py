@@ -131,6 +131,7 @@ def notes(results: Results, table: pd.DataFrame) -> list[str]:
         "plain: the printed step, losses per row; by visits: divided by the share of the state (Q)"
         " or the pair (zeta). Printed ratio: 1.",
         f"The figure's lines are run for {direct:,} steps, as printed for {LONGER * direct:,}.",
+        "Seconds: of the steps alone, but Newton's with what sets its problem up.",
         f"Steps a decade, measured (predicted from the derivative of a step): {'; '.join(said)}.",
     ]
 

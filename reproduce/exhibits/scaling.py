@@ -228,6 +228,7 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",
+        "stochastic: its two steps refit what full passes have chosen, so its time holds theirs.",
         f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GB of data; a method's"
         " largest size is at these limits or close to them, and none beyond it was tried (blank).",
         *(f"{reason} ({', '.join(sizes)})." for reason, sizes in why.items()),
