@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,9 @@ def test_a_fit_past_a_limit_is_stopped_and_says_so(
             "import json, sys; from reproduce import scaling as s; "
             f"s.{limit} = {value}; print(json.dumps(s.main({command[-1]!r}, json.load(sys.stdin))))"
         )
-        return run([command[0], "-c", code], **options)
+        # columns on disk are no arrays until they are read, which checked shapes would refuse
+        plain = {k: v for k, v in os.environ.items() if k != "GLADIUS_CHECK_SHAPES"}
+        return run([command[0], "-c", code], **options | {"env": plain})
 
     monkeypatch.setattr(subprocess, "run", limited)
     cell = fits.scaling("pqr", 1000, 2, {})
