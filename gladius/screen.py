@@ -42,6 +42,7 @@ from gladius.distinct import compress, factorised
 from gladius.folder import column, pieces, stored
 
 ALPHA = 0.001
+TESTS = 3  # of an input, the least of whose p-values counts
 KEPT = 10_000_000  # standardised numbers up to which they are kept between passes: 80 MB
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
@@ -502,7 +503,7 @@ def _p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
     best = len(squared) * float(chdtrc(1, float(squared.max())))
     outcomes = residuals.fitted.shape[1]
     linear = outcomes * float(chdtrc(1, float(squared[:: len(squared) // outcomes].max())))
-    return min(1.0, 3 * min(linear, block, best))
+    return min(1.0, TESTS * min(linear, block, best))
 
 
 def _scores(inputs: Inputs, residuals: Residuals) -> Array:

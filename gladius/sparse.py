@@ -45,6 +45,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,7 @@ from gladius.rows import (
 )
 from gladius.screen import (
     ALPHA,
+    TESTS,
     Inputs,
     NextValue,
     Selection,
@@ -76,10 +78,9 @@ from gladius.screen import (
     select,
     solve,
 )
-from gladius.stochastic import refit
+from gladius.stochastic import WIDEST, refit
 from gladius.transitions import Transitions
 
-WHOLE = (int, np.integer)
 SUPPORT = (0.0005, 0.9995)  # quantiles between which an action counts as seen
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
@@ -91,7 +92,7 @@ LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but cer
 LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
 SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
 ROWS_EACH = 10  # rows for each coefficient of r, or the status is not ok
-FAR = 20.0  # standard deviations: an input so far out is most often a code
+CODE = 20.0  # standard deviations: a value so far out is most often a code
 ROUNDS = 4  # of the choice of zeta's inputs
 
 
@@ -281,8 +282,8 @@ class LeftOut(NamedTuple):
         inputs: K' of them.
         p_value: of all their scores together.
         variance: (A - 1,) of their coefficients per standard deviation, by moments.
-        detectable: the coefficient per standard deviation that the screen would find in one data
-            set of two, for the action where this is hardest.
+        detectable: the coefficient per standard deviation of one more input that the screen would
+            find in half of all data sets, for the action where this is hardest.
     """
 
     inputs: tuple[int, ...]
@@ -291,14 +292,23 @@ class LeftOut(NamedTuple):
     detectable: float
 
 
-def left_out(fit: Minimum, scaling: Inputs, actions: Tensor) -> LeftOut:
-    """Score tests of the inputs that are left out: each one-step coefficient is delta = U / I."""
+def left_out(fit: Minimum, scaling: Inputs, actions: Tensor, chosen: int) -> LeftOut:
+    """Score tests of the inputs that are left out: each one-step coefficient is delta = U / I.
+
+    Args:
+        fit: without them.
+        scaling: all inputs.
+        actions: (n,) of the rows.
+        chosen: how many inputs the screen of the choices chose.
+    """
     rows = fit.risk.rows
     rest = [k for k in range(scaling.states.shape[1]) if k not in fit.risk.used]
     policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
     policy = policy[:, rows.others]
     information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
-    bar = float(chdtri(1, ALPHA / (2 * max(1, scaling.states.shape[1]))))
+    tests = TESTS * len(rows.others) * scaling.states.shape[1]
+    level = ALPHA * (1 + chosen) / tests  # of the next discovery
+    bar = float(chdtri(1, min(1.0, level)))
     detectable = float(torch.sqrt(bar / information).max())
     if not rest:
         return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
@@ -399,7 +409,8 @@ class Options:
         device: where the sums over rows are computed, cpu or cuda.
         wide_check: whether a wide network of all inputs is trained for comparison; it costs
             as much time as tens of fits, and nothing is chosen by it.
-        solver: of the last fit, with r's form and lambda chosen: full passes, or stochastic.
+        solver: of the last fit, with r's form and lambda chosen: full passes, or stochastic,
+            where r has no more than WIDEST coefficients.
         seed: of the stochastic solver.
     """
 
@@ -415,7 +426,7 @@ class Options:
         for name in ("inputs", "zeta_inputs"):
             given = getattr(self, name)
             whole = isinstance(given, Iterable) and not isinstance(given, str)
-            if given is not None and not (whole and all(isinstance(k, WHOLE) for k in given)):
+            if given is not None and not (whole and all(isinstance(k, Integral) for k in given)):
                 raise InputError(name, given, "give a list of columns of the state")
             if given is not None:
                 object.__setattr__(self, name, tuple(int(k) for k in given))
@@ -460,7 +471,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     """Fit one data set."""
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
-    for k in np.flatnonzero(scaling.farthest > FAR):
+    for k in np.flatnonzero(scaling.farthest > CODE):
         name, far = data.feature_names[k], scaling.farthest[k]
         message = f"{name}: a value {far:.0f} standard deviations from the mean; if it is a code,"
         warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=2)
@@ -493,7 +504,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         minimum = fit_form(rows, scaling, of_reward, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
-    rest = left_out(minimum, scaling, actions)
+    rest = left_out(minimum, scaling, actions, len(choice.inputs))
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(minimum.risk.reward),
         "zeta_inputs": tuple(minimum.risk.zeta[0].inputs),
@@ -515,7 +526,11 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         extra |= against_wide_network(data, anchor, discount, again, options.device)
     status = "ok" if minimum.decrement <= DECREMENT else "not_converged"
     extra["solver"] = options.solver
-    if options.solver == "stochastic":
+    if options.solver == "stochastic" and minimum.risk.free > WIDEST:
+        wide = f"r has {minimum.risk.free} coefficients, more than {WIDEST}, where mini-batches"
+        warnings.warn(f"{wide} cost more than full passes: these were used", stacklevel=2)
+        extra["solver"] = "full"
+    elif options.solver == "stochastic":
         minimum, status, *told = refit(minimum, options.seed)
         extra |= dict(zip(("batches", "change_left", "distance"), told, strict=True))
     return estimate(minimum, anchor, status, time.process_time() - began, extra)

@@ -32,7 +32,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gladius.checks import InputError
 from gladius.rows import Block, Minimum, Risk
 from gladius.screen import solve
 
@@ -222,14 +221,8 @@ def refit(
         seed: of the order in which rows are drawn.
         rounds: (rho, batches) of each.
         batch: rows.
-
-    Raises:
-        InputError: r has more than WIDEST coefficients.
     """
     risk, penalty = fit.risk, fit.penalty
-    if risk.free > WIDEST:
-        hint = f"r has {risk.free} coefficients, more than {WIDEST}: use solver='full'"
-        raise InputError("solver", "stochastic", hint)
     data = Observations.of(risk, batch)
     stream, number = data.stream(batch, seed), data.batches(batch)
     reward, none = risk.reward, slice(0)

@@ -232,7 +232,7 @@ class Transitions:
         after = now if next_state is None else _columns(frame, next_state)
         choices = _actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
         if time is not None or next_state is None:
-            order, follows = _follows(frame, labels, id, time)
+            order, follows = _follows(frame, labels, id, time, next_state is None)
             now, after, choices = now[order], after[order], choices[order]
             labels, ended = labels[order], ended[order]
             _check_ends(ended, labels, id, done, time, frame)
@@ -272,9 +272,12 @@ class Transitions:
 
 
 def _follows(
-    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None
+    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None, joins: bool
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """The rows trajectory by trajectory in order of time; which are followed by the next period."""
+    """The rows trajectory by trajectory in order of time; which are followed by the next period.
+
+    Gaps are told where s' is to be the next row: `joins`.
+    """
     codes = pd.factorize(labels)[0]
     if time is None:
         order = np.argsort(codes, kind="stable").astype(np.int64)
@@ -297,7 +300,7 @@ def _follows(
     period = np.min(steps[same], initial=np.inf)
     joined = same & (steps <= period * (1 + 1e-9))
     gaps = np.flatnonzero(same & ~joined)
-    if len(gaps):
+    if joins and len(gaps):
         with_gap = ", ".join(map(str, pd.unique(labels[order[gaps]])[:5]))
         told = (
             f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; no row is joined across one"

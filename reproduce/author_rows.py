@@ -164,7 +164,8 @@ def train(
             state["epoch"] = epoch + 1
             if (epoch + 1) % SAVE_EVERY == 0:
                 save(state)
-    return Training(flat, *state["best"], clock())
+    best, best_epoch = state["best"]
+    return Training(flat, best, best_epoch, clock())
 
 
 def mape_of(

@@ -87,7 +87,8 @@ def compute(cell: Cell, device: str) -> Result:
         why = f"stopped after {SECONDS} s of processor time" if is_late else why
         report: dict[str, Any] = {"failed": why}
     elif not told:
-        raise RuntimeError(ended.stderr.strip().splitlines()[-1])
+        last = ended.stderr.strip().splitlines()[-1:] or ["it wrote nothing"]
+        raise RuntimeError(f"the process that fits ended with {ended.returncode}: {last[0]}")
     else:
         report = json.loads(told[-1])
     if "failed" in report:

@@ -168,7 +168,7 @@ NOTES = (
     " weak inputs the same fit without the tail; for mileage alone the class smooth.",
     "r: all, the share of data sets in which every input of r was chosen for it; found, of those"
     " beside mileage; false, the share of data sets in which a further one was; likewise for zeta.",
-    "wave: sin(5 pi u) is beyond what the cosines can follow; neither screen nor oracle sees it.",
+    "wave: sin(5 pi u) turns faster than the cosines of the class and is orthogonal to low powers.",
     "Settings of the estimator were settled on other seeds and on the worlds linear, moves, slope,"
     " product, persistent, three, even and eight.",
 )

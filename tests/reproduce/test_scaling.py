@@ -63,7 +63,7 @@ def test_parts_are_one_data_set_whatever_their_size(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("limit", "value", "told"),
-    [("SECONDS", 1, "processor time"), ("MEMORY", 0.01, "failed: ")],
+    [("SECONDS", 1, "processor time"), ("MEMORY", 0.01, "MemoryError: Unable to allocate")],
 )
 def test_a_fit_past_a_limit_is_stopped_and_says_so(
     limit: str, value: float, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,7 +89,7 @@ def test_a_fit_past_a_limit_is_stopped_and_says_so(
 
 def test_a_fault_of_the_process_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises((RuntimeError, IndexError)):
+    with pytest.raises(RuntimeError, match="ended with 1: it wrote nothing"):
         fits.compute(fits.scaling("gladius", 5, 0, OPTIONS), "cpu")
 
 
