@@ -15,7 +15,8 @@ is zero row by row, and the risk is the negative log-likelihood. The estimator i
 
 a restriction of r to a class: over every Q and every zeta the minimum is the plug-in's. It is
 reached by Fisher scoring with the exact derivative of zeta_Q, in passes over the data that are sums
-over states. With kappa > 0 zeta is the ridge solution, and the point that is reached is stationary;
+over states; each pass takes zeta a Newton step on as well, so that no fixed point is nested in the
+loop. With kappa > 0 zeta is the ridge solution, and the point that is reached is stationary;
 that it is the global minimum is not shown.
 
 kappa_a is chosen by generalised cross-validation. The monomials of r are thinned out by BIC. lambda
@@ -532,7 +533,9 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         extra["solver"] = "full"
     elif options.solver == "stochastic":
         minimum, status, *told = refit(minimum, options.seed)
-        extra |= dict(zip(("batches", "change_left", "distance"), told, strict=True))
+        extra |= dict(
+            zip(("batches", "change_left", "distance", "inner_iterations"), told, strict=True)
+        )
     return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
@@ -591,6 +594,6 @@ def estimate(
         bellman_error=float(anchored @ gap**2) / total,
         cpu_seconds=seconds,
         status=status,
-        extra={"inner_iterations": fit.inner, **extra},
+        extra={"inner_iterations": 0, **extra},
     )
     return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)
