@@ -513,9 +513,9 @@ def minimise(
 ) -> Minimum:
     """Fisher scoring from theta, with a Newton step for zeta in every step: one loop.
 
-    A step is halved until the penalised risk falls with a zeta that is not LOOSE or, while zeta is
-    not yet exact, until zeta is twice as near. `before` is the fit that led here, whose steps
-    count.
+    theta rests while zeta is LOOSE. Its step is halved until the penalised risk falls with a zeta
+    that is not or, before zeta is exact, until zeta is twice as near; where no step does, theta
+    rests too. `before` is the fit that led here, whose steps count.
     """
     steps = 0 if before is None else before.steps
     best = Minimum(risk, penalty, risk.point(theta, zeta), steps, np.inf)
@@ -527,7 +527,7 @@ def minimise(
         best = best._replace(decrement=-0.5 * float(slope @ direction))
         if best.steps == most or (point.exact and best.decrement <= DECREMENT):
             return best
-        length = 1.0
+        length = 1.0 if point.miss <= LOOSE else 0.0
         while length > SHORTEST:
             step = length * direction
             trial = risk.point(point.theta + step, point.zeta + point.slope @ step)
@@ -538,5 +538,8 @@ def minimise(
                 break
             length /= 2
         else:
-            return best
+            if point.exact:
+                return best
+            trial = risk.point(point.theta, point.zeta)
+            moved = best._replace(point=trial, steps=best.steps + 1)
         best = moved
