@@ -52,6 +52,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,8 +177,29 @@ def fit(
             return fit_counts(counts, anchor, discount, chosen, began)
         function_class = "mlp" if either else "sparse"
     of_rows = {name: value for name, value in options.items() if name != "function_class"}
-    results = import_module(ROW_CLASSES[function_class]).fit(data, anchor, discount, **of_rows)
-    return results
+    return _on_rows(import_module(ROW_CLASSES[function_class]), data, anchor, discount, of_rows)
+
+
+def _on_rows(
+    module: ModuleType,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    options: dict[str, Any],
+) -> list[Estimate]:
+    """Each data set by itself, by the `fit_rows` of a module with the fields of its Options.
+
+    Raises:
+        InputError: for a bad option, or an action that a data set lacks.
+    """
+    check_options(module.Options, options)
+    chosen = module.Options(**options)
+    for r, part in enumerate(data):
+        never = np.setdiff1d(np.arange(part.number_of_actions), part.actions)
+        if len(never):
+            hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"
+            raise InputError("actions", np.unique(part.actions).tolist(), hint)
+    return [module.fit_rows(part, anchor, discount, chosen) for part in data]
 
 
 def _counts(data: Sequence[Transitions], *, choose: bool) -> Counts | None:
