@@ -70,7 +70,7 @@ from gladius.checks import (
     check_whole,
     check_widths,
 )
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, conclude
 from gladius.function_classes import MLP, AnchoredLine, NetworkOutputs
 from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
@@ -286,20 +286,21 @@ def fit_counts(
     converged = fitted.converged & (risk.nll <= even_odds)
     seconds = (time.process_time() - began) / len(converged)
     name, features = f"gladius {options.function_class}", counts.states.shape[1]
-    estimates = []
-    for r, (q_function, reward_function) in enumerate(fitted.functions):
-        diagnostics = Diagnostics(
-            converged=bool(converged[r]),
+    return [
+        conclude(
+            name,
+            *functions,
+            features,
+            risk.nll[r],
+            risk.bellman[r],
+            status="ok" if converged[r] else "not_converged",
             iterations=int(fitted.iterations[r]),
             gradient_norm=float(fitted.gradient_norm[r]),
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status="ok" if converged[r] else "not_converged",
+            seconds=seconds,
             extra={"inner_iterations": 0, "smoothed": has_roughness, **fitted.extras[r]},
         )
-        estimates.append(Estimate(name, q_function, reward_function, features, diagnostics))
-    return estimates
+        for r, functions in enumerate(fitted.functions)
+    ]
 
 
 def _curve(problem: Problem, smooth: Smooth) -> Fitted:

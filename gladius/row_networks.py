@@ -47,7 +47,7 @@ from gladius.checks import (
     check_whole,
     check_widths,
 )
-from gladius.estimate import Diagnostics, Estimate
+from gladius.estimate import Estimate, conclude
 from gladius.network_risk import (
     ZETA_STEPS,
     Evaluation,
@@ -374,26 +374,18 @@ def estimate(fit: Fit, anchor: Anchor, course: Course, seconds: float) -> Estima
         "choices_in_doubt": doubt > LEAST_DOUBT,
     }
     theta = tuple(part.cpu().numpy() for part in fit.theta)
-    reward = RowNetwork(
-        theta,
-        risk.center,
-        risk.scale,
-        anchor,
-        risk.restricted,
-        risk.features,
-        fit.w.cpu().numpy(),
-        rows.discount,
-    )
-    converged = all(checks.values())
-    diagnostics = Diagnostics(
-        converged=converged,
+    scaling, w = (risk.center, risk.scale), fit.w.cpu().numpy()
+    reward = RowNetwork(theta, *scaling, anchor, risk.restricted, risk.features, w, rows.discount)
+    return conclude(
+        "gladius mlp_rows",
+        replace(reward, valued=True),
+        reward,
+        len(risk.center),
+        here.nll / size,
+        risk.bellman(value, fit.w, fit.factor) / size,
+        status="ok" if all(checks.values()) else "not_converged",
         iterations=fit.steps,
         gradient_norm=max(float(slope.abs().max()) for slope in slopes) / size,
-        nll=here.nll / size,
-        bellman_error=risk.bellman(value, fit.w, fit.factor) / size,
-        cpu_seconds=seconds,
-        status="ok" if converged else "not_converged",
+        seconds=seconds,
         extra={"inner_iterations": fit.inner, "held_out_gain": gain, **checks},
     )
-    q = replace(reward, valued=True)
-    return Estimate("gladius mlp_rows", q, reward, len(risk.center), diagnostics)
