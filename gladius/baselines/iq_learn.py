@@ -301,10 +301,8 @@ def stack(data: Sequence[Transitions]) -> Rows:
 
 def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
     """`size` rows of each replication, drawn with replacement by their shares."""
-    index = nets.drawn_rows(rows.share, rngs, size)
-    now, after = (torch.take_along_dim(x, index[..., None], dim=1) for x in (rows.now, rows.after))
-    action, alive = (torch.take_along_dim(x, index, dim=1) for x in (rows.action, rows.alive))
-    return Rows(now, after, action, alive, torch.full_like(alive, 1 / size))
+    drawn = Rows(*nets.draw(rows.share, rngs, size, *rows))
+    return drawn._replace(share=torch.full_like(drawn.share, 1 / size))
 
 
 def losses(theta: nets.Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
@@ -332,8 +330,7 @@ def train(
     pieces = [Rows(*(x[:, i : i + AT_ONCE] for x in rows)) for i in range(0, size, AT_ONCE)]
 
     def gradient(part: Rows) -> nets.Parameters:
-        leaves = [p.detach().requires_grad_() for p in theta]
-        return list(torch.autograd.grad(losses(leaves, part, discount, alpha).sum(), leaves))
+        return nets.gradient(theta, lambda leaves: losses(leaves, part, discount, alpha))
 
     def full() -> nets.Parameters:
         return [torch.stack(parts).sum(dim=0) for parts in zip(*map(gradient, pieces), strict=True)]

@@ -10,7 +10,6 @@ import scipy.optimize
 
 import gladius
 from gladius import levenberg_marquardt, mdp, networks, newton, rows
-from gladius.baselines import bc
 from gladius.baselines.bc import Training
 from gladius.linear_reward import linear_in_features
 
@@ -21,7 +20,6 @@ SOLVERS = (
     rows.minimise,
     rows.Risk.solve_zeta,
     networks.adam_descent,
-    bc.train,
     scipy.optimize.minimize,
     scipy.optimize.root,
 )
