@@ -234,11 +234,6 @@ class Problem:
         free = (a for a in range(self.counts.visits.shape[2]) if a != self.anchor.action)
         return [self.anchor.action, *free]
 
-    @property
-    def filled_visits(self) -> Array:
-        """(R, S, A) visits with PSEUDO_COUNT in each cell of a visited state."""
-        return self.counts.visits + PSEUDO_COUNT * (self.counts.seen > 0)[..., None]
-
     def value_of(self, log_anchor: Array) -> Array:
         """(R, S) V = (I - beta P_A)^-1 (r_A - L) from L = log pi(anchor | .)."""
         system = self.discount * self.p_hat.transition[:, self.anchor.action]
@@ -273,14 +268,18 @@ def fit_counts(
     if options.penalty is not None and not has_roughness:
         hint = "here no roughness is penalised, so it has no effect: leave it out"
         raise InputError("penalty", options.penalty, hint)
+    if options.function_class == "mlp" and not has_roughness:
+        hint = "a network on counts needs one feature and three states or more: use 'smooth'"
+        raise InputError("function_class", "mlp", hint)
     check_anchor_support(counts, anchor.action)
     problem = Problem(counts, empirical_transition_probabilities(counts), anchor, discount)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
-    smooth = fit_smooth(problem, penalties) if has_roughness else None
-    if options.function_class == "mlp":
-        fitted = _network(problem, options, smooth)
+    if not has_roughness:
+        fitted = _table(problem)
     else:
-        fitted = _table(problem) if smooth is None else _curve(problem, smooth)
+        smooth = fit_smooth(problem, penalties)
+        is_network = options.function_class == "mlp"
+        fitted = _network(problem, options, smooth) if is_network else _curve(problem, smooth)
     risk = grouped_risk(fitted.q, counts, anchor.action, problem.anchor_reward, discount)
     even_odds = np.log(counts.visits.shape[2]) * (1 + 1e-9)  # a fit that is worse is none
     converged = fitted.converged & (risk.nll <= even_odds)
@@ -320,7 +319,8 @@ def _curve(problem: Problem, smooth: Smooth) -> Fitted:
 def _table(problem: Problem) -> Fitted:
     """The class `smooth` without a roughness, in closed form: log-odds of filled counts."""
     counts, anchor, functions = problem.counts, problem.anchor, []
-    visits = np.where(counts.seen[..., None] > 0, problem.filled_visits, 1.0)  # even where unseen
+    seen = counts.seen[..., None] > 0
+    visits = np.where(seen, counts.visits + PSEUDO_COUNT, 1.0)  # even odds where unseen
     log_policy = np.log(visits / visits.sum(axis=2, keepdims=True))
     v = problem.value_of(log_policy[..., anchor.action])
     odds = log_policy - log_policy[..., [anchor.action]]
@@ -333,20 +333,18 @@ def _table(problem: Problem) -> Fitted:
     return Fitted(functions, v[..., None] + log_policy, is_exact, steps, zeros, extras)
 
 
-def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitted:
-    """The class `mlp`, at the lambda of `smooth` or without a roughness."""
+def _network(problem: Problem, options: Options, smooth: Smooth) -> Fitted:
+    """The class `mlp`, at the lambda of `smooth`."""
     counts, p_hat, anchor = problem.counts, problem.p_hat, problem.anchor
-    replications, states, actions = counts.visits.shape
+    replications, _, actions = counts.visits.shape
     order = problem.order
-    penalty = np.zeros(replications) if smooth is None else smooth.penalty
-    no_rows = np.zeros((replications, 0, states))
     risk = OutputRisk(
-        visits=(problem.filled_visits if smooth is None else counts.visits)[:, :, order],
+        visits=counts.visits[:, :, order],
         transition=p_hat.transition[:, order],
         anchor_reward=problem.anchor_reward,
         discount=problem.discount,
-        roughness=no_rows if smooth is None else roughness_rows(counts),
-        penalty=penalty,
+        roughness=roughness_rows(counts),
+        penalty=smooth.penalty,
         bellman_weight=options.weight if options.level == "scalar" else None,
     )
     present = counts.present[..., None]
@@ -371,10 +369,10 @@ def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitte
             odds = replace(outputs, less=anchor.action)
             functions.append(from_choices(odds, v[r], p_hat, r, anchor, problem.discount))
         gap, objective = float(fit.gap[r]), float(fit.value[r])
-        extras.append({"penalty": float(penalty[r]), "gap": gap, "objective": objective})
+        extras.append({"penalty": float(smooth.penalty[r]), "gap": gap, "objective": objective})
     q = q[..., back]
     stuck = is_beaten(counts, q)  # where the frequencies do not beat a given lambda's curve too
-    if smooth is not None and options.penalty is not None:
+    if options.penalty is not None:
         stuck &= ~is_beaten(counts, smooth.q)
     return Fitted(functions, q, fit.converged & ~stuck, fit.iterations, fit.slope, extras)
 
