@@ -47,7 +47,7 @@ import numpy as np
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import Paths, discounted_paths
-from gladius.checks import Array, InputError, check_choice, check_whole
+from gladius.checks import Array, InputError, check_choice
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.parametric import Model, check_start, make_model, model_estimate
@@ -55,6 +55,7 @@ from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
 INNER = ("exact", "finite_dependence")
+MAX_STEPS = 500  # of Newton
 
 
 def fit(
@@ -66,7 +67,6 @@ def fit(
     transition: KnownTransitions | None = None,
     inner: str = "exact",
     start: Array | None = None,
-    max_iterations: int = 500,
 ) -> list[Estimate]:
     """ML-IRL of each data set.
 
@@ -78,7 +78,6 @@ def fit(
         transition: the true P, an oracle's knowledge. Without it, the frequencies of each data set.
         inner: exact or finite_dependence (which has no `start`).
         start: (R, k) first theta of each data set; by default 0.
-        max_iterations: Newton steps.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective
@@ -89,7 +88,6 @@ def fit(
     """
     started = time.process_time()
     check_choice("inner", inner, INNER)
-    check_whole("max_iterations", max_iterations, 1)
     if inner == "finite_dependence":
         if start is not None:
             raise InputError("start", start, "not with inner='finite_dependence'")
@@ -110,7 +108,7 @@ def fit(
             model.offset,
             model.discount,
             start=first[[r]],
-            max_iterations=max_iterations,
+            max_iterations=MAX_STEPS,
         )
         estimate = model_estimate(
             "ml_irl[exact]",
