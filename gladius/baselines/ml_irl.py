@@ -73,18 +73,14 @@ def fit(
     Args:
         data: replications; the rows of a trajectory in order of time.
         anchor: its action is the renewal action of `finite_dependence`.
-        discount: beta.
-        reward: the form of r, which has to be given.
-        transition: the true P, an oracle's knowledge. Without it, the frequencies of each data set.
+        discount, reward, transition, start: as in `nfxp.fit`.
         inner: exact or finite_dependence (which has no `start`).
-        start: (R, k) first theta of each data set; by default 0.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective
         (-L over the discounted number of observations), inner_iterations.
 
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
+    Errors are those of `nfxp.fit`.
     """
     started = time.process_time()
     check_choice("inner", inner, INNER)
