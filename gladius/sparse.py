@@ -55,7 +55,7 @@ from scipy.special import chdtrc, chdtri
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_choice, check_options, check_whole
+from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Diagnostics, Estimate
 from gladius.networks import check_device
 from gladius.rows import (
@@ -439,37 +439,17 @@ class Options:
         check_device(self.device)
 
 
-def fit(
-    data: Sequence[Transitions], anchor: Anchor, discount: float, **options: object
-) -> list[Estimate]:
-    """Fit every data set by itself.
-
-    Args:
-        data: replications.
-        anchor: action and reward.
-        discount: beta.
-        options: the fields of Options.
+def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
+    """Fit one data set.
 
     Raises:
-        InputError: for a bad option, or an action that a data set lacks.
+        InputError: for an input that is no column of the state.
     """
-    check_options(Options, options)
-    chosen = Options(**options)  # type: ignore[arg-type]  # the fields check themselves
-    width = data[0].states.shape[1]
+    width = data.states.shape[1]
     for name in ("inputs", "zeta_inputs"):
-        if not set(getattr(chosen, name) or ()) <= set(range(width)):
+        if not set(getattr(options, name) or ()) <= set(range(width)):
             hint = f"give columns of the state, from 0 to {width - 1}"
-            raise InputError(name, getattr(chosen, name), hint)
-    for r, part in enumerate(data):
-        never = np.setdiff1d(np.arange(part.number_of_actions), part.actions)
-        if len(never):
-            hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"
-            raise InputError("actions", np.unique(part.actions).tolist(), hint)
-    return [fit_rows(part, anchor, discount, chosen) for part in data]
-
-
-def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
-    """Fit one data set."""
+            raise InputError(name, getattr(options, name), hint)
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
     for k in np.flatnonzero(scaling.farthest > CODE):

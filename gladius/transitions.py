@@ -148,6 +148,18 @@ class Transitions:
         """
         return cls(**read(folder))
 
+    @classmethod
+    def from_paths(cls, states: Array, actions: Integers, number_of_actions: int) -> Transitions:
+        """Paths of equal length, none ended: (N, H + 1, d) states and (N, H) actions."""
+        width, (number, horizon) = states.shape[2], actions.shape
+        return cls(
+            states[:, :-1].reshape(-1, width),
+            actions.ravel(),
+            states[:, 1:].reshape(-1, width),
+            np.repeat(np.arange(number), horizon),
+            number_of_actions=number_of_actions,
+        )
+
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
         columns = ("states", "actions", "next_states", "trajectory", "done")

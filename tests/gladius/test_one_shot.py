@@ -10,7 +10,6 @@ import scipy.optimize
 
 import gladius
 from gladius import levenberg_marquardt, mdp, networks, newton, rows, stochastic
-from gladius.baselines import bc
 from gladius.baselines.bc import Training
 from gladius.linear_reward import linear_in_features
 
@@ -22,7 +21,6 @@ SOLVERS = (
     rows.Risk.settled,
     stochastic.refit,
     networks.adam_descent,
-    bc.train,
     scipy.optimize.minimize,
     scipy.optimize.root,
 )
