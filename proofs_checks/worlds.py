@@ -7,8 +7,8 @@ probability zero, certain moves and ties likely, and a shrunk example readable. 
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -76,12 +76,8 @@ def tabular_mdps(
     )
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A tabular world and some Q (S, A) on it, not its solution."""
-
-    mdp: TabularMDP
-    q: Array
+# A tabular world and some Q (S, A) on it, not its solution.
+Fitted = namedtuple("Fitted", "mdp q")
 
 
 @st.composite
@@ -91,12 +87,8 @@ def fitted(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Fitted
     return Fitted(mdp, draw(tables(mdp.reward.shape)))
 
 
-@dataclass(frozen=True)
-class Empirical:
-    """A grouped data set and some outputs q (X, A) on its states."""
-
-    sample: Sample
-    q: Array
+# A grouped data set and some outputs q (X, A) on its states.
+Empirical = namedtuple("Empirical", "sample q")
 
 
 @st.composite

@@ -7,7 +7,7 @@ paper has the minimum: both make the inequality harder to satisfy.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -21,30 +21,20 @@ from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import empirical, one_state, quarters, tables
 
 
-@dataclass(frozen=True)
-class LinearOutputs:
+class LinearOutputs(namedtuple("LinearOutputs", "features theta")):
     """Features Phi (M, P): outputs Phi theta."""
-
-    features: Array
-    theta: Array
 
     def outputs(self, theta: Complex) -> Complex:
         """(R, M)."""
-        return theta @ self.features.T
+        return np.asarray(theta @ self.features.T)
 
     def jacobian(self) -> Array:
         """(M, P)."""
-        return self.features
+        return np.asarray(self.features)
 
 
-@dataclass(frozen=True)
-class NetworkOutputs:
+class NetworkOutputs(namedtuple("NetworkOutputs", "x width actions theta")):
     """The library's tanh network with one hidden layer at inputs x (n, d), one output an action."""
-
-    x: Array
-    width: int
-    actions: int
-    theta: Array
 
     @property
     def network(self) -> MLP:
@@ -90,17 +80,13 @@ def network_outputs(draw: st.DrawFn, states: int, actions: int) -> NetworkOutput
     return NetworkOutputs(x, width, actions, base + moved)
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(namedtuple("Fit", "sample q")):
     """A grouped data set with a class at some theta that gives Q (X A,) on its states."""
 
-    sample: Sample
-    q: Outputs
-
     @property
-    def shape(self) -> tuple[int, int]:
+    def shape(self) -> tuple[int, ...]:
         """(X, A)."""
-        return self.sample.moves.shape[:2]
+        return np.shape(self.sample.visits)
 
     @property
     def table(self) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
@@ -171,18 +171,13 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
 SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
 
 
-@dataclass(frozen=True)
-class Programme:
+class Programme(namedtuple("Programme", "x tau other")):
     """The programme max over the simplex of G(q) = <q, x> + tau H(q), and some other q there.
 
-    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0}
-    [q_i (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate
-    that needs no formula for the maximiser.
+    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0} [q_i
+    (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate that
+    needs no formula for the maximiser.
     """
-
-    x: Array
-    tau: float
-    other: Array
 
     def objective(self, q: Array) -> float:
         """G(q), with 0 log 0 = 0."""
@@ -208,7 +203,7 @@ class Programme:
             return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
 
         if slope(low) >= 0:  # one choice carries all the weight that can be represented
-            return low
+            return float(low)
         return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
 
 
@@ -221,7 +216,7 @@ def programmes(draw: st.DrawFn) -> Programme:
 
 
 def _scale(p: Programme) -> float:
-    return max(1.0, float(np.max(np.abs(p.x))) + p.tau * (1 + float(np.log(len(p.x)))))
+    return max(1.0, float(np.max(np.abs(p.x)) + p.tau * (1 + np.log(len(p.x)))))
 
 
 def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:

@@ -7,7 +7,7 @@ exactly, so tolerances are zero.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from itertools import product
 
@@ -66,14 +66,8 @@ def rational_worlds(draw: st.DrawFn, outside: int = 0) -> World:
 
 
 # --- Lemma telescoping
-@dataclass(frozen=True)
-class Function:
-    """A world, a policy, a function f[s][a] and a first pair."""
-
-    world: World
-    policy: Exact
-    f: Exact
-    pair: tuple[int, int]
+# A world, a policy, a function f[s][a] and a first pair.
+Function = namedtuple("Function", "world policy f pair")
 
 
 @st.composite
@@ -146,13 +140,8 @@ def telescoping(function: Function) -> CheckResult:
 
 
 # --- Lemma occp=naiveBE
-@dataclass(frozen=True)
-class Rival:
-    """A world with its expert, another policy (S, A) and a first pair."""
-
-    mdp: TabularMDP
-    policy: Array
-    pair: tuple[int, int]
+# A world with its expert, another policy (S, A) and a first pair.
+Rival = namedtuple("Rival", "mdp policy pair")
 
 
 @st.composite
@@ -219,13 +208,8 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
 
 
 # --- what is concluded from the Lemma
-@dataclass(frozen=True)
-class Match:
-    """A world, the expert's policy in it, and a policy to follow where the expert never goes."""
-
-    world: World
-    expert: Exact
-    elsewhere: Exact
+# A world, the expert's policy in it, and a policy to follow where the expert never goes.
+Match = namedtuple("Match", "world expert elsewhere")
 
 
 @st.composite

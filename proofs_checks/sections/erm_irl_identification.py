@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -73,16 +74,12 @@ class Excess:
         return np.asarray(np.sum(np.abs(self.fitted - self.choices), axis=1))
 
 
-@dataclass(frozen=True)
-class Moved:
-    """A world, a change of Q* and a common change of all actions' values in a state."""
+class Moved(namedtuple("Moved", "mdp change level intervals", defaults=[()])):
+    """A world, a change of Q* and a common change of all actions' values in a state.
 
-    mdp: TabularMDP  # the world
-    change: Array  # (S, A) added to Q*
-    level: Array  # (S,) added to Q*(s, .)
-    # states that stand for an interval entered uniformly, over which reward, law and Q are
-    # constant; the others are points
-    intervals: tuple[int, ...] = ()
+    change (S, A) and level (S,) are added to Q*. States among `intervals` stand for an interval
+    entered uniformly, over which reward, law and Q are constant; the others are points.
+    """
 
     @property
     def charged(self) -> NDArray[np.bool_]:
@@ -96,8 +93,8 @@ class Moved:
 
     def shifted_on(self, inside: NDArray[np.bool_]) -> Array:
         """Q* + level on the states `inside`, and anything elsewhere."""
-        best = self.mdp.solution.q
-        return np.where(inside[:, None], best + self.level[:, None], best + self.change)
+        best: Array = self.mdp.solution.q
+        return np.asarray(best + np.where(inside[:, None], self.level[:, None], self.change))
 
 
 @st.composite

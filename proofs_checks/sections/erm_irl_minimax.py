@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -26,14 +27,8 @@ from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
 from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
 
-
-@dataclass(frozen=True)
-class Probe:
-    """A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*."""
-
-    mdp: TabularMDP
-    q: Array
-    dual: Array
+# A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*.
+Probe = namedtuple("Probe", "mdp q dual")
 
 
 @st.composite
@@ -289,7 +284,7 @@ def _scale(probe: Probe) -> float:
 def _candidates(draw: st.DrawFn) -> Probe:
     """Any Q, or one that only states after the first can tell from Q*."""
     probe = draw(probes())
-    return replace(probe, q=draw(solved_in_part(probe.mdp, probe.q)))
+    return probe._replace(q=draw(solved_in_part(probe.mdp, probe.q)))
 
 
 _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -36,13 +36,8 @@ from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, imp
 HIDDEN = (10, 10)
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(namedtuple("Run", "dummies trajectories number")):
     """A data set of the bus engine and a random start of the 2 x 10 network, by number."""
-
-    dummies: int
-    trajectories: int
-    number: int
 
     def data(self) -> tuple[Array, int]:
         """X_Q of the training trajectories (80 %), standardised, and M."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -39,12 +39,8 @@ EXACT = "exact fractions; the half unit of the last printed digit is part of the
 Pair = tuple[int, int, int]  # 50 or 1,000 trajectories, whose tables are meant, mileage, action
 
 
-@dataclass(frozen=True)
-class Method:
-    """One method's column in the tables for 50 or 1,000 trajectories."""
-
-    trajectories: int
-    name: str
+# One method's column in the tables for 50 or 1,000 trajectories.
+Method = namedtuple("Method", "trajectories name")
 
 
 PAIRS: list[Pair] = list(product(TABLES, MILEAGES, ACTIONS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,15 +24,8 @@ from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
 
 
 # --- gradient ascent-descent
-@dataclass(frozen=True)
-class Step:
+class Step(namedtuple("Step", "rows phi chi theta eta")):
     """A data set and linear classes: Q = phi theta and zeta = chi eta on S x A, flattened."""
-
-    rows: Rows
-    phi: Array
-    chi: Array
-    theta: Array
-    eta: Array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -116,7 +110,7 @@ def gda_with_indicator(iterate: Step, power: int = 2) -> CheckResult:
     """
     size = iterate.rows.size
     factor = size / iterate.rows.discount**power
-    tabular = replace(iterate, chi=np.eye(len(iterate.phi)), eta=iterate.chi @ iterate.eta)
+    tabular = iterate._replace(chi=np.eye(len(iterate.phi)), eta=iterate.chi @ iterate.eta)
     direction, slope = _ascent(tabular, anchor_rows_only=False)
     there = np.arange(len(iterate.phi)) % iterate.shape[1] == iterate.rows.anchor
     return weakest(
@@ -176,13 +170,8 @@ def is_gda(iterate: Step) -> CheckResult:
 
 
 # --- Algorithm 2
-@dataclass(frozen=True)
-class Certain:
-    """A world of certain moves, and rows on it; Q is arbitrary."""
-
-    mdp: TabularMDP
-    rows: Rows
-    q: Array
+# A world of certain moves, and rows on it; Q is arbitrary.
+Certain = namedtuple("Certain", "mdp rows q")
 
 
 @st.composite

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -20,15 +21,9 @@ from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import absorbing, anchors, empirical, one_state, tables
 
-
 # --- g-hat_N and R-hat_Q
-@dataclass(frozen=True)
-class Ball:
-    """A data set and the ball of tables around q (X, A), theta = Q: J_Q is the identity."""
-
-    sample: Sample
-    q: Array
-    radius: float
+# A data set and the ball of tables around q (X, A), theta = Q: J_Q is the identity.
+Ball = namedtuple("Ball", "sample q radius")
 
 
 def _least(start: Ball, bellman_share: float) -> Array:
@@ -93,7 +88,7 @@ def balls(draw: st.DrawFn) -> Ball:
     if draw(st.booleans()):  # every action in every state
         moves = data.sample.moves.copy()
         moves[..., 0] += moves.sum(axis=2) == 0
-        data = replace(data, sample=replace(data.sample, moves=moves))
+        data = data._replace(sample=replace(data.sample, moves=moves))
     return Ball(data.sample, data.q, 1.0)
 
 
@@ -134,15 +129,8 @@ def profile_is_risk(ball: Ball) -> CheckResult:
 
 
 # --- strong concavity
-@dataclass(frozen=True)
-class Auxiliary:
-    """A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,)."""
-
-    sample: Sample
-    q: Array
-    features: Array
-    phi: Array
-    other: Array
+# A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,).
+Auxiliary = namedtuple("Auxiliary", "sample q features phi other")
 
 
 @st.composite
@@ -254,16 +242,9 @@ def full_samples(draw: st.DrawFn, max_states: int, max_actions: int, top: float 
     return Sample(moves, anchor, reward, discount)
 
 
-@dataclass(frozen=True)
-class Steps:
-    """A data set, tables for Q, and zeta = zeta* + scale phi + cubic phi^3, elementwise.
-
-    zeta* belongs to the solution, so that phi = 0 there and J_zeta J_zeta' = scale^2 I.
-    """
-
-    sample: Sample
-    scale: float
-    cubic: float = 0.0
+# A data set, tables for Q, and zeta = zeta* + scale phi + cubic phi^3, elementwise.
+# zeta* belongs to the solution, so that phi = 0 there and J_zeta J_zeta' = scale^2 I.
+Steps = namedtuple("Steps", "sample scale cubic", defaults=[0.0])
 
 
 def hessian(problem: Steps) -> Array:
@@ -399,14 +380,9 @@ def single_stepsize(problem: Steps) -> CheckResult:
 
 
 # --- the rate
-@dataclass(frozen=True)
-class Noisy:
-    """Steps with one action (f-hat_N is then quadratic), noise sigma^2, a start, T."""
-
-    steps: Steps
-    noise: float
-    start: Array  # (2 X,) distance of (theta, phi) from the solution
-    times: int
+# Steps with one action (f-hat_N is then quadratic), noise sigma^2, the distance (2 X,) of
+# (theta, phi) from the solution at the start, T.
+Noisy = namedtuple("Noisy", "steps noise start times")
 
 
 @st.composite

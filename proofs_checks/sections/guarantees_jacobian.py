@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -19,13 +19,8 @@ from proofs_checks.worlds import tables
 SMALL = st.integers(-2, 2).map(float)
 
 
-@dataclass(frozen=True)
-class LinearClass:
+class LinearClass(namedtuple("LinearClass", "features visited actions")):
     """Q_theta(s, a) = theta_a' x(s): features x (n, w) of the states S, and which are in X_Q."""
-
-    features: Array
-    visited: tuple[bool, ...]
-    actions: int
 
     @property
     def gradients(self) -> Array:
@@ -128,14 +123,8 @@ def full_column_rank(family: LinearClass) -> CheckResult:
 
 
 # --- linear classes
-@dataclass(frozen=True)
-class LinearPair:
-    """Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .)."""
-
-    phi: Array
-    chi: Array
-    theta: Array
-    theta_zeta: Array
+# Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .).
+LinearPair = namedtuple("LinearPair", "phi chi theta theta_zeta")
 
 
 @st.composite
@@ -207,14 +196,8 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
 WIDTH = 4096
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(namedtuple("Start", "points activation radius number")):
     """Points z = (s, a) (M, 2), an activation, a ball; the random start is known by its number."""
-
-    points: Array
-    activation: str
-    radius: float
-    number: int
 
     @property
     def inputs(self) -> Array:

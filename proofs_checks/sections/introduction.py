@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from itertools import product
 
@@ -19,16 +19,9 @@ from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 
-
 # --- what the reward costs
-@dataclass(frozen=True)
-class Revisit:
-    """A pair seen `visits` times; its successors have these chances and the values V* = `v`."""
-
-    chances: Array
-    v: Array
-    visits: int
-    discount: float
+# A pair seen `visits` times; its successors have these chances and the values V* = `v`.
+Revisit = namedtuple("Revisit", "chances v visits discount")
 
 
 @st.composite
@@ -126,15 +119,8 @@ def reward_no_extra_cost(pair: Revisit) -> CheckResult:
 
 
 # --- which parameter is found
-@dataclass(frozen=True)
-class LinearClass:
-    """Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0."""
-
-    transition: Array
-    discount: float
-    features: Array
-    truth: Array
-    start: Array
+# Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0.
+LinearClass = namedtuple("LinearClass", "transition discount features truth start")
 
 
 @st.composite
@@ -323,25 +309,18 @@ def saddle_point(candidate: Shifted) -> CheckResult:
 
 
 # --- the sum of two PL functions
-@dataclass(frozen=True)
-class Valleys:
-    """f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
-
-    Exact fractions; the two PL inequalities are tried at `point`.
-    """
-
-    scale: Fraction
-    root: Fraction
-    tilt: Fraction
-    bow: Fraction
-    point: tuple[Fraction, Fraction]
+# f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
+# Exact fractions; the two PL inequalities are tried at `point`.
+Valleys = namedtuple("Valleys", "scale root tilt bow point")
+Point = tuple[Fraction, Fraction]
 
 
-def _valley(valleys: Valleys, x: Fraction, y: Fraction, rise: bool, bend: bool) -> list[Fraction]:
+def _valley(valleys: Valleys, point: Point, rise: bool, bend: bool) -> list[Fraction]:
     """Value, x- and y-derivative of f1, or of f2 (`rise`); `bend` False makes f2's floor straight.
 
     The straight floor touches that of f2 in one of the common minimisers, x = root.
     """
+    x, y = point
     floor, steep = valleys.tilt * x + valleys.bow * x * x, valleys.tilt + 2 * valleys.bow * x
     if rise and bend:
         floor += valleys.scale * (x * x - valleys.root**2)
@@ -382,14 +361,14 @@ def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
     why = "exact arithmetic in fractions"
     results = []
     for rise in (False, True):
-        height, along, across = _valley(valleys, *valleys.point, rise, bend)
+        height, along, across = _valley(valleys, valleys.point, rise, bend)
         results.append(at_least((along**2 + across**2) / 2, 2 * height, 0.0, why))
     middle = -valleys.scale * valleys.root**2 / 2  # half-way between the floors at x = 0
-    first, second = (_valley(valleys, _ZERO, middle, rise, bend) for rise in (False, True))
+    first, second = (_valley(valleys, (_ZERO, middle), rise, bend) for rise in (False, True))
     stuck = (first[1] + second[1]) ** 2 + (first[2] + second[2]) ** 2
     results.append(equal(stuck, _ZERO, 0.0, why))
     meeting = valleys.tilt * valleys.root + valleys.bow * valleys.root**2
-    least = sum(_valley(valleys, valleys.root, meeting, rise, bend)[0] for rise in (False, True))
+    least = sum(_valley(valleys, (valleys.root, meeting), rise, bend)[0] for rise in (False, True))
     results.append(equal(least, _ZERO, 0.0, why))
     high = first[0] + second[0]
     results.append(equal(high, valleys.scale**2 * valleys.root**4 / 2, 0.0, why))

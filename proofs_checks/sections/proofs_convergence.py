@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -121,15 +121,15 @@ def two_sided_pl(point: Fixed) -> CheckResult:
 
 
 # --- quadratic growth
-@dataclass(frozen=True)
-class Growth:
-    """A linear class on a data set."""
+class Growth(
+    namedtuple("Growth", "sample features theta radius_squared constant", defaults=[np.inf, 1.0])
+):
+    """A linear class on a data set.
 
-    sample: Sample  # every action taken in every state
-    features: Array  # (X A, d), Q = features theta, of full row rank: (ii)
-    theta: Array  # (d,)
-    radius_squared: float = np.inf  # of the ball B_Q around zero
-    constant: float = 1.0  # the c_qg that the printed statement is tried with
+    Every action is taken in every state; features (X A, d) are of full row rank: (ii). The radius
+    is that of the ball B_Q around zero, the constant the c_qg that the printed statement is tried
+    with.
+    """
 
     @property
     def q(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,13 +50,8 @@ def sbeed(probe: Probe) -> CheckResult:
 
 
 # --- Lemma MagnacThesmar: the contraction, its space, its last step
-@dataclass(frozen=True)
-class Pair:
-    """A world with anchors, and two functions f (S,)."""
-
-    problem: Anchored
-    first: Array
-    second: Array
+# A world with anchors, and two functions f (S,).
+Pair = namedtuple("Pair", "problem first second")
 
 
 @st.composite

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,16 +17,9 @@ from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
 from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 
-
 # --- random features
-@dataclass(frozen=True)
-class RandomFeatures:
-    """M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present."""
-
-    rows: int
-    columns: int
-    nonzero: float = 1.0
-    present: float = 1.0
+# M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present.
+RandomFeatures = namedtuple("RandomFeatures", "rows columns nonzero present", defaults=[1.0, 1.0])
 
 
 C, WIDTH, RATE = 1 / 4, 160, 1 / 200
@@ -108,13 +101,8 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
 
 
 # --- the perturbation along the ball
-@dataclass(frozen=True)
-class Quadratic:
+class Quadratic(namedtuple("Quadratic", "gradients hessians move")):
     """Q_theta(z_i) = g_i' t + t' H_i t / 2, t = theta - theta_0: g (M, d), H (M, d, d), t (d,)."""
-
-    gradients: Array
-    hessians: Array
-    move: Array
 
     def chain(self) -> tuple[Array, Array, float]:
         """J(theta_0), J(theta) and the largest norm of a Hessian."""
@@ -122,14 +110,8 @@ class Quadratic:
         return self.gradients, self.gradients + self.hessians @ self.move, most
 
 
-@dataclass(frozen=True)
-class Tanh:
+class Tanh(namedtuple("Tanh", "points units theta move")):
     """A tanh network of m units: points (M, n), theta_0 and a move (m (n + 2) + 1,)."""
-
-    points: Array
-    units: int
-    theta: Array
-    move: Array
 
     def network(self) -> MLP:
         return MLP(self.points.shape[1], 1, (self.units,))
@@ -232,7 +214,7 @@ Transformed = tuple[Tanh, str]
     "lem:NNenjoysPL.output-transform",
     verdict="holds",
     instances=st.tuples(
-        tanh_networks().map(lambda net: replace(net, theta=net.theta / 4, move=net.move / 4)),
+        tanh_networks().map(lambda net: net._replace(theta=net.theta / 4, move=net.move / 4)),
         st.sampled_from(sorted(TRANSFORMS)),
     ),
     cost=2,

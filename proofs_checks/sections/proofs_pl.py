@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -21,19 +21,13 @@ from proofs_checks.sections.guarantees_pl import opposed, tightest_distribution
 
 
 # --- from outputs to parameters
-@dataclass(frozen=True)
-class Composite:
+class Composite(namedtuple("Composite", "q centre weight wave")):
     """phi(q) = sum_i w_i g(q_i - c_i) of outputs q, with g(u) = u^2, or u^2 + 3 sin^2 u."""
-
-    q: fits.Outputs
-    centre: Array
-    weight: Array
-    wave: bool
 
     def phi(self, q: Complex) -> Complex:
         """(R,) at outputs (R, M)."""
         u = q - self.centre
-        return (u**2 + 3 * np.sin(u) ** 2 if self.wave else u**2) @ self.weight
+        return np.asarray((u**2 + 3 * np.sin(u) ** 2 if self.wave else u**2) @ self.weight)
 
 
 @st.composite
@@ -207,14 +201,8 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
 
 
 # --- the inequality between vectors
-@dataclass(frozen=True)
-class Vectors:
-    """a and b (n,) in one space, c (m,) orthogonal to it, and kappa."""
-
-    a: Array
-    b: Array
-    c: Array
-    kappa: float
+# a and b (n,) in one space, c (m,) orthogonal to it, and kappa.
+Vectors = namedtuple("Vectors", "a b c kappa")
 
 
 @st.composite

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
@@ -17,15 +16,9 @@ from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.oracle.occupancy import Expert
 from proofs_checks.relations import at_least, at_most
 
-
 # --- Lemma anchor_overlap_logit
-@dataclass(frozen=True)
-class Overlap:
-    """A world, the anchor (S,) of each state, and H periods of data."""
-
-    mdp: TabularMDP
-    anchor: NDArray[np.int64]
-    horizon: int = 1
+# A world, the anchor (S,) of each state, and H periods of data.
+Overlap = namedtuple("Overlap", "mdp anchor horizon", defaults=[1])
 
 
 @st.composite
@@ -177,14 +170,8 @@ def finite_overlap(problem: Overlap) -> CheckResult:
 
 
 # --- quantitative identification
-@dataclass(frozen=True)
-class Identified:
-    """A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try."""
-
-    mdp: TabularMDP
-    anchor: NDArray[np.int64]
-    q: Array
-    constant: float = 1.0
+# A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try.
+Identified = namedtuple("Identified", "mdp anchor q constant", defaults=[1.0])
 
 
 @st.composite

@@ -8,7 +8,8 @@ bound is too small for two and three actions (the paper's bus engine has two).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -26,21 +27,18 @@ from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_most, equal
 
 
-@dataclass(frozen=True)
-class Curved:
-    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0."""
+class Curved(namedtuple("Curved", "sample q slopes bends residual")):
+    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
 
-    sample: Sample  # the data
-    q: Array  # (X, A)
-    slopes: Array  # (X, A, P)
-    bends: Array  # (X, A, P, P), symmetric
-    residual: float  # M, at least what the point itself gives
+    q is (X, A), slopes (X, A, P), bends (X, A, P, P) and symmetric; the residual M is at least what
+    the point itself gives.
+    """
 
     def outputs(self, d: Complex) -> Complex:
         """(R, X, A) at (R, P)."""
         straight = np.einsum("xap,rp->rxa", self.slopes, d)
-        outputs: Complex = straight + np.einsum("xapk,rp,rk->rxa", self.bends, d, d) / 2
-        return self.q + outputs
+        outputs = straight + np.einsum("xapk,rp,rk->rxa", self.bends, d, d) / 2
+        return np.asarray(self.q + outputs)
 
     @property
     def sizes(self) -> Sizes:
@@ -155,7 +153,7 @@ def _realised_slope() -> Curved:
 def _steepest(high: float) -> Curved:
     """A theta at which M is what the point gives; the likelihood's part tends to 2 B with it."""
     free = _aligned(high, 0.0, 0.0, discount=0.1)
-    return replace(free, residual=local_residual(free.sample, free.q))
+    return free._replace(residual=local_residual(free.sample, free.q))
 
 
 def _without_value(point: Curved) -> CheckResult:
@@ -352,7 +350,7 @@ def _realised_curvature() -> Curved:
 def _most_curved(reward: float) -> Curved:
     """M is the residual up to a constant, by the known reward."""
     tall = _tall(reward, 1.0, 0.0)
-    return replace(tall, residual=local_residual(tall.sample, tall.q))
+    return tall._replace(residual=local_residual(tall.sample, tall.q))
 
 
 def risk_curvature_by_variance(point: Curved) -> CheckResult:
@@ -397,13 +395,8 @@ def risk_curvature(point: Curved) -> CheckResult:
 
 
 # --- the risk in zeta
-@dataclass(frozen=True)
-class Duals:
-    """A data set, Q on its states, and two zeta (B,) at its anchor states."""
-
-    data: worlds.Empirical
-    first: Array
-    second: Array
+# A data set, Q on its states, and two zeta (B,) at its anchor states.
+Duals = namedtuple("Duals", "data first second")
 
 
 @st.composite

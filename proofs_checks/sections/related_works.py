@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from gladius.mdp import TabularMDP, action_values, soft_bellman
+from gladius.mdp import action_values, soft_bellman
 from gladius.objective import value
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY
 from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
 
-
-@dataclass(frozen=True)
-class Mixture:
-    """Two rewards on one world's moves, how far V lies above each solution, and a share."""
-
-    mdp: TabularMDP  # the world with the first reward
-    reward: Array  # (S, A) the second
-    above: Array  # (2, S) what is added to log sum exp of the two; 0 for solutions
-    share: float  # of the first in the mixture
+# The world with the first reward, a second (S, A), what is added to log sum exp of the two (2, S),
+# 0 for solutions, and the share of the first in the mixture.
+Mixture = namedtuple("Mixture", "mdp reward above share")
 
 
 @st.composite

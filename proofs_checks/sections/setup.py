@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -169,26 +170,22 @@ def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
 
 
 # --- the equivalence
-@dataclass(frozen=True)
-class Noisy:
+class Noisy(namedtuple("Noisy", "mdp delta scale", defaults=[1.0])):
     """A world, and the location delta and scale lambda of the DDC agent's Gumbel noise.
 
     lambda is also the weight of the MaxEnt agent's entropy.
     """
 
-    mdp: TabularMDP
-    delta: float
-    scale: float = 1.0
-
     @property
     def at_one(self) -> TabularMDP:
         """The world with rewards r / lambda, where lambda is one."""
-        return replace(self.mdp, reward=self.mdp.reward / self.scale)
+        mdp: TabularMDP = self.mdp
+        return replace(mdp, reward=mdp.reward / self.scale)
 
     @property
     def ahead(self) -> float:
         """lambda (delta + gamma)/(1 - beta), what the noise's mean is worth from now on."""
-        return self.scale * (self.delta + EULER) / (1 - self.mdp.discount)
+        return float(self.scale * (self.delta + EULER) / (1 - self.mdp.discount))
 
 
 LOCATIONS = st.just(-EULER) | worlds.quarters(12)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -32,18 +33,12 @@ from proofs_checks.worlds import (
 Actions = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Anchored:
+class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()])):
     """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says.
 
     States among `intervals` stand for an interval entered uniformly, over which everything is
     constant; the others are points.
     """
-
-    mdp: TabularMDP
-    anchor: Actions
-    table: Array
-    intervals: tuple[int, ...] = ()
 
     @property
     def here(self) -> tuple[Actions, Actions]:
@@ -98,7 +93,7 @@ def _with_anchor(problem: Anchored) -> Array:
 
 
 def _only_the_anchor(problem: Anchored) -> Array:
-    reward = problem.mdp.reward.copy()
+    reward: Array = problem.mdp.reward.copy()
     reward[problem.here] = problem.table[problem.here]
     return reward
 
@@ -212,14 +207,9 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
 
 
 # --- counterfactuals from relabelled data
-@dataclass(frozen=True)
-class Relabelled:
-    """The expert's world, an intervention on the reward, and an offline method's settings."""
-
-    mdp: TabularMDP  # the world that generated the data
-    intervention: Array  # (S, A) Delta
-    start: Array  # (S, A) first guess of the method, which stays where there are no data
-    conservatism: float  # alpha of conservative Q-learning; 0 without its penalty
+# The expert's world, an intervention Delta (S, A) on the reward, an offline method's first guess
+# (S, A), which stays where there are no data, and alpha of conservative Q-learning, 0 without it.
+Relabelled = namedtuple("Relabelled", "mdp intervention start conservatism")
 
 
 @st.composite
