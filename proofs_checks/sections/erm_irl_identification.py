@@ -26,7 +26,6 @@ from proofs_checks.sections.equivalence import (
     quadrature_error,
     ratio,
 )
-from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import absorbing, tables, tabular_mdps
 
 
@@ -176,7 +175,6 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     apart = tolerance + 1e-13 * squared
     why = WHY + "; squares of residuals, which come as a difference of squares"
     return weakest(
-        *covered(mdp),
         equal(gain, excess.weight @ excess.parts, apart, why),
         at_least(gain, np.max(excess.floor * excess.parts), apart, why),
         at_most(furthest, bound, tolerance / (1 - mdp.discount), WHY),

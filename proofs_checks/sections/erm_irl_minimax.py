@@ -24,7 +24,6 @@ from proofs_checks.oracle.risk import (
 from proofs_checks.oracle.soft_bellman import reachable
 from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
-from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
 
 # A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*.
@@ -342,7 +341,6 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
         equal(best, expected, square, rounding),
         at_least(expected - some, 0.0, square, rounding),
         at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
-        *covered(mdp),
         vanishes(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
         _reward_back(mdp, mdp.discount),
     )

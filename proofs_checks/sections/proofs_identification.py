@@ -21,7 +21,6 @@ from proofs_checks.oracle import ccp
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, Moved, moved, off_track
 from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
-from proofs_checks.sections.setup import covered
 from proofs_checks.sections.setup_identification import Anchored, anchored
 from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
 
@@ -243,7 +242,6 @@ def _likelihood(
         zero(member - least, tolerance),
         at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
         at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
-        *covered(mdp),
     )
 
 

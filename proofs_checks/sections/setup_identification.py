@@ -18,7 +18,6 @@ from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.relations import equal, weakest
-from proofs_checks.sections.setup import covered
 from proofs_checks.worlds import (
     MILD,
     REWARDS,
@@ -159,7 +158,7 @@ def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True)
     q, r = ccp.solve(seen.restricted(inside))
     gaps = (q - mdp.solution.q[inside], r - mdp.reward[inside])
     sums = [zero(gap, rounding(mdp)) for gap in gaps]
-    return weakest(*sums, _unique(problem, seen, inside), *covered(mdp))
+    return weakest(*sums, _unique(problem, seen, inside))
 
 
 def _uniform_after_zero() -> Anchored:
