@@ -33,11 +33,6 @@ def equal(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult
     return CheckResult(_exact(observed), "==", _exact(bound), float(tolerance), reason)
 
 
-def vanishes(gap: Any, tolerance: Any, reason: str) -> CheckResult:
-    """The largest absolute value of an array of differences == 0."""
-    return equal(np.max(np.abs(gap)), 0.0, tolerance, reason)
-
-
 def weakest(*results: CheckResult) -> CheckResult:
     """Of relations that must all hold: the one that fails by most, or has the least slack."""
     failed = [r for r in results if not r.holds]

@@ -97,16 +97,10 @@ def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> A
 
     Least squares over the rows (s, s') of the law (S, S), weighted by weight(s) P(s' | s).
     """
-    rows, targets = [], []
-    for s, p in enumerate(law):
-        for y in np.flatnonzero(p):
-            row = np.zeros(len(law))
-            row[y] += discount
-            row[s] -= 1.0
-            root = np.sqrt(weight[s] * p[y])
-            rows.append(root * row)
-            targets.append(-root * reward[s])
-    return np.asarray(np.linalg.lstsq(np.array(rows), np.array(targets), rcond=None)[0])
+    (s, y), eye = np.nonzero(law), np.eye(len(law))
+    root = np.sqrt(weight[s] * law[s, y])
+    rows = root[:, None] * (discount * eye[y] - eye[s])
+    return np.asarray(np.linalg.lstsq(rows, -root * reward[s], rcond=None)[0])
 
 
 def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:

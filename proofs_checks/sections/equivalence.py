@@ -14,10 +14,10 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import EPS, WHY, rounding
+from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, equal, vanishes, weakest
+from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
 
 # --- the T1EV distribution
@@ -54,7 +54,7 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
     of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
     printed = np.exp(-np.exp(-(points - location(nu))))
-    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
+    return zero(printed - of_max, quadrature_error(nu), QUADRATURE)
 
 
 def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:

@@ -14,7 +14,7 @@ from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import population_risk
+from proofs_checks.library import population_risk, zero
 from proofs_checks.oracle.risk import (
     Population,
     golden_maximum,
@@ -22,7 +22,7 @@ from proofs_checks.oracle.risk import (
     td_minimiser,
 )
 from proofs_checks.oracle.soft_bellman import reachable
-from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
+from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
 
@@ -47,23 +47,17 @@ def by_pair(guess: Fitted | Probe, zeta: Array | None = None) -> Risk:
 
     The expectation over s' is a data set whose counts are the probabilities.
     """
-    mdp = guess.mdp
-    states, actions = guess.q.shape
-    every = np.arange(states)
+    mdp, (states, actions) = guess.mdp, guess.q.shape
+    alone = np.eye(guess.q.size).reshape(states, actions, states, actions)
     terms = []
     for a in range(actions):
-        visits = np.zeros((states, states, actions))
-        moves = np.zeros((states, *mdp.transition.shape))
-        visits[every, every, a] = 1.0
-        moves[every, a, every] = mdp.transition[a]
-        counts = Counts(mdp.features, visits, moves)
-        q = np.broadcast_to(guess.q, visits.shape)
-        dual = None if zeta is None else np.broadcast_to(zeta, visits.shape)
-        terms.append(grouped_risk(q, counts, a, mdp.reward[:, a], mdp.discount, dual))
-    nll, td, deviation = (
-        np.stack([getattr(term, name) for term in terms], axis=1)
-        for name in ("nll", "td", "deviation")
-    )
+        moves = np.einsum("ksb,bst->kbst", alone[:, a], mdp.transition)
+        counts = Counts(mdp.features, alone[:, a], moves)
+        q = np.broadcast_to(guess.q, counts.visits.shape)
+        dual = None if zeta is None else np.broadcast_to(zeta, q.shape)
+        risk = grouped_risk(q, counts, a, mdp.reward[:, a], mdp.discount, dual)
+        terms.append((risk.nll, risk.td, risk.deviation))
+    nll, td, deviation = np.moveaxis(np.array(terms), 0, 2)
     return Risk(nll, td, deviation, mdp.discount)
 
 
@@ -341,7 +335,7 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
         equal(best, expected, square, rounding),
         at_least(expected - some, 0.0, square, rounding),
         at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
-        vanishes(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
+        zero(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
         _reward_back(mdp, mdp.discount),
     )
 

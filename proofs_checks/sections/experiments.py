@@ -16,19 +16,10 @@ from gladius import BusEngine
 from gladius.checks import Array
 from gladius.efficiency import Bounds, bounds
 from gladius.worlds.bus import DUMMY_LIMIT
+from proofs_checks import printed_tables as paper
 from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.printed_tables import (
-    ACTIONS,
-    MILEAGES,
-    ORACLES,
-    TABLES,
-    Printed,
-    cell,
-    column,
-    rows,
-)
 from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, implied_mape
 
@@ -129,7 +120,7 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     """
     few = method.trajectories == 50
     return weakest(
-        _near(method, ACTIONS, weighted)[few and method.name == "Rust"],
+        _near(method, paper.ACTIONS, weighted)[few and method.name == "Rust"],
         _near(method, range(1), weighted)[few],
         _near(method, range(1, 2), weighted)[0],
     )
@@ -139,7 +130,7 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     "text.who-is-better-where",
     verdict="holds-if",
     condition="1,000 trajectories (with 50, GLADIUS is worse than Rust at mileages 1-5)",
-    instances=st.sampled_from([Method(n, m) for n, m in product(TABLES, ORACLES)]),
+    instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
     text="Table A1, (1, a0), 412 of 1,000 pairs: |r-hat - r| = 0.074 for GLADIUS, 0.035 for "
     "Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
@@ -164,7 +155,7 @@ def who_is_better_where(method: Method) -> CheckResult:
     gap to Rust with 50, 0.08 points, is one repetition's and far within its noise ("(SE)" 1.28): it
     shows that the tables cited do not bear the sentence out there, not that Rust is better.
     """
-    surely_above = _near(method, ACTIONS)[1]
+    surely_above = _near(method, paper.ACTIONS)[1]
     return at_most(surely_above.observed, surely_above.bound, 0, EXACT)
 
 
@@ -178,7 +169,7 @@ def _bounds(trajectories: float) -> Bounds:
 def _gladius_mape(trajectories: int, spreads: Fraction) -> Fraction:
     """Table 2's MAPE of GLADIUS, plus so many of its "(SE)"."""
     where = ("table_2", trajectories, "GLADIUS", "MAPE")
-    return cell(*where).interval[1] + spreads * cell(*where, part="se").interval[1]
+    return paper.cell(*where).interval[1] + spreads * paper.cell(*where, part="se").interval[1]
 
 
 ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken at their largest"
@@ -237,13 +228,11 @@ Row = tuple[int, int]  # 50 or 1,000 trajectories, whose tables are meant, and a
 def _replaces(row: Row, action: int) -> CheckResult:
     """Whether `action` is printed with r = -5 and the Q of a return to mileage 1."""
     trajectories, mileage = row
-    printed = column(trajectories, "Ground Truth")
-    r, q = printed.reward[mileage - 1][action].value, printed.values("q")[mileage - 1, action]
-    value_of_one = math.log(sum(math.exp(x) for x in printed.values("q")[0]))
-    reset = -5.0 + oracle.DISCOUNT * value_of_one
+    r, q = (paper.values(trajectories, "Ground Truth", symbol) for symbol in "rQ")
+    reset = -5.0 + oracle.DISCOUNT * math.log(sum(math.exp(x) for x in q[0]))
     return weakest(
-        equal(r, Fraction(-5), 0, "both are whole numbers"),
-        equal(q, reset, 2 * HALF, "rounding of Q and, by beta, of V"),
+        equal(r[mileage - 1, action], -5.0, 0, "both are whole numbers"),
+        equal(q[mileage - 1, action], reset, 2 * HALF, "rounding of Q and, by beta, of V"),
     )
 
 
@@ -259,7 +248,7 @@ def action_one_replaces(row: Row) -> CheckResult:
 @claim(
     "text.action-zero",
     verdict="misprint",
-    instances=st.sampled_from(list(product(TABLES, MILEAGES))),
+    instances=st.sampled_from(list(product(paper.TABLES, paper.MILEAGES))),
     counterexample=lambda: (1000, 1),
     text="Section 7.1: d = 1 denotes replacement; r = -theta_1 = -5, and it leads to mileage 1."
     "\nTables 3, A1, A3: r(1, a0) = {observed:.0f}, the maintenance cost, not {bound:.0f}.",
@@ -327,8 +316,8 @@ def state_space_size(dummies: int) -> CheckResult:
 
 
 # --- MAPE against the number of dummies
-def _figure_1(dummies: object) -> Printed:
-    return cell("figure_1", dummies, "GLADIUS", "MAPE")
+def _figure_1(dummies: object) -> paper.Printed:
+    return paper.cell("figure_1", dummies, "GLADIUS", "MAPE")
 
 
 @claim(
@@ -355,7 +344,7 @@ def about_ten_percent(value: Fraction, share: Fraction = Fraction(1, 5)) -> Chec
 @claim(
     "text.sub-linear",
     verdict="holds",
-    instances=st.sampled_from(list(combinations(map(int, rows("figure_1")), 2))),
+    instances=st.sampled_from(list(combinations(map(int, paper.rows("figure_1")), 2))),
     broken="growth like the root of K claimed",
     rejected={"limit": 0.5},
     rejected_at=lambda: (2, 5),

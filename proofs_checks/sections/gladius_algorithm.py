@@ -15,9 +15,9 @@ from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import ascent_slope, descent
+from proofs_checks.library import ascent_slope, descent, zero
 from proofs_checks.oracle.risk import Rows, complex_gradient
-from proofs_checks.relations import equal, vanishes, weakest
+from proofs_checks.relations import equal, weakest
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
 
 
@@ -95,7 +95,7 @@ def _off_the_ray(iterate: Step, direction: Array, ray: Array, factor: float | No
     size = 1.0 + sum(float(np.abs(x).sum()) for x in sides)
     entries = float(np.abs(iterate.phi).sum() + np.abs(iterate.chi).sum() + 1.0) ** 2
     why = "rounding in sums over rows of features times r, Q, V and zeta"
-    return vanishes(direction - factor * ray, 1e-13 * iterate.rows.size * size * entries, why)
+    return zero(direction - factor * ray, 1e-13 * iterate.rows.size * size * entries, why)
 
 
 def gda_with_indicator(iterate: Step, power: int = 2) -> CheckResult:
@@ -242,7 +242,7 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
     return weakest(
         equal(total[0], bound, 1e-13 * size**2, rounding),
         equal(gap, 0.0, 1e-12 * rows.size * size, rounding),
-        vanishes((reward - mdp.reward)[seen], solved, "Q* to 1e-12"),
+        zero((reward - mdp.reward)[seen], solved, "Q* to 1e-12"),
     )
 
 

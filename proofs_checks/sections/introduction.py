@@ -16,8 +16,8 @@ from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import EPS, descent, population_counts, population_risk
-from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
+from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
+from proofs_checks.relations import at_least, at_most, equal, weakest
 
 # --- what the reward costs
 # A pair seen `visits` times; its successors have these chances and the values V* = `v`.
@@ -168,7 +168,7 @@ def _minimiser(family: LinearClass) -> Array:
 
 def _reaches(theta: Array, goal: Array) -> CheckResult:
     why = "a minimiser found to gradients of 1e-9, with curvatures from 1e-4 upwards"
-    return vanishes(theta - goal, 1e-4, why)
+    return zero(theta - goal, 1e-4, why)
 
 
 def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> CheckResult:
