@@ -92,17 +92,6 @@ class Population:
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
 
 
-def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> Array:
-    """(S,) the Q of a world of one action (so V = Q) that minimises the expected squared TD error.
-
-    Least squares over the rows (s, s') of the law (S, S), weighted by weight(s) P(s' | s).
-    """
-    (s, y), eye = np.nonzero(law), np.eye(len(law))
-    root = np.sqrt(weight[s] * law[s, y])
-    rows = root[:, None] * (discount * eye[y] - eye[s])
-    return np.asarray(np.linalg.lstsq(rows, -root * reward[s], rcond=None)[0])
-
-
 def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
     """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
 

@@ -15,15 +15,10 @@ from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import population_risk, zero
-from proofs_checks.oracle.risk import (
-    Population,
-    golden_maximum,
-    least_squares_zeta,
-    td_minimiser,
-)
+from proofs_checks.oracle import risk as oracle
 from proofs_checks.oracle.soft_bellman import reachable
 from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections.erm_irl_identification import Excess, solved_in_part
+from proofs_checks.sections.erm_irl_identification import excess_over, solved_in_part
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
 
 # A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*.
@@ -36,8 +31,8 @@ def probes(draw: st.DrawFn) -> Probe:
     return Probe(world.mdp, world.q, draw(tables(world.q.shape)))
 
 
-def population(guess: Fitted | Probe) -> Population:
-    return Population(
+def population(guess: Fitted | Probe) -> oracle.Population:
+    return oracle.Population(
         np.swapaxes(guess.mdp.transition, 0, 1), guess.mdp.reward, guess.q, guess.mdp.discount
     )
 
@@ -88,7 +83,10 @@ def _td_misleads() -> CheckResult:
     """
     mdp = replace(coin(1), reward=np.array([[0.0], [0.0], [1.0]]))
     weight = mdp.discounted_occupancy()
-    q = td_minimiser(mdp.transition[0], mdp.reward[:, 0], mdp.discount, np.array([0.5, 0.25, 0.25]))
+    (s, after), eye = np.nonzero(mdp.transition[0]), np.eye(3)
+    root = np.sqrt(np.array([0.5, 0.25, 0.25])[s] * mdp.transition[0, s, after])
+    rows = root[:, None] * (mdp.discount * eye[after] - eye[s])
+    q = np.linalg.lstsq(rows, -root * mdp.reward[s, 0], rcond=None)[0]
     why = "rounding in a least-squares problem of six rows"
     return equal(np.sum(weight * by_pair(Fitted(mdp, q[:, None])).bellman), 1 / 32, 1e-13, why)
 
@@ -139,7 +137,7 @@ def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
     """
     delta = factor / 2 * (backup(guess) - guess.q)
     reach = 2 * np.abs(delta) + 1.0
-    best = golden_maximum(lambda h: bi_conjugate(delta, h), -reach, reach)
+    best = oracle.golden_maximum(lambda h: bi_conjugate(delta, h), -reach, reach)
     return agree(guess, best, population(guess).bellman())
 
 
@@ -311,7 +309,7 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
     at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
     """
     mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
-    known, excess = population(probe), Excess.of(mdp, probe.q)
+    known, excess = population(probe), excess_over(mdp, probe.q)
     weight = excess.weight[:, None] * star.policy
     log_p = probe.q - known.v[:, None]
     residual = (known.backup() - probe.q)[:, 0]
@@ -359,9 +357,9 @@ def all_pairs_minimiser(probe: Probe, shared: bool = False) -> CheckResult:
         pooled = (weight[:, :, None] * known.law).sum(axis=1, keepdims=True)
         seen = pooled.sum(axis=2)
         chances = pooled / np.where(seen > 0, seen, 1.0)[:, :, None]
-        zeta = np.broadcast_to(least_squares_zeta(chances, seen, known.v), probe.q.shape)
+        zeta = np.broadcast_to(oracle.least_squares_zeta(chances, seen, known.v), probe.q.shape)
     else:
-        zeta = least_squares_zeta(known.law, weight, known.v)
+        zeta = oracle.least_squares_zeta(known.law, weight, known.v)
     least = float(weight[:, 0] @ known.deviation()[:, 0])
     return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
 

@@ -58,20 +58,15 @@ def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
     """
     sample = ball.sample
     share = oracle.share(sample) if over_all_rows else 1.0
-    values = [(ball.q, sample.nll(ball.q) + share * sample.bellman(ball.q))]
+
+    def agrees(q: Array, risk: float) -> CheckResult:
+        error = library.objective_rounding(sample, q)
+        return equal(library.objective(sample, q), risk, error, library.ROUNDING)
+
+    results = [agrees(ball.q, sample.nll(ball.q) + share * sample.bellman(ball.q))]
     if np.all(sample.visits > 0):
-        values.append((oracle.solution(sample), sample.entropy()))
-    return weakest(
-        *(
-            equal(
-                library.objective(sample, q),
-                risk,
-                library.objective_rounding(sample, q),
-                library.ROUNDING,
-            )
-            for q, risk in values
-        )
-    )
+        results.append(agrees(oracle.solution(sample), sample.entropy()))
+    return weakest(*results)
 
 
 def _one_action_unseen() -> Ball:
@@ -423,7 +418,7 @@ def rate_on_two_time_scales(run: Noisy, schedules: int = 2) -> CheckResult:
     potential = _potential(run, steps.WEIGHT)
     nu = steps.rate(fixed, plan, float(run.start @ potential @ run.start), run.noise)
     if schedules == 1:
-        plan = replace(plan, ratio=1.0)
+        plan = plan._replace(ratio=1.0)
     where = hessian(run.steps), len(run.steps.sample.anchor), potential, run.start
     reached = steps.expected_potential(*where, plan, run.noise, run.times)
     why = "the Hessian, by central differences of an affine gradient, is right to 1e-11"

@@ -9,14 +9,9 @@ from hypothesis import strategies as st
 
 from gladius.checks import Array
 from gladius.objective import value
+from proofs_checks import library
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import (
-    ROUNDING,
-    descent_slope,
-    objective,
-    objective_rounding,
-    sample_risk,
-)
+from proofs_checks.library import ROUNDING, objective, objective_rounding
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least, equal, weakest
@@ -53,7 +48,7 @@ def primal_pl(point: Fixed) -> CheckResult:
     p = np.exp(q - value(q)[:, None])[sample.nll_states]
     modulus = oracle.pl_constant(sample, float(p.min()), oracle.share(sample))
     gap = oracle.profile(sample, q) - sample.entropy()
-    gradient = descent_slope(sample, q)
+    gradient = library.descent_slope(sample, q)
     pl = at_least(
         0.5 * float(np.sum(gradient**2)),
         modulus * gap,
@@ -72,7 +67,7 @@ def _at_the_solution() -> Fixed:
     zeta = oracle.zeta_at(sample, q)
     assume_stated(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
     assume_stated(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
-    slope = np.abs(descent_slope(sample, q, zeta)).max()
+    slope = np.abs(library.descent_slope(sample, q, zeta)).max()
     assume_stated(slope < 1e-15, "theta is realisable: Q*")
     small = objective(sample, q + 1e-3, zeta) - objective(sample, q, zeta)
     assume_stated(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
@@ -113,7 +108,7 @@ def two_sided_pl(point: Fixed) -> CheckResult:
     """
     sample, q, zeta = point
     return at_least(
-        0.5 * float(np.sum(descent_slope(sample, q, zeta) ** 2)),
+        0.5 * float(np.sum(library.descent_slope(sample, q, zeta) ** 2)),
         1e-9 * (objective(sample, q, zeta) - objective(sample, q + 1, zeta)),
         1e-20,
         "the gradient, a difference of numbers below one, is zero to 1e-15; squared",
@@ -150,7 +145,9 @@ def growths(draw: st.DrawFn) -> Growth:
 
 def _risk(point: Growth) -> float:
     """R-hat_Q, whose Bellman term has the weights m_j / N_BE."""
-    return float(sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0])
+    return float(
+        library.sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0]
+    )
 
 
 def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:

@@ -19,7 +19,13 @@ from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections.erm_irl_identification import Excess, Moved, moved, off_track
+from proofs_checks.sections.erm_irl_identification import (
+    Excess,
+    Moved,
+    excess_over,
+    moved,
+    off_track,
+)
 from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
 from proofs_checks.sections.setup_identification import Anchored, anchored
 from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
@@ -236,7 +242,7 @@ def _likelihood(
     least, member, moved_nll = (
         population_risk(mdp, q).nll for q in (best, candidate.shifted_on(inside), other)
     )
-    gain, excess = float((moved_nll - least)[0]), Excess.of(mdp, other)
+    gain, excess = float((moved_nll - least)[0]), excess_over(mdp, other)
     pinsker = excess.distance**2 / 2
     return weakest(
         zero(member - least, tolerance),
@@ -256,7 +262,7 @@ def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
     where d* has no mass, and exceeds the minimum by Pinsker's bound, with visits summed period by
     period as weights, and by each state's part of it at the weight of its likeliest path.
     """
-    return _likelihood(candidate, candidate.charged)
+    return _likelihood(candidate, candidate.reached)
 
 
 def _fits_at_zero() -> Moved:
@@ -284,7 +290,7 @@ def _fits_at_zero() -> Moved:
     corrected=minimisers_almost_everywhere,
     broken="all states weighed alike, those never reached included",
     rejected=lambda candidate: _likelihood(
-        candidate, candidate.charged, lambda e: np.full_like(e.weight, 1 / len(e.weight))
+        candidate, candidate.reached, lambda e: np.full_like(e.weight, 1 / len(e.weight))
     ),
     rejected_at=off_track,
 )

@@ -307,6 +307,26 @@ def covered(mdp: TabularMDP) -> list[CheckResult]:
     return [zero(gap, 1e-13 / (1 - mdp.discount), why), equal(wrong, 0.0, 0.0, "a count of states")]
 
 
+class Track:
+    """Where the expert goes in `mdp`, whose states among `intervals` stand for an interval.
+
+    Over such an interval, entered uniformly, everything is constant; the other states are points.
+    """
+
+    mdp: TabularMDP
+    intervals: tuple[int, ...]
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
+        return oracle.reachable(self.mdp.initial, self.mdp.transition)
+
+    @property
+    def points(self) -> NDArray[np.bool_]:
+        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
+        return self.reached & ~np.isin(np.arange(len(self.mdp.initial)), self.intervals)
+
+
 # A world whose states are cells, and which of them (S,) are unit intervals entered uniformly, not
 # points. Reward and law are the same all over an interval, so the cells form a finite world.
 Cells = tuple[TabularMDP, NDArray[np.bool_]]

@@ -13,26 +13,18 @@ from numpy.typing import NDArray
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.objective import value
+from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.relations import equal, weakest
-from proofs_checks.worlds import (
-    MILD,
-    REWARDS,
-    VALUES,
-    absorbing,
-    anchors,
-    leaving_zero,
-    tables,
-    tabular_mdps,
-)
+from proofs_checks.sections.setup import Track
 
 Actions = NDArray[np.int64]
 
 
-class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()])):
+class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()]), Track):
     """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says.
 
     States among `intervals` stand for an interval entered uniformly, over which everything is
@@ -52,27 +44,17 @@ class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()
         given = self.mdp.reward[self.here]
         return ccp.Observed(log_policy, self.mdp.transition, self.anchor, given, self.mdp.discount)
 
-    @property
-    def reached(self) -> NDArray[np.bool_]:
-        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
-        return oracle.reachable(self.mdp.initial, self.mdp.transition)
-
-    @property
-    def points(self) -> NDArray[np.bool_]:
-        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
-        return self.reached & ~np.isin(np.arange(len(self.anchor)), self.intervals)
-
 
 @st.composite
 def anchored(
-    draw: st.DrawFn, values: st.SearchStrategy[float] = VALUES, discount: float = 0.999
+    draw: st.DrawFn, values: st.SearchStrategy[float] = worlds.VALUES, discount: float = 0.999
 ) -> Anchored:
     """Anchors that differ between states, unreached states, choices certain to the last digit."""
     betas = st.sampled_from([0.5, 0.9, discount]) | st.floats(0.01, discount)
-    mdp = draw(tabular_mdps(4, 3, discounts=betas))
+    mdp = draw(worlds.tabular_mdps(4, 3, discounts=betas))
     states, actions = mdp.reward.shape
-    anchor = draw(anchors(states, actions))
-    return Anchored(mdp, anchor, draw(tables((states, actions), values)))
+    anchor = draw(worlds.anchors(states, actions))
+    return Anchored(mdp, anchor, draw(worlds.tables((states, actions), values)))
 
 
 def _two_anchors() -> Anchored:
@@ -100,7 +82,7 @@ def _only_the_anchor(problem: Anchored) -> Array:
 @claim(
     "asmp:anchor.invariance",
     verdict="holds",
-    instances=anchored(REWARDS, discount=0.99),
+    instances=anchored(worlds.REWARDS, discount=0.99),
     broken="the anchor's reward replaced and the other rewards kept",
     rejected={"change": _only_the_anchor},
     rejected_at=_two_anchors,
@@ -163,7 +145,7 @@ def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True)
 
 def _uniform_after_zero() -> Anchored:
     """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
-    mdp = leaving_zero(actions=1)
+    mdp = worlds.leaving_zero(actions=1)
     problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
     assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.all(problem.points == [True, False]), "S-bar = {0}")
@@ -214,9 +196,9 @@ Relabelled = namedtuple("Relabelled", "mdp intervention start conservatism")
 @st.composite
 def relabelled(draw: st.DrawFn) -> Relabelled:
     """Without a penalty; with states the expert never reaches."""
-    mdp = draw(tabular_mdps(4, 3, st.sampled_from([0.5, 0.8, 0.9]), MILD))
-    intervention = draw(tables(mdp.reward.shape, MILD))
-    start = draw(tables(mdp.reward.shape))
+    mdp = draw(worlds.tabular_mdps(4, 3, st.sampled_from([0.5, 0.8, 0.9]), worlds.MILD))
+    intervention = draw(worlds.tables(mdp.reward.shape, worlds.MILD))
+    start = draw(worlds.tables(mdp.reward.shape))
     return Relabelled(mdp, intervention, start, conservatism=0.0)
 
 
@@ -258,7 +240,7 @@ def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.
 
 
 def _coupon() -> Relabelled:
-    mdp = absorbing([[0.0, 0.0]])
+    mdp = worlds.absorbing([[0.0, 0.0]])
     assume_stated(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
     change = np.array([[1 + np.log(3.0), 0.0]])
     return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)
