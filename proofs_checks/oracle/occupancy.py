@@ -7,6 +7,7 @@ reward of the paper's appendix on occupancy matching. The expert is in floats.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,14 +26,8 @@ def exact(table: Any) -> Exact:
     return np.asarray(np.frompyfunc(Fraction, 1, 1)(table))
 
 
-@dataclass(frozen=True)
-class World:
-    """A finite world of rational numbers."""
-
-    reward: Exact  # (S, A) r
-    moves: Exact  # (A, S, S) P
-    initial: Exact  # (S,) nu_0
-    discount: Fraction  # beta
+# A finite world of rational numbers: r (S, A), P (A, S, S), nu_0 (S,) and beta.
+World = namedtuple("World", "reward moves initial discount")
 
 
 def shares(weights: Sequence[Fraction | int], otherwise: int = 0) -> Exact:

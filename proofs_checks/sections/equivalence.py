@@ -286,17 +286,11 @@ def stationary_on_the_simplex(p: Programme) -> CheckResult:
     return _slope(p, p.multiplier())
 
 
-def _two_equal() -> Programme:
-    p = Programme(np.zeros(2), 1.0, np.array([1.0, 0.0]))
-    assume_stated(p.tau > 0, "tau > 0")
-    return p
-
-
 @claim(
     "lem:logsumexp_Shannon.proof-step",
     verdict="fails",
     instances=programmes(),
-    counterexample=_two_equal,
+    counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
     "point of G, 1/e in each coordinate, sums to 0.736.)",
@@ -345,17 +339,11 @@ def value_from_its_own_period(period: Period) -> CheckResult:
     return _recursion(period, lambda h, now: h - now)
 
 
-def _one_period() -> Period:
-    mdp = absorbing([[1.0]])
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    return mdp, 1
-
-
 @claim(
     "app.value-function-discount",
     verdict="misprint",
     instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
-    counterexample=_one_period,
+    counterexample=lambda: (absorbing([[1.0]]), 1),
     text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
     "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
     "{bound:g}.",

@@ -157,17 +157,11 @@ def zeta_with_beta(probe: Probe, power: int = 1) -> CheckResult:
     return _reparametrised(probe, probe.mdp.discount**power)
 
 
-def _zeta_is_one() -> Probe:
-    mdp = absorbing([[0.0]])
-    assume_stated(0 < mdp.discount < 1, "0 < beta < 1")
-    return Probe(mdp, np.zeros((1, 1)), np.ones((1, 1)))
-
-
 @claim(
     "eq:zeta-reparametrisation",
     verdict="misprint",
     instances=probes(),
-    counterexample=_zeta_is_one,
+    counterexample=lambda: Probe(absorbing([[0.0]]), np.zeros((1, 1)), np.ones((1, 1))),
     text="One state, one action, r = 0, beta = 1/2, Q = 0, hence V = 0, and zeta = 1.\n"
     "Lemma OurBiconj's objective is -beta^2 zeta^2 = {observed:.2f};\n"
     "the printed h = zeta + r - Q = 1 gives 2 E[delta] h - h^2 = {bound:.2f}.",

@@ -193,7 +193,6 @@ def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()
 
 def _same_f_other_q() -> Anchored:
     problem = Anchored(absorbing([[0.0, 0.0]]), np.array([0]), np.zeros((1, 2)))
-    assume_stated(0 < problem.mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
     return problem
 
@@ -269,7 +268,6 @@ def _fits_at_zero() -> Moved:
     """s_0 = 0, then s' uniform on (0, 1]; r = 0, and Q = Q* at 0, (log 3, 0) above Q* beyond."""
     mdp = leaving_zero(actions=2)
     candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.all(candidate.points == [True, False]), "S-bar = {0}")
     assume_stated(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
     fitted = log_softmax(candidate.shifted_on(candidate.points)[0])

@@ -16,7 +16,7 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, claim
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.relations import at_most, equal, weakest
@@ -132,18 +132,11 @@ def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) 
     return weakest(zero(best - star.v, tolerance), gain)
 
 
-def _coin() -> worlds.Fitted:
-    guess = worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2)))
-    assume_stated(guess.mdp.reward.shape[1] == 2, "finitely many actions")
-    assume_stated(0 < guess.mdp.discount < 1, "beta in (0, 1)")
-    return guess
-
-
 @claim(
     "setup.ddc-policy-class",
     verdict="misprint",
     instances=worlds.fitted(max_states=3),
-    counterexample=_coin,
+    counterexample=lambda: worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
     text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
     "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
     "E eps_a = 0 in every period\nand each policy is worth {bound:g}.",
@@ -255,19 +248,13 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
     return _largest(mdp, (np.max(np.abs(mdp.reward)) + ahead) / (1 - mdp.discount))
 
 
-def _state_of_the_line() -> Window:
-    mdp = worlds.absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    assume_stated(np.all(mdp.reward == 1e6), "r in R^(S x A)")
-    return mdp, 1e6
-
-
 @claim(
     "setup.Q-star-bounded",
     verdict="holds-if",
     condition="the reward is bounded (as it is where there are finitely many states)",
     instances=worlds.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
-    counterexample=_state_of_the_line,
+    # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
+    counterexample=lambda: (worlds.absorbing([[1e6]]), 1e6),
     text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
     "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
     "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
@@ -358,13 +345,6 @@ def support_carries_data(space: Cells) -> CheckResult:
     return weakest(_carried(mdp, oracle.reachable(mdp.initial, mdp.transition)), *covered(mdp))
 
 
-def _interval() -> Cells:
-    mdp = worlds.absorbing([[0.0, 0.0]])
-    assume_stated(mdp.reward.shape[1] == 2, "finitely many actions")
-    assume_stated(np.all(mdp.transition == 1), "P(. | s, a) is a law on S")
-    return mdp, np.array([True])
-
-
 def _chain() -> Cells:
     move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
     mdp = TabularMDP(np.zeros((3, 1)), move, 0.5, np.array([1.0, 0.0, 0.0]))
@@ -376,7 +356,7 @@ def _chain() -> Cells:
     verdict="holds-if",
     condition="the state space is countable (or the expert's state law purely atomic)",
     instances=cells(),
-    counterexample=_interval,
+    counterexample=lambda: (worlds.absorbing([[0.0, 0.0]]), np.array([True])),
     text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
     "and h.\nSo S-bar is empty: the data lie in it with probability {observed:g}, not "
     "{bound:g},\nand what is claimed 'for all s in S-bar' claims nothing.",

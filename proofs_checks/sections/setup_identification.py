@@ -25,11 +25,7 @@ Actions = NDArray[np.int64]
 
 
 class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()]), Track):
-    """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says.
-
-    States among `intervals` stand for an interval entered uniformly, over which everything is
-    constant; the others are points.
-    """
+    """A world, the anchor action a_s of each state, and a table (S, A) whose use the check says."""
 
     @property
     def here(self) -> tuple[Actions, Actions]:
@@ -147,7 +143,6 @@ def _uniform_after_zero() -> Anchored:
     """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
     mdp = worlds.leaving_zero(actions=1)
     problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
     assume_stated(np.all(problem.points == [True, False]), "S-bar = {0}")
     assume_stated(np.all(np.isfinite(problem.table)), "Q bounded")
     matrix, right = ccp.system(problem.observed, inside=problem.points)
