@@ -110,7 +110,7 @@ class Claim:
         rejected: the surviving check with that fault.
         rejected_at: an instance on which the sound check passes and the broken one must fail.
         counterexample: builds an instance on which the printed statement fails, and asserts with
-            `assume_stated` that every stated assumption holds.
+            `assume_stated` every stated assumption that constructors do not check (beta < 1).
         text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
             are filled in from the check.
         corrected: check of the statement to write instead; its docstring states it.

@@ -20,8 +20,6 @@ from scipy.optimize import minimize_scalar
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import find
-from proofs_checks.oracle.occupancy import Expert
-from proofs_checks.oracle.occupancy import expert as solve_expert
 from proofs_checks.oracle.risk import Sample
 
 
@@ -162,8 +160,3 @@ def tightest(make: Callable[[float], Any], id_: str, low: float, high: float) ->
         return make(float(least.x))
 
     return search
-
-
-def expert(mdp: TabularMDP) -> Expert:
-    """The oracle's solution of a world, by policy iteration."""
-    return solve_expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)

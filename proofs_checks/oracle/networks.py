@@ -105,14 +105,6 @@ class Wide:
     u: Array
     activation: Activation
 
-    def jacobian(self) -> Array:
-        """(M, m (n + 2) + 1): v, then w unit by unit, then c."""
-        h = self.u @ self.w.T
-        slopes = self.activation.slope(h) * self.v
-        inner = (slopes[:, :, None] * self.u[:, None, :]).reshape(len(self.u), -1)
-        scaled = np.hstack([self.activation.value(h), inner]) / np.sqrt(len(self.v))
-        return np.hstack([scaled, np.ones((len(self.u), 1))])
-
     def kernel(self) -> Array:
         """J J' (M, M), without J."""
         h = self.u @ self.w.T

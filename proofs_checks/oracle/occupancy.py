@@ -111,8 +111,9 @@ class Expert:
         return np.asarray(-xlogy(self.policy, self.policy).sum(axis=1))
 
 
-def expert(reward: Array, transition: Array, discount: float, initial: Array) -> Expert:
+def expert(mdp: Any) -> Expert:
     """Soft policy iteration: evaluate r_pi + H(pi), improve to the softmax, until it stands."""
+    reward, transition, discount = mdp.reward, mdp.transition, mdp.discount
     eye = np.eye(len(reward))
     policy = np.full_like(reward, 1 / reward.shape[1])
     q = reward
@@ -125,6 +126,6 @@ def expert(reward: Array, transition: Array, discount: float, initial: Array) ->
         if np.abs(logsumexp(q, axis=1) - v).max() <= 1e-13 * max(1.0, np.abs(v).max()):
             break
     flow = np.einsum("sa,ast->st", policy, transition)
-    states = np.linalg.solve((eye - discount * flow).T, (1 - discount) * initial)
+    states = np.linalg.solve((eye - discount * flow).T, (1 - discount) * mdp.initial)
     states = np.maximum(states, 0.0)
     return Expert(q, policy, log_softmax(q, axis=1), states, states[:, None] * policy)

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
+from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.relations import at_least
 from proofs_checks.worlds import empirical, one_state, quarters, tables
@@ -84,19 +85,15 @@ class Fit(namedtuple("Fit", "sample q")):
     """A grouped data set with a class at some theta that gives Q (X A,) on its states."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """(X, A)."""
-        return np.shape(self.sample.visits)
-
-    @property
     def table(self) -> Array:
         """Q as (X, A)."""
-        return np.asarray(self.q.outputs(self.q.theta[None])[0].reshape(self.shape))
+        return np.asarray(self.q.outputs(self.q.theta[None])[0].reshape(self.sample.visits.shape))
 
     @property
     def jacobian(self) -> Array:
         """J_Q on Z_Q (M, P)."""
-        return np.asarray(self.q.jacobian()[np.repeat(self.sample.evaluated, self.shape[1])])
+        actions = self.sample.visits.shape[1]
+        return np.asarray(self.q.jacobian()[np.repeat(self.sample.evaluated, actions)])
 
 
 @st.composite
@@ -198,17 +195,15 @@ def sharp_fits() -> st.SearchStrategy[Fit]:
 GRADIENT = "rounding of a squared gradient by complex steps: 1e-13 of the largest it could be"
 
 
-def bellman_scale(sample: Sample) -> float:
-    """N / N_BE: the appendix averages the Bellman term over the anchor rows, the risk over all."""
-    return sample.size / sample.be_size
-
-
 def gradient(fit: Fit, terms: tuple[int, int]) -> Array:
-    """Slope in the parameters of terms[0] x NLL + terms[1] x the Bellman term, by the library."""
+    """Slope in the parameters of terms[0] x NLL + terms[1] x the Bellman term, by the library.
+
+    The appendix averages the Bellman term over the anchor rows, the library over all.
+    """
 
     def loss(theta: Complex) -> Complex:
-        risk, scale = sample_risk(fit.sample, fit.q.outputs(theta)), bellman_scale(fit.sample)
-        return np.asarray(terms[0] * risk.nll + terms[1] * risk.bellman * scale)
+        risk, share = sample_risk(fit.sample, fit.q.outputs(theta)), polyak.share(fit.sample)
+        return np.asarray(terms[0] * risk.nll + terms[1] * risk.bellman / share)
 
     return complex_slope(loss, fit.q.theta)
 

@@ -70,7 +70,7 @@ def bellman_error_pl(fit: fits.Fit, fewer: int = 0) -> CheckResult:
     omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is |A| needed:
     summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 / sqrt(|X_BE|).
     """
-    states, mu = fit.shape[0], polyak.least_eigenvalue(fit.jacobian)
+    states, mu = len(fit.table), polyak.least_eigenvalue(fit.jacobian)
     constant = polyak.constants(fit.sample, fit.table).bellman * states / (states - fewer)
     return fits.check_gradient(fit, (0, 1), constant * mu * fit.sample.bellman(fit.table))
 
@@ -132,7 +132,7 @@ def auxiliary_gradient(regression: Regression) -> Array:
         zeta = np.zeros((len(phi), len(q)), dtype=complex)
         zeta[:, sample.be_states] = family.outputs(phi)
         deviation = sample_risk(sample, np.broadcast_to(q, (len(phi), *q.shape)), zeta).deviation
-        return np.asarray(sample.discount**2 * deviation * fits.bellman_scale(sample))
+        return np.asarray(sample.discount**2 * deviation / polyak.share(sample))
 
     return complex_slope(loss, family.theta)
 

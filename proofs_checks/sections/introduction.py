@@ -17,6 +17,7 @@ from gladius.transitions import Counts
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
 from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
+from proofs_checks.oracle.occupancy import expert
 from proofs_checks.relations import at_least, at_most, equal, weakest
 
 # --- what the reward costs
@@ -249,7 +250,7 @@ SQUARED = "Q* is solved to 1e-12 of |V|, and squares of |V| are added and subtra
 
 def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> CheckResult:
     mdp, shift = candidate
-    solved, q = worlds.expert(mdp), mdp.solution.q + shift
+    solved, q = expert(mdp), mdp.solution.q + shift
     risk = _risk(mdp, q, fixed_zeta)
     reach = float(np.abs(q).max() + np.abs(mdp.solution.v).max() + np.abs(mdp.reward).max())
     tolerance = 1e-11 * (1 + reach) + 500 * EPS * (1 + reach + np.ptp(q)) ** 2
@@ -269,7 +270,7 @@ def minimax(candidate: Shifted) -> CheckResult:
     star, moved = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
-    expected = (1 - 2 * mdp.discount) * worlds.expert(mdp).pairs[:, 0].sum()
+    expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
     return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
 
 

@@ -13,7 +13,7 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.oracle.occupancy import Expert
+from proofs_checks.oracle.occupancy import Expert, expert
 from proofs_checks.relations import at_least, at_most
 
 # --- Lemma anchor_overlap_logit
@@ -99,7 +99,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
     """
-    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
+    mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
     nu, actions = anchor_next(solved.states, problem), mdp.reward.shape[1]
     least = (least_choice(solved) * actions) ** power / actions
@@ -108,7 +108,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
 
 def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
-    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
+    mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
     periods = [mdp.initial]
     for _ in range(problem.horizon):
@@ -242,7 +242,7 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
     derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
     """
-    solved = worlds.expert(problem.mdp)
+    solved = expert(problem.mdp)
     support, rows = solved.states > 1e-12, np.arange(len(problem.q))
     moves = problem.mdp.transition[problem.anchor, rows]
     kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
@@ -304,4 +304,4 @@ def identification(problem: Identified) -> CheckResult:
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
     computed on 100 states; the mass beyond them is 1e-35.
     """
-    return _identification(problem, worlds.expert(problem.mdp), problem.constant)
+    return _identification(problem, expert(problem.mdp), problem.constant)

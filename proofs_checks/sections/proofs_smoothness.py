@@ -424,15 +424,6 @@ def _dual_slope(pair: Duals, constant: float) -> CheckResult:
     return at_most(np.linalg.norm(apart), bound, 1e-14 * largest, why)
 
 
-def _one_dual() -> Duals:
-    sample = worlds.one_state([1], discount=0.95)
-    assume_stated(0 < sample.discount < 1, "beta in (0, 1)")
-    assume_stated(sample.be_size == sample.size == 1, "one row, an anchor's")
-    pair = Duals(worlds.Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
-    assume_stated(len(pair.first) == len(sample.be_states), "zeta is the vector of its values")
-    return pair
-
-
 def dual_smoothness_by_square(pair: Duals, factor: float = 2.0) -> CheckResult:
     """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= 2 beta^2 ||zeta_1 - zeta_2||.
 
@@ -447,7 +438,11 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0) -> CheckResult:
     "lem:lipsSmooth.L-zeta",
     verdict="fails",
     instances=duals(),
-    counterexample=_one_dual,
+    counterexample=lambda: Duals(
+        worlds.Empirical(worlds.one_state([1], discount=0.95), np.zeros((1, 1))),
+        np.zeros(1),
+        np.ones(1),
+    ),
     text="One anchor row, beta = .95: R = ... - beta^2 (V - zeta)^2.\nThe gradients at zeta = 0"
     " and 1 differ by 2 beta^2 = {observed:.4f}; the printed bound is beta = {bound:.4f}.",
     corrected=dual_smoothness_by_square,
