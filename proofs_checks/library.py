@@ -18,9 +18,8 @@ from gladius.function_classes import MLP, Linear
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult
+from proofs_checks.claims import CheckResult, equal
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import equal
 
 __all__ = ["MLP", "Linear", "ascent_slope", "descent"]
 

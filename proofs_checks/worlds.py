@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import find
-from proofs_checks.oracle.risk import Sample
+from proofs_checks.oracle.risk import Population, Sample
 
 
 def quarters(most: int) -> st.SearchStrategy[float]:
@@ -74,8 +74,9 @@ def tabular_mdps(
     )
 
 
-# A tabular world and some Q (S, A) on it, not its solution.
-Fitted = namedtuple("Fitted", "mdp q")
+# A tabular world, some Q (S, A) on it, not its solution, and where a check needs it a number for
+# each pair: h, zeta, or a step away from rho*.
+Fitted = namedtuple("Fitted", "mdp q dual", defaults=[np.zeros(1)])
 
 
 @st.composite
@@ -83,6 +84,12 @@ def fitted(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Fitted
     """Worlds with an arbitrary Q."""
     mdp = draw(tabular_mdps(max_states, max_actions))
     return Fitted(mdp, draw(tables(mdp.reward.shape)))
+
+
+def population(guess: Any) -> Population:
+    """The oracle's risks by pair of the Q of an instance, on its world."""
+    mdp = guess.mdp
+    return Population(np.swapaxes(mdp.transition, 0, 1), mdp.reward, guess.q, mdp.discount)
 
 
 # A grouped data set and some outputs q (X, A) on its states.

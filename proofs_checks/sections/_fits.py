@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult
+from proofs_checks.claims import CheckResult, at_least
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_least
 from proofs_checks.worlds import empirical, one_state, quarters, tables
 
 

@@ -13,11 +13,10 @@ from scipy.special import softmax, xlogy
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
 
 # --- the T1EV distribution
@@ -114,7 +113,7 @@ def _equal() -> Array:
     nu = np.array([1.0, 1.0])
     means = np.array([gumbel.largest(nu[[i]])[1][0] for i in range(2)])
     gap = np.max(np.abs(means - nu - np.euler_gamma))
-    assume_stated(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
+    assumed(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
     return nu
 
 
@@ -401,7 +400,7 @@ def _exact_q() -> TabularMDP:
         initial=np.array([1.0, 0.0]),
     )
     why = "Q solves the Bellman equation with delta = -gamma"
-    assume_stated(mdp.solution.residual < 1e-12, why)
+    assumed(mdp.solution.residual < 1e-12, why)
     return mdp
 
 

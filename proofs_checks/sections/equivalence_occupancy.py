@@ -17,11 +17,10 @@ from scipy.special import softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import EPS
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import Exact, World, exact, shares
-from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import absorbing, distributions, tabular_mdps
 
 EXACT = "rational arithmetic"
@@ -104,12 +103,12 @@ def _one_state() -> Function:
     certain = exact([[1]])
     world = World(exact([[0]]), exact([[[1]]]), exact([1]), HALF)
     function = Function(world, certain, certain, (0, 0))
-    assume_stated(0 < world.discount < 1, "beta in (0, 1)")
+    assumed(0 < world.discount < 1, "beta in (0, 1)")
     rows = (*world.moves[0], *function.policy)
     probable = all(row.sum() == 1 and row.min() >= 0 for row in rows)
-    assume_stated(probable, "P and pi are probabilities")
+    assumed(probable, "P and pi are probabilities")
     d = oracle.occupancy_given(world, function.policy, *function.pair)
-    assume_stated(d.sum() == 1, "d^pi is normalised by 1 - beta")
+    assumed(d.sum() == 1, "d^pi is normalised by 1 - beta")
     return function
 
 
@@ -231,7 +230,7 @@ def _matching(imitation: Match, elsewhere: Exact) -> Exact:
     d = _expert_occupancy(imitation)
     policy = exact([shares(row) if any(row) else e for row, e in zip(d, elsewhere, strict=True)])
     reached = oracle.occupancy(imitation.world, policy, imitation.world.initial)
-    assume_stated(np.array_equal(reached, d), "d^pi = d*")
+    assumed(np.array_equal(reached, d), "d^pi = d*")
     return policy
 
 
@@ -301,7 +300,7 @@ def _alternating() -> Match:
         world.reward.astype(float), world.moves.astype(float), 0.5, world.initial.astype(float)
     )
     gap = float(np.max(np.abs(mdp.solution.policy - imitation.expert.astype(float))))
-    assume_stated(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
+    assumed(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
     return imitation
 
 
@@ -310,7 +309,7 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     q, q_expert = (
         oracle.action_values(imitation.world, p) for p in (imitation.elsewhere, imitation.expert)
     )
-    assume_stated(np.array_equal(q[0], q_expert[0]), "E[r | s_0, a_0] is the same")
+    assumed(np.array_equal(q[0], q_expert[0]), "E[r | s_0, a_0] is the same")
     return _on_support(imitation, imitation.elsewhere)
 
 

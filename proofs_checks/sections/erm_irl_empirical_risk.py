@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from gladius.objective import grouped_risk, sampled_risk
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
 from proofs_checks.library import objective
-from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
 # --- finite states
@@ -162,7 +161,7 @@ def zeta_in_a_class(design: FixedDesign, power: int = 1) -> CheckResult:
 def _signs() -> FixedDesign:
     """Four distinct states; E[V(s')] = 0 and Var = 1; r = Q, so that the Bellman error is zero."""
     design = FixedDesign(np.ones((4, 1)), np.zeros(1), np.ones(4), np.zeros(4), 0.5)
-    assume_stated(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
+    assumed(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
     return design
 
 

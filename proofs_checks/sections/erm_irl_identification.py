@@ -14,11 +14,10 @@ from scipy.special import log_softmax, softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp, gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections import equivalence
 from proofs_checks.sections.setup import Track
 from proofs_checks.worlds import absorbing, tables, tabular_mdps

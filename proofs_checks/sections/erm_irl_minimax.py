@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
 from dataclasses import replace
 from functools import cache
 
@@ -13,31 +12,21 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import population_risk, zero
 from proofs_checks.oracle import risk as oracle
 from proofs_checks.oracle.soft_bellman import reachable
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.erm_irl_identification import excess_over, solved_in_part
-from proofs_checks.worlds import Fitted, absorbing, coin, fitted, tables, tabular_mdps
-
-# A world, some Q on it, and a number for each pair: h, zeta, or a step away from rho*.
-Probe = namedtuple("Probe", "mdp q dual")
+from proofs_checks.worlds import Fitted, absorbing, coin, fitted, population, tables, tabular_mdps
 
 
 @st.composite
-def probes(draw: st.DrawFn) -> Probe:
+def probes(draw: st.DrawFn) -> Fitted:
     world = draw(fitted())
-    return Probe(world.mdp, world.q, draw(tables(world.q.shape)))
+    return world._replace(dual=draw(tables(world.q.shape)))
 
 
-def population(guess: Fitted | Probe) -> oracle.Population:
-    return oracle.Population(
-        np.swapaxes(guess.mdp.transition, 0, 1), guess.mdp.reward, guess.q, guess.mdp.discount
-    )
-
-
-def by_pair(guess: Fitted | Probe, zeta: Array | None = None) -> Risk:
+def by_pair(guess: Fitted, zeta: Array | None = None) -> Risk:
     """The library's terms (S, A), each pair on its own: a data set that visits it alone.
 
     The expectation over s' is a data set whose counts are the probabilities.
@@ -56,7 +45,7 @@ def by_pair(guess: Fitted | Probe, zeta: Array | None = None) -> Risk:
     return Risk(nll, td, deviation, mdp.discount)
 
 
-def backup(guess: Fitted | Probe) -> Array:
+def backup(guess: Fitted) -> Array:
     """T Q by the library."""
     return action_values(guess.mdp.reward, guess.mdp.transition, guess.mdp.discount, value(guess.q))
 
@@ -64,11 +53,9 @@ def backup(guess: Fitted | Probe) -> Array:
 SQUARED = "rounding in a dozen operations on squares of r, Q, V and the dual"
 
 
-def agree(guess: Fitted | Probe, observed: Array, bound: Array) -> CheckResult:
+def agree(guess: Fitted, observed: Array, bound: Array) -> CheckResult:
     """Whether two tables agree."""
-    sides = [guess.mdp.reward, guess.q, value(guess.q)]
-    if isinstance(guess, Probe):
-        sides.append(guess.dual)
+    sides = (guess.mdp.reward, guess.q, value(guess.q), guess.dual)
     size = 1.0 + sum(float(np.abs(x).max()) for x in sides)
     return equal(observed, bound, 1e-13 * size**2, SQUARED)
 
@@ -141,13 +128,13 @@ def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
     return agree(guess, best, population(guess).bellman())
 
 
-def _reparametrised(probe: Probe, scale: float) -> CheckResult:
+def _reparametrised(probe: Fitted, scale: float) -> CheckResult:
     """Lemma OurBiconj's objective at zeta; the biconjugate at h = r + scale zeta - Q."""
     dual = population(probe).linear(probe.mdp.reward + scale * probe.dual - probe.q)
     return agree(probe, by_pair(probe, probe.dual).bellman, dual)
 
 
-def zeta_with_beta(probe: Probe, power: int = 1) -> CheckResult:
+def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     """With zeta = (h - r(s, a) + Q(s, a))/beta, that is rho = h + Q = r + beta zeta, the
     biconjugate 2 E[delta] h - h^2 is E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2], for every zeta.
 
@@ -161,7 +148,7 @@ def zeta_with_beta(probe: Probe, power: int = 1) -> CheckResult:
     "eq:zeta-reparametrisation",
     verdict="misprint",
     instances=probes(),
-    counterexample=lambda: Probe(absorbing([[0.0]]), np.zeros((1, 1)), np.ones((1, 1))),
+    counterexample=lambda: Fitted(absorbing([[0.0]]), np.zeros((1, 1)), np.ones((1, 1))),
     text="One state, one action, r = 0, beta = 1/2, Q = 0, hence V = 0, and zeta = 1.\n"
     "Lemma OurBiconj's objective is -beta^2 zeta^2 = {observed:.2f};\n"
     "the printed h = zeta + r - Q = 1 gives 2 E[delta] h - h^2 = {bound:.2f}.",
@@ -169,7 +156,7 @@ def zeta_with_beta(probe: Probe, power: int = 1) -> CheckResult:
     broken="rho = r + beta^2 zeta",
     rejected={"power": 2},
 )
-def zeta_reparametrisation(probe: Probe) -> CheckResult:
+def zeta_reparametrisation(probe: Fitted) -> CheckResult:
     """Re-parametrising h by zeta = h - r(s, a) + Q(s, a) turns 2 E[delta] h - h^2 into the
     objective of Lemma OurBiconj, E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2].
 
@@ -185,7 +172,7 @@ def zeta_reparametrisation(probe: Probe) -> CheckResult:
     return _reparametrised(probe, 1.0)
 
 
-def rho_form(probe: Probe, target: Array) -> CheckResult:
+def rho_form(probe: Fitted, target: Array) -> CheckResult:
     """The rho form at target + t against L_BE - t^2, for a drawn t at each pair."""
     zeta = (target + probe.dual - probe.mdp.reward) / probe.mdp.discount
     bound = population(probe).bellman() - probe.dual**2
@@ -259,14 +246,14 @@ def our_biconj_b(mdp: TabularMDP) -> CheckResult:
 
 
 # --- Theorem algoEQ; the anchor is action 0
-def _scale(probe: Probe) -> float:
+def _scale(probe: Fitted) -> float:
     star = probe.mdp.solution
     sides = (probe.mdp.reward, probe.q, value(probe.q), star.q, star.v, probe.dual)
     return 1.0 + sum(float(np.abs(x).max()) for x in sides)
 
 
 @st.composite
-def _candidates(draw: st.DrawFn) -> Probe:
+def _candidates(draw: st.DrawFn) -> Fitted:
     """Any Q, or one that only states after the first can tell from Q*."""
     probe = draw(probes())
     return probe._replace(q=draw(solved_in_part(probe.mdp, probe.q)))
@@ -281,10 +268,10 @@ _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
     instances=_candidates(),
     broken="term 3 without the indicator of the anchor: D(Q) subtracted at every pair",
     rejected={"anchored": False},
-    rejected_at=lambda: Probe(coin(2), _TABLE, np.zeros((3, 2))),
+    rejected_at=lambda: Fitted(coin(2), _TABLE, np.zeros((3, 2))),
     cost=2,
 )
-def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
+def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
     """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s)
     + 1{a = a_s} {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]; it identifies Q* on S-bar
     x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
@@ -333,12 +320,12 @@ def algo_eq(probe: Probe, anchored: bool = True) -> CheckResult:
 
 
 # --- which regression zeta-tilde solves
-def _below(probe: Probe, observed: float, least: float) -> CheckResult:
+def _below(probe: Fitted, observed: float, least: float) -> CheckResult:
     tolerance, why = 1e-13 * _scale(probe) ** 2, "rounding in squares of V and zeta"
     return at_most(observed - least, 0.0, tolerance, why)
 
 
-def all_pairs_minimiser(probe: Probe, shared: bool = False) -> CheckResult:
+def all_pairs_minimiser(probe: Fitted, shared: bool = False) -> CheckResult:
     """Every minimiser of E[(V_Q(s') - zeta(s, a))^2] also minimises E[1{a = a_s} (V_Q(s')
     - zeta(s, a))^2], so the former may stand in Equation modifiedExpRM; the converse is false.
 
@@ -358,11 +345,11 @@ def all_pairs_minimiser(probe: Probe, shared: bool = False) -> CheckResult:
     return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
 
 
-def _two_actions() -> Probe:
-    probe = Probe(absorbing([[0.0, 0.0]]), np.zeros((1, 2)), np.ones((1, 2)))
+def _two_actions() -> Fitted:
+    probe = Fitted(absorbing([[0.0, 0.0]]), np.zeros((1, 2)), np.ones((1, 2)))
     zeta = population(probe).mean(population(probe).v)
     anchor_only = population_risk(probe.mdp, probe.q, zeta).deviation[0]
-    assume_stated(anchor_only < 1e-25, "zeta-tilde minimises the anchor-only regression")
+    assumed(anchor_only < 1e-25, "zeta-tilde minimises the anchor-only regression")
     return probe
 
 
@@ -377,10 +364,10 @@ def _two_actions() -> Probe:
     corrected=all_pairs_minimiser,
     broken="zeta a function of the state alone, shared by the actions",
     rejected={"shared": True},
-    rejected_at=lambda: Probe(coin(2), _TABLE, np.zeros((3, 2))),
+    rejected_at=lambda: Fitted(coin(2), _TABLE, np.zeros((3, 2))),
     cost=2,
 )
-def expzeta(probe: Probe) -> CheckResult:
+def expzeta(probe: Fitted) -> CheckResult:
     """Every zeta in argmin E[1{a = a_s} (V_Q(s') - zeta(s, a))^2] is also in argmin
     E[(V_Q(s') - zeta(s, a))^2].
 

@@ -17,10 +17,9 @@ from gladius.checks import Array
 from gladius.efficiency import Bounds, bounds
 from gladius.worlds.bus import DUMMY_LIMIT
 from proofs_checks import printed_tables as paper
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, implied_mape
 
 # --- Assumption nonSingularJac (ii) in the experiments

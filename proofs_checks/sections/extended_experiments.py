@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from gladius import BusEngine
 from gladius.checks import Array
 from proofs_checks import printed_tables as paper
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.relations import at_least, at_most, equal, weakest
 
 HALF = Fraction(1, 2000)  # half a unit of the third decimal
 # A value iteration in single precision: near 55 the numbers are 3.8e-6 apart, 1/(1 - beta) = 20.

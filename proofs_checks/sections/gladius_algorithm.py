@@ -14,10 +14,9 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
 from proofs_checks.library import ascent_slope, descent, zero
 from proofs_checks.oracle.risk import Rows, complex_gradient
-from proofs_checks.relations import equal, weakest
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tables
 
 
@@ -130,7 +129,7 @@ def _opposed() -> Step:
     )
     for features, which in ((iterate.chi, "zeta"), (iterate.phi, "Q")):
         least = np.linalg.eigvalsh(features @ features.T)[0]
-        assume_stated(least > 0.3, f"J J' >= mu I for {which}")
+        assumed(least > 0.3, f"J J' >= mu I for {which}")
     return iterate
 
 

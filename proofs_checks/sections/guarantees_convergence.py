@@ -14,11 +14,10 @@ from scipy.optimize import minimize
 from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import library
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import absorbing, anchors, empirical, one_state, tables
 
 # --- g-hat_N and R-hat_Q
@@ -72,8 +71,8 @@ def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
 def _one_action_unseen() -> Ball:
     world = absorbing(np.zeros((1, 3)))
     ball = Ball(one_state([1, 9, 0]), np.zeros((1, 3)), 2.0)
-    assume_stated(np.linalg.norm(world.solution.q) < ball.radius, "Q* = log 3 is in the class")
-    assume_stated(world.solution.policy.min() > 0.3, "the data are a possible draw")
+    assumed(np.linalg.norm(world.solution.q) < ball.radius, "Q* = log 3 is in the class")
+    assumed(world.solution.policy.min() > 0.3, "the data are a possible draw")
     return ball
 
 
@@ -174,7 +173,7 @@ def concave_in_outputs(regression: Auxiliary, over_all_rows: bool = True) -> Che
 def _one_pair_two_parameters() -> Auxiliary:
     sample = one_state([1], discount=0.95)
     features = np.ones((1, 2))
-    assume_stated(np.linalg.eigvalsh(features @ features.T)[0] >= 2, "(iii): J J' >= 2 I_G")
+    assumed(np.linalg.eigvalsh(features @ features.T)[0] >= 2, "(iii): J J' >= 2 I_G")
     return Auxiliary(sample, np.zeros((1, 1)), features, np.zeros(2), np.array([1.0, -1.0]))
 
 
@@ -327,14 +326,14 @@ def orbit(c_1: float, c_2: float, times: int) -> Array:
 
 def assume_orbit(path: Array) -> None:
     """Assert what Assumption nonSingularJac asks of the orbit."""
-    assume_stated(float(np.abs(path).max()) <= 2, "B_Q and B_zeta, radius 2, hold all iterates")
-    assume_stated(np.all(0.5 + 3 * path[:, 1] ** 2 >= 0.5), "(iii) with mu_zeta = 1/4")
+    assumed(float(np.abs(path).max()) <= 2, "B_Q and B_zeta, radius 2, hold all iterates")
+    assumed(np.all(0.5 + 3 * path[:, 1] ** 2 >= 0.5), "(iii) with mu_zeta = 1/4")
 
 
 def _one_pair() -> Steps:
     problem = Steps(one_state([1], discount=BETA), 0.5, 1.0)
     least = oracle.profile(problem.sample, oracle.solution(problem.sample))
-    assume_stated(abs(least) < 1e-15, "Q* = 0 is in the class")
+    assumed(abs(least) < 1e-15, "Q* = 0 is in the class")
     assume_orbit(orbit(50.0, 500.0, 3000))
     return problem
 

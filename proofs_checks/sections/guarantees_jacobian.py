@@ -8,11 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import EPS, Linear
 from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import tables
 
 # --- full column rank against full row rank
@@ -84,9 +83,9 @@ def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
 
 def _square_features() -> LinearClass:
     world = LinearClass(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (True, False, True), 2)
-    assume_stated(networks.least_response(world.gradients) > 0, "full column rank over S x A")
+    assumed(networks.least_response(world.gradients) > 0, "full column rank over S x A")
     enough = len(world.empirical) <= world.gradients.shape[1]
-    assume_stated(enough, "no more points than parameters")
+    assumed(enough, "no more points than parameters")
     return world
 
 
@@ -253,11 +252,11 @@ def _collinear_states() -> Start:
     start = Start(points, "identity", 1.0, 0)
     sigma, t = networks.ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
     numeric = (sigma.slope(t + 1e-4) - sigma.slope(t - 1e-4)) / 2e-4
-    assume_stated(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
-    assume_stated(len(np.unique(points, axis=0)) == len(points), "distinct points")
+    assumed(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
+    assumed(len(np.unique(points, axis=0)) == len(points), "distinct points")
     u = start.inputs / np.linalg.norm(start.inputs, axis=1, keepdims=True)
     cosines = np.abs(u @ u.T) - np.eye(len(u))
-    assume_stated(cosines.max() < 0.999, "no two inputs proportional")
+    assumed(cosines.max() < 0.999, "no two inputs proportional")
     return start
 
 

@@ -11,11 +11,10 @@ from scipy.special import expit, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_least, claim
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_least
 from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import Empirical, empirical, one_state, tables, tightest
 

@@ -11,9 +11,8 @@ from scipy.special import gammaln
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_most, claim
 from proofs_checks.library import population_risk
-from proofs_checks.relations import at_most
 from proofs_checks.worlds import absorbing, distributions, quarters, tables, uniform
 
 
@@ -125,11 +124,11 @@ def _twenty_transitions() -> Cells:
     reward = np.repeat(np.log([[1.0, 3.0]]), cells, axis=0)
     design = Cells(uniform(reward, 0.5, np.full(cells, 1 / cells)), number, 2.0)
     policy = design.mdp.solution.policy
-    assume_stated(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
+    assumed(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
     step = np.ptp(design.mdp.solution.q, axis=0).max()
-    assume_stated(step < 1e-10, "realisable: Q* is a step function, in a ball around theta_0 = 0")
+    assumed(step < 1e-10, "realisable: Q* is a step function, in a ball around theta_0 = 0")
     # the states of a trajectory are then in different cells, and J_Q J_Q' = I
-    assume_stated(0.78 < distinct(number + 1, cells) < 0.8, "(ii) holds with probability .79")
+    assumed(0.78 < distinct(number + 1, cells) < 0.8, "(ii) holds with probability .79")
     return design
 
 

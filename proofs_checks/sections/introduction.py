@@ -15,10 +15,9 @@ from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
 from proofs_checks.oracle.occupancy import expert
-from proofs_checks.relations import at_least, at_most, equal, weakest
 
 # --- what the reward costs
 # A pair seen `visits` times; its successors have these chances and the values V* = `v`.
@@ -86,7 +85,7 @@ def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
 def _even_chance() -> Revisit:
     pair = Revisit(np.array([0.5, 0.5]), np.array([0.0, 2.0]), 1, 0.5)
     mdp, q = _world(pair)
-    assume_stated(np.abs(mdp.solution.q - q).max() < 1e-12, "Q-hat is Q* of the world")
+    assumed(np.abs(mdp.solution.q - q).max() < 1e-12, "Q-hat is Q* of the world")
     return pair
 
 
@@ -192,8 +191,8 @@ def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> Chec
 
 def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
     features, truth = np.ones((1, 2)), np.array([2.0, 0.0])
-    assume_stated(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
-    assume_stated((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
+    assumed(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
+    assumed((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
     return LinearClass(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
 
 
@@ -276,7 +275,7 @@ def minimax(candidate: Shifted) -> CheckResult:
 
 def _shift_by_one() -> Shifted:
     mdp = worlds.absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
-    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
+    assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
     return mdp, np.ones((1, 2))
 
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import library
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import ROUNDING, objective, objective_rounding
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import empirical, one_state, tables
 
@@ -65,12 +64,12 @@ def _at_the_solution() -> Fixed:
     sample = one_state([1, 1], -beta * np.log(2), beta)
     q = oracle.solution(sample)
     zeta = oracle.zeta_at(sample, q)
-    assume_stated(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
-    assume_stated(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
+    assumed(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
+    assumed(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
     slope = np.abs(library.descent_slope(sample, q, zeta)).max()
-    assume_stated(slope < 1e-15, "theta is realisable: Q*")
+    assumed(slope < 1e-15, "theta is realisable: Q*")
     small = objective(sample, q + 1e-3, zeta) - objective(sample, q, zeta)
-    assume_stated(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
+    assumed(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
     return sample, q, zeta
 
 
@@ -190,9 +189,9 @@ def _tangent() -> Growth:
     theta = np.array([-k, -k, np.sqrt(2 - 2 * k**2)])
     point = Growth(sample, np.eye(2, 3), theta, 2.0, 1e-4)
     why = "an empirical minimiser, (-1, -1, 0), and Q*, the same, are in B_Q = {|theta|^2 <= 2}"
-    assume_stated(np.abs(oracle.solution(sample) + 1).max() < 1e-14, why)
-    assume_stated(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
-    assume_stated(np.all(point.features @ point.features.T == np.eye(2)), "(ii) with mu_Q = 1")
+    assumed(np.abs(oracle.solution(sample) + 1).max() < 1e-14, why)
+    assumed(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
+    assumed(np.all(point.features @ point.features.T == np.eye(2)), "(ii) with mu_Q = 1")
     return point
 
 

@@ -13,22 +13,14 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
-from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections.erm_irl_identification import (
-    Excess,
-    Moved,
-    excess_over,
-    moved,
-    off_track,
-)
-from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
+from proofs_checks.sections.erm_irl_identification import Moved, excess_over, moved, off_track
+from proofs_checks.sections.erm_irl_minimax import backup, probes, rho_form
 from proofs_checks.sections.setup_identification import Anchored, anchored
-from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
+from proofs_checks.worlds import Fitted, absorbing, coin, leaving_zero, tables
 
 
 # --- the biconjugate in rho
@@ -38,9 +30,9 @@ from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
     instances=probes(),
     broken="the maximiser is taken to be h* = TQ - Q",
     rejected=lambda probe: rho_form(probe, backup(probe) - probe.q),
-    rejected_at=lambda: Probe(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
+    rejected_at=lambda: Fitted(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
 )
-def sbeed(probe: Probe) -> CheckResult:
+def sbeed(probe: Fitted) -> CheckResult:
     """L_BE(Q)(s, a) = max over rho of E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2 | s, a], and the unique
     maximiser is rho* = TQ(s, a).
 
@@ -193,7 +185,7 @@ def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()
 
 def _same_f_other_q() -> Anchored:
     problem = Anchored(absorbing([[0.0, 0.0]]), np.array([0]), np.zeros((1, 2)))
-    assume_stated(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
+    assumed(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
     return problem
 
 
@@ -230,11 +222,7 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 
 
 # --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
-def _likelihood(
-    candidate: Moved,
-    inside: NDArray[np.bool_],
-    weigh: Callable[[Excess], Array] = lambda e: e.weight,
-) -> CheckResult:
+def _likelihood(candidate: Moved, inside: NDArray[np.bool_], alike: bool = False) -> CheckResult:
     mdp, best = candidate.mdp, candidate.mdp.solution.q
     other = best + candidate.change
     tolerance = rounding(mdp, other)
@@ -243,9 +231,10 @@ def _likelihood(
     )
     gain, excess = float((moved_nll - least)[0]), excess_over(mdp, other)
     pinsker = excess.distance**2 / 2
+    weight = np.full(len(pinsker), 1 / len(pinsker)) if alike else excess.weight
     return weakest(
         zero(member - least, tolerance),
-        at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
+        at_least(gain, weight @ pinsker, tolerance, WHY),
         at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
     )
 
@@ -268,10 +257,10 @@ def _fits_at_zero() -> Moved:
     """s_0 = 0, then s' uniform on (0, 1]; r = 0, and Q = Q* at 0, (log 3, 0) above Q* beyond."""
     mdp = leaving_zero(actions=2)
     candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
-    assume_stated(np.all(candidate.points == [True, False]), "S-bar = {0}")
-    assume_stated(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
+    assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
+    assumed(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
     fitted = log_softmax(candidate.shifted_on(candidate.points)[0])
-    assume_stated(np.allclose(fitted, np.log(0.5)), "p-hat_Q = pi* on S-bar")
+    assumed(np.allclose(fitted, np.log(0.5)), "p-hat_Q = pi* on S-bar")
     return candidate
 
 
@@ -287,9 +276,7 @@ def _fits_at_zero() -> Moved:
     "log(4/3)/4 = {observed:.6f}, not {bound:g}.",
     corrected=minimisers_almost_everywhere,
     broken="all states weighed alike, those never reached included",
-    rejected=lambda candidate: _likelihood(
-        candidate, candidate.reached, lambda e: np.full_like(e.weight, 1 / len(e.weight))
-    ),
+    rejected=lambda candidate: _likelihood(candidate, candidate.reached, alike=True),
     rejected_at=off_track,
 )
 def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:

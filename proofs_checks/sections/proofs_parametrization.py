@@ -10,10 +10,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.library import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
-from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 
 # --- random features
@@ -56,15 +55,15 @@ def _absent_rows() -> RandomFeatures:
     # phi = sqrt(2) b e, b in {0, 1} fair, e in {-1, 1}^d fair: moments by hand and by listing d = 2
     listed = [[b * x, b * y] for b in (0, 1) for x in (-1, 1) for y in (-1, 1)]
     rows = math.sqrt(2) * np.array(listed)
-    assume_stated(np.allclose(rows.mean(axis=0), 0), "centred rows")
-    assume_stated(np.allclose(rows.T @ rows / len(rows), np.eye(2)), "isotropic rows")
+    assumed(np.allclose(rows.mean(axis=0), 0), "centred rows")
+    assumed(np.allclose(rows.T @ rows / len(rows), np.eye(2)), "isotropic rows")
     t = np.linspace(-6, 6, 241)
     # along any unit u: E exp(t u'phi) <= (1 + exp(t^2)) / 2; here u = e_1 and u = 1 / sqrt(d)
     for spread in (1, design.columns):
         logs = spread * np.log(np.cosh(t * math.sqrt(2 / spread)))
         bounded = np.all(np.logaddexp(0, logs) - math.log(2) <= t**2 + 1e-12)
-        assume_stated(bounded, "sub-Gaussian rows, with a norm free of d")
-    assume_stated(design.columns >= WIDTH * design.rows, "d >= C M")
+        assumed(bounded, "sub-Gaussian rows, with a norm free of d")
+    assumed(design.columns >= WIDTH * design.rows, "d >= C M")
     return design
 
 

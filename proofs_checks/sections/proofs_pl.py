@@ -12,10 +12,9 @@ from scipy.special import kl_div, softmax
 from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, weakest
 from proofs_checks.library import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
-from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import opposed, tightest_distribution
 

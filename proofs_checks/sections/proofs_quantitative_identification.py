@@ -12,9 +12,8 @@ from scipy.special import log_softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
 from proofs_checks.oracle.occupancy import Expert, expert
-from proofs_checks.relations import at_least, at_most
 
 # --- Lemma anchor_overlap_logit
 # A world, the anchor (S,) of each state, and H periods of data.
@@ -133,8 +132,8 @@ def _one_period() -> Overlap:
     """From x the anchor leads to y, the other action stays; r = -beta log 2 makes Q* zero."""
     move = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
     mdp = TabularMDP(np.full((2, 2), -0.9 * np.log(2)), move, 0.9, np.array([1.0, 0.0]))
-    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
-    assume_stated(np.all(mdp.solution.policy > 0.49), "the expert is logit")
+    assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
+    assumed(np.all(mdp.solution.policy > 0.49), "the expert is logit")
     return Overlap(mdp, np.zeros(2, dtype=np.int64), 1)
 
 
@@ -263,11 +262,11 @@ def _growing_direction() -> Identified:
     level = np.tanh(t * c)
     mass = mdp.discounted_occupancy().sum(axis=1)
     expected = (1 - beta / 2) * (beta / 2) ** np.arange(states)
-    assume_stated(np.abs(mass[:50] - expected[:50]).max() < 1e-12, "d*(n) ~ (beta/2)^n")
-    assume_stated(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
-    assume_stated(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
+    assumed(np.abs(mass[:50] - expected[:50]).max() < 1e-12, "d*(n) ~ (beta/2)^n")
+    assumed(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
+    assumed(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
     # |d^2 Q_t / dt^2| <= c^2, and E c^4 = sum (beta/2)^n beta^-4n is finite:
-    assume_stated(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
+    assumed(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
     q = np.broadcast_to(level[:, None], (states, 2)).copy()
     return Identified(mdp, np.zeros(states, dtype=np.int64), q, 1e6)
 

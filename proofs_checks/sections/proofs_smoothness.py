@@ -20,11 +20,10 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_most, equal
 
 
 class Curved(namedtuple("Curved", "sample q slopes bends residual")):
@@ -94,15 +93,15 @@ def assume_realisable(point: Curved, theta_star: Array, corners: Array) -> None:
     reward = best - point.sample.discount * value(best)[1]
     world = TabularMDP(reward, transition, point.sample.discount, np.eye(states)[0])
     gap = np.abs(world.solution.q - best).max()
-    assume_stated(gap < 1e-9, "Q* = Q_theta* for some theta* (realisability)")
+    assumed(gap < 1e-9, "Q* = Q_theta* for some theta* (realisability)")
     known = abs(point.sample.reward[0] - reward[0, 0]) < 1e-12
-    assume_stated(known, "the known reward of the anchor is that of the world")
+    assumed(known, "the known reward of the anchor is that of the world")
     reached = point.outputs(corners)
     largest = np.abs(reached).max()
     highest = max(value(reached).max(), largest)
     size = np.abs(reward).max() + point.sample.discount * highest + largest
-    assume_stated(abs(point.residual - size) < 1e-12, "M = R_max + beta V_max + Q_max")
-    assume_stated(point.sizes.slope <= 1 + 1e-15, "|grad Q| <= B = 1")
+    assumed(abs(point.residual - size) < 1e-12, "M = R_max + beta V_max + Q_max")
+    assumed(point.sizes.slope <= 1 + 1e-15, "|grad Q| <= B = 1")
 
 
 def _risk(point: Curved, d: Complex) -> Risk:
@@ -227,10 +226,10 @@ def _compare(outputs: Slope, formula: Array) -> CheckResult:
 def _parallel() -> Slope:
     """Q(s, 0) = Q(s, 1) = theta at theta = 0."""
     q, gradients, step = np.zeros(2), np.array([[1.0], [1.0]]), 1e-5
-    assume_stated(np.max(np.abs(gradients)) <= 1, "|grad Q| <= B = 1")
+    assumed(np.max(np.abs(gradients)) <= 1, "|grad Q| <= B = 1")
     up, down = (logsumexp(q + move * gradients[:, 0]) for move in (step, -step))
     mean = softmax(q) @ gradients[:, 0]
-    assume_stated(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
+    assumed(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
     return q, gradients
 
 
@@ -280,8 +279,8 @@ def _opposed(actions: int = 2) -> Curved:
     q[0, 2:] = -30.0
     slopes[0, :2, 0] = 1.0, -1.0
     point = one_row(q, slopes, 0.0, 0.95, 100.0)
-    assume_stated(point.sizes.slope == 1, "|grad Q| <= B = 1")
-    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    assumed(point.sizes.slope == 1, "|grad Q| <= B = 1")
+    assumed(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
     return point
 
 
@@ -343,7 +342,7 @@ def _realised_curvature() -> Curved:
     point = _tall(reward, high, largest + beta * highest + high)
     corners = np.array([[u, w] for u in (-1.0, 0.0, 1.0) for w in (-high, high)])
     assume_realisable(point, np.array([0.0, -2 * high]), corners - [0.0, high])
-    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    assumed(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
     return point
 
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from gladius.checks import Array
 from gladius.mdp import action_values, soft_bellman
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY
-from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
 
 # The world with the first reward, a second (S, A), what is added to log sum exp of the two (2, S),

@@ -16,10 +16,9 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_most, equal, weakest
 
 # --- the entropy-regularised agent
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
@@ -404,14 +403,9 @@ def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     Decided: the expectation is linear and r and Q do not depend on s'. Measured: the TD errors
     averaged successor by successor against the library's Bellman operator.
     """
-    # E over s' of the TD error, term by term, to a power, against the library's Bellman error.
     mdp, q = guess.mdp, guess.q
-    v = logsumexp(q, axis=1)
-    mean = np.zeros_like(q)
-    for a, moves in enumerate(mdp.transition):
-        for after, p in enumerate(moves.T):
-            sampled = mdp.reward[:, a] + mdp.discount * v[after]
-            mean[:, a] += p * (sampled - q[:, a]) ** power
+    known = worlds.population(guess)
+    mean = known.mean((known.target - q[:, :, None]) ** power)
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power
     return zero(mean - error**power, 1e-14 * scale, "rounding of sums of numbers of this size")

@@ -14,11 +14,10 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, soft_bellman
 from gladius.objective import value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import equal, weakest
 from proofs_checks.sections.setup import Track
 
 Actions = NDArray[np.int64]
@@ -143,11 +142,11 @@ def _uniform_after_zero() -> Anchored:
     """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
     mdp = worlds.leaving_zero(actions=1)
     problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
-    assume_stated(np.all(problem.points == [True, False]), "S-bar = {0}")
-    assume_stated(np.all(np.isfinite(problem.table)), "Q bounded")
+    assumed(np.all(problem.points == [True, False]), "S-bar = {0}")
+    assumed(np.all(np.isfinite(problem.table)), "Q bounded")
     matrix, right = ccp.system(problem.observed, inside=problem.points)
     solves = np.array_equal(matrix @ problem.table.ravel(), right)
-    assume_stated(solves, "Q solves the printed system for all s in S-bar")
+    assumed(solves, "Q solves the printed system for all s in S-bar")
     return problem
 
 
@@ -236,7 +235,7 @@ def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.
 
 def _coupon() -> Relabelled:
     mdp = worlds.absorbing([[0.0, 0.0]])
-    assume_stated(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
+    assumed(np.all(mdp.solution.policy > 0), "every action has mass on S-bar")
     change = np.array([[1 + np.log(3.0), 0.0]])
     return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)
 
