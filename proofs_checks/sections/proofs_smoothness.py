@@ -52,12 +52,12 @@ class Curved(namedtuple("Curved", "sample q slopes bends residual")):
         )
 
 
-def local_residual(sample: Sample, q: Array) -> float:
-    """M with the suprema of |r|, |V| and |Q| taken at this q alone."""
-    seen = q[sample.evaluated]
-    highest = float(np.abs(value(seen)).max())
+def local(point: Curved) -> Curved:
+    """The same with M of its own: the suprema of |r|, |V| and |Q| taken at this point alone."""
+    sample, seen = point.sample, point.q[point.sample.evaluated]
+    highest, largest = (float(np.abs(x).max()) for x in (value(seen), seen))
     known = float(np.abs(sample.reward[sample.be_states]).max())
-    return known + sample.discount * highest + float(np.abs(seen).max())
+    return point._replace(residual=known + sample.discount * highest + largest)
 
 
 @st.composite
@@ -68,7 +68,7 @@ def curved(draw: st.DrawFn) -> Curved:
     slopes = draw(worlds.tables((*data.q.shape, width), worlds.quarters(8)))
     bends = draw(worlds.tables((*data.q.shape, width, width), worlds.quarters(8)))
     bends = (bends + np.swapaxes(bends, 2, 3)) / 2
-    return Curved(data.sample, data.q, slopes, bends, local_residual(data.sample, data.q))
+    return local(Curved(data.sample, data.q, slopes, bends, 0.0))
 
 
 def one_row(q: Array, slopes: Array, reward: float, discount: float, residual: float) -> Curved:
@@ -149,12 +149,6 @@ def _realised_slope() -> Curved:
     return point
 
 
-def _steepest(high: float) -> Curved:
-    """A theta at which M is what the point gives; the likelihood's part tends to 2 B with it."""
-    free = _aligned(high, 0.0, 0.0, discount=0.1)
-    return free._replace(residual=local_residual(free.sample, free.q))
-
-
 def _without_value(point: Curved) -> CheckResult:
     """M without beta V_max."""
     highest = abs(point.residual - np.abs(point.sample.reward).max() - np.abs(point.q).max())
@@ -184,7 +178,10 @@ def empirical_lipschitz_both(point: Curved) -> CheckResult:
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
-    adversary=worlds.tightest(_steepest, "lem:EmpLipschitz", 0, 20),
+    # the likelihood's part tends to 2 B with theta
+    adversary=worlds.tightest(
+        lambda high: local(_aligned(high, 0.0, 0.0, discount=0.1)), "lem:EmpLipschitz", 0, 20
+    ),
     cost=2,
 )
 def empirical_lipschitz(point: Curved) -> CheckResult:
@@ -346,12 +343,6 @@ def _realised_curvature() -> Curved:
     return point
 
 
-def _most_curved(reward: float) -> Curved:
-    """M is the residual up to a constant, by the known reward."""
-    tall = _tall(reward, 1.0, 0.0)
-    return tall._replace(residual=local_residual(tall.sample, tall.q))
-
-
 def risk_curvature_by_variance(point: Curved) -> CheckResult:
     """||Hess R_emp|| <= L_theta = 2 B_2 + B^2 + 2 (1 + beta)^2 B^2 + 2 M ((1 + beta) B_2 +
     beta B^2).
@@ -374,7 +365,10 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
-    adversary=worlds.tightest(_most_curved, "lem:lipsSmooth.L-theta", 0, 1000),
+    # M is the residual up to a constant, by the known reward
+    adversary=worlds.tightest(
+        lambda reward: local(_tall(reward, 1.0, 0.0)), "lem:lipsSmooth.L-theta", 0, 1000
+    ),
     cost=2,
 )
 def risk_curvature(point: Curved) -> CheckResult:
