@@ -133,7 +133,7 @@ AnyCheck = TypeVar("AnyCheck", bound=Callable[..., CheckResult])  # with options
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the ledger; made by the decorator `claim`.
+    """One row of the ledger; made by a decorator of `claim`.
 
     Attributes:
         id: as in the list of claims.
@@ -226,7 +226,7 @@ def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
 _REGISTER: dict[str, Claim] = {}
 
 
-def claim(
+def _claim(
     id_: str,
     *,
     rejected: Check | Mapping[str, Any],
@@ -257,6 +257,12 @@ def claim(
         return check
 
     return register
+
+
+class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
+    """`_claim` for each verdict."""
+
+    holds, holds_if, fails, misprint = (partial(_claim, verdict=verdict) for verdict in VERDICTS)
 
 
 @cache

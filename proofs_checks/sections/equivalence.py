@@ -31,9 +31,8 @@ def quadrature_error(nu: Array) -> float:
     return 1e-12 * max(1.0, float(np.max(np.abs(nu))))
 
 
-@claim(
+@claim.holds(
     "lem:GumbelMax",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the mean of exp(nu_i) in place of their sum",
     rejected={"location": lambda nu: value(nu) - np.log(len(nu))},
@@ -66,9 +65,8 @@ def _others(nu: Array) -> Array:
     return np.array([value(np.delete(nu, k)) for k in range(len(nu))])
 
 
-@claim(
+@claim.holds(
     "cor:GumbelOptProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="k left out of the sum in the denominator",
     rejected=lambda nu: chosen(nu - _others(nu), nu, quadrature_error(nu)),
@@ -117,9 +115,8 @@ def _equal() -> Array:
     return nu
 
 
-@claim(
+@claim.misprint(
     "lem:ExpofLargerGumbel",
-    verdict="misprint",
     instances=PAIRS,
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
@@ -144,9 +141,8 @@ def larger_of_two(nu: Array) -> CheckResult:
     return _larger(nu, _selection(nu))
 
 
-@claim(
+@claim.holds(
     "cor:GumbelMaxasProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the proof's third line, which divides by exp(-nu_k) in place of exp(nu_k)",
     rejected=lambda nu: _larger(nu, np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu)),
@@ -243,9 +239,8 @@ def _library(p: Programme) -> tuple[float, Array]:
     return log_sum, np.exp(p.x / p.tau - log_sum)
 
 
-@claim(
+@claim.holds(
     "lem:logsumexp_Shannon",
-    verdict="holds",
     instances=programmes(),
     broken="the factor tau before the logarithm left out",
     rejected=lambda p: _solves(p, *_library(p)),
@@ -285,9 +280,8 @@ def stationary_on_the_simplex(p: Programme) -> CheckResult:
     return _slope(p, p.multiplier())
 
 
-@claim(
+@claim.fails(
     "lem:logsumexp_Shannon.proof-step",
-    verdict="fails",
     instances=programmes(),
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
@@ -338,9 +332,8 @@ def value_from_its_own_period(period: Period) -> CheckResult:
     return _recursion(period, lambda h, now: h - now)
 
 
-@claim(
+@claim.misprint(
     "app.value-function-discount",
-    verdict="misprint",
     instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
     counterexample=lambda: (absorbing([[1.0]]), 1),
     text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
@@ -404,9 +397,8 @@ def _exact_q() -> TabularMDP:
     return mdp
 
 
-@claim(
+@claim.misprint(
     "app.pi-star-ratio",
-    verdict="misprint",
     instances=tabular_mdps(max_states=3),
     counterexample=_exact_q,
     text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "

@@ -112,9 +112,8 @@ def _one_state() -> Function:
     return function
 
 
-@claim(
+@claim.misprint(
     "lem:telescoping",
-    verdict="misprint",
     instances=functions(),
     counterexample=_one_state,
     text="One state, one action, r = 0, beta = 1/2, f = 1: Q^pi = 0, so the left side is "
@@ -165,9 +164,8 @@ def _rational(table: Array) -> Exact:
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
 
 
-@claim(
+@claim.holds(
     "cor:occp=naiveBE",
-    verdict="holds",
     instances=rivals(),
     broken="E_d[r | s_0, a_0] taken as Q(s_0, a_0), as in the proof's first line",
     rejected={"power": 1},
@@ -313,9 +311,8 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     return _on_support(imitation, imitation.elsewhere)
 
 
-@claim(
+@claim.holds_if(
     "sec:occupancy.conclusion",
-    verdict="holds-if",
     condition="the pair is outside the support of d*, or only E[r] of the one r is matched",
     instances=matches(),
     counterexample=_alternating,

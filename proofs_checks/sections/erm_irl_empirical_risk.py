@@ -19,9 +19,8 @@ from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tab
 SQUARED = "rounding in sums of squares of r, Q and V"
 
 
-@claim(
+@claim.holds(
     "def:ERM.finite-states",
-    verdict="holds",
     instances=empirical(),
     broken="weights n(s, a_s)/N_BE, as in the appendix, not n(s, a_s)/N",
     rejected={"over_all_rows": False},
@@ -165,9 +164,8 @@ def _signs() -> FixedDesign:
     return design
 
 
-@claim(
+@claim.fails(
     "def:ERM.continuous-states",
-    verdict="fails",
     instances=designs(),
     counterexample=_signs,
     text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"

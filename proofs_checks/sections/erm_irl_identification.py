@@ -98,9 +98,8 @@ def _as_far_as_can_be() -> Moved:
     return Moved(mdp, np.array([[1.0, 3.0]]), np.zeros(1))
 
 
-@claim(
+@claim.holds(
     "thm:mainopt",
-    verdict="holds",
     instances=moved(),
     adversary=_as_far_as_can_be,
     broken="Q* claimed off S-bar as well",
@@ -159,9 +158,8 @@ def exponential_choice(q: Array) -> CheckResult:
     return equivalence.chosen(-np.array(nll, dtype=float), q, equivalence.quadrature_error(q))
 
 
-@claim(
+@claim.misprint(
     "eq:BC.p-hat",
-    verdict="misprint",
     instances=equivalence.LOCATIONS,
     counterexample=lambda: np.array([1.0, -2.0]),
     text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
@@ -189,9 +187,8 @@ def _claimed(q: Array, probability: Array) -> CheckResult:
     return equal(probability, np.exp(gumbel.largest(q)[0]), 1e-12, equivalence.QUADRATURE)
 
 
-@claim(
+@claim.holds(
     "rem:BC-superset",
-    verdict="holds",
     instances=moved(),
     broken="the bound without discounting: |c| for (1 - beta)|c|",
     rejected={"factor": 1.0},

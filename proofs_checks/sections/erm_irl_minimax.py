@@ -78,9 +78,8 @@ def _td_misleads() -> CheckResult:
     return equal(np.sum(weight * by_pair(Fitted(mdp, q[:, None])).bellman), 1 / 32, 1e-13, why)
 
 
-@claim(
+@claim.holds(
     "eq:double-sampling",
-    verdict="holds",
     instances=fitted(),
     broken="the variance term is that of V(s'), not of T-hat Q: beta^2 is missing",
     rejected={"power": 2},
@@ -104,9 +103,8 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
 
 
 # --- the biconjugate, in h, zeta and rho
-@claim(
+@claim.holds(
     "eq:biconjugate",
-    verdict="holds",
     instances=fitted(),
     broken="E[delta] h - h^2: the factor 2 of the conjugate is missing",
     rejected={"factor": 1.0},
@@ -144,9 +142,8 @@ def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     return _reparametrised(probe, probe.mdp.discount**power)
 
 
-@claim(
+@claim.misprint(
     "eq:zeta-reparametrisation",
-    verdict="misprint",
     instances=probes(),
     counterexample=lambda: Fitted(absorbing([[0.0]]), np.zeros((1, 1)), np.ones((1, 1))),
     text="One state, one action, r = 0, beta = 1/2, Q = 0, hence V = 0, and zeta = 1.\n"
@@ -180,9 +177,8 @@ def rho_form(probe: Fitted, target: Array) -> CheckResult:
 
 
 # --- Lemma OurBiconj
-@claim(
+@claim.holds(
     "lem:OurBiconj.a",
-    verdict="holds",
     instances=fitted(),
     broken="beta D(Q) in place of beta^2 D(Q)",
     rejected={"power": 1},
@@ -223,9 +219,8 @@ def _reward_back(mdp: TabularMDP, scale: float) -> CheckResult:
     return weakest(*(equal(side, mdp.reward, tolerance, why) for side in sides))
 
 
-@claim(
+@claim.holds(
     "lem:OurBiconj.b",
-    verdict="holds",
     instances=tabular_mdps(),
     broken="r = Q* - zeta*, which the zeta of the text (without 1/beta) would give",
     rejected=lambda mdp: _reward_back(mdp, 1.0),
@@ -262,9 +257,8 @@ def _candidates(draw: st.DrawFn) -> Fitted:
 _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
 
 
-@claim(
+@claim.holds(
     "thm:algoEQ",
-    verdict="holds",
     instances=_candidates(),
     broken="term 3 without the indicator of the anchor: D(Q) subtracted at every pair",
     rejected={"anchored": False},
@@ -353,9 +347,8 @@ def _two_actions() -> Fitted:
     return probe
 
 
-@claim(
+@claim.fails(
     "eq:expzeta",
-    verdict="fails",
     instances=probes(),
     counterexample=_two_actions,
     text="One state, two actions, Q = 0, so V = log 2 always and pi = (1/2, 1/2); anchor 0.\n"

@@ -64,9 +64,8 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     return equal(rank == rows, points * actions / 2 <= size, 0.0, RANKS)
 
 
-@claim(
+@claim.fails(
     "exp.jacobian-condition",
-    verdict="fails",
     instances=st.builds(Run, st.just(0), st.sampled_from([50, 250, 500, 1000]), st.integers(0, 99))
     | st.builds(Run, st.sampled_from([2, 5, 20, 50, 100]), st.just(50), st.integers(0, 99)),
     cost=20,
@@ -125,9 +124,8 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     )
 
 
-@claim(
+@claim.holds_if(
     "text.who-is-better-where",
-    verdict="holds-if",
     condition="1,000 trajectories (with 50, GLADIUS is worse than Rust at mileages 1-5)",
     instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
@@ -187,9 +185,8 @@ def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
     return at_most(_gladius_mape(trajectories, Fraction(2)), bound, 1e-6, ASYMPTOTIC)
 
 
-@claim(
+@claim.fails(
     "text.below-the-bound",
-    verdict="fails",
     instances=st.sampled_from([250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
     text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13 "
@@ -244,9 +241,8 @@ def action_one_replaces(row: Row) -> CheckResult:
     return _replaces(row, 1)
 
 
-@claim(
+@claim.misprint(
     "text.action-zero",
-    verdict="misprint",
     instances=st.sampled_from(list(product(paper.TABLES, paper.MILEAGES))),
     counterexample=lambda: (1000, 1),
     text="Section 7.1: d = 1 denotes replacement; r = -theta_1 = -5, and it leads to mileage 1."
@@ -287,9 +283,8 @@ def states_of_21_values(dummies: int) -> CheckResult:
     return _configurations(dummies, values=21)
 
 
-@claim(
+@claim.misprint(
     "text.state-space-size",
-    verdict="misprint",
     instances=st.integers(1, 100),
     counterexample=lambda: 100,
     text="{{-10, -9, .., 9, 10}} has 21 elements; 21^100 = 1.67 x 10^132, 20^100 = 1.27 x "
@@ -319,9 +314,8 @@ def _figure_1(dummies: object) -> paper.Printed:
     return paper.cell("figure_1", dummies, "GLADIUS", "MAPE")
 
 
-@claim(
+@claim.holds(
     "text.about-ten-percent",
-    verdict="holds",
     instances=st.fractions(*_figure_1(100).interval),
     broken="within a tenth of it, 9 to 11",
     rejected={"share": Fraction(1, 10)},
@@ -340,9 +334,8 @@ def about_ten_percent(value: Fraction, share: Fraction = Fraction(1, 5)) -> Chec
     return at_most(abs(value - 10), 10 * share, 0, EXACT)
 
 
-@claim(
+@claim.holds(
     "text.sub-linear",
-    verdict="holds",
     instances=st.sampled_from(list(combinations(map(int, paper.rows("figure_1")), 2))),
     broken="growth like the root of K claimed",
     rejected={"limit": 0.5},

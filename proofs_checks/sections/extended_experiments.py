@@ -42,9 +42,8 @@ def _bus_q(theta: tuple[float, float]) -> Array:
     return oracle.solve(oracle.linear_reward(theta))
 
 
-@claim(
+@claim.holds(
     "tab.truth",
-    verdict="holds",
     instances=st.sampled_from(PAIRS),
     broken="a printed Q* off by a unit of its last digit (-62.073 for -62.074)",
     rejected={"moved": 1},
@@ -83,9 +82,8 @@ def _distance(method: Method, moved: tuple[int, int, int] | None = None) -> floa
     return oracle.fit(q, paper.values(*method, "r"))[1]
 
 
-@claim(
+@claim.holds(
     "tab.rust-r-versus-Q",
-    verdict="holds",
     instances=st.sampled_from([Method(n, "Rust") for n in paper.TABLES]),
     broken="one printed Q off by a unit of its last digit (-53.020 for -53.019)",
     rejected={"moved": (1, 0, -1)},
@@ -135,9 +133,8 @@ def _solves(method: Method) -> CheckResult:
     return at_most(largest, float(oracle.rounding(HALF)) + SINGLE, 1e-12, LEFT)
 
 
-@claim(
+@claim.fails(
     "tab.mlirl-r-versus-Q",
-    verdict="fails",
     instances=st.sampled_from([Method(n, "ML-IRL") for n in paper.TABLES]),
     counterexample=lambda: Method(1000, "ML-IRL"),
     text="Tables A3, A4, (mileage 6, a0): mean V(7..10) = -55.3999, -6.078 + 0.95 (-55.3999) = "
@@ -176,9 +173,8 @@ def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResul
     return at_most(share, bound, 1e-12, why)
 
 
-@claim(
+@claim.fails(
     "tab.gladius-r-versus-Q",
-    verdict="fails",
     instances=st.sampled_from([Method(n, "GLADIUS") for n in paper.TABLES]),
     counterexample=lambda: Method(50, "GLADIUS"),
     text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
@@ -238,9 +234,8 @@ def counts_of_test_split(tally: Count, horizon: int = 100) -> CheckResult:
     return _chance(tally, Fraction(1, 5), horizon)
 
 
-@claim(
+@claim.holds_if(
     "tab.frequency",
-    verdict="holds-if",
     condition="the counts are those of the test split (20 % of the trajectories)",
     instances=st.sampled_from(
         [(n, (x, a)) for n, x, a in PAIRS] + [(n, None) for n in paper.TABLES]
@@ -303,9 +298,8 @@ def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
     return at_most(gap, bound, 0, EXACT)
 
 
-@claim(
+@claim.holds_if(
     "tab.mape-from-tables",
-    verdict="holds-if",
     condition="the r columns are one repetition's estimates, not averages over the repetitions",
     instances=st.sampled_from(
         [Method(n, m) for n in paper.TABLES for m in (*paper.ORACLES, "GLADIUS")]

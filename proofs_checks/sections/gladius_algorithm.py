@@ -133,9 +133,8 @@ def _opposed() -> Step:
     return iterate
 
 
-@claim(
+@claim.holds_if(
     "alg:estimation1.is-GDA",
-    verdict="holds-if",
     condition="the parameters of zeta at anchor pairs act at no other pair",
     instances=steps(),
     counterexample=_opposed,
@@ -195,9 +194,8 @@ def _swap() -> Certain:
     return _certain(target, reward, rows, np.array([[0.0, 1.0], [2.0, 0.0]]))
 
 
-@claim(
+@claim.holds(
     "alg:estimation_deterministic",
-    verdict="holds",
     instances=certain_worlds(),
     broken="the TD error summed over all actions, not over the anchor's rows",
     rejected={"anchored": False},
@@ -303,9 +301,8 @@ def consistent_listing(limit: int) -> CheckResult:
     return _books(limit, CORRECTED)
 
 
-@claim(
+@claim.misprint(
     "alg:estimation1.bookkeeping",
-    verdict="misprint",
     instances=st.integers(1, 60),
     counterexample=lambda: 10,
     text='T = 10. Line 1 sets "iteration <- 1", line 2 loops "while t <= T", the last line of '

@@ -86,9 +86,8 @@ def balls(draw: st.DrawFn) -> Ball:
     return Ball(data.sample, data.q, 1.0)
 
 
-@claim(
+@claim.holds_if(
     "sec:GlobalConv.g-equals-R",
-    verdict="holds-if",
     condition="some theta in B_Q minimises both terms over B_Q at once (Lemma sharingsol); enough"
     " is that every action was taken in every state seen, and the joint solution is in B_Q",
     instances=balls(),
@@ -177,9 +176,8 @@ def _one_pair_two_parameters() -> Auxiliary:
     return Auxiliary(sample, np.zeros((1, 1)), features, np.zeros(2), np.array([1.0, -1.0]))
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.strong-concavity",
-    verdict="holds-if",
     condition="zeta is affine in phi and dim phi = G, or the rho of the bound is read as the"
     " constant of concavity in the outputs, of PL in phi",
     instances=auxiliaries(),
@@ -338,9 +336,8 @@ def _one_pair() -> Steps:
     return problem
 
 
-@claim(
+@claim.misprint(
     "prop:linConvergence.single-stepsize",
-    verdict="misprint",
     instances=st.builds(Steps, full_samples(3, 2), SCALES),
     counterexample=_one_pair,
     text="One state, one action (the anchor), r = 0, beta = .7, Q = theta, zeta = phi/2 +"
@@ -433,9 +430,8 @@ def _three_thousand_steps() -> Orbit:
     return path, 200.0, 500.0
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.optimisation-rate",
-    verdict="holds-if",
     condition="two schedules in the cited ratio, tau_phi = (18 l^2/mu_2^2) tau_theta, for the one"
     " eta_t; and primal-PL for two-sided PL, which the cited conditions presuppose and which is"
     " false",

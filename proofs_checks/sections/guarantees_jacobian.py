@@ -89,9 +89,8 @@ def _square_features() -> LinearClass:
     return world
 
 
-@claim(
+@claim.fails(
     "remark.full-column-rank",
-    verdict="fails",
     instances=linear_classes(),
     counterexample=_square_features,
     text="S = [-1, 1], A = {{0, 1}}, Q(s, a) = theta_a0 + theta_a1 s^2, data at s = -1 and"
@@ -159,9 +158,8 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
     return weakest(*results)
 
 
-@claim(
+@claim.holds(
     "lem:linPolyNonsingular",
-    verdict="holds",
     instances=linear_pairs(),
     broken="the Gram matrix taken over features, Phi' Phi (d x d), as in least squares",
     rejected=lambda pair: _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi.T)),
@@ -260,9 +258,8 @@ def _collinear_states() -> Start:
     return start
 
 
-@claim(
+@claim.holds_if(
     "lem:NNenjoysPL",
-    verdict="holds-if",
     condition="no hidden activation is a polynomial (C^2 does not exclude it), and sigma', sigma''"
     " are bounded",
     instances=STARTS,

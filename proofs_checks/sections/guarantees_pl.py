@@ -45,9 +45,8 @@ def _tightest_residual() -> fits.Fit:
     return fits.tabular(replace(sample, reward=reward), q)
 
 
-@claim(
+@claim.holds(
     "lem:BE_PL",
-    verdict="holds",
     instances=fits.fits() | fits.sharp_fits(),
     broken="|X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
@@ -80,9 +79,8 @@ def _never_taken(logit: float) -> fits.Fit:
     return fits.tabular(one_state([0, *[1] * 7], 0.0, 0.9, anchor=1), [logit, *[0.0] * 7])
 
 
-@claim(
+@claim.holds(
     "lem:NLL_PL",
-    verdict="holds",
     instances=fits.fits() | fits.sharp_fits(),
     broken="omega_NLL,min left out",
     rejected={"weighted": False},
@@ -136,9 +134,8 @@ def auxiliary_gradient(regression: Regression) -> Array:
     return complex_slope(loss, family.theta)
 
 
-@claim(
+@claim.holds(
     "lem:zeta_empirical_pl",
-    verdict="holds",
     instances=regressions(),
     broken="beta in place of its square",
     rejected={"power": 1},
@@ -190,9 +187,8 @@ def _one_never_taken(odds: float) -> fits.Fit:
     return fits.tabular(one_state([1, 0], float(residual + q[0]), 0.999), q)
 
 
-@claim(
+@claim.holds(
     "thm:bothPL",
-    verdict="holds",
     instances=fits.fits() | fits.sharp_fits(),
     broken="the least of c_NLL and c_BE, as if the gradients could not cancel",
     rejected={"cancelling": False},

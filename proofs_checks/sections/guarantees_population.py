@@ -132,9 +132,8 @@ def _twenty_transitions() -> Cells:
     return design
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.population-rate",
-    verdict="holds-if",
     condition="finitely many states and a class that stays fixed while N grows (a C that may grow"
     " with the class makes C/N no rate); where states never repeat, (ii) needs d_theta >= |A| x"
     " (number of sampled states)",
@@ -192,9 +191,8 @@ def rates(draw: st.DrawFn) -> Rates:
     return Rates(outer, optimisation, first, statistical, gamma_0, c_2, alpha, n, t)
 
 
-@claim(
+@claim.holds(
     "thm:distributional_q_bound.algebra",
-    verdict="holds",
     instances=rates(),
     broken="the exponent of (c_2 + T) not halved",
     rejected={"power": 1.0},

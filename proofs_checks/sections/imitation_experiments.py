@@ -51,9 +51,8 @@ def bc_mostly_ahead(game: Game, episodes: int = 100) -> CheckResult:
     )
 
 
-@claim(
+@claim.fails(
     "text.bc-consistently-better",
-    verdict="fails",
     instances=st.tuples(st.sampled_from(GAMES), st.floats(1.48, 2.26)),
     counterexample=lambda: ("LunarLander-v2/1", 1.96),
     text="Lunar Lander, 1 trajectory: Gladius 107.30 (in bold), BC 103.38, larger is better.\n"

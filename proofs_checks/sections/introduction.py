@@ -89,9 +89,8 @@ def _even_chance() -> Revisit:
     return pair
 
 
-@claim(
+@claim.holds_if(
     "intro.reward-no-extra-cost",
-    verdict="holds-if",
     condition="V*(s') is certain given (s, a), as under deterministic transitions",
     instances=revisits(),
     counterexample=_even_chance,
@@ -196,9 +195,8 @@ def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
     return LinearClass(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
 
 
-@claim(
+@claim.holds_if(
     "intro.true-parameter",
-    verdict="holds-if",
     condition="theta -> Q_theta is one-to-one on S-bar x A",
     instances=linear_classes(),
     counterexample=_twice_the_same,
@@ -279,9 +277,8 @@ def _shift_by_one() -> Shifted:
     return mdp, np.ones((1, 2))
 
 
-@claim(
+@claim.fails(
     "intro.unique-saddle",
-    verdict="fails",
     instances=shifted(),
     counterexample=_shift_by_one,
     text="One state, two actions, beta = .95, r = -beta log 2 for both: Q* = 0, V* = zeta* ="
@@ -337,9 +334,8 @@ _PARTS = st.fractions(-3, 3, max_denominator=8)
 _POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
 
 
-@claim(
+@claim.holds(
     "fn:sum-of-PL",
-    verdict="holds",
     instances=st.builds(Valleys, _POSITIVE, _POSITIVE, _PARTS, _PARTS, st.tuples(_PARTS, _PARTS)),
     broken="both valleys straight: the sum of two such quadratics is PL",
     rejected={"bend": False},

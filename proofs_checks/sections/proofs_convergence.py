@@ -73,9 +73,8 @@ def _at_the_solution() -> Fixed:
     return sample, q, zeta
 
 
-@claim(
+@claim.fails(
     "prop:linConvergence.two-sided-PL",
-    verdict="fails",
     instances=fixed(),
     counterexample=_at_the_solution,
     text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
@@ -195,9 +194,8 @@ def _tangent() -> Growth:
     return point
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.quadratic-growth",
-    verdict="holds-if",
     condition="PL where the gradient flow goes (a sublevel set, or an enlarged ball), and the"
     " distance taken to all minimisers there",
     instances=growths(),

@@ -24,9 +24,8 @@ from proofs_checks.worlds import Fitted, absorbing, coin, leaving_zero, tables
 
 
 # --- the biconjugate in rho
-@claim(
+@claim.holds(
     "eq:SBEED",
-    verdict="holds",
     instances=probes(),
     broken="the maximiser is taken to be h* = TQ - Q",
     rejected=lambda probe: rho_form(probe, backup(probe) - probe.q),
@@ -65,9 +64,8 @@ def _both_to_the_first() -> Pair:
     return Pair(problem, np.array([1.0, 0.0]), np.zeros(2))
 
 
-@claim(
+@claim.holds(
     "thm:MagnacThesmar.contraction",
-    verdict="holds",
     instances=pairs(),
     broken="the Euclidean norm over states in place of the sup norm",
     rejected={"order": 2},
@@ -133,9 +131,8 @@ def _norm(f: Step) -> Fraction:
     return max(abs(x) for x in f)
 
 
-@claim(
+@claim.holds(
     "lem:completeMetric",
-    verdict="holds",
     instances=series(),
     broken="Cauchy at one pair (s, a) taken for Cauchy in the norm",
     rejected={"norm": lambda f: abs(f[0])},
@@ -189,9 +186,8 @@ def _same_f_other_q() -> Anchored:
     return problem
 
 
-@claim(
+@claim.holds_if(
     "thm:MagnacThesmar.proof-step",
-    verdict="holds-if",
     condition="among Q with the CCPs pi*",
     instances=anchored(discount=0.99),
     counterexample=_same_f_other_q,
@@ -264,9 +260,8 @@ def _fits_at_zero() -> Moved:
     return candidate
 
 
-@claim(
+@claim.holds_if(
     "lem:minMLE",
-    verdict="holds-if",
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
     instances=moved(),
     counterexample=_fits_at_zero,
@@ -317,9 +312,8 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     return equal(np.sum(premise & ~conclusion), 0.0, 0.0, "a count of points")
 
 
-@claim(
+@claim.holds(
     "lem:sharingsol",
-    verdict="holds",
     instances=sharing(),
     broken="the converse: a minimiser of f_1 minimises the sum",
     rejected=lambda pair: _implies(_minimisers(pair[0]), _minimisers(pair[0] + pair[1])),

@@ -67,9 +67,8 @@ def _absent_rows() -> RandomFeatures:
     return design
 
 
-@claim(
+@claim.holds_if(
     "rem:sub-gaussian-features",
-    verdict="holds-if",
     condition="the entries within a row are independent too (as in the theorem cited), or every"
     " row has norm sqrt(d)",
     instances=random_features(),
@@ -150,9 +149,8 @@ def _scalar(log_growth: float) -> Quadratic:
     return Quadratic(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([math.exp(log_growth)]))
 
 
-@claim(
+@claim.holds(
     "lem:NNenjoysPL.perturbation",
-    verdict="holds",
     instances=quadratics() | tanh_networks(),
     adversary=tightest(_scalar, "lem:NNenjoysPL.perturbation", -9, 3),
     broken="|J| on the ball taken to be C_0, its bound at the start",
@@ -206,9 +204,8 @@ TRANSFORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]
 Transformed = tuple[Tanh, str]
 
 
-@claim(
+@claim.holds(
     "lem:NNenjoysPL.output-transform",
-    verdict="holds",
     instances=st.tuples(tanh_networks(scale=1 / 4), st.sampled_from(sorted(TRANSFORMS))),
     cost=2,
     broken="rho in place of rho^2",

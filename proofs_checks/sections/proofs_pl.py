@@ -45,9 +45,8 @@ def _wave(u: float) -> Composite:
     )
 
 
-@claim(
+@claim.holds(
     "lem:finite_output_pl_transfer",
-    verdict="holds",
     instances=composites(),
     broken="the least singular value of J_Q in place of its square",
     rejected={"power": 0.5},
@@ -84,9 +83,8 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
 
 
 # --- the coercivity of the Bellman residual
-@claim(
+@claim.holds(
     "lem:bellman_shift_coercivity",
-    verdict="holds",
     instances=worlds.empirical(),
     broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
@@ -119,9 +117,8 @@ def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckRes
 
 
 # --- the two inequalities of the likelihood
-@claim(
+@claim.holds(
     "eq:softmax-lower-bound",
-    verdict="holds",
     instances=st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
         lambda shape: worlds.tables(shape, worlds.VALUES | st.floats(-100, 100))
     ),
@@ -171,9 +168,8 @@ def _farthest() -> Distributions:
     return pair(minimize(slack, start, method="BFGS", options={"maxiter": 100}).x)
 
 
-@claim(
+@claim.holds(
     "eq:KL-chi-square",
-    verdict="holds",
     instances=pairs_of_distributions(),
     broken="half of it, as the second-order expansion of KL suggests",
     rejected={"factor": 0.5},
@@ -220,9 +216,8 @@ def _pair(kappa: float, c: float = 1.0) -> Vectors:
     return Vectors(np.array([a]), np.array([-kappa * c]), np.array([c]), kappa)
 
 
-@claim(
+@claim.holds(
     "eq:abc-inequality",
-    verdict="holds",
     instances=vectors(),
     broken="1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",
     rejected={"one": 0.0},
@@ -256,9 +251,8 @@ def _small_world() -> fits.Fit:
     return opposed(1 - 1 / kappa, kappa / (kappa + 1 / (2 * kappa)))
 
 
-@claim(
+@claim.holds(
     "lem:auto_cancellation_control",
-    verdict="holds",
     instances=worlds.empirical().map(lambda instance: fits.tabular(instance.sample, instance.q))
     | fits.sharp_fits(),
     broken="a_NLL = 1 / (2 kappa^2), the 1 of 1 + kappa^2 lost",

@@ -76,9 +76,8 @@ def _least_covered() -> Overlap:
     return _chain(least.x)
 
 
-@claim(
+@claim.holds(
     "lem:anchor_overlap_logit",
-    verdict="holds",
     instances=overlaps(),
     adversary=_least_covered,
     broken="exp(-B*) for exp(-2 B*) in p_A",
@@ -137,9 +136,8 @@ def _one_period() -> Overlap:
     return Overlap(mdp, np.zeros(2, dtype=np.int64), 1)
 
 
-@claim(
+@claim.fails(
     "lem:anchor_overlap_logit.finite-horizon",
-    verdict="fails",
     inferred="the lemma speaks of the discounted occupancy; the data are undiscounted periods",
     instances=overlaps(),
     counterexample=_one_period,
@@ -271,9 +269,8 @@ def _growing_direction() -> Identified:
     return Identified(mdp, np.zeros(states, dtype=np.int64), q, 1e6)
 
 
-@claim(
+@claim.holds_if(
     "lem:erm_ddc_quant_identification",
-    verdict="holds-if",
     condition="I - beta P_a has a bounded inverse on L2(d*_S): finite S-bar, say; the lemma denies"
     " that a finite state space is needed",
     instances=identified(),

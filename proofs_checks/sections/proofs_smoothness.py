@@ -165,9 +165,8 @@ def empirical_lipschitz_both(point: Curved) -> CheckResult:
     return _steepness(point, point.sizes.lipschitz())
 
 
-@claim(
+@claim.fails(
     "lem:EmpLipschitz",
-    verdict="fails",
     instances=curved(),
     counterexample=_realised_slope,
     text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
@@ -241,9 +240,8 @@ def hessian_of_v_as_covariance(outputs: Slope, sign: float = -1.0) -> CheckResul
     return _compare(outputs, gradients.T * p @ gradients + sign * np.outer(mean, mean))
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.hessian-of-V",
-    verdict="fails",
     instances=slopes(),
     counterexample=_parallel,
     text="A = 2, Q(s, 0) = Q(s, 1) = theta: V = theta + log 2, whose second derivative is 0.\n"
@@ -291,9 +289,8 @@ def choice_curvature_by_variance(point: Curved) -> CheckResult:
     return bounded(point, "nll", point.sizes.choice())
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.NLL-bound",
-    verdict="fails",
     instances=curved(),
     counterexample=_opposed,
     text="A = 2, Q(s, .) = (theta, -theta), one row (s, 0): L_NLL = log(2 cosh theta) - theta;"
@@ -353,9 +350,8 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     return bounded(point, "risk", point.sizes.theta())
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.L-theta",
-    verdict="fails",
     instances=curved(),
     counterexample=_realised_curvature,
     text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
@@ -427,9 +423,8 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0) -> CheckResult:
     return _dual_slope(pair, factor * pair.data.sample.discount**2)
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.L-zeta",
-    verdict="fails",
     instances=duals(),
     counterexample=lambda: Duals(
         worlds.Empirical(worlds.one_state([1], discount=0.95), np.zeros((1, 1))),

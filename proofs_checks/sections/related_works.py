@@ -56,9 +56,8 @@ def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     return weakest(*(at_most(np.max(gap), 0.0, tolerance, WHY) for gap in gaps))
 
 
-@claim(
+@claim.fails(
     "related.polyhedral",
-    verdict="fails",
     instances=mixtures(),
     counterexample=lambda: Mixture(
         absorbing([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((2, 1)), 0.5

@@ -33,9 +33,8 @@ def rivals(draw: st.DrawFn) -> Rival:
     return mdp, share * other + (1 - share) * mdp.solution.policy
 
 
-@claim(
+@claim.holds(
     "setup.softmax-policy",
-    verdict="holds",
     instances=rivals(),
     broken="the return of pi* counted without its entropy",
     rejected={"entropy": 0.0},
@@ -70,9 +69,8 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     return np.asarray(reward + discount * logsumexp(mean, axis=2))
 
 
-@claim(
+@claim.holds(
     "eq:QBellman",
-    verdict="holds",
     instances=worlds.fitted(),
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
@@ -131,9 +129,8 @@ def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) 
     return weakest(zero(best - star.v, tolerance), gain)
 
 
-@claim(
+@claim.misprint(
     "setup.ddc-policy-class",
-    verdict="misprint",
     instances=worlds.fitted(max_states=3),
     counterexample=lambda: worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
     text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
@@ -184,9 +181,8 @@ LOCATIONS = st.just(-EULER) | worlds.quarters(12)
 SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
 
 
-@claim(
+@claim.holds(
     "sec:DDCIRLequiv",
-    verdict="holds",
     instances=st.builds(Noisy, worlds.tabular_mdps(3, 3), LOCATIONS, SCALES),
     broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
     rejected={"exponent": 0},
@@ -247,9 +243,8 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
     return _largest(mdp, (np.max(np.abs(mdp.reward)) + ahead) / (1 - mdp.discount))
 
 
-@claim(
+@claim.holds_if(
     "setup.Q-star-bounded",
-    verdict="holds-if",
     condition="the reward is bounded (as it is where there are finitely many states)",
     instances=worlds.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
     # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
@@ -350,9 +345,8 @@ def _chain() -> Cells:
     return mdp, np.zeros(3, dtype=bool)
 
 
-@claim(
+@claim.holds_if(
     "setup.reachable-set",
-    verdict="holds-if",
     condition="the state space is countable (or the expert's state law purely atomic)",
     instances=cells(),
     counterexample=lambda: (worlds.absorbing([[0.0, 0.0]]), np.array([True])),
@@ -382,9 +376,8 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 
 
 # --- Lemma expTD=BE
-@claim(
+@claim.holds(
     "lem:expTD=BE",
-    verdict="holds",
     instances=worlds.fitted(),
     broken="both sides squared: the mean squared TD error against the squared Bellman error",
     rejected={"power": 2},

@@ -74,9 +74,8 @@ def _only_the_anchor(problem: Anchored) -> Array:
     return reward
 
 
-@claim(
+@claim.holds(
     "asmp:anchor.invariance",
-    verdict="holds",
     instances=anchored(worlds.REWARDS, discount=0.99),
     broken="the anchor's reward replaced and the other rewards kept",
     rejected={"change": _only_the_anchor},
@@ -150,9 +149,8 @@ def _uniform_after_zero() -> Anchored:
     return problem
 
 
-@claim(
+@claim.holds_if(
     "thm:MagnacThesmar",
-    verdict="holds-if",
     condition="S is countable, or the equations hold d*-almost everywhere, not on S-bar alone",
     instances=anchored(),
     counterexample=_uniform_after_zero,
@@ -240,9 +238,8 @@ def _coupon() -> Relabelled:
     return Relabelled(mdp, change, np.zeros((1, 2)), conservatism=1.0)
 
 
-@claim(
+@claim.holds_if(
     "rem:counterfactual-without-P",
-    verdict="holds-if",
     condition="the method's fixed point is the soft Bellman equation (no fixed conservatism "
     "penalty, entropy-regularised backups) and every (s, a) of S-bar x A has many rows",
     instances=relabelled(),
