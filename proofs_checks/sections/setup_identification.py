@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -130,7 +129,7 @@ def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True)
     mdp, seen, inside = problem.mdp, problem.observed, problem.reached
     if not anchored_moves:
         first = np.broadcast_to(seen.transition[0], seen.transition.shape)
-        seen = replace(seen, transition=first)
+        seen = seen._replace(transition=first)
     q, r = ccp.solve(seen.restricted(inside))
     gaps = (q - mdp.solution.q[inside], r - mdp.reward[inside])
     sums = [zero(gap, rounding(mdp)) for gap in gaps]
