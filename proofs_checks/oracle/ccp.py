@@ -7,7 +7,7 @@ log_policy (S, A), transition (A, S, S), anchor (S,) the action a_s, given (S,) 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,10 @@ from numpy.typing import NDArray
 from proofs_checks.oracle.soft_bellman import discounted_sum
 
 Array = NDArray[np.float64]
-Actions = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(namedtuple("Observed", "log_policy transition anchor given discount")):
     """What identification starts from: CCPs, the kernel, the anchor's reward, beta."""
-
-    log_policy: Array
-    transition: Array
-    anchor: Actions
-    given: Array
-    discount: float
 
     @property
     def log_anchor(self) -> Array:

@@ -7,6 +7,7 @@ ascends with tau_2. Only two facts about f enter the rate: g = max_y f is mu_1-P
 
 from __future__ import annotations
 
+from collections import namedtuple
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,13 +38,8 @@ class Constants:
         return 18 * self.l**2 / self.mu_2**2
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """tau_1 = c / (gamma + t) and tau_2 = ratio tau_1."""
-
-    c: float
-    gamma: float
-    ratio: float
+# tau_1 = c / (gamma + t) and tau_2 = ratio tau_1
+Schedule = namedtuple("Schedule", "c gamma ratio")
 
 
 def schedule(constants: Constants) -> Schedule:
@@ -67,7 +63,7 @@ def rate(constants: Constants, steps: Schedule, start: float, noise: float) -> f
     """
     b = 11 * constants.smooth_g + constants.l + constants.l * constants.ratio**2
     from_noise = steps.c**2 * noise * b / (10 * constants.mu_1 * steps.c - 20)
-    return max(steps.gamma * start, from_noise)
+    return float(max(steps.gamma * start, from_noise))
 
 
 def expected_potential(

@@ -92,23 +92,6 @@ class Population:
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
 
 
-def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> Array:
-    """(S,) the Q of a world of one action (so V = Q) that minimises the expected squared TD error.
-
-    Least squares over the rows (s, s') of the law (S, S), weighted by weight(s) P(s' | s).
-    """
-    rows, targets = [], []
-    for s, p in enumerate(law):
-        for y in np.flatnonzero(p):
-            row = np.zeros(len(law))
-            row[y] += discount
-            row[s] -= 1.0
-            root = np.sqrt(weight[s] * p[y])
-            rows.append(root * row)
-            targets.append(-root * reward[s])
-    return np.asarray(np.linalg.lstsq(np.array(rows), np.array(targets), rcond=None)[0])
-
-
 def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
     """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,11 +13,10 @@ from scipy.special import softmax, xlogy
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import EPS, WHY, rounding
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, equal, vanishes, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
 
 # --- the T1EV distribution
@@ -32,9 +31,8 @@ def quadrature_error(nu: Array) -> float:
     return 1e-12 * max(1.0, float(np.max(np.abs(nu))))
 
 
-@claim(
+@claim.holds(
     "lem:GumbelMax",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the mean of exp(nu_i) in place of their sum",
     rejected={"location": lambda nu: value(nu) - np.log(len(nu))},
@@ -54,7 +52,7 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
     of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
     printed = np.exp(-np.exp(-(points - location(nu))))
-    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
+    return zero(printed - of_max, quadrature_error(nu), QUADRATURE)
 
 
 def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:
@@ -67,9 +65,8 @@ def _others(nu: Array) -> Array:
     return np.array([value(np.delete(nu, k)) for k in range(len(nu))])
 
 
-@claim(
+@claim.holds(
     "cor:GumbelOptProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="k left out of the sum in the denominator",
     rejected=lambda nu: chosen(nu - _others(nu), nu, quadrature_error(nu)),
@@ -114,13 +111,12 @@ def _equal() -> Array:
     nu = np.array([1.0, 1.0])
     means = np.array([gumbel.largest(nu[[i]])[1][0] for i in range(2)])
     gap = np.max(np.abs(means - nu - np.euler_gamma))
-    assume_stated(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
+    assumed(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
     return nu
 
 
-@claim(
+@claim.misprint(
     "lem:ExpofLargerGumbel",
-    verdict="misprint",
     instances=PAIRS,
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
@@ -145,9 +141,8 @@ def larger_of_two(nu: Array) -> CheckResult:
     return _larger(nu, _selection(nu))
 
 
-@claim(
+@claim.holds(
     "cor:GumbelMaxasProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the proof's third line, which divides by exp(-nu_k) in place of exp(nu_k)",
     rejected=lambda nu: _larger(nu, np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu)),
@@ -171,18 +166,13 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
 SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
 
 
-@dataclass(frozen=True)
-class Programme:
+class Programme(namedtuple("Programme", "x tau other")):
     """The programme max over the simplex of G(q) = <q, x> + tau H(q), and some other q there.
 
-    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0}
-    [q_i (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate
-    that needs no formula for the maximiser.
+    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0} [q_i
+    (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate that
+    needs no formula for the maximiser.
     """
-
-    x: Array
-    tau: float
-    other: Array
 
     def objective(self, q: Array) -> float:
         """G(q), with 0 log 0 = 0."""
@@ -208,7 +198,7 @@ class Programme:
             return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
 
         if slope(low) >= 0:  # one choice carries all the weight that can be represented
-            return low
+            return float(low)
         return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
 
 
@@ -221,7 +211,7 @@ def programmes(draw: st.DrawFn) -> Programme:
 
 
 def _scale(p: Programme) -> float:
-    return max(1.0, float(np.max(np.abs(p.x))) + p.tau * (1 + float(np.log(len(p.x)))))
+    return max(1.0, float(np.max(np.abs(p.x)) + p.tau * (1 + np.log(len(p.x)))))
 
 
 def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
@@ -249,9 +239,8 @@ def _library(p: Programme) -> tuple[float, Array]:
     return log_sum, np.exp(p.x / p.tau - log_sum)
 
 
-@claim(
+@claim.holds(
     "lem:logsumexp_Shannon",
-    verdict="holds",
     instances=programmes(),
     broken="the factor tau before the logarithm left out",
     rejected=lambda p: _solves(p, *_library(p)),
@@ -291,17 +280,10 @@ def stationary_on_the_simplex(p: Programme) -> CheckResult:
     return _slope(p, p.multiplier())
 
 
-def _two_equal() -> Programme:
-    p = Programme(np.zeros(2), 1.0, np.array([1.0, 0.0]))
-    assume_stated(p.tau > 0, "tau > 0")
-    return p
-
-
-@claim(
+@claim.fails(
     "lem:logsumexp_Shannon.proof-step",
-    verdict="fails",
     instances=programmes(),
-    counterexample=_two_equal,
+    counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
     "point of G, 1/e in each coordinate, sums to 0.736.)",
@@ -350,17 +332,10 @@ def value_from_its_own_period(period: Period) -> CheckResult:
     return _recursion(period, lambda h, now: h - now)
 
 
-def _one_period() -> Period:
-    mdp = absorbing([[1.0]])
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    return mdp, 1
-
-
-@claim(
+@claim.misprint(
     "app.value-function-discount",
-    verdict="misprint",
     instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
-    counterexample=_one_period,
+    counterexample=lambda: (absorbing([[1.0]]), 1),
     text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
     "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
     "{bound:g}.",
@@ -418,13 +393,12 @@ def _exact_q() -> TabularMDP:
         initial=np.array([1.0, 0.0]),
     )
     why = "Q solves the Bellman equation with delta = -gamma"
-    assume_stated(mdp.solution.residual < 1e-12, why)
+    assumed(mdp.solution.residual < 1e-12, why)
     return mdp
 
 
-@claim(
+@claim.misprint(
     "app.pi-star-ratio",
-    verdict="misprint",
     instances=tabular_mdps(max_states=3),
     counterexample=_exact_q,
     text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 
 from gladius.mdp import TabularMDP
 from proofs_checks.oracle import occupancy as oracle
+from proofs_checks.oracle.occupancy import expert
 from proofs_checks.sections.equivalence_occupancy import (
     Function,
     Match,
@@ -26,7 +27,7 @@ from proofs_checks.sections.proofs_quantitative_identification import (
     identified,
     inverse_norm,
 )
-from proofs_checks.worlds import VALUES, expert, tabular_mdps
+from proofs_checks.worlds import VALUES, tabular_mdps
 
 ONE = oracle.exact([[1]])
 
