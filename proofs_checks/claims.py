@@ -5,8 +5,6 @@ what else decides it: instances to try it on, a counterexample where there is on
 statement (a check like any other) and a negative control, a broken variant that must be rejected.
 """
 
-from __future__ import annotations
-
 import csv
 import inspect
 import math

@@ -4,8 +4,6 @@ Derivatives in parameters come from complex steps through the library's risk, f'
 ih)/h: no difference is taken, so they are exact to rounding.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Read from paper_tables/published, which a test compares with the LaTeX. A number
 decimals stands for every value within half a unit of the third, exactly (fractions).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -49,7 +47,7 @@ class Printed:
         """The least and the largest value that rounds to these digits."""
         return self.value - self.unit / 2, self.value + self.unit / 2
 
-    def moved(self, units: int = 1) -> Printed:
+    def moved(self, units: int = 1) -> "Printed":
         """The same number with its last digit changed."""
         last = Decimal(self.unit.numerator) / self.unit.denominator
         return Printed(str(Decimal(self.digits) + units * last))

@@ -5,8 +5,6 @@ probability zero, certain moves and ties likely, and a shrunk example readable. 
 100 either way, which makes choices certain to the last digit; beta reaches 0.999.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any

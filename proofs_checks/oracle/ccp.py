@@ -5,8 +5,6 @@ paper's system of equations (Lemma MagnacThesmar) as one linear system in the ta
 log_policy (S, A), transition (A, S, S), anchor (S,) the action a_s, given (S,) its reward.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np
@@ -30,7 +28,7 @@ class Observed(namedtuple("Observed", "log_policy transition anchor given discou
         """(S, S) P(s' | s, a_s)."""
         return np.asarray(self.transition[self.anchor, np.arange(len(self.anchor))])
 
-    def restricted(self, states: NDArray[np.bool_]) -> Observed:
+    def restricted(self, states: NDArray[np.bool_]) -> "Observed":
         """The same on some states only; moves out of them are cut off."""
         return Observed(
             self.log_policy[states],

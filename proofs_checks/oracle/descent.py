@@ -5,8 +5,6 @@ ascends with tau_2. Only two facts about f enter the rate: g = max_y f is mu_1-P
 ((1/2) |grad g|^2 >= mu_1 (g - g*)), and f(x, .) is mu_2-PL for every x.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import dataclass
 

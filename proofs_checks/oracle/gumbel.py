@@ -6,8 +6,6 @@ relative to each variable's own share, lies in [M - 5, M + 45]; there eight Gaus
 of 24 nodes leave a relative error below 1e-13 (tests/proofs_checks/test_oracle_gumbel.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

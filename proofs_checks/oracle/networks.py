@@ -4,8 +4,6 @@ The wide networks: Q(z) = sum_k v_k sigma(w_k' u) / sqrt(m) + c with u = (z, 1),
 trained and v, w standard normal at the start: the usual over-parametrised scaling, biases included.
 """
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from collections.abc import Callable

@@ -5,8 +5,6 @@ equation: two linear systems that share no formula. No entropy there: Q^pi is th
 reward of the paper's appendix on occupancy matching. The expert is in floats.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass

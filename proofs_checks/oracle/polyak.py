@@ -7,8 +7,6 @@ parameter space is that in output space times mu, the least eigenvalue of the Ja
 matrix. f-hat_N divides both of its terms by N; `Sample` divides the Bellman term by N_BE.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

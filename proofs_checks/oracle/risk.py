@@ -6,8 +6,6 @@ PL proof"). They share no code with the library: maxima and minima are searched 
 taken by complex steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

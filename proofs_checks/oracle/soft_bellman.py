@@ -4,8 +4,6 @@ Nothing here solves the equation by Newton's method, as the library does. Arrays
 transition (A, S, S), policies and Q (S, A), V (S,).
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

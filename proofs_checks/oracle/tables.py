@@ -5,8 +5,6 @@ shares no code with the library. Rows are mileages, columns the actions a0 (main
 moves by 1 to 4) and a1 (replace: it returns to 1).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction

@@ -5,8 +5,6 @@ over a ball, and compare with a lower bound of the infimum (the empirical entrop
 paper has the minimum: both make the inequality harder to satisfy.
 """
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Appendix B, DDC and entropy-regularised IRL: Gumbel noise, entropy, value and policy."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Here Q^pi and T^pi carry no entropy, as in that appendix. Worlds of rational num
 exactly, so tolerances are zero.
 """
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from fractions import Fraction

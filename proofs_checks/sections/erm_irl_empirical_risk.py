@@ -1,7 +1,5 @@
 """Section 4.2, Definition ERM: the empirical risk where states repeat, and where they never do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

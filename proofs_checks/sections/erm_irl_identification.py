@@ -1,7 +1,5 @@
 """Section 4.1, Identification via expected risk minimisation: Theorem mainopt, and cloning."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import replace
 

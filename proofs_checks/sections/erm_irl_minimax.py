@@ -1,7 +1,5 @@
 """Section 4.2, Estimation via minimax: double sampling, biconjugate, OurBiconj, algoEQ."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Section 7, Offline IRL/DDC experiments: the network, and sentences against the tables."""
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from fractions import Fraction

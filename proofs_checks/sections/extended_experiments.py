@@ -1,7 +1,5 @@
 """Appendix A, Extended experiment discussions: what Tables A1 to A4 print."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from fractions import Fraction
 from functools import cache

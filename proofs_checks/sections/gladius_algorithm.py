@@ -1,7 +1,5 @@
 """Section 5, GLADIUS: the steps of Algorithms 1 and 2, and the bookkeeping of their listing."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import dataclass, replace
 

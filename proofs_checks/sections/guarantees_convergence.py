@@ -1,7 +1,5 @@
 """Section 6.2, Global convergence: the profile, strong concavity, stepsizes, the rate."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Section 6.1, Empirical PL conditions: nonSingularJac, linear classes, wide networks."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

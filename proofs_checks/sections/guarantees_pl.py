@@ -1,7 +1,5 @@
 """Section 6.1, Empirical PL conditions: Lemmas BE_PL, NLL_PL, zeta_empirical_pl, Theorem bothPL."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Section 6.2, Global convergence: the population excess risk and the error of Q."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Section 8, Imitation Learning experiments: Table 4."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

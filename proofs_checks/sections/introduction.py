@@ -1,7 +1,5 @@
 """Section 1, Introduction: what is claimed of the reward, the parameter, the saddle point, PL."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Technical proofs of Theorem linConvergence: two-sided PL, and PL to quadratic growth."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Technical proofs of the biconjugate trick, of Lemma MagnacThesmar and of Theorem mainopt."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Technical proofs of Assumption nonSingularJac: random features, the ball, output transforms."""
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from collections.abc import Callable

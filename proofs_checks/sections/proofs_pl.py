@@ -1,7 +1,5 @@
 """Technical proofs of the PL lemmas: transfer, coercivity, softmax and KL bounds, cancellation."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

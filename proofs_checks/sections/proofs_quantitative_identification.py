@@ -1,7 +1,5 @@
 """Technical proofs, quantitative identification: the anchor's overlap, and C_id."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -5,8 +5,6 @@ of gradients of length at most B, hence at most B^2, which opposed gradients att
 bound is too small for two and three actions (the paper's bus engine has two).
 """
 
-from __future__ import annotations
-
 import math
 from collections import namedtuple
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Section 2, Related works: the constraints of Su and Judd."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Section 3, Problem set-up: both agents, their equivalence, the states reached, the TD error."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Section 3.4, Identification: what CCPs, transitions and an anchor say of Q* and r."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from collections.abc import Callable
 
