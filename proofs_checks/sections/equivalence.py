@@ -19,8 +19,6 @@ from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tabl
 
 # --- the T1EV distribution
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
-
-
 LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))
 PAIRS = tables(2, VALUES | REWARDS)
 
@@ -261,21 +259,17 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
     return _solves(p, p.tau * log_sum, maximiser)
 
 
-def _slope(p: Programme, slope: float) -> CheckResult:
-    """The partial derivatives of G at the softmax, all to equal a number; the worst."""
-    _, q = _library(p)
-    tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
-    return weakest(*(equal(g, slope, tolerance, why) for g in p.gradient(q)))
-
-
-def stationary_on_the_simplex(p: Programme) -> CheckResult:
+def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> CheckResult:
     """This q* is a stationary point of the Lagrangian G(q) - lambda (sum_i q_i - 1), with
     lambda = tau log sum_j exp(x_j/tau) - tau; G being concave, q* maximises G on the simplex.
 
     Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal
     the multiplier that the dual's root search finds.
     """
-    return _slope(p, p.multiplier())
+    expected = p.multiplier() if slope is None else slope
+    tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
+    partials = p.gradient(_library(p)[1])
+    return weakest(*(equal(partial, expected, tolerance, why) for partial in partials))
 
 
 @claim.fails(
@@ -287,7 +281,9 @@ def stationary_on_the_simplex(p: Programme) -> CheckResult:
     "point of G, 1/e in each coordinate, sums to 0.736.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
-    rejected=lambda p: _slope(p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))),
+    rejected=lambda p: stationary_on_the_simplex(
+        p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))
+    ),
 )
 def stationary_after_normalising(p: Programme) -> CheckResult:
     """After the normalisation, "this new q* is still a stationary point" of G, "so it must be
@@ -302,32 +298,26 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
     zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The lemma itself is
     true: a constant gradient is what stationarity on the simplex asks for.
     """
-    return _slope(p, 0.0)
+    return stationary_on_the_simplex(p, 0.0)
 
 
 # --- the value function
 Period = tuple[TabularMDP, int]  # a world and a period h'
 
 
-def _recursion(period: Period, weight: Callable[[int, int], int]) -> CheckResult:
-    """V(s_h') of the definition against the right side of the Bellman equation.
-
-    `weight(h, h')` is the exponent of beta in the definition; it grows with h by one.
-    """
-    mdp, now = period
-    world = (mdp.reward, mdp.transition, mdp.discount)
-    ahead = oracle.policy_value(mdp.solution.policy, *world)
-    left, following = (mdp.discount ** weight(h, h) * ahead for h in (now, now + 1))
-    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
-
-
-def value_from_its_own_period(period: Period) -> CheckResult:
+def value_from_its_own_period(
+    period: Period, exponent: Callable[[int, int], int] = lambda h, now: h - now
+) -> CheckResult:
     """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
 
     Decided: counted from its own period the value does not depend on h', and splitting off the
     first term gives the Bellman equation. Measured: the sum against one step of the equation.
     """
-    return _recursion(period, lambda h, now: h - now)
+    mdp, now = period
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    ahead = oracle.policy_value(mdp.solution.policy, *world)
+    left, following = (mdp.discount ** exponent(h, h) * ahead for h in (now, now + 1))
+    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
 
 
 @claim.misprint(
@@ -339,7 +329,7 @@ def value_from_its_own_period(period: Period) -> CheckResult:
     "{bound:g}.",
     corrected=value_from_its_own_period,
     broken="discounting from the period after h' on: beta^(h - h' + 1)",
-    rejected=lambda period: _recursion(period, lambda h, now: h - now + 1),
+    rejected={"exponent": lambda h, now: h - now + 1},
 )
 def value_discounted_from_zero(period: Period) -> CheckResult:
     """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
@@ -353,7 +343,7 @@ def value_discounted_from_zero(period: Period) -> CheckResult:
     Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
     the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
     """
-    return _recursion(period, lambda h, now: h)
+    return value_from_its_own_period(period, lambda h, now: h)
 
 
 # --- the optimal policy
@@ -362,27 +352,21 @@ def ratio(q: Array) -> Array:
     return np.asarray(q / q.sum(axis=-1, keepdims=True))
 
 
-def _optimal(mdp: TabularMDP, policy: Array) -> CheckResult:
-    """A policy (S, A) against the probability that Q(s, a) + epsilon_a is largest."""
-    q = mdp.solution.q
-    chance = np.exp([gumbel.largest(row)[0] for row in q])
-    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
-    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
-    return equal(policy, chance, tolerance, why)
-
-
-def optimal_policy(mdp: TabularMDP) -> CheckResult:
+def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
     """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
 
     Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
     the probability of that by quadrature in every state, against the library's policy. The
     paper's Equation DDCopt, a few lines above, has this formula.
     """
-    return _optimal(mdp, mdp.solution.policy)
+    q, claimed = mdp.solution.q, mdp.solution.policy if policy is None else policy
+    chance = np.exp([gumbel.largest(row)[0] for row in q])
+    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
+    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
+    return equal(claimed, chance, tolerance, why)
 
 
 def _exact_q() -> TabularMDP:
-    """State 1 is absorbing with V(1) = 0, and both actions of state 0 lead there: Q(0, .) = r."""
     log_half = float(np.log(0.5))
     mdp = TabularMDP(
         reward=np.array([[1.0, -2.0], [log_half, log_half]]),
@@ -404,7 +388,7 @@ def _exact_q() -> TabularMDP:
     "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)",
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
-    rejected=lambda mdp: _optimal(mdp, softmax(mdp.solution.q, axis=0)),
+    rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
 )
 def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
@@ -416,4 +400,4 @@ def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
     divide by zero, and it reverses the order of the actions where all Q are negative.
     """
-    return _optimal(mdp, ratio(mdp.solution.q))
+    return optimal_policy(mdp, ratio(mdp.solution.q))

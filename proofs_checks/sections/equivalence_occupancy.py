@@ -76,17 +76,9 @@ def functions(draw: st.DrawFn) -> Function:
     return Function(world, policy, draw(rational_tables(states, actions)), pair)
 
 
-def _telescope(function: Function, inside: Fraction, power: int = 1) -> CheckResult:
-    """Q^pi - f at the pair, and (1 - beta)^-power E of r + inside * E f(s', a') - f under d^pi."""
-    s, a = function.pair
-    q = oracle.action_values(function.world, function.policy)
-    target = oracle.backup(function.world, function.policy, function.f, inside)
-    d = oracle.occupancy_given(function.world, function.policy, s, a)
-    right = (d * (target - function.f)).sum() / (1 - function.world.discount) ** power
-    return equal(q[s, a] - function.f[s, a], right, 0.0, EXACT)
-
-
-def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
+def telescoping_discounted(
+    function: Function, power: int = 1, inside: Fraction | None = None
+) -> CheckResult:
     """Q^pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - beta)) E_{d^pi}[(T^pi f - f)(s, a) | s_0, a_0] with
     T^pi f(s, a) := r(s, a) + beta E[f(s', a') | s, a].
 
@@ -94,7 +86,12 @@ def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
     both in rational arithmetic; the two sides are equal to the last digit. The proof writes the
     beta that the statement lacks.
     """
-    return _telescope(function, function.world.discount, power)
+    (world, policy, f, (s, a)), beta = function, function.world.discount
+    q = oracle.action_values(world, policy)
+    target = oracle.backup(world, policy, f, beta if inside is None else inside)
+    d = oracle.occupancy_given(world, policy, s, a)
+    right = (d * (target - f)).sum() / (1 - beta) ** power
+    return equal(q[s, a] - f[s, a], right, 0.0, EXACT)
 
 
 def _one_state() -> Function:
@@ -132,7 +129,7 @@ def telescoping(function: Function) -> CheckResult:
     Decided: without beta inside T^pi nothing telescopes: the terms of f at t and t + 1 carry
     beta^t and beta^t in place of beta^t and beta^(t+1).
     """
-    return _telescope(function, Fraction(1))
+    return telescoping_discounted(function, inside=Fraction(1))
 
 
 # --- Lemma occp=naiveBE
@@ -285,10 +282,7 @@ def errors_only_outside_the_support(imitation: Match) -> CheckResult:
 
 
 def _alternating() -> Match:
-    """Both actions lead to the other state; r(s, .) = (0, log 3), so pi* = (1/4, 3/4).
-
-    `elsewhere` is (3/4, 1/4) and (0, 1): from any first pair with s_0 = 0 it earns E[r] as pi*.
-    """
+    """From any first pair with s_0 = 0 `elsewhere` earns E[r] as pi*."""
     swap = [[[0, 1], [1, 0]]] * 2
     world = World(exact([[0, math.log(3)]] * 2), exact(swap), exact([1, 0]), HALF)
     imitation = Match(world, exact([[0.25, 0.75]] * 2), exact([[0.75, 0.25], [0, 1]]))

@@ -156,7 +156,6 @@ def zeta_in_a_class(design: FixedDesign, power: int = 1) -> CheckResult:
 
 
 def _signs() -> FixedDesign:
-    """Four distinct states; E[V(s')] = 0 and Var = 1; r = Q, so that the Bellman error is zero."""
     design = FixedDesign(np.ones((4, 1)), np.zeros(1), np.ones(4), np.zeros(4), 0.5)
     assumed(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
     return design

@@ -124,12 +124,6 @@ def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
     return agree(guess, best, population(guess).bellman())
 
 
-def _reparametrised(probe: Fitted, scale: float) -> CheckResult:
-    """Lemma OurBiconj's objective at zeta; the biconjugate at h = r + scale zeta - Q."""
-    dual = population(probe).linear(probe.mdp.reward + scale * probe.dual - probe.q)
-    return agree(probe, by_pair(probe, probe.dual).bellman, dual)
-
-
 def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     """With zeta = (h - r(s, a) + Q(s, a))/beta, that is rho = h + Q = r + beta zeta, the
     biconjugate 2 E[delta] h - h^2 is E[L_TD] - beta^2 E[(V_Q(s') - zeta)^2], for every zeta.
@@ -137,7 +131,8 @@ def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     Decided: by substitution, E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2] with T-hat Q - rho
     = beta (V_Q(s') - zeta); compared at arbitrary zeta, not at the maximum alone.
     """
-    return _reparametrised(probe, probe.mdp.discount**power)
+    h = probe.mdp.reward + probe.mdp.discount**power * probe.dual - probe.q
+    return agree(probe, by_pair(probe, probe.dual).bellman, population(probe).linear(h))
 
 
 @claim.misprint(
@@ -164,7 +159,7 @@ def zeta_reparametrisation(probe: Fitted) -> CheckResult:
     optimum beta E[V] would give r = Q* - zeta*, against Lemma OurBiconj (b). The appendix has it
     right (rho = r + beta zeta).
     """
-    return _reparametrised(probe, 1.0)
+    return zeta_with_beta(probe, power=0)
 
 
 def rho_form(probe: Fitted, target: Array) -> CheckResult:
@@ -201,30 +196,14 @@ def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
     )
 
 
-def _reward_back(mdp: TabularMDP, scale: float) -> CheckResult:
-    """Q* - scale zeta* against r; zeta* as the minimiser of (b), from values of its parabola."""
-    guess = Fitted(mdp, mdp.solution.q)
-    known = population(guess)
-    centre = np.full(guess.q.shape, float(np.mean(known.v)))
-    step = max(1.0, float(np.ptp(known.v)))
-    low, high = known.spread(centre - step), known.spread(centre + step)
-    vertex = centre + (low - high) / (4 * step)  # the second derivative is 2
-    counts = Counts(mdp.features, np.ones((1, *guess.q.shape)), mdp.transition[None])
-    mean = conditional_mean(value(guess.q)[None], counts)[0]
-    tolerance = 1e-11 * (1.0 + float(np.abs(guess.q).max()))
-    why = "Q* is solved to a relative Bellman residual of 1e-12"
-    sides = (guess.q - scale * zeta for zeta in (mean, vertex))
-    return weakest(*(equal(side, mdp.reward, tolerance, why) for side in sides))
-
-
 @claim.holds(
     "lem:OurBiconj.b",
     instances=tabular_mdps(),
     broken="r = Q* - zeta*, which the zeta of the text (without 1/beta) would give",
-    rejected=lambda mdp: _reward_back(mdp, 1.0),
+    rejected={"power": 0},
     rejected_at=lambda: absorbing([[1.0]]),
 )
-def our_biconj_b(mdp: TabularMDP) -> CheckResult:
+def our_biconj_b(mdp: TabularMDP, power: int = 1) -> CheckResult:
     """r(s, a) = Q*(s, a) - beta zeta*(s, a), where zeta*(s, a) is the minimiser over zeta of
     E[(V*(s') - zeta)^2 | s, a].
 
@@ -235,7 +214,18 @@ def our_biconj_b(mdp: TabularMDP) -> CheckResult:
     Decided: zeta* = E[V*(s') | s, a] and Q* = r + beta E[V*(s') | s, a]. Q* is solved for, zeta*
     found from values of the objective alone and by the library's conditional mean; r is given.
     """
-    return _reward_back(mdp, mdp.discount)
+    guess = Fitted(mdp, mdp.solution.q)
+    known = population(guess)
+    centre = np.full(guess.q.shape, float(np.mean(known.v)))
+    step = max(1.0, float(np.ptp(known.v)))
+    low, high = known.spread(centre - step), known.spread(centre + step)
+    vertex = centre + (low - high) / (4 * step)  # the second derivative is 2
+    counts = Counts(mdp.features, np.ones((1, *guess.q.shape)), mdp.transition[None])
+    mean = conditional_mean(value(guess.q)[None], counts)[0]
+    tolerance = 1e-11 * (1.0 + float(np.abs(guess.q).max()))
+    why = "Q* is solved to a relative Bellman residual of 1e-12"
+    sides = (guess.q - mdp.discount**power * zeta for zeta in (mean, vertex))
+    return weakest(*(equal(side, mdp.reward, tolerance, why) for side in sides))
 
 
 # --- Theorem algoEQ; the anchor is action 0
@@ -307,7 +297,7 @@ def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
         at_least(expected - some, 0.0, square, rounding),
         at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
         zero(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
-        _reward_back(mdp, mdp.discount),
+        our_biconj_b(mdp),
     )
 
 

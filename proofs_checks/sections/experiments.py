@@ -219,8 +219,12 @@ def below_the_bound(trajectories: int) -> CheckResult:
 Row = tuple[int, int]  # 50 or 1,000 trajectories, whose tables are meant, and a mileage
 
 
-def _replaces(row: Row, action: int) -> CheckResult:
-    """Whether `action` is printed with r = -5 and the Q of a return to mileage 1."""
+def action_one_replaces(row: Row, action: int = 1) -> CheckResult:
+    """The replacement action (action 1) resets the mileage to 1.
+
+    Decided: in Tables A1 to A4, action a1 has r = -theta_1 and Q = -theta_1 + beta V(1) at every
+    mileage. At mileage 5 only Q tells the actions apart: both rewards are -5.
+    """
     trajectories, mileage = row
     r, q = (paper.values(trajectories, "Ground Truth", symbol) for symbol in "rQ")
     reset = -5.0 + oracle.DISCOUNT * math.log(sum(math.exp(x) for x in q[0]))
@@ -228,15 +232,6 @@ def _replaces(row: Row, action: int) -> CheckResult:
         equal(r[mileage - 1, action], -5.0, 0, "both are whole numbers"),
         equal(q[mileage - 1, action], reset, 2 * HALF, "rounding of Q and, by beta, of V"),
     )
-
-
-def action_one_replaces(row: Row) -> CheckResult:
-    """The replacement action (action 1) resets the mileage to 1.
-
-    Decided: in Tables A1 to A4, action a1 has r = -theta_1 and Q = -theta_1 + beta V(1) at every
-    mileage. At mileage 5 only Q tells the actions apart: both rewards are -5.
-    """
-    return _replaces(row, 1)
 
 
 @claim.misprint(
@@ -247,7 +242,7 @@ def action_one_replaces(row: Row) -> CheckResult:
     "\nTables 3, A1, A3: r(1, a0) = {observed:.0f}, the maintenance cost, not {bound:.0f}.",
     corrected=action_one_replaces,
     broken="the column of a0 read for that of a1",
-    rejected=lambda row: _replaces(row, 0),
+    rejected={"action": 0},
     rejected_at=lambda: (50, 5),
 )
 def action_zero(row: Row) -> CheckResult:
@@ -260,25 +255,20 @@ def action_zero(row: Row) -> CheckResult:
     Decided: action 0 is printed with the rewards -1 to -10, the maintenance costs, and Table 3's
     caption calls those "for action 0".
     """
-    return _replaces(row, 0)
+    return action_one_replaces(row, action=0)
 
 
 # --- how many states
-def _configurations(dummies: int, values: int) -> CheckResult:
-    """Orders of magnitude: the count of the configurations that the definition allows, exactly."""
-    with mpmath.workdps(50):
-        exact = mpmath.log10(len(range(-DUMMY_LIMIT, DUMMY_LIMIT + 1)) ** dummies)
-        stated = dummies * mpmath.log10(values)
-    return equal(exact, stated, 1e-12 * dummies, "50 digits, then double precision")
-
-
-def states_of_21_values(dummies: int) -> CheckResult:
+def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
     """Each dummy variable has 21 possible values: 21^10 = 1.7 x 10^13 configurations of 10 dummies
     and 21^100 = 1.7 x 10^132 of 100.
 
     Decided: by exact whole numbers. The mileage multiplies the number of states by 20.
     """
-    return _configurations(dummies, values=21)
+    with mpmath.workdps(50):
+        exact = mpmath.log10(len(range(-DUMMY_LIMIT, DUMMY_LIMIT + 1)) ** dummies)
+        stated = dummies * mpmath.log10(values)
+    return equal(exact, stated, 1e-12 * dummies, "50 digits, then double precision")
 
 
 @claim.misprint(
@@ -289,7 +279,7 @@ def states_of_21_values(dummies: int) -> CheckResult:
     "10^130.\nPowers of ten: {observed:.2f}, printed {bound:.2f}.",
     corrected=states_of_21_values,
     broken="20 values, zero or an end left out",
-    rejected=lambda dummies: _configurations(dummies, values=20),
+    rejected={"values": 20},
     rejected_at=lambda: 1,
 )
 def state_space_size(dummies: int) -> CheckResult:
@@ -304,7 +294,7 @@ def state_space_size(dummies: int) -> CheckResult:
     powers; for 10 dummies the order of magnitude stands, for 100 the true number is (21/20)^100 =
     131.5 times 20^100, and 166.7 times the rounded 10^130.
     """
-    return _configurations(dummies, values=20)
+    return states_of_21_values(dummies, values=20)
 
 
 # --- MAPE against the number of dummies

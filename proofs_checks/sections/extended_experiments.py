@@ -23,14 +23,9 @@ LEFT = (
 )
 EXACT = "exact fractions; the half unit of the last printed digit is part of the numbers"
 
-
 Pair = tuple[int, int, int]  # 50 or 1,000 trajectories, whose tables are meant, mileage, action
-
-
 # One method's column in the tables for 50 or 1,000 trajectories.
 Method = namedtuple("Method", "trajectories name")
-
-
 PAIRS: list[Pair] = list(product(paper.TABLES, paper.MILEAGES, paper.ACTIONS))
 
 
@@ -208,7 +203,15 @@ RESOLVED = 1e-10  # what is left of a smaller probability is rounding: it is put
 Count = tuple[int, tuple[int, int] | None]
 
 
-def _chance(tally: Count, share: Fraction, horizon: int) -> CheckResult:
+def counts_of_test_split(
+    tally: Count, horizon: int = 100, share: Fraction = Fraction(1, 5)
+) -> CheckResult:
+    """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
+
+    Decided: against the exact law of each of the 40 counts and of the two totals (a pair's count
+    in one trajectory by forward recursion, then a convolution); the least probable has a
+    probability of 0.011. Beyond mileage 10, 2.3 of 20,000 pairs are expected and 3 are missing.
+    """
     trajectories, pair = tally
     table, inside = paper.frequencies(trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
     if pair is None:
@@ -220,16 +223,6 @@ def _chance(tally: Count, share: Fraction, horizon: int) -> CheckResult:
     chance = oracle.count_probability(inside, count, int(share * trajectories), horizon)
     why = "rounding of a discrete Fourier transform of up to 100,001 terms"
     return at_least(max(chance, RESOLVED), 1e-4, RESOLVED, why)
-
-
-def counts_of_test_split(tally: Count, horizon: int = 100) -> CheckResult:
-    """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
-
-    Decided: against the exact law of each of the 40 counts and of the two totals (a pair's count
-    in one trajectory by forward recursion, then a convolution); the least probable has a
-    probability of 0.011. Beyond mileage 10, 2.3 of 20,000 pairs are expected and 3 are missing.
-    """
-    return _chance(tally, Fraction(1, 5), horizon)
 
 
 @claim.holds_if(
@@ -259,7 +252,7 @@ def frequency(tally: Count) -> CheckResult:
     Decided: by the exact law of the count. The captions name no split; "missing from the dataset"
     is said of a fifth of it, so the training data have four times as many of each pair.
     """
-    return _chance(tally, Fraction(1), horizon=100)
+    return counts_of_test_split(tally, share=Fraction(1))
 
 
 def implied_mape(

@@ -274,24 +274,21 @@ def constants(problem: Steps) -> steps.Constants:
     )
 
 
-def _growth(problem: Steps, ratio: float) -> CheckResult:
-    matrix = hessian(problem)
-    return at_most(
-        steps.deterministic_growth(matrix, problem.sample.visits.size, ratio),
-        0.0,
-        1e-8 * (1 + ratio) * (1 + float(np.abs(matrix).max())),
-        "central differences, error 1e-10 of the Hessian's size; times the ratio of steps",
-    )
-
-
-def two_time_scales(problem: Steps) -> CheckResult:
+def two_time_scales(problem: Steps, ratio: float | None = None) -> CheckResult:
     """Use one schedule a block, tau_theta = c / (gamma + t) and tau_phi = (18 l^2 / mu_2^2)
     tau_theta, as Theorem 3.3 of Yang et al. (2020) does; the ratio is at least 18.
 
     Decided: at that ratio the linearised steps at the empirical solution do not grow, on every
     instance (the potential of the cited proof falls, by primal-PL).
     """
-    return _growth(problem, constants(problem).ratio)
+    matrix = hessian(problem)
+    ratio = constants(problem).ratio if ratio is None else ratio
+    return at_most(
+        steps.deterministic_growth(matrix, problem.sample.visits.size, ratio),
+        0.0,
+        1e-8 * (1 + ratio) * (1 + float(np.abs(matrix).max())),
+        "central differences, error 1e-10 of the Hessian's size; times the ratio of steps",
+    )
 
 
 # --- an orbit that a ball holds and that does not converge
@@ -345,7 +342,7 @@ def _one_pair() -> Steps:
     " multiplies a mode by 1 + rate c_1/(c_2 + t), whose product diverges for all c_1, c_2.",
     corrected=two_time_scales,
     broken="one schedule for both blocks, zeta's features of length 1/2",
-    rejected=lambda problem: _growth(problem, 1.0),
+    rejected={"ratio": 1.0},
     rejected_at=lambda: Steps(one_state([1, 1], discount=0.95), 0.5),
 )
 def single_stepsize(problem: Steps) -> CheckResult:
@@ -365,7 +362,7 @@ def single_stepsize(problem: Steps) -> CheckResult:
     which is Algorithm 1's, since its ascent lacks beta^2 (tests/proofs_checks/
     test_oracle_descent.py computes this). On a convex-concave quadratic one schedule converges.
     """
-    return _growth(problem, 1.0)
+    return two_time_scales(problem, ratio=1.0)
 
 
 # --- the rate

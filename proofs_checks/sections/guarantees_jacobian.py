@@ -218,17 +218,6 @@ STARTS = st.builds(
 )
 
 
-def _ball(start: Start, share: float) -> CheckResult:
-    limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
-    least = float(np.linalg.eigvalsh(limit)[0])
-    floor = 1e-9 * float(np.trace(limit))
-    if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
-        observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
-        return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
-    observed = networks.least_in_ball(start.network(), start.radius)
-    return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
-
-
 def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
     """If moreover no hidden activation is a polynomial, sigma' and sigma'' are bounded, and every
     unit has a bias (or no two points of Z_Q are proportional), then for every fixed radius R, with
@@ -240,7 +229,14 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
     starts, against lambda_star from quadrature; theta is sought in the ball by descent on
     lambda_min, which can refute the bound and not prove it.
     """
-    return _ball(start, share)
+    limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
+    least = float(np.linalg.eigvalsh(limit)[0])
+    floor = 1e-9 * float(np.trace(limit))
+    if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
+        observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
+        return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
+    observed = networks.least_in_ball(start.network(), start.radius)
+    return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
 
 
 def _collinear_states() -> Start:
@@ -291,4 +287,4 @@ def wide_networks(start: Start) -> CheckResult:
     its images under permutations of the hidden units a minimiser puts their mean into the
     (convex) ball, and there J has rank dim(z) + 3 at most, whatever the width.
     """
-    return _ball(start, 0.5)
+    return not_a_polynomial(start)

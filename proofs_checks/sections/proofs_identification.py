@@ -216,24 +216,9 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 
 
 # --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
-def _likelihood(candidate: Moved, inside: NDArray[np.bool_], alike: bool = False) -> CheckResult:
-    mdp, best = candidate.mdp, candidate.mdp.solution.q
-    other = best + candidate.change
-    tolerance = rounding(mdp, other)
-    least, member, moved_nll = (
-        population_risk(mdp, q).nll for q in (best, candidate.shifted_on(inside), other)
-    )
-    gain, excess = float((moved_nll - least)[0]), excess_over(mdp, other)
-    pinsker = excess.distance**2 / 2
-    weight = np.full(len(pinsker), 1 / len(pinsker)) if alike else excess.weight
-    return weakest(
-        zero(member - least, tolerance),
-        at_least(gain, weight @ pinsker, tolerance, WHY),
-        at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
-    )
-
-
-def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
+def minimisers_almost_everywhere(
+    candidate: Moved, alike: bool = False, inside: NDArray[np.bool_] | None = None
+) -> CheckResult:
     """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for d*-almost every s} = {Q: Q(s, a_1)
     - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted law of
     s. Where S is countable, this is the same as: for all s in S-bar.
@@ -244,11 +229,24 @@ def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
     where d* has no mass, and exceeds the minimum by Pinsker's bound, with visits summed period by
     period as weights, and by each state's part of it at the weight of its likeliest path.
     """
-    return _likelihood(candidate, candidate.reached)
+    mdp, best = candidate.mdp, candidate.mdp.solution.q
+    other, member = (
+        best + candidate.change,
+        candidate.shifted_on(candidate.reached if inside is None else inside),
+    )
+    tolerance = rounding(mdp, other)
+    least, member_nll, other_nll = (population_risk(mdp, q).nll for q in (best, member, other))
+    gain, excess = float((other_nll - least)[0]), excess_over(mdp, other)
+    pinsker = excess.distance**2 / 2
+    weight = np.full(len(pinsker), 1 / len(pinsker)) if alike else excess.weight
+    return weakest(
+        zero(member_nll - least, tolerance),
+        at_least(gain, weight @ pinsker, tolerance, WHY),
+        at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
+    )
 
 
 def _fits_at_zero() -> Moved:
-    """s_0 = 0, then s' uniform on (0, 1]; r = 0, and Q = Q* at 0, (log 3, 0) above Q* beyond."""
     mdp = leaving_zero(actions=2)
     candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
     assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
@@ -269,7 +267,7 @@ def _fits_at_zero() -> Moved:
     "log(4/3)/4 = {observed:.6f}, not {bound:g}.",
     corrected=minimisers_almost_everywhere,
     broken="all states weighed alike, those never reached included",
-    rejected=lambda candidate: _likelihood(candidate, candidate.reached, alike=True),
+    rejected={"alike": True},
     rejected_at=off_track,
 )
 def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
@@ -285,7 +283,7 @@ def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
     right-hand sets leave Q free where there are data; the printed "a.e." quantifies over S-bar and
     does not help. On a countable S the lemma holds as printed.
     """
-    return _likelihood(candidate, candidate.points)
+    return minimisers_almost_everywhere(candidate, inside=candidate.points)
 
 
 TwoFunctions = tuple[NDArray[np.int64], NDArray[np.int64]]  # f_1 and f_2 on the same finite set

@@ -16,15 +16,7 @@ from proofs_checks.worlds import quarters, tables, tightest
 # --- random features
 # M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present.
 RandomFeatures = namedtuple("RandomFeatures", "rows columns nonzero present", defaults=[1.0, 1.0])
-
-
 C, WIDTH, RATE = 1 / 4, 160, 1 / 200
-
-
-def _gram_bound(design: RandomFeatures, share: float = C) -> CheckResult:
-    drawn = (design.rows, design.columns, design.nonzero, design.present)
-    chance, bound = gram_below(*drawn, share * design.columns), math.exp(-RATE * design.columns)
-    return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
 @st.composite
@@ -45,7 +37,9 @@ def independent_entries(design: RandomFeatures, share: float = C) -> CheckResult
     for one row of three-point entries, a random walk for two rows of signs. Instead of
     independent entries, |phi(z)|^2 = d for every row does as well (other constants).
     """
-    return _gram_bound(design, share)
+    chance = gram_below(*design, share * design.columns)
+    bound = math.exp(-RATE * design.columns)
+    return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
 def _absent_rows() -> RandomFeatures:
@@ -92,7 +86,7 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     Decided: isotropy fixes the mean of |phi|^2, not its law, and the first diagonal entry of the
     Gram matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
     """
-    return _gram_bound(design)
+    return independent_entries(design)
 
 
 # --- the perturbation along the ball

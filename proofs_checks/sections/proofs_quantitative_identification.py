@@ -102,8 +102,15 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     return _least_density(states, nu, mdp.discount * least)
 
 
-def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
-    """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
+def overlap_with_the_last_state(
+    problem: Overlap, after: float = 1.0, per_action: bool = True
+) -> CheckResult:
+    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
+    nu_A is covered once the state after the last period is counted, not by d_H alone.
+
+    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
+    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
+    """
     mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
     periods = [mdp.initial]
@@ -112,21 +119,11 @@ def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     nu = anchor_next(np.mean(periods[:-1], axis=0), problem)
     visited = mdp.occupancy(problem.horizon).sum(axis=1)
     covering = visited + after * (periods[-1] - mdp.initial) / problem.horizon
-    return _least_density(covering, nu, actions * least_choice(solved))
-
-
-def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
-    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
-    nu_A is covered once the state after the last period is counted, not by d_H alone.
-
-    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
-    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
-    """
-    return _finite(problem, after=1.0)
+    share = 1 if per_action else mdp.reward.shape[1]
+    return _least_density(covering, nu, share * least_choice(solved))
 
 
 def _one_period() -> Overlap:
-    """From x the anchor leads to y, the other action stays; r = -beta log 2 makes Q* zero."""
     move = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
     mdp = TabularMDP(np.full((2, 2), -0.9 * np.log(2)), move, 0.9, np.array([1.0, 0.0]))
     assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
@@ -145,7 +142,7 @@ def _one_period() -> Overlap:
     "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
     corrected=overlap_with_the_last_state,
     broken="the number of actions left out of p_A",
-    rejected=lambda problem: _finite(problem, after=1.0, actions=problem.mdp.reward.shape[1]),
+    rejected={"per_action": False},
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
     """The overlap nu_A << d_S holds for the state law of the data, H undiscounted periods, with
@@ -161,7 +158,7 @@ def finite_overlap(problem: Overlap) -> CheckResult:
     law has all periods, whence the flow identity; H periods lack the last step. The paper's own
     design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
     """
-    return _finite(problem, after=0.0)
+    return overlap_with_the_last_state(problem, after=0.0)
 
 
 # --- quantitative identification

@@ -135,7 +135,6 @@ def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True)
 
 
 def _uniform_after_zero() -> Anchored:
-    """s_0 = 0, then s' uniform on (0, 1]; one action, r = 0; the table Q = 1 at 0 and 2 beyond."""
     mdp = worlds.leaving_zero(actions=1)
     problem = Anchored(mdp, np.zeros(2, dtype=np.int64), np.array([[1.0], [2.0]]), intervals=(1,))
     assumed(np.all(problem.points == [True, False]), "S-bar = {0}")
