@@ -33,7 +33,7 @@ def bc_mostly_ahead(game: Game, episodes: int = 100) -> CheckResult:
     deviations = (cell("table_4", row, name, "% optimality sd").value for name in ("BC", "Gladius"))
     error = math.hypot(*map(float, deviations)) / math.sqrt(episodes)
     lead, double = float(_lead(row)), "double precision"
-    score = lead and lead / error  # Cartpole's leads and deviations are all zero
+    score = lead and lead / error  # where all episodes are equal the error is zero too
     return weakest(
         equal(Fraction(ahead), Fraction(8), 0, "whole numbers"),
         equal(Fraction(behind), Fraction(2), 0, "whole numbers"),

@@ -230,10 +230,8 @@ def minimisers_almost_everywhere(
     period as weights, and by each state's part of it at the weight of its likeliest path.
     """
     mdp, best = candidate.mdp, candidate.mdp.solution.q
-    other, member = (
-        best + candidate.change,
-        candidate.shifted_on(candidate.reached if inside is None else inside),
-    )
+    level_on = candidate.reached if inside is None else inside
+    other, member = best + candidate.change, candidate.shifted_on(level_on)
     tolerance = rounding(mdp, other)
     least, member_nll, other_nll = (population_risk(mdp, q).nll for q in (best, member, other))
     gain, excess = float((other_nll - least)[0]), excess_over(mdp, other)

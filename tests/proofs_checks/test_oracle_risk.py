@@ -108,3 +108,23 @@ def test_the_librarys_residual_has_the_oracles_jacobian(drawn: Empirical) -> Non
     sample, q = drawn
     rows = complex_slope(lambda moved: residual(sample, moved.reshape(-1, *q.shape)), q.ravel())
     assert rows == pytest.approx(sample.residual_jacobian(q).T, rel=0, abs=1e-13)
+
+
+@given(empirical(max_states=3, max_actions=2))
+@settings(max_examples=50, deadline=None)
+def test_the_objective_is_a_mean_over_rows(drawn: Empirical) -> None:
+    """f-hat_N written out row by row, at some zeta and at its maximiser."""
+    (sample, q), beta = drawn, drawn.sample.discount
+    v, mean = logsumexp(q, axis=1), sample.zeta_bar(q)
+    for zeta in (np.ones_like(q), mean):
+        terms, errors, ahead = [], [], np.zeros_like(q)
+        for s, a, after in np.argwhere(sample.moves):
+            for _ in range(int(sample.moves[s, a, after])):
+                td = (sample.reward[s] + beta * v[after] - q[s, a]) ** 2 * (a == sample.anchor[s])
+                spread = (v[after] - zeta[s, a]) ** 2 * (a == sample.anchor[s])
+                terms.append(v[s] - q[s, a] + td - beta**2 * spread)
+                errors.append(td)
+                ahead[s, a] += v[after] / sample.visits[s, a]
+        assert sample.f_hat(q, zeta) == pytest.approx(np.mean(terms), rel=1e-9, abs=1e-9)
+        assert sample.td(q) == pytest.approx(np.mean(errors))
+        assert mean == pytest.approx(ahead)
