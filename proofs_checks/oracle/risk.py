@@ -72,14 +72,6 @@ class Population:
         """E[L_TD]."""
         return self.mean((self.target - self.q[:, :, None]) ** 2)
 
-    def backup_variance(self) -> Array:
-        """E[(T Q - T-hat Q)^2]."""
-        return self.mean((self.backup()[:, :, None] - self.target) ** 2)
-
-    def linear(self, h: Array) -> Array:
-        """2 E[delta] h - h^2."""
-        return np.asarray(2 * (self.backup() - self.q) * h - h * h)
-
     def spread(self, zeta: Array) -> Array:
         """E[(V_Q(s') - zeta(s, a))^2]."""
         return self.mean((self.v - zeta[:, :, None]) ** 2)

@@ -96,7 +96,8 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
     `_td_misleads` the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
     """
     known = population(guess)
-    bound = known.bellman() + known.backup_variance() / guess.mdp.discount**power
+    variance = known.mean((known.backup()[:, :, None] - known.target) ** 2)
+    bound = known.bellman() + variance / guess.mdp.discount**power
     return weakest(agree(guess, by_pair(guess).td, bound), _td_misleads())
 
 
@@ -132,7 +133,8 @@ def zeta_with_beta(probe: Fitted, power: int = 1) -> CheckResult:
     = beta (V_Q(s') - zeta); compared at arbitrary zeta, not at the maximum alone.
     """
     h = probe.mdp.reward + probe.mdp.discount**power * probe.dual - probe.q
-    return agree(probe, by_pair(probe, probe.dual).bellman, population(probe).linear(h))
+    dual = 2 * (population(probe).backup() - probe.q) * h - h**2
+    return agree(probe, by_pair(probe, probe.dual).bellman, dual)
 
 
 @claim.misprint(

@@ -160,13 +160,6 @@ def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
     return at_least(_risk(point) - point.sample.entropy(), constant * apart, tolerance, ROUNDING)
 
 
-def _pl_constant(point: Growth) -> float:
-    """On the sublevel set of theta, where n(x, a)/N times -log p is at most the risk."""
-    exponent = _risk(point) * point.sample.size / float(point.sample.visits.min())
-    gram = float(np.linalg.eigvalsh(point.features @ point.features.T)[0])
-    return gram * oracle.pl_constant(point.sample, float(np.exp(-exponent)), 1.0)
-
-
 def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
     """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)} (or on the ball
     enlarged by (2 max (R-hat_Q - R*) / c)^(1/2)), and let S be all minimisers there, inside B_Q or
@@ -176,7 +169,11 @@ def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
     length at most (2 (R-hat_Q - R*) / c)^(1/2). Checked with Theorem bothPL's constant on the
     sublevel set, for linear classes of full row rank.
     """
-    return _grows(point, share * _pl_constant(point), in_the_ball=False)
+    # on the sublevel set n(x, a)/N times -log p is at most the risk
+    exponent = _risk(point) * point.sample.size / float(point.sample.visits.min())
+    gram = float(np.linalg.eigvalsh(point.features @ point.features.T)[0])
+    constant = gram * oracle.pl_constant(point.sample, float(np.exp(-exponent)), 1.0)
+    return _grows(point, share * constant, in_the_ball=False)
 
 
 def _tangent() -> Growth:
