@@ -269,11 +269,10 @@ def claims() -> dict[str, Claim]:
     """Claim by id, in the order in which the paper makes them."""
     for module in sorted(m.name for m in pkgutil.iter_modules(sections.__path__)):
         import_module(f"{sections.__name__}.{module}")
-    order = {id_: n for n, id_ in enumerate(listed())}
     for id_ in _REGISTER:
-        if id_ not in order:
+        if id_ not in listed():
             raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")
-    return {id_: _REGISTER[id_] for id_ in order if id_ in _REGISTER}
+    return {id_: _REGISTER[id_] for id_ in listed() if id_ in _REGISTER}
 
 
 @cache

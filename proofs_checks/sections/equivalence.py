@@ -179,14 +179,12 @@ class Programme(namedtuple("Programme", "x tau other")):
 
     def multiplier(self) -> float:
         """The lam of the least bound: where the slope of `dual` changes sign."""
-        low = float(np.max(self.x)) - self.tau
-        high = low + self.tau * float(np.log(len(self.x))) + 1e-9 * self.tau
+        low = float(np.max(self.x)) - self.tau * (1 + 1e-9)
+        high = low + self.tau * float(np.log(len(self.x)) + 2e-9)
 
         def slope(lam: float) -> float:
             return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
 
-        if slope(low) >= 0:  # one choice carries all the weight that can be represented
-            return float(low)
         return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
 
 
