@@ -1,7 +1,5 @@
 """Every claim of the paper is decided as recorded; what a claim and a result must consist of."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """Exact ranks, random Gram matrices, tangent kernels: against listing, sampling, autograd."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

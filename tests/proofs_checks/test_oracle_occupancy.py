@@ -1,7 +1,5 @@
 """Exact occupancies against their series; the expert's against iteration; L2(d*) norms by hand."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -4,8 +4,6 @@ The gradients that the claims take from the library are those of the oracle; the
 compared with the library's in the claims that rest on them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
