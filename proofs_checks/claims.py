@@ -204,11 +204,10 @@ class Claim:
 def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
     """The parts of a check's docstring: Statement, Where, Assumes, Decided, each on one line.
 
-    The first paragraph is the statement; the others start a line with their name and a colon. A
+    The first paragraph is the statement; the others start with their name and a colon. A
     corrected statement needs `Decided` only: it stands where the printed one stands.
     """
-    part = rf"\n\s*\n|\n(?=(?:{'|'.join(PARAGRAPHS)}):)"
-    statement, *parts = re.split(part, inspect.getdoc(check) or "")
+    statement, *parts = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
     named = {"Statement": " ".join(statement.split())}
     for part in parts:
         name, _, text = part.partition(":")

@@ -38,7 +38,9 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     """Z = max_i G_i is Gumbel(nu_Z, 1) with nu_Z = log sum_i exp(nu_i).
 
     Where: Appendix B, Lemma GumbelMax.
+
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
     Decided: by independence P(Z <= x) is the product of the P(G_i <= x), here integrals of the
     densities; compared at 13 points across the bulk of Z with the Gumbel law at the library's
     log sum exp.
@@ -70,7 +72,9 @@ def choice_probability(nu: Array) -> CheckResult:
     """P(G_k > max_{i != k} G_i) = exp(nu_k) / sum_i exp(nu_i).
 
     Where: Appendix B, Corollary GumbelOptProb.
+
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
     Decided: the integral of f_k times the product of the other F_i, by quadrature, on the log
     scale for every k (probabilities down to exp(-200)), against the library's nu_k - log sum exp.
     """
@@ -123,7 +127,9 @@ def larger_of_two(nu: Array) -> CheckResult:
     """E[G_1 | G_1 >= G_2] = gamma + log(1 + exp(-(nu_1 - nu_2))).
 
     Where: Appendix B, Lemma ExpofLargerGumbel.
+
     Assumes: G_i ~ Gumbel(nu_i, 1), independent (said before Lemma GumbelMax).
+
     Decided: right only where nu_1 = 0: shifting both locations shifts the left side and not the
     right. In the proof, the integrand after z = exp(-x) should be -log(z) exp(-(1 + a)z); the
     lines after it are right.
@@ -142,7 +148,9 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
     """E[G_k | G_k = max_i G_i] = gamma + nu_k - log(exp(nu_k) / sum_i exp(nu_i)).
 
     Where: Appendix B, Corollary GumbelMaxasProb.
+
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
     Decided: the quotient of integrals by quadrature for every k, against gamma + nu_k minus the
     library's log probability. The statement stands although the proof's third line has
     exp(-nu_k) where exp(nu_k) is meant, and although the lemma it cites is printed without nu_1.
@@ -237,7 +245,9 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
     tau log sum_i exp(x_i/tau), attained at q_i = exp(x_i/tau) / sum_j exp(x_j/tau).
 
     Where: Appendix B, Lemma logsumexp_Shannon.
+
     Assumes: tau > 0 (said at the start of the proof); x in R^n.
+
     Decided: the library's log sum exp is compared with a Lagrange dual bound found by root
     search, and is attained at its softmax: that certifies a maximum. It is the only one: other
     drawn q fall short by at least tau/2 |q - q*|_1^2 (strong concavity). The statement stands
@@ -278,7 +288,9 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
     the maximum".
 
     Where: Appendix B, proof of Lemma logsumexp_Shannon, after "we add a normalization".
+
     Assumes: tau > 0.
+
     Decided: the proof sets the whole gradient of G to zero and calls G's only such point the
     maximum; at the normalised point every partial derivative is tau log sum exp(x/tau) - tau,
     zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The lemma itself is
@@ -323,7 +335,9 @@ def value_discounted_from_zero(period: Period) -> CheckResult:
 
     Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
     Section 3 defines V* for h' = 0 only, where the two agree.
+
     Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
+
     Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
     the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
     """
@@ -378,7 +392,9 @@ def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
 
     Where: Appendix B, the line under Equation DDCBellman_new.
+
     Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
+
     Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
     divide by zero, and it reverses the order of the actions where all Q are negative.
     """

@@ -123,7 +123,9 @@ def telescoping(function: Function) -> CheckResult:
     T^pi f(s, a) := r(s, a) + E[f(s', a') | s, a].
 
     Where: Appendix B, Lemma telescoping.
+
     Assumes: finite states and actions, beta in (0, 1); d^pi normalised by 1 - beta.
+
     Decided: without beta inside T^pi nothing telescopes: the terms of f at t and t + 1 carry
     beta^t and beta^t in place of beta^t and beta^(t+1).
     """
@@ -168,8 +170,10 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
     """E_{d*}[r | s_0, a_0] - E_{d^pi}[r | s_0, a_0] = E_{d*}[(T* Q^pi - Q^pi)(s, a) | s_0, a_0].
 
     Where: Appendix B, Lemma occp=naiveBE.
+
     Assumes: finite states and actions; the expert follows the entropy-regularised optimum pi*;
     T* is the Bellman operator of pi*, with the beta that Lemma telescoping lost in print.
+
     Decided: the left side by the library's occupancies from the distribution of s_1, the right side
     from exact rational values and occupancies. The statement stands; the proof's first line equates
     E_d[r | s_0, a_0], which is (1 - beta) Q(s_0, a_0), with Q at (s, a). That line is not used.
@@ -318,8 +322,10 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
     matching": read off Q^pi, r is wrong at some pair.
 
     Where: Appendix B, after Lemma occp=naiveBE, "This implies that r cannot be inferred ...".
+
     Assumes: finite states and actions; the expert follows pi*; d^pi = d*; Q is Q^pi and the
     Bellman operator T*, as in the Lemma.
+
     Decided: the paper infers it from the sentence before, that matching "does not necessarily imply
     Bellman errors being 0 for every state and action". That one is true, of pairs off the support
     of d* (and of all, if "matching" means a zero gap in the Lemma, the expected reward of the one

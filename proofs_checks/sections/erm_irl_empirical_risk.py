@@ -29,7 +29,9 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
     n(s, a_s)/N (r(s, a_s) + beta sum_s' P-hat(s' | s, a_s) V_Q(s') - Q(s, a_s))^2.
 
     Where: Section 4, Definition ERM, with the grouped notation of the appendix.
+
     Assumes: zeta-bar is the minimiser over all of R^(S x A); P-hat is the empirical kernel.
+
     Decided: zeta-bar is the mean of V_Q(s') over the rows of (s, a), so Lemma OurBiconj (a) holds
     with P-hat in place of P. The library's risk against the residuals. The
     appendix divides by N_BE, which weighs the term N/N_BE times as much.
@@ -180,7 +182,9 @@ def continuous_states(design: FixedDesign) -> CheckResult:
     Where: Section 4, Definition ERM and "introducing the dual function zeta to develop an unbiased
     estimator, thereby circumventing the double sampling problem"; Section 6, "the result is
     formulated for continuous state spaces".
+
     Assumes: s' given (s, a) is drawn from P; Q fixed; zeta in R^(S x A), as printed three times.
+
     Decided: where no pair repeats zeta-bar interpolates, zeta-bar(s_i, a_i) = V_Q(s_i'), and what
     is left is the TD loss that Section 4 rejects. Assumption nonSingularJac (iii) forces the same:
     a class with J_zeta of full row rank fits every observed pair. Section 4 does speak of "a class

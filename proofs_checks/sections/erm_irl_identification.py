@@ -109,8 +109,10 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     Q* on S-bar x A, and r = Q - beta E[V_Q(s')] there.
 
     Where: Section 4, Theorem mainopt.
+
     Assumes: Assumptions IRLoptimaldecision and anchor, Q bounded; S any state space; here finite
     and the anchor action 0 (relabel the actions state by state).
+
     Decided: the risk exceeds its value at Q* by E[KL(pi* || p-hat_Q) + pi*(a_s | s) Psi^2], Psi the
     anchor's residual, zero only if Psi and D = max|log p-hat_Q - log pi*| vanish d*-almost
     everywhere; and |Q - Q*| <= (|Psi| + D)/(1 - beta) + D there, since V_Q - V* solves v = beta
@@ -169,7 +171,9 @@ def ratio_of_q(q: Array) -> CheckResult:
     """p-hat_Q(a | s) = Q(s, a) / sum_a' Q(s, a').
 
     Where: Section 4, the line under Equation BC.
+
     Assumes: Q is a bounded function on S x A.
+
     Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises,
     and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
     the definition in Section 6, it is a misprint.
@@ -192,7 +196,9 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
     """The solution set of behavioural cloning contains that of the IRL/DDC problem, strictly.
 
     Where: Section 4, remark "Comparison with imitation learning".
+
     Assumes: as in Theorem mainopt; p-hat_Q the softmax (the display there prints a ratio of Q).
+
     Decided: cloning is one of the two conditions. It also admits Q* + c(s) for any bounded c, whose
     anchor Bellman error beta E[c(s')] - c(s) is at least (1 - beta) max|c| somewhere on S-bar.
     Measured: likelihood and Bellman error by the library at Q* + c; equality where c is constant.

@@ -88,7 +88,9 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
     TD loss does not minimise the Bellman error in general.
 
     Where: Section 4, unnumbered display before "double sampling problem".
+
     Assumes: Q bounded; the expectation is over s' given (s, a).
+
     Decided: T-hat Q has mean TQ, so this is the decomposition of a mean square about Q; both sides
     are summed at every pair. The second half needs one world: in that of three states in
     `_td_misleads` the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
@@ -111,7 +113,9 @@ def biconjugate(guess: Fitted, factor: float = 2.0) -> CheckResult:
     """L_BE(Q)(s, a) = E[delta_Q | s, a]^2 = max over h of 2 E[delta_Q | s, a] h - h^2.
 
     Where: Section 4, display of the "Bi-Conjugate Trick"; the square is that of the expectation.
+
     Assumes: Q bounded.
+
     Decided: 2 x h - h^2 = x^2 - (x - h)^2. The maximum is searched for by golden section and
     compared with the squared Bellman error summed over the successors.
     """
@@ -150,7 +154,9 @@ def zeta_reparametrisation(probe: Fitted) -> CheckResult:
 
     Where: Section 4, "By further re-parametrizing h using zeta = h - r(s,a) + Q(s,a), after some
     algebra, we arrive at Lemma OurBiconj".
+
     Assumes: Q bounded, 0 < beta < 1.
+
     Decided: a factor beta is lost: the printed zeta is the appendix's rho - r = beta zeta, and its
     optimum beta E[V] would give r = Q* - zeta*, against Lemma OurBiconj (b). The appendix has it
     right (rho = r + beta zeta).
@@ -178,7 +184,9 @@ def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
     E[(V_Q(s') - zeta)^2 | s, a] over zeta.
 
     Where: Section 4, Lemma OurBiconj (a).
+
     Assumes: Q bounded.
+
     Decided: T-hat Q - TQ = beta (V_Q(s') - E[V_Q(s')]). Twice: with the library's risk, whose zeta
     is the conditional mean, and with a minimum over zeta searched for by golden section.
     """
@@ -202,7 +210,9 @@ def our_biconj_b(mdp: TabularMDP, power: int = 1) -> CheckResult:
     E[(V*(s') - zeta)^2 | s, a].
 
     Where: Section 4, Lemma OurBiconj (b).
+
     Assumes: Q* solves Equation QBellman at every pair.
+
     Decided: zeta* = E[V*(s') | s, a] and Q* = r + beta E[V*(s') | s, a]. Q* is solved for, zeta*
     found from values of the objective alone and by the library's conditional mean; r is given.
     """
@@ -252,8 +262,10 @@ def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
 
     Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
     uniquely identified", and Theorem mainopt, on which it rests, says where.
+
     Assumes: the data follow pi* from nu_0 (here with discounted weights); the anchor's reward is
     known; Q bounded.
+
     Decided: at every Q, not at the minimum alone, the maximum over zeta is R_exp(Q), and other zeta
     give less. Q - Q* on S-bar is rebuilt from the two terms that the risk measures, log p_Q - log
     pi* and the anchor residual: where both vanish, Q = Q*; and the risk exceeds its value at Q* by
@@ -343,7 +355,9 @@ def expzeta(probe: Fitted) -> CheckResult:
     E[(V_Q(s') - zeta(s, a))^2].
 
     Where: Section 4, Equation expzeta: "But such zeta-tilde also satisfies ... because".
+
     Assumes: zeta ranges over all of R^(S x A); every pair of S-bar has positive probability.
+
     Decided: the first objective does not read zeta at other pairs than the anchor's, where zeta is
     then arbitrary. The substitution that the paper makes needs only the converse, which is true.
     """

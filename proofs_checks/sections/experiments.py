@@ -83,7 +83,9 @@ def condition_in_the_experiments(run: Run) -> CheckResult:
 
     Where: Section 7, "two hidden layers and 10 perceptrons for each hidden layer", with
     the guarantees of Section 6. The paper does not say that they satisfy it, nor that they do not.
+
     Assumes: one output of Q for each action; inputs standardised (raw ones make J_Q worse).
+
     Decided: by counting rows and columns. With the action as an input d is 10 K + 151, no better.
     For K = 0 the condition holds at a random tanh start, but a ball that contains a minimiser and
     its copies with hidden units permuted contains their mean, where J has rank 8 at most.
@@ -140,8 +142,10 @@ def who_is_better_where(method: Method) -> CheckResult:
     Where: Section 7.3, "This makes Oracle baseline predictions for states with mileage 1-5
     slightly worse than GLADIUS" and "GLADIUS's weakness in extrapolation for mileage 6-10 matters
     less", with Table 3 and Appendix A cited for it.
+
     Assumes: "worse" on average over the pairs of mileages 1-5, weighted as the MAPE weights them;
     pair by pair it is false at both sizes (Table 3, mileage 2: 0.065 against Rust's 0.023).
+
     Decided: by exact interval arithmetic. True with 1,000 trajectories, and with 50 of ML-IRL. The
     gap to Rust with 50, 0.08 points, is one repetition's and far within its noise ("(SE)" 1.28): it
     shows that the tables cited do not bear the sentence out there, not that Rust is better.
@@ -198,8 +202,10 @@ def below_the_bound(trajectories: int) -> CheckResult:
 
     Where: Table 2, with "we keep 80% of the trajectories in any experiment for training/learning
     the reward function, and the remaining 20% is used for evaluation/testing".
+
     Assumes: r(., a0) and the law unrestricted, as for a network; "(SE)" a standard error, the
     reading that favours the column. "Regular" is our word.
+
     Decided: by the semiparametric efficiency bound at the truth. It is first order, but the mean
     error of the plug-in over 1,000 data sets is within 3 % of it from N = 250 on (exhibit
     `accuracy`). It does not bind estimators whose training or selection is tuned to this truth,
@@ -243,7 +249,9 @@ def action_zero(row: Row) -> CheckResult:
     """The replacement action (action 0) resets the mileage to 1.
 
     Where: Section 7.3, item 1: "the replacement action (action 0) resets the mileage to 1".
+
     Assumes: the labels of Section 7.1 ("d = 1 denotes replacement") and of the tables.
+
     Decided: action 0 is printed with the rewards -1 to -10, the maintenance costs, and Table 3's
     caption calls those "for action 0".
     """
@@ -279,7 +287,9 @@ def state_space_size(dummies: int) -> CheckResult:
 
     Where: Section 7.3, "Each dummy variable is of dimension 20", "10 dummy variables with 20
     possible values each", "20^100 ~ 10^130 distinct configurations".
+
     Assumes: "each s^k is an i.i.d. random draw from {-10, -9, ..., 9, 10}" (Section 7.1).
+
     Decided: that set has 21 elements. 20^10 = 1.02 x 10^13 and 20^100 = 1.27 x 10^130 are right as
     powers; for 10 dummies the order of magnitude stands, for 100 the true number is (21/20)^100 =
     131.5 times 20^100, and 166.7 times the rounded 10^130.
@@ -303,7 +313,9 @@ def about_ten_percent(value: Fraction, share: Fraction = Fraction(1, 5)) -> Chec
     """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 % (8 to 12).
 
     Where: Section 7.3; the table of Figure 1 has 11.35 (4.24) at K = 100, 9.76 at K = 50.
+
     Assumes: "about" means within a fifth; within a tenth it would not hold.
+
     Decided: whatever the value that is printed as 11.35. The figure is 13.5 % above 10; its
     standard error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation.
     """
@@ -321,7 +333,9 @@ def sub_linear(pair: tuple[int, int], limit: float = 1.0) -> CheckResult:
     """GLADIUS's MAPE grows sub-linearly with the size of the state space.
 
     Where: Section 7.3, "(note the logarithmic x-axis)", whose x is the number K of dummies.
+
     Assumes: the printed means; their "(SE)", a third of them, would also allow other powers.
+
     Decided: from row to row MAPE grows like K to the power 0.77, 0.64, 0.52 and 0.22, all below 1
     and falling, so sub-linearly in K, the stricter reading: in the number of states, 20 x 21^K,
     the powers are below 0.08. It is not logarithmic in K up to K = 50: the curve on the

@@ -46,7 +46,9 @@ def truth(pair: Pair, moved: int = 0) -> CheckResult:
     """The columns "Ground Truth" print r = -x, -5 and the Q* of the bus engine of Section 7.
 
     Where: Tables A1 to A4 (and 3), columns "Ground Truth r", "Ground Truth Q", "True reward".
+
     Assumes: theta = (1, 5), beta = 0.95, moves of 1 to 4 with probability 1/4, the cap at 20.
+
     Decided: by value iteration written anew and by the library, each within half a unit of the
     third decimal at all 40 cells (furthest 0.0004). The cap matters little at these mileages.
     """
@@ -84,7 +86,9 @@ def rust_r_versus_q(method: Method, moved: tuple[int, int, int] | None = None) -
     """Rust's printed r and Q satisfy the Bellman equation of the bus engine.
 
     Where: Tables A1 and A2, A3 and A4, columns "Rust".
+
     Assumes: r(x, a0) = -theta_0 x, r(x, a1) = -theta_1 and the true law, which Rust is told.
+
     Decided: some (theta_0, theta_1) must give all 40 printed numbers to their last digit. They
     exist: (0.96531, 4.81249) is within 0.000495 everywhere, (1.01166, 5.03260) within 0.000402.
     """
@@ -138,7 +142,9 @@ def ml_irl_r_versus_q(method: Method) -> CheckResult:
     """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.
 
     Where: Tables A1 and A2 (50 trajectories), A3 and A4 (1,000), columns "ML-IRL".
+
     Assumes: the true law, which ML-IRL is told.
+
     Decided: largest of the 16 residuals whose next states are printed. With 1,000 trajectories it
     is twice what rounding explains, and no constant error of Q (a value iteration stopped early)
     explains it: r and Q come from slightly different parameters. With 50 they agree.
@@ -176,7 +182,9 @@ def gladius_r_versus_q(method: Method) -> CheckResult:
     """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, to the digit.
 
     Where: Tables A1 and A2, A3 and A4, columns "GLADIUS"; r = Q - beta zeta (Algorithm 1).
+
     Assumes: nothing of the law, which GLADIUS is not told.
+
     Decided: at the 32 pairs whose next states are printed: r(x, a1) needs V(1), r(x, a0) needs
     V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: the residual is beta times the
     error of the fitted zeta. The largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard
@@ -238,7 +246,9 @@ def frequency(tally: Count) -> CheckResult:
 
     Where: Table 3, "frequency values for 1,000 trajectories"; Tables A1 to A4, "appearance
     frequencies", which the text reads as "rarely observed or entirely missing from the dataset".
+
     Assumes: the design of Section 7: 100 periods from mileage 1, choices by pi*.
+
     Decided: by the exact law of the count. The captions name no split; "missing from the dataset"
     is said of a fifth of it, so the training data have four times as many of each pair.
     """
@@ -300,7 +310,9 @@ def mape_from_tables(method: Method) -> CheckResult:
 
     Where: Appendix A, "present the estimated results ... as we saw in the main text's Table 2,
     GLADIUS achieves par or lower MAPE ... This is because it overall outperforms ...".
+
     Assumes: the MAPE is a mean over the test split, whose frequencies the tables print.
+
     Decided: by Jensen's inequality the MAPE of averaged estimates is at most the average MAPE.
     Both oracles with 1,000 trajectories (0.96, 1.11 against 0.71, 0.64) and ML-IRL with 50 (4.26
     against 3.62) are above it, so the columns are no averages; the text says neither.

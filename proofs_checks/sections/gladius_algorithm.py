@@ -147,7 +147,9 @@ def is_gda(iterate: Step) -> CheckResult:
 
     Where: Section 5, Algorithm 1; Section 6.2, Equation empirical_minimax_gladius, "the empirical
     minimax objective optimized by GLADIUS".
+
     Assumes: D in place of batches, as the text allows; zeta's class has J J' >= mu I on all pairs.
+
     Decided: sums for means and the missing beta^2 are positive factors of a block and are forgiven.
     D runs over all pairs, f-hat_N's zeta term over anchor pairs: where parameters are shared, the
     printed step can lower f-hat_N. For fixed Q it still converges to the regression over all pairs
@@ -200,8 +202,10 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
     + 1{a = a_s} (T-hat Q - Q)^2 for every Q, Algorithm 2 descends it, and r = Q* - beta V*(s').
 
     Where: Section 5, "Special Case: Deterministic Transitions", Algorithm 2.
+
     Assumes: s' is a function of (s, a); zeta ranges over R^(S x A), as in Definition ERM; r-hat is
     asked for at pairs whose s' is known, those of the data.
+
     Decided: all rows of a pair have the same V_Q(s'), which is then zeta-bar. Value (the library's
     R_emp against the rows), slope (Algorithm 2's against a complex-step gradient of R_emp, zeta-bar
     included), and r at the observed pairs of a solved world. A restricted class of zeta that does
@@ -305,7 +309,9 @@ def bookkeeping(limit: int) -> CheckResult:
     """Algorithm 1 stops after T iterations and uses the batches and names that its text says.
 
     Where: Section 5, Algorithm 1 and the paragraphs after it; the loop of Algorithm 2 likewise.
+
     Assumes: the lines are executed as printed; t starts at 1.
+
     Decided: four slips, found by comparing the printed lines: t is tested, `iteration` counted; the
     box has D on B_2 where the text has the ascent on B_1; the box has the descent on B_2 and B_1,
     the text on B_2; after the loop it is Q_theta_1 and zeta_theta_2. Not counted: tau_1 in both

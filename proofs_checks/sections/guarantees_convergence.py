@@ -107,7 +107,9 @@ def profile_is_risk(ball: Ball) -> CheckResult:
 
     Where: Section 6.3, after the definition of S-hat_N; R-hat_Q has the weights m_j / N_BE of the
     appendix on grouped notation, f-hat_N divides both terms by N.
+
     Assumes: Assumption nonSingularJac on closed balls.
+
     Decided: the factor N_BE / N stands before one of two terms. Minimisers agree all the same
     where both terms can be least at once; R-hat_Q is evaluated at the minimiser of g-hat_N over
     the ball and at its own.
@@ -195,7 +197,9 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
 
     Where: Theorem linConvergence: "rho is the strong-concavity constant of the auxiliary regression
     problem", in (1 + L/rho) G eps.
+
     Assumes: Assumption nonSingularJac (iii), J_zeta J_zeta' >= mu_zeta I_G: full row rank.
+
     Decided: that the problem is concave "in that empirical output vector" (appendix; strongly, as
     Section 6 opens) is true and counts as stated, as does PL in phi. But L is the smoothness of the
     objective in the parameters, and the steps are taken in phi, so that rho is needed there. Full
@@ -347,7 +351,9 @@ def single_stepsize(problem: Steps) -> CheckResult:
 
     Where: Theorem linConvergence ("use stepsizes eta_t = c_1/(c_2+t) with constants satisfying the
     two-sided-PL SGDA conditions"); Algorithm 1 prints tau_1 in both steps.
+
     Assumes: Assumptions realizability and nonSingularJac; here exact gradients.
+
     Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18, so no c_1, c_2
     meet them with one eta_t; one schedule a block must be meant, hence a misprint. One schedule
     would not do by itself: the check is the growth of f-hat_N's linearised steps at the solution.
@@ -445,7 +451,9 @@ def optimisation_rate(steps_taken: Orbit) -> CheckResult:
     c_1 / (c_2 + t).
 
     Where: Theorem linConvergence, first display.
+
     Assumes: Assumptions realizability and nonSingularJac, bounded gradient noise.
+
     Decided: the counterexample has the one eta_t that is printed (claim single-stepsize), with
     which the steps need not converge even where a ball holds all iterates. With one schedule a
     block the cited route is still closed, since two-sided PL is false (claim two-sided-PL); but

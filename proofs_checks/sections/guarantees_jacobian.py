@@ -105,7 +105,9 @@ def full_column_rank(family: LinearClass) -> CheckResult:
 
     Where: Section 6, "The proof also avoids the stronger full-column-rank condition [...]
     Instead, the analysis uses empirical-output Jacobian conditioning".
+
     Assumes: stronger means that it implies (ii).
+
     Decided: the condition bounds d from above by |S x A|, (ii) bounds d from below by M, so
     neither implies the other. In particular (ii) is the one that a class with few parameters
     cannot satisfy (Q = theta, one state, two actions: J J' is the matrix of ones). The
@@ -168,10 +170,12 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
     satisfies Assumption nonSingularJac, with their smallest eigenvalues as mu_Q and mu_zeta.
 
     Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
+
     Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. Balls
     "containing the initial point, optimization iterates, and the empirical minimizers" are closed
     balls of any radius with the minimisers on the ball: those over R^d may not exist (an action
     never taken) or fill a flat that no ball contains (d > M).
+
     Decided: J_Q = Phi at every theta and the Hessian is 0. The Jacobian and the second
     differences are taken from the library's outputs at two parameters of the ball, the
     eigenvalue of Phi Phi' from the singular values of Phi. Phi Phi' can be positive definite
@@ -272,9 +276,11 @@ def wide_networks(start: Start) -> CheckResult:
 
     Where: Section 6, Lemma NNenjoysPL, "under the standard sufficient conditions stated and
     justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
+
     Assumes: C^2 activations, distinct points none of which are proportional, weights scaled by
     1 / sqrt(width) and drawn from a normal law, a ball of fixed radius about the start; "the
     empirical minimizers" are the minimisers on that ball.
+
     Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
     soon as Z_Q has more points; the theorem of Jacot et al. that the proof cites says
     "non-polynomial", the lemma and its proof do not. The ball cannot hold all minimisers: with

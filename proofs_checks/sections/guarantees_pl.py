@@ -56,7 +56,9 @@ def bellman_error_pl(fit: fits.Fit, fewer: int = 0) -> CheckResult:
     omega_BE,max.
 
     Where: Section 6, Lemma BE_PL; the constant is in its proof.
+
     Assumes: the empirical Q-Jacobian condition (ii), J_Q J_Q' >= mu_Q I.
+
     Decided: grad L_BE = 2 J' A' W Psi, and both J and A are bounded below; so a point of B_Q at
     which the gradient vanishes has L_BE = 0, whether or not B_Q holds one. The library's gradient
     is this one. Attained for one state, one action; four states of equal weight that all move to
@@ -88,7 +90,9 @@ def likelihood_pl(fit: fits.Fit, weighted: bool = True) -> CheckResult:
     omega_NLL,min / 2.
 
     Where: Section 6, Lemma NLL_PL; the constant is in its proof.
+
     Assumes: the empirical Jacobian condition (i), (ii); B_Q bounded, so that p_- > 0.
+
     Decided: grad in outputs is omega_x (p_x - pi-hat_x), which the library's gradient is, and
     KL <= |.|^2 / p_-. Drawn too where only a rare state is misfit, which omega_NLL,min is for.
     Checked relative to the empirical entropy, at most L_NLL*. Where a state lacks an action in the
@@ -143,7 +147,9 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
     B_zeta, for fixed theta_2.
 
     Where: Section 6, Lemma zeta_empirical_pl; the constant is in its proof.
+
     Assumes: the empirical zeta-Jacobian condition (iii), J_zeta J_zeta' >= mu_zeta I.
+
     Decided: the gradient in outputs is 2 beta^2 W (zeta - y-bar), and so is the library's. Checked
     relative to zero, at most F_zeta*, with the pairs of the anchor rows, where the objective has
     zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
@@ -192,7 +198,9 @@ def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
     min{p_- omega_NLL,min / (4 (1 + kappa_perp^2)), gamma_perp^2 omega_BE,min^2 / omega_BE,max}.
 
     Where: Section 6, Theorem bothPL; the constant is in its proof.
+
     Assumes: the empirical Jacobian condition.
+
     Decided: the lemmas of the two terms and auto_cancellation_control. The library's gradient is
     J' times the oracle's of the two. Checked relative to the empirical entropy, at most R_Q*; that
     is its infimum over all tables, not attained where a state lacks an action in the data, and then

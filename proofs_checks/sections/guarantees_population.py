@@ -150,7 +150,9 @@ def population_rate(design: Cells) -> CheckResult:
 
     Where: Theorem linConvergence, last display (eps_{N,T} = O((c_2 + T)^-alpha) + C/N), used in
     Theorem distributional_q_bound as O(1/N); "formulated for continuous state spaces".
+
     Assumes: Assumptions realizability and nonSingularJac.
+
     Decided: where no state repeats, (ii) holds for the given sample only if the class has |A|
     parameters a sampled state, so it grows with N and interpolates; nothing ties it down between
     samples. If C may grow with the class, C/N is no rate. (rho <= 2 beta^2 mu_zeta / N there too,
@@ -196,8 +198,10 @@ def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
     alpha = 1/2 the first is O(T^(-1/4)).
 
     Where: Theorem distributional_q_bound.
+
     Assumes: the excess-risk bound of Theorem linConvergence and a finite C_id; constants free of
     N and T.
+
     Decided: (a + b + c)^(1/2) <= a^(1/2) + b^(1/2) + c^(1/2), tight where one term rules. Only the
     algebra is decided here; rho and C_id are subjects of claims of their own (where states never
     repeat rho is of order 1/N, and C_id may be infinite).

@@ -60,8 +60,10 @@ def bc_consistently_better(game: Game) -> CheckResult:
 
     Where: Section 8.2, "BC consistently outperforms ERM-IRL in terms of % optimality"; Section 8,
     "BC consistently achieves better performance in terms of ... policy accuracy".
+
     Assumes: "consistently outperforms" allows ties; larger is better in Lunar Lander and Cartpole,
     smaller in Acrobot, as the table says.
+
     Decided: from the printed means; the table itself sets Gladius in bold in two cells.
     """
     return at_least(_lead(game[0]), Fraction(0), 0, "exact fractions of the printed digits")

@@ -105,7 +105,9 @@ def reward_no_extra_cost(pair: Revisit) -> CheckResult:
 
     Where: Section 1: "the true reward function can be computed from the estimated Q* with no extra
     statistical or computational cost, given the estimated Q* function"; Algorithm 1, last line.
+
     Assumes: zeta-hat is the least-squares zeta of the data, and Q-hat = Q*.
+
     Decided: r at a pair other than the anchor's needs E[V*(s') | s, a], which Q* does not tell.
     The sentence is true of computation and of the number of data used, and the rate stays
     N^(-1/2); it is not true of the error. The mean square over all data sets is enumerated.
@@ -211,8 +213,10 @@ def true_parameter(family: LinearClass) -> CheckResult:
     Where: Section 1, "This method provably finds the true parameter theta for Q* estimation (up to
     statistical error ...)"; Section 2, on Table lit's rates, "the estimated parameter theta-hat
     converges to the true parameter theta*".
+
     Assumes: realizability (some theta* has Q_theta* = Q*), the empirical Jacobian condition
     J J' >= mu I, infinitely much data.
+
     Decided: the paper avoids the full-column-rank condition on purpose, and its wide networks have
     more parameters than pairs, so that theta* is one of many. Theorem linConvergence, which bounds
     the distance to the set of minimisers, says it rightly.
@@ -290,7 +294,9 @@ def saddle_point(candidate: Shifted) -> CheckResult:
 
     Where: Section 1, first contribution: "provably converges to the true Q*, which is the unique
     saddle point of the problem"; the problem is Equation AlgoOpt.
+
     Assumes: Assumptions IRLoptimaldecision and anchor.
+
     Decided: zeta* fixed, a common shift of Q by c adds (1 - beta)^2 c^2 - beta^2 c^2 on anchor
     rows; the right-hand inequality fails for beta > 1/2.
     """
@@ -338,7 +344,9 @@ def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
     """The sum of two PL functions is not necessarily PL.
 
     Where: Section 1, footnote to the second contribution.
+
     Assumes: nothing.
+
     Decided: f1 = y^2 and f2 = (y - x^2 + 1)^2 have (1/2)|grad f|^2 = 2 f (1 + slope^2) >= 2 f, so
     both are PL with constant 2, and both are zero at (1, 0) and (-1, 0). At (0, -1/2) the gradients
     are (0, -1) and (0, 1): the sum is stationary at 1/2, above its least value 0, so no constant

@@ -93,7 +93,9 @@ def two_sided_pl(point: Fixed) -> CheckResult:
 
     Where: Technical proofs, proof of Theorem linConvergence, part 1 ("Consequently, the empirical
     minimax objective has the two-sided PL structure required by Theorem 3.3"); Section 1.
+
     Assumes: Assumptions realizability and nonSingularJac.
+
     Decided: the proof shows PL of the profile (Theorem bothPL), not of f for each phi. At a
     solution the gradient in theta is zero, yet a common shift by c changes f by
     (1 - 2 beta) c^2 N_BE / N < 0 for beta > 1/2, in any ball around it. Small beta is no general
@@ -209,7 +211,9 @@ def quadratic_growth(point: Growth) -> CheckResult:
 
     Where: Technical proofs, proof of Theorem linConvergence, part 1 ("the local
     PL--quadratic-growth equivalence for C^2 functions gives a constant c_qg > 0").
+
     Assumes: Assumption nonSingularJac on the closed ball B_Q, which has an empirical minimiser.
+
     Decided: the equivalence is local, and its proof follows the gradient flow, which may leave the
     ball. Where the set of minimisers touches the sphere, growth measured to S is of order four.
     A ball that cuts the set transversally has some c_qg, which tends to zero with the cut.

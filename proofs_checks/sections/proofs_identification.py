@@ -34,7 +34,9 @@ def sbeed(probe: Fitted) -> CheckResult:
     maximiser is rho* = TQ(s, a).
 
     Where: Technical proofs, Equation SBEED.
+
     Assumes: Q bounded.
+
     Decided: the form equals L_BE - (rho - TQ)^2; this identity, which says both that the maximum is
     L_BE and that no other rho attains it, is compared at rho = TQ + t for arbitrary t.
     """
@@ -72,7 +74,9 @@ def anchor_operator_contracts(pair: Pair, order: float = np.inf) -> CheckResult:
     (T_f f)(s) = r(s, a_s) + beta E[f(s') - log pi*(a_{s'} | s') | s, a_s].
 
     Where: Technical proofs, proof of Lemma MagnacThesmar.
+
     Assumes: beta in (0, 1).
+
     Decided: log pi* cancels in the difference and an average is at most the largest entry; attained
     where f_1 - f_2 is constant. Measured: T_f by the library's Bellman backup on drawn functions.
     """
@@ -138,8 +142,10 @@ def bounded_functions_are_complete(
     """The bounded functions on S x A with the sup norm form a Banach space.
 
     Where: Technical proofs, Lemma completeMetric.
+
     Assumes: S x A any set, and the set Q of Section 3 consists of all bounded functions on it: a
     parametrised class of them, networks of one size say, need not be complete.
+
     Decided: by proof, which the numbers illustrate. The pointwise limit Q of a Cauchy sequence has
     |Q(x) - Q_n(x)| <= eps_n := sup_{m > n} |Q_m - Q_n| for every x, hence is bounded and the limit
     in norm. The printed proof stops at pointwise convergence and takes sup|Q| = lim sup|Q_n| for
@@ -197,7 +203,9 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
     that satisfies T_f(f_Q) = f_Q".
 
     Where: Technical proofs, proof of Lemma MagnacThesmar, last step.
+
     Assumes: Q in the space of Q functions, f_Q(s) := Q(s, a_s), beta in (0, 1).
+
     Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The space is
     "of all Q functions", and the step names no other property of Q; but the proof opens with
     "Suppose that the system [...] is satisfied", whose first line is the CCPs. Among Q with these
@@ -265,8 +273,10 @@ def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
     - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for all s in S-bar}.
 
     Where: Technical proofs, Lemma minMLE; used in Section 4.
+
     Assumes: (s, a) from the expert's law, Q bounded; S any state space (Section 3), S-bar the
     states s with Pr(s_h = s) > 0 for some h.
+
     Decided: where the law of s_h has a part without atoms, S-bar does not carry the data, and the
     right-hand sets leave Q free where there are data; the printed "a.e." quantifies over S-bar and
     does not help. On a countable S the lemma holds as printed.
@@ -307,7 +317,9 @@ def shared_minimisers(pair: TwoFunctions) -> CheckResult:
     """If argmin f_1 and argmin f_2 meet, then argmin(f_1 + f_2) lies in both.
 
     Where: Technical proofs, Lemma sharingsol.
+
     Assumes: f_1, f_2 real functions on a common domain whose minimisers meet; finite here.
+
     Decided: at a common minimiser the sum is m_1 + m_2, so a minimiser of the sum exceeds neither
     minimum. Measured, exactly: by listing the minimisers.
     """

@@ -79,8 +79,10 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     Phi Phi' >= c d I_M with probability at least 1 - exp(-c' d), constants from the norm only.
 
     Where: Technical proofs, the remark after the proof of Lemma linPolyNonsingular.
+
     Assumes: rows independent, centred, isotropic (E phi phi' = I_d), with a sub-Gaussian norm
     that does not depend on d.
+
     Decided: isotropy fixes the mean of |phi|^2, not its law, and the first diagonal entry of the
     Gram matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
     """
@@ -153,7 +155,9 @@ def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckRe
 
     Where: proof of Lemma NNenjoysPL, from "the fundamental theorem of calculus gives" to the second
     use of Weyl's inequality; C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
+
     Assumes: Q twice continuously differentiable in theta on the ball.
+
     Decided: every displayed inequality of the chain on its own (rows, Frobenius norm, growth of
     |J|, the two products, the last line), for outputs quadratic in theta, whose C_R is exact, and
     for tanh networks, whose C_R follows from |sigma'| <= 1 and |sigma''| <= 4 / sqrt(27). The slack
@@ -212,7 +216,9 @@ def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
     rho^2 lambda_star / 2 where lambda_star / 2 is that of Q-tilde.
 
     Where: proof of Lemma NNenjoysPL, after "coordinate-wise smooth output transformation".
+
     Assumes: the lower bound on the tangent kernel of Q-tilde, over the same points and ball.
+
     Decided: v' K_Q v = (D v)' K-tilde (D v) >= (lambda_star / 2) |D v|^2. The Jacobian of the
     transformed network is taken from differences of its outputs, that of the inner one from the
     library, both at two parameters; smallest slope and eigenvalue over both.

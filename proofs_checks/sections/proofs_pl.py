@@ -58,7 +58,9 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
     L(theta) = phi(q_theta) satisfies one on B_Q with constant alpha mu_Q.
 
     Where: Technical proofs, Lemma finite_output_pl_transfer.
+
     Assumes: J_Q J_Q' >= mu_Q I on B_Q; phi differentiable.
+
     Decided: grad L = J' grad phi, whose square is at least mu_Q |grad phi|^2; the least value of
     L on B_Q is that of phi on its image. Tried with a convex and a non-convex phi whose constant
     is known (u^2: 2; u^2 + 3 sin^2 u: .17), on linear classes and tanh networks, mu_Q taken at
@@ -92,7 +94,9 @@ def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckRes
     sqrt(|A| |X_Q|); consequently A_theta A_theta' >= gamma_perp^2 I.
 
     Where: Technical proofs, Lemma bellman_shift_coercivity.
+
     Assumes: the states of the Bellman sample are distinct after grouping, P-hat_j distributions.
+
     Decided: a column of E - beta T has 1-norm at least 1 - beta, and the 2-norm is at least the
     1-norm over sqrt(|X_Q|). Observed is the least singular value of the library's residual
     Jacobian, which covers every u. The constant is sharp: attained for one state, and approached
@@ -124,7 +128,9 @@ def softmax_lower_bound(q: Array, fewer: int = 0) -> CheckResult:
     """p-hat_Q(a | x) >= exp(Q_-) / (|A| exp(Q_+)) = p_- where Q_- <= Q <= Q_+ on Z_Q.
 
     Where: Technical proofs, proof of Lemma NLL_PL.
+
     Assumes: Q bounded on Z_Q, as the continuous Q is on the compact ball.
+
     Decided: the numerator is at least exp(Q_-), each of |A| summands at most exp(Q_+). Checked with
     Q_- and Q_+ the extremes of the outputs themselves. Attained where Q is constant; else one
     summand is the numerator, and 1 / (1 + (|A| - 1) exp(Q_+ - Q_-)) is attained and larger.
@@ -172,7 +178,9 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
     """KL(pi || p) <= ||pi - p||^2 / p_- for distributions pi and p with p(a) >= p_-.
 
     Where: Technical proofs, proof of Lemma NLL_PL.
+
     Assumes: p_- > 0; here p_- = min p, the largest choice.
+
     Decided: r log r - r + 1 <= (r - 1)^2 for r = pi / p, summed with weights p. The constant is
     sharp: for uniform p and pi zero at one of |A| actions the bound is 1 / ((|A| - 1)
     log(|A| / (|A| - 1))) times KL, which falls to 1 as |A| grows (1.44 at |A| = 2, 1.07 at 8).
@@ -219,7 +227,9 @@ def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
     ||b|| <= kappa ||c||.
 
     Where: Technical proofs, proof of Lemma auto_cancellation_control.
+
     Assumes: a and b in one Euclidean space, c orthogonal to it.
+
     Decided: averaging ||a||^2 / (1 + kappa^2) and ||c||^2. Minimising the left side less
     ||c||^2 / 2 gives the best factor of ||a||^2, 1 / (1 + 2 kappa^2), attained at
     b = -kappa |c| a / |a|, |a| = (kappa + 1 / (2 kappa)) |c|; so the printed one is sharp as kappa
@@ -255,7 +265,9 @@ def auto_cancellation_control(fit: fits.Fit, with_one: bool = True) -> CheckResu
     a_NLL = 1 / (2 (1 + kappa_perp^2)), a_BE = 2 gamma_perp^2 omega_BE,min^2 / omega_BE,max.
 
     Where: Technical proofs, Lemma auto_cancellation_control; the constants are in its proof.
+
     Assumes: C_parallel = sup |P_parallel A'|, kappa_perp = C_parallel / gamma_perp.
+
     Decided: the NLL gradient sums to zero in each state, so that it meets only the part g_parallel
     of the Bellman gradient, and |g_parallel| <= kappa |g_perp|; then the abc inequality. The
     library's gradient is the sum of the two by the oracle. Sharp as kappa grows: one state, two

@@ -88,7 +88,9 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
 
     Where: Technical proofs, Lemma anchor_overlap_logit; nu_A is the law of s' after the anchor, s
     drawn from the discounted occupancy d*_S.
+
     Assumes: a finite action set, the logit expert, bounded Q*.
+
     Decided: the flow identity of the discounted occupancy, as printed. The smallest d*_S(y)/nu_A(y)
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
@@ -149,7 +151,9 @@ def finite_overlap(problem: Overlap) -> CheckResult:
     Where: Lemma anchor_overlap_logit is proved for "the discounted expert state occupancy measure
     used by the population risk"; the data of Section 7 are 100 undiscounted periods a trajectory,
     and E_(pi*, nu_0) in Equation mainopt carries no discount.
+
     Assumes: a finite action set, the logit expert, bounded Q*.
+
     Decided: a state first reached as the s' of the last period has no share of d_H. The discounted
     law has all periods, whence the flow identity; H periods lack the last step. The paper's own
     design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
@@ -282,8 +286,10 @@ def identification(problem: Identified) -> CheckResult:
     for all theta in B_Q; "it does not require a finite state-space or finite-support assumption".
 
     Where: Technical proofs, Lemma erm_ddc_quant_identification.
+
     Assumes: B_Q compact and finite-dimensional, Q* = Q_theta at some theta in B_Q, finitely many
     actions, theta -> Q_theta C^2 into L2(d*) with uniformly bounded outputs.
+
     Decided: the proof excludes null directions c = beta E[c(s') | s, a_s] by taking suprema of a
     "bounded state function c"; derivatives of bounded outputs need only be in L2(d*), where P_a may
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is

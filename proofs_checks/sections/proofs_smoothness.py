@@ -182,7 +182,9 @@ def empirical_lipschitz(point: Curved) -> CheckResult:
     """R_emp is Lipschitz in theta with constant (1 + 2 M (1 + beta)) B.
 
     Where: Technical proofs, Lemma EmpLipschitz.
+
     Assumes: |grad Q| <= B, M = R_max + beta V_max + Q_max; zeta exact, as R_emp is defined.
+
     Decided: the proof bounds the likelihood's gradient by 2 B, and then adds B. The instance, whose
     Q* is in the class, has a gradient above the printed constant; a larger range of theta comes as
     close to (2 + 2 M (1 + beta)) B as one likes. The lemma does not assume nonSingularJac (ii);
@@ -249,7 +251,9 @@ def hessian_of_v(outputs: Slope) -> CheckResult:
     """Hess V = sum_b p_b Hess Q_b + sum_b p_b (1 - p_b) grad Q_b grad Q_b'.
 
     Where: Technical proofs, Lemma lipsSmooth, the display after "Distributing, we have".
+
     Assumes: Q twice differentiable in theta; here linear, so that Hess Q = 0.
+
     Decided: differentiating p_b = exp(Q_b - V) gives p_b (grad Q_b - grad V), so the cross terms
     -p_b p_c grad Q_b grad Q_c' (b, c different) are lost in the printed line.
     """
@@ -298,7 +302,9 @@ def choice_curvature(point: Curved) -> CheckResult:
     """||Hess L_NLL|| <= 2 B_2 + |A| B^2 / 4.
 
     Where: Technical proofs, Lemma lipsSmooth, the display after the bound of T_3.
+
     Assumes: |grad Q| <= B, |Hess Q| <= B_2.
+
     Decided: from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). True for one action,
     and for four and more, where |A| / 4 >= 1; for two and three the covariance of opposed gradients
     exceeds it: up to B^2 against B^2 / 2 and 3 B^2 / 4. The lemma does not assume nonSingularJac
@@ -361,7 +367,9 @@ def risk_curvature(point: Curved) -> CheckResult:
     beta |A| M / 2) B^2.
 
     Where: Technical proofs, Lemma lipsSmooth, last display.
+
     Assumes: |grad Q| <= B, |Hess Q| <= B_2, M = R_max + beta V_max + Q_max; zeta exact.
+
     Decided: fails for two and three actions where M is large, as the likelihood's part does; holds
     for one action, and for four and more, where |A| / 4 >= 1. The instance has Q* in the class too.
     The lemma does not assume nonSingularJac (ii); adding delta times a parameter of its own to each
@@ -425,7 +433,9 @@ def dual_smoothness(pair: Duals) -> CheckResult:
 
     Where: Technical proofs, Lemma lipsSmooth, the last two displays ("the Lipschitz smoothness in
     beta is trivial").
+
     Assumes: zeta as the vector of its values at the pairs, as printed.
+
     Decided: 2 beta^2 exceeds beta once beta > 1/2.
     """
     return dual_smoothness_by_square(pair, factor=1.0, power=1)

@@ -75,7 +75,9 @@ def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
 
     Where: Section 2, on Su and Judd (2012), whose programme is nonlinear and is said to be "a
     nested linear programming problem with Bellman equations as constraints of a linear program".
+
     Assumes: r_theta linear in theta, the case most favourable to the statement; P and beta fixed.
+
     Decided: the equation is that of the graph of a strictly convex function. For fixed theta the
     set is a single point and the statement empty; V >= max_a(r + beta P V), of the linear programme
     for plain dynamic programming, is polyhedral, but is neither an equation nor the DDC model's.

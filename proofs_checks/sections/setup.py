@@ -43,7 +43,9 @@ def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
     entropy-regularised problem (lambda = 1).
 
     Where: Section 3, set-up of MaxEnt-IRL, "Further, we can show that".
+
     Assumes: finitely many actions, beta in (0, 1); here finitely many states.
+
     Decided: V* - V^pi = E_pi sum_h beta^h KL(pi || pi*) for every stationary pi (sum the definition
     of Q* along the path), so no policy is better from any state, and from nu_0 the maximiser is
     unique on the states it reaches (off them any policy is a maximiser; the paper means this one).
@@ -82,8 +84,10 @@ def soft_bellman_equation(
     solution.
 
     Where: Section 3, Equation (QBellman), and "Q* is the unique solution to TQ - Q = 0".
+
     Assumes: beta in (0, 1), Q bounded and r bounded, without which no bounded solution need exist
     (the paper takes Q* in Q from Rust; see setup.Q-star-bounded); here finitely many states.
+
     Decided: T is a beta-contraction in sup norm. Measured: the library's Q* (Newton's method) is a
     fixed point of T written anew, and T^n of an arbitrary table comes within beta^n of its first
     distance from it, n = 1 and 300.
@@ -139,7 +143,9 @@ def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
     V*(s) = E_eps max_a {r(s, a) + eps_a + beta E[V*(s') | s, a]} of the displayed equation.
 
     Where: Section 3, set-up of DDC (twice), and Appendix B, Assumption optimaldecision.
+
     Assumes: eps_a independent Gumbel(-gamma, 1), of mean 0; a_h drawn from pi(. | s_h) (Section 3).
+
     Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation and the
     maximum is the plain optimum (here by trying all pure policies). What is meant is evident: the
     displayed equation maximises inside E_eps.
@@ -186,8 +192,10 @@ def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     of it holds for Q*/lambda and r/lambda, the DDC agent's noise being lambda eps_a.
 
     Where: Section 3, "DDC -- MaxEnt-IRL equivalence", and Appendix B.
+
     Assumes: eps_a independent Gumbel(delta, 1) over actions and periods, seen before acting;
     lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
+
     Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
     of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: both by
     quadrature over the noise at lambda times the library's Q* for r/lambda, and that the MaxEnt
@@ -251,7 +259,9 @@ def discounting_bounds_q(window: Window) -> CheckResult:
     """beta < 1 implies that Q* is bounded: some M has |Q*| <= M on S x A.
 
     Where: Section 3, "By Rust (1994), beta < 1 (discount factor less than one) implies Q* in Q".
+
     Assumes: S any state space, r in R^(S x A), A finite, beta in (0, 1).
+
     Decided: a bound on r is needed (Rust assumes one). On the infinite state space named in the
     counterexample no M will do; the claimed M is part of the instance.
     """
@@ -353,7 +363,9 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 
     Where: Section 3, Definition IRLproblem ("the dataset D only contains information about states
     visited under pi*"), and Section 4; Section 6 is "formulated for continuous state spaces".
+
     Assumes: S any state space, A finite, the expert plays pi*.
+
     Decided: P(s_h = s) > 0 holds for at most countably many s; under laws with a density it holds
     for none, and the identification results become empty.
     """
@@ -376,7 +388,9 @@ def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     """E_{s'}[T-hat Q(s, a, s')] = TQ(s, a) and E_{s'}[delta_Q(s, a, s')] = TQ(s, a) - Q(s, a).
 
     Where: Section 3, Lemma expTD=BE.
+
     Assumes: s' from P(. | s, a), Q bounded.
+
     Decided: the expectation is linear and r and Q do not depend on s'. Measured: the TD errors
     averaged successor by successor against the library's Bellman operator.
     """

@@ -69,7 +69,9 @@ def any_anchor_rationalises(problem: Anchored, others_kept: bool = False) -> Che
 
     Where: Section 3, after Assumption anchor: "the optimal policy remains the same irrespective of
     the choice of the anchor action a_s and the reward value".
+
     Assumes: pi* is optimal for some bounded reward, P and beta known.
+
     Decided: V = (I - beta P_a)^-1 (r(., a_s) - log pi*(a_s | .)), Q = V + log pi*, r = Q - beta P V
     has log sum exp Q = V, hence Q solves its Bellman equation. Measured: the library's policy at
     that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the sentence is
@@ -148,8 +150,10 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
     r = Q* - beta E[V_{Q*}(s')] there.
 
     Where: Section 3, Lemma MagnacThesmar.
+
     Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3); S
     any state space, S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
+
     Decided: where the law of s' has a part without atoms, that part lies off S-bar, where the
     printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
     S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
@@ -238,8 +242,10 @@ def any_offline_method(experiment: Relabelled) -> CheckResult:
     without requiring an explicit estimate of the transition function P".
 
     Where: Section 3, remark "Counterfactual policy optimization without estimating P".
+
     Assumes: r-hat = r, infinitely many rows, every action with mass on S-bar, P unchanged; CQL in
     its entropy-regularised form, the closest to the model (the greedy one is further off).
+
     Decided: CQL's stationary point is Q = TQ - alpha (pi_Q/pi_data - 1); averaged over pi_data it
     shows that for no alpha > 0 is pi_Q the counterfactual policy, unless that is pi_data itself.
     That P need not be estimated is right. With finite data the answer is that of the empirical

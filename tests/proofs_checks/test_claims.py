@@ -77,7 +77,9 @@ def square_is_positive(x: float) -> CheckResult:
     """x^2 >= |x| (false between 0 and 1).
 
     Where: here.
+
     Assumes: a number.
+
     Decided: by evaluation.
     """
     return result(x**2, ">=", abs(x))
