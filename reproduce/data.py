@@ -6,8 +6,6 @@ numbers that go on by each (a, s') are multinomial with probabilities pi(a | s) 
 independently over s; adding up over the periods gives n(s, a, s') of N paths, exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

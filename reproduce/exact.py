@@ -1,7 +1,5 @@
 """What the exhibits show of the bus engine without fitting anything."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ card beside it. Training takes minutes for CartPole and about half an hour of pr
 either of the others; none of the exhibits does it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Sequence

@@ -7,8 +7,6 @@ parameters is told the form, an oracle the transition probabilities too. Only th
 truth.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Bounds on the error of the reward where most inputs do not matter: nothing is fitted."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gladius import efficiency

@@ -1,20 +1,15 @@
 """What an exhibit's renderer sees: its entries as one long frame, and each stored cell in full."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from gladius.checks import InputError
 from reproduce.spec import Array, Entry, Record, Result, as_stored
 from reproduce.store import Stored
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
 TIMES = ["row", "column", "protocol", "cpu_seconds"]
@@ -32,8 +27,6 @@ class Results:
 
     def frame(self, hidden: bool = False) -> pd.DataFrame:
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
-        import pandas as pd
-
         rows = []
         for entry, stored in self:
             for record in records(entry, stored, self.view) if hidden or entry.is_shown else ():
@@ -42,10 +35,13 @@ class Results:
                 rows.append(asdict(record) | place)
         return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
+    @property
+    def rows(self) -> list[str]:
+        """The rows of all entries, in their order."""
+        return list(dict.fromkeys(entry.row for entry in self.entries))
+
     def times(self) -> pd.DataFrame:
         """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
-        import pandas as pd
-
         rows = [
             (entry.row, entry.column, entry.protocol, stored.result.cpu_seconds)
             for entry, stored in self

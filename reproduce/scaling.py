@@ -10,8 +10,6 @@ Times are no result of a cell: they are kept as its arrays, and only the error o
 which tells that the fit is one, is a record.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import signal

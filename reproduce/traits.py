@@ -1,7 +1,5 @@
 """Measurements behind Table 1: what a method forms, what it recovers, how far it scales."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import resource

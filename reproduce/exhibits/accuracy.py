@@ -7,11 +7,10 @@ their own. Methods of a row share data sets: where one has fewer, they are the f
 Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +44,18 @@ SMOKE_REPETITIONS = 6
 def entries(smoke: bool) -> list[Entry]:
     """A row for each truth and N; the oracle only where its form is true."""
     found = []
-    for truth in TRUTHS:
-        for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
-            row = f"{truth}/{n}"
-            drawn: dict[str, Any] = {"seeds": NAME, "seeds_row": row, "truth": truth}
-            drawn["drawn"] = "counts"
-            for which, (method, times, told) in FITS.items():
-                if "oracle" in told and truth != "affine":
-                    continue
-                halved = truth != "affine" and which == NETWORK
-                times = SMOKE_REPETITIONS if smoke else times // (1 + halved)
-                cell = fitting(method, n, smoke, repetitions=times, **drawn, **told)
-                found.append(Entry(row, *which, cell))
-            found.append(bounds.bound_entry(row, n, truth))
+    for truth, n in product(TRUTHS, SMOKE_TRAJECTORIES if smoke else TRAJECTORIES):
+        row = f"{truth}/{n}"
+        drawn: dict[str, Any] = {"seeds": NAME, "seeds_row": row, "truth": truth}
+        drawn["drawn"] = "counts"
+        for which, (method, times, told) in FITS.items():
+            if "oracle" in told and truth != "affine":
+                continue
+            halved = truth != "affine" and which == NETWORK
+            times = SMOKE_REPETITIONS if smoke else times // (1 + halved)
+            cell = fitting(method, n, smoke, repetitions=times, **drawn, **told)
+            found.append(Entry(row, *which, cell))
+        found.append(bounds.bound_entry(row, n, truth))
     return found
 
 
@@ -159,12 +157,9 @@ SHOWN = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """MAPE, ratios and differences with verdicts; `accuracy_checks.csv` has the latter in full."""
-    rows = list(dict.fromkeys(entry.row for entry in results.entries))
-    frame = results.frame()
-    frame = frame[frame["statistic"] == "MAPE"]
-    mape = {tuple(line)[:3]: layout.text(line) for _, line in frame.iterrows()}
+    rows, mape = results.rows, layout.texts(results)
     table = {header: [mape.get((row, *which), "") for row in rows] for which, header in SHOWN}
     for numeral in BOUNDS:
         values = [bounds.value(results, row, numeral) for row in rows]
@@ -176,10 +171,8 @@ def render(results: Results, out: Path) -> list[Path]:
         checks += [(row, c) for row, c in column.items() if c is not None]
     shown = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
     verdicts = [c.verdict for _, c in checks]
-    files = layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
-    path = out / f"{NAME}_checks.csv"
-    _frame(checks).to_csv(path, index=False, float_format="%.10g")
-    return [*files, path]
+    layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
+    layout.write_csv(_frame(checks), out / f"{NAME}_checks.csv")
 
 
 def notes(results: Results, verdicts: Sequence[str]) -> list[str]:

@@ -11,8 +11,6 @@ point lies below says something about a method only where its error bar, and mor
 the figure's 20 (see `accuracy`), say so too.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -80,7 +78,7 @@ DODGE = 1.05  # factor between neighbouring markers of one N
 LEVEL_FREE = ("BC", "IQ-learn")  # identify no level; far above the rest
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """One panel, log-log, at the width of a column."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 4.6)
     axes = figure.add_subplot()
@@ -109,7 +107,7 @@ def render(results: Results, out: Path) -> list[Path]:
     title = "Table 2 against the bounds (hollow: the paper's)"
     layout.words(axes, told, "MAPE of the reward, per cent (bars: 95 %)", title)
     layout.legend_below(figure, axes, 2)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _points(axes: layout.Axes, known: pd.DataFrame, shift: float, ours: bool, **style: Any) -> None:

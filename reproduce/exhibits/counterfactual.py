@@ -9,8 +9,6 @@ estimate's own policy, and all that BC has. BC's rewards are log pi (the level V
 The population is infinitely many data, where every anchored estimate is the truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -243,7 +241,7 @@ POLICIES = {
 }
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     """A panel of policies for each change, at the most trajectories."""
     world, places, x = BusEngine(), by_place(results), np.arange(1, SHOWN + 1)
     row = str(max(int(row) for row, _ in places if row.isdigit()))
@@ -267,19 +265,17 @@ def _draw(results: Results, out: Path) -> list[Path]:
     panels[0].set_ylabel("probability of replacing", fontsize=layout.FONT)
     title = "Answers to a change of the reward (left two) and of P (right two)"
     figure.suptitle(title, fontsize=layout.FONT + 2)
-    return layout.save(figure, out, f"{NAME}_policies")
+    layout.save(figure, out, f"{NAME}_policies")
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The losses after changes of r and of P, their paired differences, and a figure."""
-    path = out / f"{NAME}_paired.csv"
-    paired(results).to_csv(path, index=False, float_format="%.10g")
-    files = [path]
+    layout.write_csv(paired(results), out / f"{NAME}_paired.csv")
     for of_transition, suffix, what in ((False, "", "r"), (True, "_law", "P")):
         heading = f"{EXHIBIT.title}, a change of {what}: welfare loss by solver"
         table = losses(results, of_transition)
-        files += layout.write(table, out, NAME + suffix, heading, notes(results))
-    return [*files, *_draw(results, out)]
+        layout.write(table, out, NAME + suffix, heading, notes(results))
+    _draw(results, out)
 
 
 def verdict(folder: Path) -> str:

@@ -7,8 +7,6 @@ first-order: of an estimator that is told that only mileage matters, and of one 
 coefficient for every input (r affine in mileage, P unknown).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -104,7 +102,7 @@ NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The table, and MAPE against K."""
     table = layout.side_by_side(results, LAYOUT, NAME, "K")
     sets = ", ".join(
@@ -113,7 +111,7 @@ def render(results: Results, out: Path) -> list[Path]:
     )
     notes = (*NOTES, f"Our data sets: {sets}.")
     table[("GLADIUS", "ours, less K = 0")] = [_flat(results, str(k)) for k in table.index]
-    files = layout.write(table, out, NAME, EXHIBIT.title, notes)
+    layout.write(table, out, NAME, EXHIBIT.title, notes)
     figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)
@@ -141,7 +139,7 @@ def render(results: Results, out: Path) -> list[Path]:
     layout.log_log(axes, list(INPUTS), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
     layout.words(axes, "inputs K that do not matter", "MAPE of the reward, per cent")
     layout.legend_below(figure, axes, 1)
-    return [*files, *layout.save(figure, out, f"{NAME}_plot")]
+    layout.save(figure, out, f"{NAME}_plot")
 
 
 def _flat(results: Results, row: str) -> str:

@@ -7,8 +7,6 @@ steps at which Algorithm 1 does converge, and after how many steps. Tables over 
 Table 2's first data set, full batches, from Q = zeta = 0.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
@@ -54,9 +52,10 @@ def entries(smoke: bool) -> list[Entry]:
     ]
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The figure, and what Algorithm 1 needs as a table."""
-    return [*_draw(results, out), *_table(results, out)]
+    _draw(results, out)
+    _table(results, out)
 
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -70,7 +69,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     figure = layout.new_figure(layout.PAGE, 3.3)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     panels = figure.subplots(1, 2, sharey=True)
@@ -87,10 +86,10 @@ def _draw(results: Results, out: Path) -> list[Path]:
         layout.words(axes, what)
     panels[0].set_ylabel("distance of r", fontsize=layout.FONT)
     layout.legend_below(figure, panels[0], 4)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
-def _table(results: Results, out: Path) -> list[Path]:
+def _table(results: Results, out: Path) -> None:
     frame = results.frame()
     table = frame.pivot_table(index="row", columns="statistic", values="value", dropna=False)
     steps = {line["row"]: line for _, line in frame[frame["statistic"] == STEPS].iterrows()}
@@ -104,7 +103,7 @@ def _table(results: Results, out: Path) -> list[Path]:
     shown = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
     shown.index.name = "step of Q"
     title = f"Thousands of steps of Algorithm 1 until r is within {CLOSE:.0%}, by tau_1 / tau_2"
-    return layout.write(shown, out, f"{NAME}_steps", title, notes(results, table))
+    layout.write(shown, out, f"{NAME}_steps", title, notes(results, table))
 
 
 def _text(line: pd.Series, direct: int) -> str:

@@ -12,8 +12,6 @@ sampled states where the state has a continuous part and never repeats (see
 short_bus.interpolating_errors). All on a short bus engine, see short_bus.py.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -106,11 +104,10 @@ COLOURS = {
 }
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The figure, and the slopes as a table; `rates_slopes.csv` has their verdicts."""
     lines = slopes(results)
-    path = out / f"{NAME}_slopes.csv"
-    lines.to_csv(path, index=False, float_format="%.10g")
+    layout.write_csv(lines, out / f"{NAME}_slopes.csv")
     shown = {
         "slope": lines["value"].map(_text),
         "+-": (CRITICAL * lines["se"]).map(_text),
@@ -121,8 +118,8 @@ def render(results: Results, out: Path) -> list[Path]:
     names += lines["statistic"].str.removeprefix("slope of ")
     index = pd.Index(names, name="against, class, discount: steps, error")
     table = pd.DataFrame(shown).set_axis(index)
-    files = layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
-    return [*files, path, *_draw(results, out)]
+    layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
+    _draw(results, out)
 
 
 def _text(value: float) -> str:
@@ -172,7 +169,7 @@ def notes(results: Results) -> list[str]:
     ]
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     figure = layout.new_figure(layout.PAGE, 5.8)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     panels = figure.subplots(2, 2)
@@ -184,7 +181,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
     for axes, statistic in zip(panels[1], (EXCESS, L2), strict=True):
         _sizes(axes, results, statistic)
     layout.legend_below(figure, panels[0][0], 4)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _curves(

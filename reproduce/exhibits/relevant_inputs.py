@@ -6,11 +6,9 @@ how often it chose all that matter and any that does not. Last, mileage alone: t
 beside the class `smooth`, on the same data sets.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +21,6 @@ from reproduce.inputs_worlds import STRENGTHS, VARIANTS, WEAK
 from reproduce.many_inputs import FALSE, FOUND, RIGHT, WORLDS, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.results import Results
 from reproduce.spec import Entry, Exhibit, Result
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31
@@ -72,10 +67,10 @@ def strengths() -> dict[float, str]:
     )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """One line a world, beside its oracle, or the fit without a tail, or `smooth`."""
     lines = []
-    for row in dict.fromkeys(entry.row for entry in results.entries):
+    for row in results.rows:
         other = ORACLE if row in VARIANTS else SMOOTH
         other = NO_TAIL if row in strengths().values() else other
         ours, beside = (results.get(row, *which).result for which in (OURS, other))
@@ -99,13 +94,12 @@ def render(results: Results, out: Path) -> list[Path]:
         *NOTES,
         f"{sets} data sets a world, {FEWER} of each strength of thirty inputs but .03.",
     )
-    files = layout.write(table, out, NAME, EXHIBIT.title, notes)
+    layout.write(table, out, NAME, EXHIBIT.title, notes)
     if set(strengths().values()) <= set(table.index):
-        files += layout.save(_power(results), out, f"{NAME}_power")
-    return files
+        layout.save(_power(results), out, f"{NAME}_power")
 
 
-def _power(results: Results) -> Figure:
+def _power(results: Results) -> layout.Figure:
     """Thirty weak inputs: the error with and without the tail, and how many are chosen."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 4.4)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))

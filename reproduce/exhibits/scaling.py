@@ -10,8 +10,6 @@ Times and memory are those of one run on one machine: they are in `scaling_measu
 number that another machine must find again. Those are in `scaling.csv`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -162,20 +160,19 @@ def text(value: float, digits: int = 2) -> str:
     return f"{value:,.{places}f}"
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """What was measured as a CSV and a table, the exponents, and both against N and against K."""
     frame = measured(results)
-    long = out / f"{NAME}_measured.csv"
-    frame.to_csv(long, index=False, float_format="%.6g", lineterminator="\n")
+    layout.write_csv(frame, out / f"{NAME}_measured.csv", 6)
     least = {"N": LEAST_SAMPLE, "K": LEAST_INPUTS} if not results.smoke else {"N": 0, "K": 1}
-    fits = layout.write(table(frame), out, NAME, EXHIBIT.title, notes(frame))
+    layout.write(table(frame), out, NAME, EXHIBIT.title, notes(frame))
     title = "Exponents of time and of memory (standard error of the fit)"
     said = (
         f"Least squares in logarithms: N from {least['N']:,}, K from {least['K']}. Memory: what the"
         " fit adds to the idle process. -: fewer than three sizes.",
     )
-    rates = layout.write(exponents(frame, least), out, f"{NAME}_exponents", title, said)
-    return [long, *fits, *rates, *_draw(frame, out)]
+    layout.write(exponents(frame, least), out, f"{NAME}_exponents", title, said)
+    _draw(frame, out)
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -235,7 +232,7 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
     )
 
 
-def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
+def _draw(frame: pd.DataFrame, out: Path) -> None:
     """Time above, memory below; against N on the left, against K on the right."""
     figure = layout.new_figure(layout.PAGE, 5.0)
     panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
@@ -265,7 +262,7 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
             layout.words(axes, below, y if along == "N" else "")
             axes.tick_params(axis="x", labelrotation=30)
     layout.legend_below(figure, panels[0, 0], 6)
-    return layout.save(figure, out, f"{NAME}_plot")
+    layout.save(figure, out, f"{NAME}_plot")
 
 
 def verdict(folder: Path) -> str:

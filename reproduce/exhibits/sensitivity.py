@@ -6,8 +6,6 @@ The dashed line in both is the paper's network of 2 x 10 with c(s). Data sets ar
 that did not converge stays in the mean; it makes its marker hollow and is counted beside it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -85,7 +83,7 @@ CAPTION = (
 TICKS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Two panels over one scale of MAPE."""
     figure = layout.new_figure(layout.PAGE, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
@@ -93,8 +91,7 @@ def render(results: Results, out: Path) -> list[Path]:
     depths = SMOKE_DEPTHS if results.smoke else DEPTHS
     widths = SMOKE_WIDTHS if results.smoke else WIDTHS
     known = points(results)
-    rows = dict.fromkeys(entry.row for entry in results.entries)
-    for row, colour in zip(rows, COLOURS, strict=False):
+    for row, colour in zip(results.rows, COLOURS, strict=False):
         sizes = known.reindex([(row, SIZE, of_size(REFERENCE))])
         for axes in (left, right):
             base: dict[str, Any] = {"color": colour, "linestyle": "--", "linewidth": 0.8}
@@ -117,7 +114,7 @@ def render(results: Results, out: Path) -> list[Path]:
         axes.legend(fontsize=layout.FONT, frameon=False)
     figure.supxlabel(CAPTION, fontsize=layout.FONT)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _line(

@@ -10,8 +10,6 @@ Below the map, in the CSV, the algorithm on Table 2's data sets at beta = .95, a
 the paper's network, with plain gradients and with Adam: `diverged`, `not_converged` or ok.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,12 +89,13 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
 REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The map, and the runs on data as a table."""
-    return [*_draw(results, out), *_runs(results, out)]
+    _draw(results, out)
+    _runs(results, out)
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     """One panel for each number of ascents."""
     from matplotlib import colormaps
 
@@ -104,7 +103,8 @@ def _draw(results: Results, out: Path) -> list[Path]:
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
     maps = [(e.cell.settings, s.result.arrays) for e, s in results if "growth" in s.result.arrays]
     if not maps:  # every cell failed: the CSV says why
-        return layout.save(figure, out, NAME)
+        layout.save(figure, out, NAME)
+        return
     every_ascents, ratios = (maps[0][0][name] for name in ("ascents", "ratios"))
     betas, logs = np.array([settings["beta"] for settings, _ in maps]), np.log10(ratios)
     growth, diverged, unstable = (
@@ -136,7 +136,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
     )
     figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=layout.FONT + 1)
     layout.legend_below(figure, panels[0], 3)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def notes() -> list[str]:
@@ -154,7 +154,7 @@ def notes() -> list[str]:
     ]
 
 
-def _runs(results: Results, out: Path) -> list[Path]:
+def _runs(results: Results, out: Path) -> None:
     """The runs on data as a table."""
     table = {}
     for entry, stored in results:
@@ -175,7 +175,7 @@ def _runs(results: Results, out: Path) -> list[Path]:
     shown = pd.DataFrame.from_dict(table, orient="index", columns=heads)
     shown.index.name = "run"
     title = "Algorithm 1 as printed on data, by step ratio tau_1 / tau_2 and ascents per descent"
-    return layout.write(shown, out, f"{NAME}_runs", title, notes())
+    layout.write(shown, out, f"{NAME}_runs", title, notes())
 
 
 def _count(number_: float, of: int) -> str:

@@ -11,8 +11,6 @@ Where this world cannot tell, a line says so (`silent`) and has no measurement. 
 disagrees with the paper's tick, or agrees for another reason, REASONS says why.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -185,7 +183,7 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
     return float(np.mean(slopes)), wide, n
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Method by column: printed, measured and the number behind it; and where the two disagree."""
     frame = results.frame()
     body: dict[str, list[str]] = {line.name: [] for line in LINES}
@@ -199,13 +197,12 @@ def render(results: Results, out: Path) -> list[Path]:
             words[f"{line.name}: {column}"] = [printed, f"{sign}, {text}", why]
     table = pd.DataFrame(body, index=list(COLUMNS)).T
     table.index.name = "method"
-    remarks = pd.DataFrame(words, index=["printed", "measured", "what is behind it"]).T
-    remarks.index.name = "tick"
-    heading = "Table 1: ticks that the measurements do not bear out, and some that they do"
-    return [
-        *layout.write(table, out, NAME, EXHIBIT.title, NOTES),
-        *(layout.write(remarks, out, f"{NAME}_reasons", heading, ()) if words else ()),
-    ]
+    layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    if words:
+        remarks = pd.DataFrame(words, index=["printed", "measured", "what is behind it"]).T
+        remarks.index.name = "tick"
+        heading = "Table 1: ticks that the measurements do not bear out, and some that they do"
+        layout.write(remarks, out, f"{NAME}_reasons", heading)
 
 
 SIGNS = {1.0: "yes", 0.0: "no"}

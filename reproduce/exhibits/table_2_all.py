@@ -7,8 +7,6 @@ probabilities too. `converged` is each method's own flag, which is about a gradi
 point, never about having reached a limit of steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -119,7 +117,7 @@ PAIR_NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Tables of the errors, of what the fits took, and of who agrees with whom."""
     frame = results.frame()
     rows = list(dict.fromkeys(frame["row"]))
@@ -135,7 +133,7 @@ def render(results: Results, out: Path) -> list[Path]:
         line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
         errors[label] = [_error(line[line["row"] == row]) for row in rows]
         runs[label] = [_run(line[line["row"] == row]) for row in rows]
-    about, files = "Every method on Table 2's data", []
+    about = "Every method on Table 2's data"
     for texts, suffix, heading, notes in (
         (errors, "", EXHIBIT.title, NOTES),
         (runs, "_runs", f"{about}: iterations, convergence", RUN_NOTES),
@@ -143,8 +141,7 @@ def render(results: Results, out: Path) -> list[Path]:
     ):
         table = pd.DataFrame(texts, index=pd.Index(rows, name="trajectories")).T
         table.index.name = "trajectories"
-        files += layout.write(table, out, NAME + suffix, heading, notes)
-    return files
+        layout.write(table, out, NAME + suffix, heading, notes)
 
 
 def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:

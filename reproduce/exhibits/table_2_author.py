@@ -6,8 +6,6 @@ Each is a switch here; the data sets are those of Table 2. One cell is one train
 repetitions side by side and yields the last epoch and the oracle's. Hours for the whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -71,10 +69,10 @@ NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The published line and one for each variant and epoch."""
     table = layout.side_by_side(results, LAYOUT, "table_2", "trajectories").T
-    return layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    layout.write(table, out, NAME, EXHIBIT.title, NOTES)
 
 
 def reason(row: str, column: str, protocol: str) -> str:

@@ -15,8 +15,6 @@ expected count of the test split with the standard deviation that the simulated 
 The mileages of a column are not independent: Rust's twenty numbers are two parameters.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -165,7 +163,7 @@ def make_table(
         status = "ok" if entry.column == true else table_2_author.view(entry, result)[0].status
         return laws(draws(result, quantity), quantity, actions, status)
 
-    def render(results: Results, out: Path) -> list[Path]:
+    def render(results: Results, out: Path) -> None:
         frame, printed = results.frame(), published.load(name)
         body = {}
         for action in actions:
@@ -178,7 +176,7 @@ def make_table(
         mileages = pd.Index([str(i + 1) for i in range(MILEAGES)], name="mileage")
         table = pd.DataFrame(body, index=mileages).T
         notes = [note.format(sets=frame["repetitions"].max()) for note in NOTES]
-        return layout.write(table, out, name, title, notes)
+        layout.write(table, out, name, title, notes)
 
     return Exhibit(
         name,

@@ -11,8 +11,6 @@ In the CSV too: the width from which the proof's own inequalities hold for one h
 same points (C_R from the bounds on sigma', sigma'' and the largest of m weights).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -179,7 +177,7 @@ def limit_cell(cell: Cell, device: str) -> Result:
     return Result((star, Record("evaluation points", float(len(kernel))), asked))
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Two panels: six points with balls, the paper's data."""
     figure = layout.new_figure(layout.PAGE, 3.5)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
@@ -194,7 +192,7 @@ def render(results: Results, out: Path) -> list[Path]:
             curves = table.loc[list(widths)].set_axis(list(widths.values())).sort_index()
             limits = {str(name): float(x) for name, x in table.T[design].items()}
             _panel(axes, design, curves, limits)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _panel(
