@@ -104,10 +104,12 @@ def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:
     frame.to_csv(path, index=False, float_format=f"%.{digits}g", lineterminator="\n")
 
 
-def new_figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float, title: str | None = None) -> Figure:
     """An empty figure in inches, drawn without a display; no global state is touched."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    if title is not None:
+        figure.suptitle(title, fontsize=FONT + 1)
     return figure
 
 

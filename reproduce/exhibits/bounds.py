@@ -1,10 +1,8 @@
 """Table 2 against the asymptotic bounds on the expected MAPE, by sample size.
 
 A cell is the bounds of one N, at the .8 N training trajectories of Table 2; the points are Table
-2's own fits and published numbers. A method and the bound on its class have one colour:
-
-(i) Rust: P known, slope and anchor's reward estimated; (ii) the same, anchor's reward given;
-(iii) P and reward unknown in every cell; (iv) P unknown, reward affine in mileage.
+2's own fits and published numbers. A method and the bound on its class have one colour; in (i) and
+(ii) Rust estimates the anchor's reward, or is given it.
 
 The bounds are first-order in the root of N, and hold for regular estimators of the class: that a
 point lies below says something about a method only where its error bar, and more repetitions than

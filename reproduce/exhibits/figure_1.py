@@ -2,9 +2,7 @@
 
 Data sets are those of `many_inputs`: 1,000 trajectories, 80 % of them for training, the same
 mileage paths at every K. GLADIUS on rows and PQR are leak-free; SAmQ, IQ-learn and BC as in
-Table 2. The first author's procedure is run with its uses of the truth and without. The bounds are
-first-order: of an estimator that is told that only mileage matters, and of one that learns a
-coefficient for every input (r affine in mileage, P unknown).
+Table 2. The first author's procedure is run with its uses of the truth and without.
 """
 
 from collections.abc import Sequence
@@ -16,10 +14,10 @@ import numpy as np
 from reproduce import layout, published
 from reproduce.author_rows import training
 from reproduce.compare import CRITICAL
-from reproduce.input_bounds import bound_cell
+from reproduce.exact import bound_cell
 from reproduce.layout import PAPER, Column
 from reproduce.many_inputs import BUS, fitting
-from reproduce.results import Results
+from reproduce.results import Results, mean_of
 from reproduce.spec import Entry, Exhibit, Record, Result, summarise
 
 NAME = "figure_1"
@@ -117,11 +115,9 @@ def render(results: Results, out: Path) -> None:
     frame, printed = results.frame(), published.load(NAME)
     frame = frame[(frame["statistic"] == "MAPE") & (frame["row"] != "0")]
     printed = printed[printed["column"] == "GLADIUS"]
-    bars = printed["se"].astype(float)
-    axes.errorbar(
-        printed["row"].astype(int), printed["number"], yerr=bars, fmt="o--", mfc="none",
-        color=layout.GREY, label="GLADIUS, the paper (SE as printed)", linewidth=0.9,
-    )  # fmt: skip
+    x, bars = printed["row"].astype(int), printed["se"].astype(float)
+    base: dict[str, Any] = {"color": layout.GREY, "label": "GLADIUS, the paper (SE as printed)"}
+    axes.errorbar(x, printed["number"], bars, fmt="o--", mfc="none", linewidth=0.9, **base)
     lines = {
         OURS: ("GLADIUS on rows (1.96 SE)", layout.VERMILION, "o-"),
         ("PQR", "leak_free"): ("PQR, networks (1.96 SE)", layout.BLUE, "s-"),
@@ -132,10 +128,8 @@ def render(results: Results, out: Path) -> None:
     for which, (label, colour, style) in lines.items():
         part = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
         half = CRITICAL * part["se"].fillna(0.0)
-        axes.errorbar(
-            part["row"].astype(int), part["value"], yerr=half, fmt=style, color=colour,
-            label=label, markersize=3.5, linewidth=1.1,
-        )  # fmt: skip
+        x, base = part["row"].astype(int), {"fmt": style, "color": colour, "label": label}
+        axes.errorbar(x, part["value"], half, markersize=3.5, linewidth=1.1, **base)
     layout.log_log(axes, list(INPUTS), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
     layout.words(axes, "inputs K that do not matter", "MAPE of the reward, per cent")
     layout.legend_below(figure, axes, 1)
@@ -148,7 +142,8 @@ def _flat(results: Results, row: str) -> str:
     if not all(errors):
         return "not run"
     gaps = np.subtract(errors[0], errors[1])
-    return f"{gaps.mean():+.3f} ({gaps.std(ddof=1) / np.sqrt(len(gaps)):.3f})"
+    mean, se, _ = mean_of(gaps)
+    return f"{mean:+.3f} ({se:.3f})"
 
 
 def reason(row: str, column: str, protocol: str) -> str:

@@ -1,14 +1,10 @@
-"""Table 1, executable: every tick beside a measurement on the bus engine.
+"""Table 1, executable: every tick beside a measurement on the bus engine, as NOTES says.
 
-NOTES says how each column is measured. One-shot, Bellman equation and Statistical complexity are
-views of the fits of `table_2_all`; Gradient-based is declared. Processor time decides nothing: a
-fit that is stopped after 60 seconds leaves the tick open, unless a K that finished settles it. Any
-Q solves the Bellman equation of the r that is read off through it, so its error is taken against
-the given reward of the anchor too.
-
-A line is a form of a method: as the library does it, as its authors did, or as the paper prints it.
-Where this world cannot tell, a line says so (`silent`) and has no measurement. Where a measurement
-disagrees with the paper's tick, or agrees for another reason, REASONS says why.
+One-shot, Bellman equation and Statistical complexity are views of the fits of `table_2_all`. Any Q
+solves the Bellman equation of the r that is read off through it, so its error is taken against the
+given reward of the anchor too. A line is a form of a method: as the library does it, as its authors
+did, or as the paper prints it. Where a measurement disagrees with the paper's tick, or agrees for
+another reason, REASONS says why.
 """
 
 import math
@@ -25,17 +21,10 @@ from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import number
 from reproduce.exhibits import table_2_all
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.results import Results
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
-from reproduce.traits import (
-    LIMITS,
-    SCALABLE,
-    TICK,
-    bellman_errors,
-    mean_of,
-    tick_record,
-)
+from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_of
 
 NAME = "table_1"
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
@@ -80,8 +69,7 @@ class Line:
 
     def cell(self, trajectories: int, smoke: bool) -> Cell:
         """The fit of `table_2_all` that it is."""
-        variant = table_2_all.variant(self.method, self.word)
-        return fitting(self.method, trajectories, smoke, **variant)
+        return table_2_all.cell(self.method, self.word, trajectories, smoke)
 
     def measured(
         self, compute: str, cell: Cell, options: Mapping[str, Any], **settings: Any
@@ -155,12 +143,12 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         # the steps of a closed form have no outer one
         outer = np.maximum(1.0, result.replications["iterations"])
         steps = np.asarray(result.replications["inner iterations"]) / outer
-        return tick_record(float(np.max(steps) == 0)), mean_of("inner steps an outer one", steps)
+        return Record(TICK, float(np.max(steps) == 0)), mean_of("inner steps an outer one", steps)
     if entry.column == BELLMAN:
         errors = bellman_errors(BusEngine(), result.arrays["q"], result.arrays["reward"])
         names = ("Bellman error", "anchor's Bellman error")
         means = [mean_of(name, error) for name, error in zip(names, errors, strict=True)]
-        return tick_record(float(max(mean.value for mean in means) < SMALL_ERROR)), *means
+        return Record(TICK, float(max(mean.value for mean in means) < SMALL_ERROR)), *means
     return result.records
 
 

@@ -7,6 +7,7 @@ repetitions side by side and yields the last epoch and the oracle's. Hours for t
 """
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from reproduce import layout, published
@@ -28,18 +29,13 @@ VARIANTS = {  # protocol: (level from the truth, absolute value)
 
 def entries(smoke: bool) -> list[Entry]:
     """Both selections of each variant, row by row."""
-    return [
-        Entry(
-            str(n),
-            "GLADIUS",
-            f"{protocol} {selection}",
-            training(n, smoke, level_from_truth=level, absolute=absolute),
-        )
-        for n in (SMOKE_TRAJECTORIES if smoke else TRAJECTORIES)
-        for protocol, (level, absolute) in VARIANTS.items()
-        if (level and absolute) or n in SWITCHED
-        for selection in SELECTIONS
-    ]
+    found = []
+    sizes = SMOKE_TRAJECTORIES if smoke else TRAJECTORIES
+    for n, (protocol, (level, absolute)) in product(sizes, VARIANTS.items()):
+        if (level and absolute) or n in SWITCHED:
+            cell = training(n, smoke, level_from_truth=level, absolute=absolute)
+            found += [Entry(str(n), "GLADIUS", f"{protocol} {s}", cell) for s in SELECTIONS]
+    return found
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
@@ -47,8 +43,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     selection = entry.protocol.split()[-1]
     if f"MAPE {selection}" not in result.replications:
         return result.records
-    codes = result.replications[f"status {selection}"]
-    statuses = [SEVERITY[int(code)] for code in codes]
+    statuses = [SEVERITY[int(code)] for code in result.replications[f"status {selection}"]]
     return summarise("MAPE", result.replications[f"MAPE {selection}"], statuses)
 
 
