@@ -42,11 +42,8 @@ class Results:
 
     def times(self) -> pd.DataFrame:
         """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
-        rows = [
-            (entry.row, entry.column, entry.protocol, stored.result.cpu_seconds)
-            for entry, stored in self
-            if entry.is_shown
-        ]
+        shown = [(e, stored.result.cpu_seconds) for e, stored in self if e.is_shown]
+        rows = [(e.row, e.column, e.protocol, seconds) for e, seconds in shown]
         return pd.DataFrame(rows, columns=pd.Index(TIMES))
 
     def get(self, row: str, column: str, protocol: str) -> Stored:

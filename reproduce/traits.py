@@ -37,7 +37,7 @@ FINISHED = ("ok", "not_converged")  # statuses of a run that came to its own end
 CHILD = "from reproduce.traits import child; child()"
 
 
-def mean_of(name: str, x: Array) -> Record:
+def mean_record(name: str, x: Array) -> Record:
     """The mean of what each replication gave."""
     return summarise(name, x.tolist(), ["ok"] * len(x))[0]
 

@@ -86,12 +86,9 @@ def render(results: Results, out: Path) -> None:
         axes.plot(sizes, values, style, color=colour, label=label, linewidth=1.1, zorder=1)
     frame, printed = results.frame(hidden=True), published.load(table_2.NAME)
     frame = frame[(frame["statistic"] == "MAPE") & frame["value"].notna()]
-    lines = [
-        (look, frame[(frame["column"] == column) & (frame["protocol"] == protocol_)], True)
-        for (column, protocol_), look in OURS.items()
-    ]
+    groups = dict(list(frame.groupby(["column", "protocol"], sort=False)))
+    lines = [(look, groups[which], True) for which, look in OURS.items() if which in groups]
     lines += [(look, printed[printed["column"] == c], False) for c, look in PAPER.items()]
-    lines = [line for line in lines if not line[1].empty]  # what was not run is not in the legend
     for i, ((label, colour, marker), chosen, ours) in enumerate(lines):
         look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
         shift = DODGE ** (i - (len(lines) - 1) / 2)  # the markers of one N side by side

@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import number
 from reproduce.exhibits import table_2_all
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
-from reproduce.results import Results
+from reproduce.results import Results, mean_of
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
-from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_of
+from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_record
 
 NAME = "table_1"
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
@@ -143,19 +144,19 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         # the steps of a closed form have no outer one
         outer = np.maximum(1.0, result.replications["iterations"])
         steps = np.asarray(result.replications["inner iterations"]) / outer
-        return Record(TICK, float(np.max(steps) == 0)), mean_of("inner steps an outer one", steps)
+        return Record(TICK, float(np.max(steps) == 0)), mean_record(
+            "inner steps an outer one", steps
+        )
     if entry.column == BELLMAN:
         errors = bellman_errors(BusEngine(), result.arrays["q"], result.arrays["reward"])
         names = ("Bellman error", "anchor's Bellman error")
-        means = [mean_of(name, error) for name, error in zip(names, errors, strict=True)]
+        means = [mean_record(name, error) for name, error in zip(names, errors, strict=True)]
         return Record(TICK, float(max(mean.value for mean in means) < SMALL_ERROR)), *means
     return result.records
 
 
 def slope(results: Results, line: Line) -> tuple[float, float, int]:
     """(mean, half width of its 95 % interval, regressions) of the slope of log MAPE in log N."""
-    from scipy.stats import t as student
-
     errors, sizes = [], []
     for entry, stored in results:
         is_its = (entry.row, entry.column) == (line.name, RATE)
@@ -166,9 +167,8 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
         return math.nan, math.nan, 0
     x = np.array(sizes) - np.mean(sizes)
     slopes = x @ np.log(np.array(errors)) / (x @ x)
-    n = len(slopes)
-    wide = float(student.ppf(0.975, n - 1) * np.std(slopes, ddof=1) / math.sqrt(n))
-    return float(np.mean(slopes)), wide, n
+    mean, se, n = mean_of(slopes)
+    return mean, float(student.ppf(0.975, n - 1)) * se, n
 
 
 def render(results: Results, out: Path) -> None:
@@ -219,7 +219,8 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
         faster = ", faster" if mean + half < HALF else ""
         return float(mean - half <= HALF), f"{mean:.2f} +- {half:.2f}{faster}"
     mine = frame[(frame["row"] == line.name) & (frame["column"] == column)]
-    value = dict(zip(mine["statistic"], mine["value"], strict=True))
+    mine = mine.set_index("statistic")
+    value, status = mine["value"].to_dict(), mine["status"].to_dict()
     tick = float(value.get(TICK, math.nan))
     if math.isnan(tick):
         return tick, str(mine["status"].iloc[0]).removeprefix(FAILED) if len(mine) else "not run"
@@ -236,7 +237,6 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
     if column == SCALE:
         if "largest K" not in value:
             return tick, f"K >= {SCALABLE}" if tick else f"K < {SCALABLE}"
-        status = dict(zip(mine["statistic"], mine["status"], strict=True))
         end = str(status.get(f"finishes K = {value['largest K']:.0f}", "ok"))
         said = "" if end == "ok" else f", {end.replace('_', ' ')}"
         return tick, f"K = {value['largest K']:.0f}{said}"
