@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import linregress
 
 from reproduce import layout
 from reproduce.results import Results
@@ -121,8 +120,11 @@ def slope(x: Array, y: Array) -> tuple[float, float]:
     kept = np.isfinite(y) & (x > 0) & (y > 0)
     if kept.sum() < 3:
         return math.nan, math.nan
-    fitted = linregress(np.log(x[kept]), np.log(y[kept]))
-    return float(fitted.slope), float(fitted.stderr)
+    u, v = np.log(x[kept]), np.log(y[kept])
+    u = u - u.mean()  # SciPy's linregress gives no error where y is constant
+    b = float(u @ v / (u @ u))
+    left = v - v.mean() - b * u
+    return b, float(np.sqrt(left @ left / (len(u) - 2) / (u @ u)))
 
 
 def lines_of(frame: pd.DataFrame, how: Method, along: str) -> pd.DataFrame:
