@@ -1,7 +1,5 @@
 """Measurements behind Table 1: what a method forms, what it recovers, how far it scales."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import resource
@@ -39,11 +37,8 @@ FINISHED = ("ok", "not_converged")  # statuses of a run that came to its own end
 CHILD = "from reproduce.traits import child; child()"
 
 
-def tick_record(value: float) -> Record:
-    return Record(TICK, value)
-
-
-def mean_of(name: str, x: Array) -> Record:
+def mean_record(name: str, x: Array) -> Record:
+    """The mean of what each replication gave."""
     return summarise(name, x.tolist(), ["ok"] * len(x))[0]
 
 
@@ -51,11 +46,8 @@ def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Ar
     """(R,) roots of the expected squared Bellman error under the true law and state law.
 
     The first is of Q against the method's own r, E[(r-hat + beta E V_Q - Q)^2]; the second against
-    the given reward of the anchor, at the anchor's pairs, which the first cannot see.
-
-    Args:
-        world: whose law, anchor and occupancy.
-        q, reward: (R, S, A) on its grid.
+    the given reward of the anchor, at the anchor's pairs, which the first cannot see. q, reward:
+    (R, S, A) on the world's grid.
     """
     mdp, anchor = world.mdp, world.anchor_action
     weight = mdp.occupancy(world.horizon)
@@ -98,16 +90,10 @@ def free(cell: Cell, device: str) -> Result:
         forms(kind, lambda: fit(world, cell, train))
         for kind in (TransitionProbabilities, Counts, Rows)
     )
-    counts = tables or rows
-    is_declared = "transitions" not in needs(str(cell.settings["method"]))
-    return Result(
-        (
-            tick_record(float(is_declared and not probabilities)),
-            Record("declared to need P", float(not is_declared)),
-            Record("forms P", float(probabilities)),
-            Record("forms counts", float(counts)),
-        )
-    )
+    is_declared = "transitions" in needs(str(cell.settings["method"]))
+    told = {TICK: not (is_declared or probabilities), "declared to need P": is_declared}
+    told |= {"forms P": probabilities, "forms counts": tables or rows}
+    return Result(tuple(Record(name, float(value)) for name, value in told.items()))
 
 
 # --- random starts
@@ -128,14 +114,9 @@ def optima(cell: Cell, device: str) -> Result:
         fitted = fit(world, cell, train * len(rngs), **{starts: rngs})
     objective, reward = spread(world, fitted)
     ok = float(np.mean([e.diagnostics.converged for e in fitted]))
-    return Result(
-        (
-            tick_record(float(ok == 1.0 and reward < SAME)),
-            Record("spread of the objective", objective, repetitions=len(fitted)),
-            Record("spread of r", reward, repetitions=len(fitted)),
-            Record("converged", ok, repetitions=len(fitted)),
-        )
-    )
+    told = {"spread of the objective": objective, "spread of r": reward, "converged": ok}
+    numbers = (Record(name, value, repetitions=len(fitted)) for name, value in told.items())
+    return Result((Record(TICK, float(ok == 1.0 and reward < SAME)), *numbers))
 
 
 def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, float]:
@@ -161,7 +142,7 @@ def scale(cell: Cell, device: str) -> Result:
     # what fails outright at a K fails above it too, whatever time left open below it
     outright = [k for k, end in ends.items() if end not in (*FINISHED, UNDECIDED)]
     is_decided = most >= SCALABLE or not is_open or min(outright, default=math.inf) <= SCALABLE
-    records = [tick_record(float(most >= SCALABLE))]
+    records = [Record(TICK, float(most >= SCALABLE))]
     if not is_decided:
         records = [Record(TICK, math.nan, status=FAILED + UNDECIDED)]
     if not is_open:

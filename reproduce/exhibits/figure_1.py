@@ -2,12 +2,8 @@
 
 Data sets are those of `many_inputs`: 1,000 trajectories, 80 % of them for training, the same
 mileage paths at every K. GLADIUS on rows and PQR are leak-free; SAmQ, IQ-learn and BC as in
-Table 2. The first author's procedure is run with its uses of the truth and without. The bounds are
-first-order: of an estimator that is told that only mileage matters, and of one that learns a
-coefficient for every input (r affine in mileage, P unknown).
+Table 2. The first author's procedure is run with its uses of the truth and without.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,11 +14,11 @@ import numpy as np
 from reproduce import layout, published
 from reproduce.author_rows import training
 from reproduce.compare import CRITICAL
+from reproduce.exact import bound_cell
 from reproduce.fits_author import EPOCHS as FULL
-from reproduce.input_bounds import bound_cell
 from reproduce.layout import PAPER, Column
 from reproduce.many_inputs import BUS, fitting
-from reproduce.results import Results
+from reproduce.results import Results, mean_of
 from reproduce.spec import Entry, Exhibit, Record, Result, summarise
 
 NAME = "figure_1"
@@ -105,7 +101,7 @@ NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The table, and MAPE against K."""
     table = layout.side_by_side(results, LAYOUT, NAME, "K")
     sets = ", ".join(
@@ -114,17 +110,15 @@ def render(results: Results, out: Path) -> list[Path]:
     )
     notes = (*NOTES, f"Our data sets: {sets}.")
     table[("GLADIUS", "ours, less K = 0")] = [_flat(results, str(k)) for k in table.index]
-    files = layout.write(table, out, NAME, EXHIBIT.title, notes)
+    layout.write(table, out, NAME, EXHIBIT.title, notes)
     figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)
     frame = frame[(frame["statistic"] == "MAPE") & (frame["row"] != "0")]
     printed = printed[printed["column"] == "GLADIUS"]
-    bars = printed["se"].astype(float)
-    axes.errorbar(
-        printed["row"].astype(int), printed["number"], yerr=bars, fmt="o--", mfc="none",
-        color=layout.GREY, label="GLADIUS, the paper (SE as printed)", linewidth=0.9,
-    )  # fmt: skip
+    x, bars = printed["row"].astype(int), printed["se"].astype(float)
+    base: dict[str, Any] = {"color": layout.GREY, "label": "GLADIUS, the paper (SE as printed)"}
+    axes.errorbar(x, printed["number"], bars, fmt="o--", mfc="none", linewidth=0.9, **base)
     lines = {
         OURS: ("GLADIUS on rows (1.96 SE)", layout.VERMILION, "o-"),
         ("PQR", "leak_free"): ("PQR, networks (1.96 SE)", layout.BLUE, "s-"),
@@ -135,14 +129,12 @@ def render(results: Results, out: Path) -> list[Path]:
     for which, (label, colour, style) in lines.items():
         part = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
         half = CRITICAL * part["se"].fillna(0.0)
-        axes.errorbar(
-            part["row"].astype(int), part["value"], yerr=half, fmt=style, color=colour,
-            label=label, markersize=3.5, linewidth=1.1,
-        )  # fmt: skip
+        x, base = part["row"].astype(int), {"fmt": style, "color": colour, "label": label}
+        axes.errorbar(x, part["value"], half, markersize=3.5, linewidth=1.1, **base)
     layout.log_log(axes, list(INPUTS), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
     layout.words(axes, "inputs K that do not matter", "MAPE of the reward, per cent")
     layout.legend_below(figure, axes, 1)
-    return [*files, *layout.save(figure, out, f"{NAME}_plot")]
+    layout.save(figure, out, f"{NAME}_plot")
 
 
 def _flat(results: Results, row: str) -> str:
@@ -151,7 +143,8 @@ def _flat(results: Results, row: str) -> str:
     if not all(errors):
         return "not run"
     gaps = np.subtract(errors[0], errors[1])
-    return f"{gaps.mean():+.3f} ({gaps.std(ddof=1) / np.sqrt(len(gaps)):.3f})"
+    mean, se, _ = mean_of(gaps)
+    return f"{mean:+.3f} ({se:.3f})"
 
 
 def reason(row: str, column: str, protocol: str) -> str:

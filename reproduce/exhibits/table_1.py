@@ -1,17 +1,11 @@
-"""Table 1, executable: every tick beside a measurement on the bus engine.
+"""Table 1, executable: every tick beside a measurement on the bus engine, as NOTES says.
 
-NOTES says how each column is measured. One-shot, Bellman equation and Statistical complexity are
-views of the fits of `table_2_all`; Gradient-based is declared. Processor time decides nothing: a
-fit that is stopped after 60 seconds leaves the tick open, unless a K that finished settles it. Any
-Q solves the Bellman equation of the r that is read off through it, so its error is taken against
-the given reward of the anchor too.
-
-A line is a form of a method: as the library does it, as its authors did, or as the paper prints it.
-Where this world cannot tell, a line says so (`silent`) and has no measurement. Where a measurement
-disagrees with the paper's tick, or agrees for another reason, REASONS says why.
+One-shot, Bellman equation and Statistical complexity are views of the fits of `table_2_all`. Any Q
+solves the Bellman equation of the r that is read off through it, so its error is taken against the
+given reward of the anchor too. A line is a form of a method: as the library does it, as its authors
+did, or as the paper prints it. Where a measurement disagrees with the paper's tick, or agrees for
+another reason, REASONS says why.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,22 +16,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import number
 from reproduce.exhibits import table_2_all
-from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
-from reproduce.results import Results
+from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
+from reproduce.results import Results, mean_of
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
-from reproduce.traits import (
-    LIMITS,
-    SCALABLE,
-    TICK,
-    bellman_errors,
-    mean_of,
-    tick_record,
-)
+from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_record
 
 NAME = "table_1"
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
@@ -82,8 +70,7 @@ class Line:
 
     def cell(self, trajectories: int, smoke: bool) -> Cell:
         """The fit of `table_2_all` that it is."""
-        variant = table_2_all.variant(self.method, self.word)
-        return fitting(self.method, trajectories, smoke, **variant)
+        return table_2_all.cell(self.method, self.word, trajectories, smoke)
 
     def measured(
         self, compute: str, cell: Cell, options: Mapping[str, Any], **settings: Any
@@ -157,19 +144,19 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
         # the steps of a closed form have no outer one
         outer = np.maximum(1.0, result.replications["iterations"])
         steps = np.asarray(result.replications["inner iterations"]) / outer
-        return tick_record(float(np.max(steps) == 0)), mean_of("inner steps an outer one", steps)
+        return Record(TICK, float(np.max(steps) == 0)), mean_record(
+            "inner steps an outer one", steps
+        )
     if entry.column == BELLMAN:
         errors = bellman_errors(BusEngine(), result.arrays["q"], result.arrays["reward"])
         names = ("Bellman error", "anchor's Bellman error")
-        means = [mean_of(name, error) for name, error in zip(names, errors, strict=True)]
-        return tick_record(float(max(mean.value for mean in means) < SMALL_ERROR)), *means
+        means = [mean_record(name, error) for name, error in zip(names, errors, strict=True)]
+        return Record(TICK, float(max(mean.value for mean in means) < SMALL_ERROR)), *means
     return result.records
 
 
 def slope(results: Results, line: Line) -> tuple[float, float, int]:
     """(mean, half width of its 95 % interval, regressions) of the slope of log MAPE in log N."""
-    from scipy.stats import t as student
-
     errors, sizes = [], []
     for entry, stored in results:
         is_its = (entry.row, entry.column) == (line.name, RATE)
@@ -180,12 +167,11 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
         return math.nan, math.nan, 0
     x = np.array(sizes) - np.mean(sizes)
     slopes = x @ np.log(np.array(errors)) / (x @ x)
-    n = len(slopes)
-    wide = float(student.ppf(0.975, n - 1) * np.std(slopes, ddof=1) / math.sqrt(n))
-    return float(np.mean(slopes)), wide, n
+    mean, se, n = mean_of(slopes)
+    return mean, float(student.ppf(0.975, n - 1)) * se, n
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Method by column: printed, measured and the number behind it; and where the two disagree."""
     frame = results.frame()
     body: dict[str, list[str]] = {line.name: [] for line in LINES}
@@ -199,13 +185,12 @@ def render(results: Results, out: Path) -> list[Path]:
             words[f"{line.name}: {column}"] = [printed, f"{sign}, {text}", why]
     table = pd.DataFrame(body, index=list(COLUMNS)).T
     table.index.name = "method"
-    remarks = pd.DataFrame(words, index=["printed", "measured", "what is behind it"]).T
-    remarks.index.name = "tick"
-    heading = "Table 1: ticks that the measurements do not bear out, and some that they do"
-    return [
-        *layout.write(table, out, NAME, EXHIBIT.title, NOTES),
-        *(layout.write(remarks, out, f"{NAME}_reasons", heading, ()) if words else ()),
-    ]
+    layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    if words:
+        remarks = pd.DataFrame(words, index=["printed", "measured", "what is behind it"]).T
+        remarks.index.name = "tick"
+        heading = "Table 1: ticks that the measurements do not bear out, and some that they do"
+        layout.write(remarks, out, f"{NAME}_reasons", heading)
 
 
 SIGNS = {1.0: "yes", 0.0: "no"}
@@ -234,7 +219,8 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
         faster = ", faster" if mean + half < HALF else ""
         return float(mean - half <= HALF), f"{mean:.2f} +- {half:.2f}{faster}"
     mine = frame[(frame["row"] == line.name) & (frame["column"] == column)]
-    value = dict(zip(mine["statistic"], mine["value"], strict=True))
+    mine = mine.set_index("statistic")
+    value, status = mine["value"].to_dict(), mine["status"].to_dict()
     tick = float(value.get(TICK, math.nan))
     if math.isnan(tick):
         return tick, str(mine["status"].iloc[0]).removeprefix(FAILED) if len(mine) else "not run"
@@ -251,7 +237,6 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
     if column == SCALE:
         if "largest K" not in value:
             return tick, f"K >= {SCALABLE}" if tick else f"K < {SCALABLE}"
-        status = dict(zip(mine["statistic"], mine["status"], strict=True))
         end = str(status.get(f"finishes K = {value['largest K']:.0f}", "ok"))
         said = "" if end == "ok" else f", {end.replace('_', ' ')}"
         return tick, f"K = {value['largest K']:.0f}{said}"
