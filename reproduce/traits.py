@@ -17,12 +17,13 @@ import numpy as np
 from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.methods import needs
+from gladius.metrics import mape
 from gladius.rows import Rows
 from gladius.transition_probabilities import TransitionProbabilities
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.data import by_mileage, data_sets
+from reproduce.data import SHARE, by_mileage, data_sets
 from reproduce.fits import fit
 from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise
 
@@ -35,6 +36,8 @@ LIMITS = (60.0, 8.0)  # of a fit that is to scale: processor seconds, gibibytes
 MEMORY, UNDECIDED = "memory", f"not decided in {LIMITS[0]:g} s"
 FINISHED = ("ok", "not_converged")  # statuses of a run that came to its own end
 CHILD = "from reproduce.traits import child; child()"
+TOGETHER = 20  # data sets of `errors` that are in memory at a time
+End = tuple[str, float]  # status of a fit, and its MAPE, NaN where there is none
 
 
 def mean_record(name: str, x: Array) -> Record:
@@ -96,6 +99,22 @@ def free(cell: Cell, device: str) -> Result:
     return Result(tuple(Record(name, float(value)) for name, value in told.items()))
 
 
+# --- errors of many data sets
+def errors(cell: Cell, device: str) -> Result:
+    """MAPE of hundreds of data sets of rows, TOGETHER at a time."""
+    world, rngs = BusEngine(), seeds.generators(cell)
+    scores: list[float] = []
+    statuses: list[str] = []
+    for start in range(0, len(rngs), TOGETHER):
+        part = rngs[start : start + TOGETHER]
+        sets = world.simulate(cell.settings["trajectories"], part)
+        train, test = zip(*(data.split(SHARE) for data in sets), strict=True)
+        fitted = fit(world, cell, train)
+        scores += [mape(e, data, world.reward) for e, data in zip(fitted, test, strict=True)]
+        statuses += [e.diagnostics.status for e in fitted]
+    return Result(summarise("MAPE", scores, statuses), {"MAPE": scores})
+
+
 # --- random starts
 def optima(cell: Cell, device: str) -> Result:
     """One data set as often as there are starts."""
@@ -137,7 +156,8 @@ def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, floa
 def scale(cell: Cell, device: str) -> Result:
     """The tick, the largest K unless time ended the ladder, and how the run at each K ended."""
     ladder, limits = cell.settings["ladder"], tuple(cell.settings["limits"])
-    most, ends = largest(wide_fit, ladder, cell, limits)
+    most, finished = largest(wide_fit, ladder, cell, limits)
+    ends = {rung: end for rung, (end, _) in finished.items()}
     is_open = UNDECIDED in ends.values()
     # what fails outright at a K fails above it too, whatever time left open below it
     outright = [k for k, end in ends.items() if end not in (*FINISHED, UNDECIDED)]
@@ -147,6 +167,8 @@ def scale(cell: Cell, device: str) -> Result:
         records = [Record(TICK, math.nan, status=FAILED + UNDECIDED)]
     if not is_open:
         records.append(Record("largest K", float(most)))
+    if not is_open and most in finished:
+        records.append(Record("MAPE there", finished[most][1], status=ends[most]))
     for rung, end in sorted(ends.items()):
         value = math.nan if end == UNDECIDED else float(end in FINISHED)
         status = FAILED + end if end in (MEMORY, UNDECIDED) else end
@@ -155,12 +177,12 @@ def scale(cell: Cell, device: str) -> Result:
 
 
 def largest(
-    run: Callable[..., str], ladder: Sequence[int], *given: Any
-) -> tuple[int, dict[int, str]]:
+    run: Callable[..., End], ladder: Sequence[int], *given: Any
+) -> tuple[int, dict[int, End]]:
     """The largest rung that finishes, by bisection (what finishes at K is taken to below it).
 
     Args:
-        run: an importable function of (rung, *arguments) that returns the status of its fit.
+        run: an importable function of (rung, *arguments).
         ladder: ascending.
         given: the arguments, and last the limits of one run, (processor seconds, gibibytes).
 
@@ -168,27 +190,28 @@ def largest(
         The rung, -1 where none finishes, and rung -> how it ended.
     """
     *arguments, limits = given
-    ends: dict[int, str] = {}
+    ends: dict[int, End] = {}
     low, high = -1, len(ladder)  # finishes, does not
     while high - low > 1:
         place = high - 1 if not ends else (low + high) // 2  # most either finish all or few
         end = ends[ladder[place]] = within(limits, run, ladder[place], *arguments)
-        low, high = (place, high) if end in FINISHED else (low, place)
+        low, high = (place, high) if end[0] in FINISHED else (low, place)
     return (ladder[low] if low >= 0 else -1), ends
 
 
-def within(limits: tuple[float, float], run: Callable[..., str], *arguments: object) -> str:
-    """How a run in a process of its own ended: its status, MEMORY, UNDECIDED or why.
+def within(limits: tuple[float, float], run: Callable[..., End], *arguments: object) -> End:
+    """How a run in a process of its own ended: as it says, or MEMORY, UNDECIDED or why.
 
     The kernel holds the process to the limits; an error of the run is the reason it gives.
     """
     task = pickle.dumps((limits, run, arguments))
     done = subprocess.run([sys.executable, "-c", CHILD], input=task, stdout=subprocess.PIPE)
     if done.returncode == -signal.SIGXCPU:
-        return UNDECIDED
+        return UNDECIDED, math.nan
     if done.returncode:  # killed by the machine for want of memory, or torch gave up
-        return MEMORY
-    return str(pickle.loads(done.stdout))
+        return MEMORY, math.nan
+    status, error = pickle.loads(done.stdout)
+    return str(status), float(error)
 
 
 def child() -> None:
@@ -201,16 +224,17 @@ def child() -> None:
     try:
         end = run(*arguments)
     except MemoryError:
-        end = MEMORY
+        end = MEMORY, math.nan
     except InputError as error:
-        end = f"{FAILED}{error}"
+        end = f"{FAILED}{error}", math.nan
     except Exception as error:  # torch says in words that memory is out
-        end = MEMORY if "alloc" in str(error) else f"{FAILED}{error}"
+        end = MEMORY if "alloc" in str(error) else f"{FAILED}{error}", math.nan
     answer.write(pickle.dumps(end))
 
 
-def wide_fit(dummies: int, cell: Cell) -> str:
-    """Fit one data set of the bus engine with dummies; its status."""
+def wide_fit(dummies: int, cell: Cell) -> End:
+    """Fit one data set of the bus engine with dummies."""
     world = BusEngine(dummies=dummies)
-    (estimate,) = fit(world, cell, data_sets(world, cell)[0])
-    return estimate.diagnostics.status
+    train, (test,) = data_sets(world, cell)
+    (estimate,) = fit(world, cell, train)
+    return estimate.diagnostics.status, mape(estimate, test, world.reward)

@@ -221,7 +221,7 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
     return (
         "N trajectories of 100 rows, K inputs that do not matter. Processor seconds of one fit on"
         " one core (times the floor, measured in the same process); peak MB of the process, of"
-        " which an idle one has about 290. * did not converge.",
+        f" which an idle one has {text(float(frame['idle_mb'].median()))}. * did not converge.",
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",

@@ -30,6 +30,9 @@ QUICK = bc.Training(steps=50, tolerance=1e6)  # every gradient is small enough
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 VARIANTS = variants() | {
     "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
+    "gladius sparse": ("gladius", {"function_class": "sparse"}),
+    "gladius stochastic": ("gladius", {"function_class": "sparse", "solver": "stochastic"}),
+    "gladius mlp_rows": ("gladius", {"function_class": "mlp_rows", "steps": 100}),
     "bc batch": ("bc", {"training": bc.Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": bc.Training(steps=50, validation=0.25)}),
     "iq_learn network batch": (

@@ -127,6 +127,7 @@ def test_figure_1_is_drawn_with_and_without_results(tmp_path: Path) -> None:
     assert sorted(set(paired["protocol"])) == [
         "author level-0 last",
         "author oracle",
+        "leak_free dense network",
         "leak_free sparse",
     ]
     assert not any("author" in protocol for protocol in paired[paired["row"] == "5"]["protocol"])
