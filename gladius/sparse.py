@@ -58,10 +58,9 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_choice, check_whole
-from gladius.estimate import Diagnostics, Estimate
+from gladius.estimate import FAR_OFF, Diagnostics, Estimate
 from gladius.networks import check_device
 from gladius.rows import (
-    DECREMENT,
     Features,
     Minimum,
     Point,
@@ -91,10 +90,13 @@ UNDERSMOOTHING_STEPS = 2  # half decades, as in the class `smooth`
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
+BINS = 20  # of an input, in which choices are held against the fit
+MISFIT = 1e-4  # of chi-square a row, about .03 of log-odds
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
 SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
-ROWS_EACH = 10  # rows for each coefficient of r, or the status is not ok
+ROWS_EACH = 10  # rows for each coefficient of r, and of the rarest action for each monomial, or
+# the status is not ok
 CODE = 20.0  # standard deviations: a value so far out is most often a code
 ROUNDS = 4  # of the choice of zeta's inputs
 
@@ -201,13 +203,13 @@ def bend(fit: Minimum, scaling: Inputs) -> Minimum:
     input beyond the first or with no part in r so far: where zeta bends in it, noise has zeta's
     error to add to.
     """
-    rows, inputs, known = fit.risk.rows, fit.risk.reward.inputs, reward_inputs(fit.risk.reward)
+    rows, inputs = fit.risk.rows, fit.risk.reward.inputs
     sizes = (1, 2) if len(inputs) <= FEW else (1,)
     sets = [curved for size in sizes for curved in combinations(inputs, size)]
     weighted = fit.risk.reward(rows.states) * rows.visits.sum(dim=1)[:, None]
     gram = weighted.T @ fit.risk.reward(rows.states)
     while True:
-        best, chosen = 0.0, fit
+        best, chosen, known = 0.0, fit, reward_inputs(fit.risk.reward)
         taken: tuple[int, ...] = ()
         for curved in sets:
             fresh = make_features(inputs, scaling, fit.risk.reward.terms, curved=curved)
@@ -334,6 +336,39 @@ def left_out(fit: Minimum, scaling: Inputs, actions: Tensor, chosen: int) -> Lef
     p_value = float(chdtrc(freedom, statistic * count / squares)) if count else 1.0
     variance = np.maximum((delta**2 - 1 / information.cpu()).mean(dim=0).numpy(), 0.0)
     return LeftOut(tuple(rest), p_value, variance, detectable)
+
+
+def misfits(fit: Minimum, scaling: Inputs, actions: Tensor) -> tuple[int, ...]:
+    """The inputs, chosen or not, along which the choices do not fit, by far.
+
+    In BINS of an input, equally full, the choices less what the fit expects are squared over their
+    variance. The sum is compared with a chi-square of as many degrees of freedom; it must also be
+    MISFIT a row, lest ten million rows find fault with what does not matter.
+    """
+    rows, device = fit.risk.rows, scaling.device
+    policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
+    policy = policy[:, rows.others]
+    width, freedom = scaling.states.shape[1], BINS * len(rows.others)
+    step = max(1, len(scaling.states) // SAMPLE)
+    sample = (np.array(scaling.states[::step]) - scaling.center) / scaling.scale
+    inner = np.quantile(sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
+    edges = torch.tensor(inner.T.copy(), device=device)
+    first = BINS * torch.arange(width, device=device)[:, None]
+    sums = torch.zeros(2, len(rows.others), width * BINS, dtype=policy.dtype, device=device)
+    for part, z in scaling.chunks():
+        place = (torch.searchsorted(edges, z.T.contiguous()) + first).flatten()
+        expected = policy[rows.place[part]]
+        for i, a in enumerate(rows.others):
+            p = expected[:, i]
+            for total, weight in zip(
+                sums, ((actions[part] == a).double() - p, p * (1 - p)), strict=True
+            ):
+                weights = weight.expand(width, -1).flatten()
+                total[i] += torch.bincount(place, weights, minlength=width * BINS)
+    left, variance = sums.reshape(2, len(rows.others), width, BINS)
+    statistic = (left**2 / variance.clamp_min(1e-300)).sum(dim=(0, 2)).cpu().numpy()
+    bar = max(freedom + FAR_OFF * np.sqrt(2 * freedom), MISFIT * len(scaling.states))
+    return tuple(int(k) for k in np.flatnonzero(statistic > bar))
 
 
 def wants_tail(fit: Minimum, rest: LeftOut, rows: int) -> bool:
@@ -465,7 +500,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     size = data.number_of_actions
     if options.inputs is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
-        choice = with_anchor(choice, scaling, anchor)
+        choice = with_anchor(choice, data.states, anchor)
     else:
         choice = Selection(tuple(sorted(set(options.inputs))))
     grouped = tuple(sorted(choice.inputs))
@@ -510,7 +545,9 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         alone = replace(options, wide_check=False)
         again = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
         extra |= against_wide_network(data, anchor, discount, again, options.device)
-    status = "ok" if minimum.decrement <= DECREMENT else "not_converged"
+    extra["misfit_inputs"] = misfits(minimum, scaling, actions)
+    is_sound = minimum.is_sound and minimum.converged and not extra["misfit_inputs"]
+    status = "ok" if is_sound else "not_converged"
     extra["solver"] = options.solver
     if options.solver == "stochastic" and minimum.risk.free > WIDEST:
         wide = f"r has {minimum.risk.free} coefficients, more than {WIDEST}, where mini-batches"
@@ -524,16 +561,29 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
-def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
-    """The choice's inputs and those of the anchor's reward, which r must offset elsewhere."""
+def with_anchor(choice: Selection, states: Array, anchor: Anchor) -> Selection:
+    """The choice's inputs and those of the anchor's reward, which r must offset elsewhere.
+
+    An input is one of the reward's if the reward changes where each row is given the input of
+    another.
+
+    Raises:
+        InputError: the reward cannot be computed there.
+    """
     if not callable(anchor.reward):
         return choice
-    given = torch.tensor(anchor.values(scaling.states), device=scaling.device)
-    if float(given.std()) == 0.0:
-        return choice
-    same = torch.zeros(len(given), dtype=torch.int32, device=scaling.device)
-    known = select(scaling, NextValue(given.__getitem__, same, 1), of_choice=False)
-    return Selection(tuple(dict.fromkeys(choice.inputs + known.inputs)), choice.p_values)
+    sample = np.array(states[:: max(1, len(states) // SAMPLE)])
+    before, moved = anchor.values(sample), []
+    for k in range(sample.shape[1]):
+        mixed = sample.copy()
+        mixed[:, k] = np.random.default_rng(k).permutation(mixed[:, k])
+        try:
+            if not np.array_equal(anchor.values(mixed), before):
+                moved.append(k)
+        except Exception as error:  # whatever a user's function raises off the data
+            hint = "it cannot be computed where inputs are exchanged: name those of r in inputs="
+            raise InputError("anchor_reward", type(error).__name__, hint) from error
+    return Selection(tuple(dict.fromkeys((*choice.inputs, *moved))), choice.p_values)
 
 
 def first_value(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> Tensor:
@@ -563,7 +613,9 @@ def estimate(
     policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
     doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
     even_odds = total * float(np.log(len(rows.actions)))  # a fit that is worse is none
-    stands = point.exact and total >= ROWS_EACH * risk.free and bool(extra["inputs_settled"])
+    rarest = float(rows.visits.sum(dim=0).min())
+    enough = total >= ROWS_EACH * risk.free and rarest >= ROWS_EACH * len(risk.reward.terms)
+    stands = point.exact and enough and bool(extra["inputs_settled"])
     stands = stands and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
     if status == "ok" and not stands:
         status = "not_converged"

@@ -137,6 +137,8 @@ class Chain:
             total = phi.T @ times
             self.totals.append(total)
             self.inertia += float(times.sum() - rows.discount * total @ total)
+            if not bool(risk.factor[a].any()):  # every row of the action ends the path: zeta is 0
+                continue
             constant = torch.zeros_like(total)
             constant[0] = 1.0
             self.shift[a] = torch.linalg.solve(risk.factor[a], constant)

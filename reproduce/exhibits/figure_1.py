@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
 
 from reproduce import layout, published
 from reproduce.author_rows import training
-from reproduce.compare import CRITICAL
 from reproduce.exact import bound_cell
 from reproduce.fits_author import EPOCHS as FULL
 from reproduce.layout import PAPER, Column
@@ -129,16 +129,16 @@ def render(results: Results, out: Path) -> None:
     base: dict[str, Any] = {"color": layout.GREY, "label": "GLADIUS, the paper (SE as printed)"}
     axes.errorbar(x, printed["number"], bars, fmt="o--", mfc="none", linewidth=0.9, **base)
     lines = {
-        OURS: ("GLADIUS on rows (1.96 SE)", layout.VERMILION, "o-"),
-        NETWORK: ("network of all inputs (1.96 SE)", layout.GREEN, "v-"),
-        ("PQR", "leak_free"): ("PQR, networks (1.96 SE)", layout.BLUE, "s-"),
+        OURS: ("GLADIUS on rows (95 %)", layout.VERMILION, "o-"),
+        NETWORK: ("network of all inputs (95 %)", layout.GREEN, "v-"),
+        ("PQR", "leak_free"): ("PQR, networks (95 %)", layout.BLUE, "s-"),
         ("GLADIUS", "author oracle"): ("author's procedure, with the truth", layout.BLACK, "^-"),
         DENSE: ("bound, a coefficient an input", layout.BLACK, "--"),
         SPARSE: ("bound, only mileage", layout.BLACK, ":"),
     }
     for which, (label, colour, style) in lines.items():
         part = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
-        half = CRITICAL * part["se"].fillna(0.0)
+        half = student.ppf(0.975, part["repetitions"].clip(lower=2) - 1) * part["se"].fillna(0.0)
         x, base = part["row"].astype(int), {"fmt": style, "color": colour, "label": label}
         axes.errorbar(x, part["value"], half, markersize=3.5, linewidth=1.1, **base)
     layout.log_log(axes, list(INPUTS), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
