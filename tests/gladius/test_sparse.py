@@ -121,18 +121,17 @@ def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
 
 @settings(max_examples=20)
 @given(
-    arrays(float, 2, elements=st.floats(-1, 1)), arrays(float, (2, 32), elements=st.floats(-40, 40))
+    arrays(float, 2, elements=st.floats(-4, 4)), arrays(float, (2, 32), elements=st.floats(-40, 40))
 )
 def test_the_minimum_is_reached_from_any_zeta(theta: Array, zeta: Array) -> None:
-    """theta and zeta are moved together, from wherever they start."""
+    """theta and zeta are moved together; a theta that is worse than even odds starts at 0."""
     risk = small_risk(few_rows(ended=True))
     none = torch.zeros(2, dtype=torch.float64)
     near = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
     best, far = (
         minimise(risk, none, *start) for start in ((none, near), map(torch.tensor, (theta, zeta)))
     )
-    assert far.point.exact
-    assert far.decrement <= 1e-6
+    assert far.converged
     assert far.point.nll == pytest.approx(best.point.nll, abs=3e-6)
     settled, _ = risk.settled(far.point.theta, far.point.zeta)
     torch.testing.assert_close(far.point.zeta, settled.zeta, rtol=1e-9, atol=1e-9)
