@@ -166,7 +166,7 @@ def fit(
     began = time.process_time()
     has_one_feature = data[0].states.shape[1] == 1
     function_class = options.get("function_class") or ("smooth" if has_one_feature else "sparse")
-    check_choice("function_class", function_class, (*CLASSES, *ROW_CLASSES))
+    check_choice("function_class", function_class, tuple({**dict.fromkeys(CLASSES), **ROW_CLASSES}))
     either = function_class == "mlp"  # of counts, or of rows
     if function_class not in ROW_CLASSES or (either and has_one_feature):
         check_options(Options, options)

@@ -50,6 +50,7 @@ CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
+SAMPLE = 10_000  # rows from which quantiles and correlations are taken
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
 ALWAYS = 3  # of the short list, however small their scores
 NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
@@ -82,7 +83,8 @@ class Inputs:
         states: (n, K) features, in memory or memory-mapped.
         center, scale: (K,) their mean and standard deviation, 1 for an input that is constant.
         varies: (K,) whether it is not; one that is constant is never chosen.
-        farthest: (K,) the largest distance from the mean, in standard deviations.
+        farthest: (K,) the largest distance from the median in spreads, that is interquartile
+            ranges over 1.35, or standard deviations where the middle half is one value.
         device: cpu or cuda.
     """
 
@@ -98,15 +100,19 @@ class Inputs:
         """Standardised by the rows themselves."""
         total = np.sum([part.sum(axis=0) for _, part in pieces(states, KEPT)], axis=0)
         center = total / len(states)
-        squares, largest = [], np.zeros(states.shape[1])
+        squares, low, high = [], center, center
         for _, part in pieces(states, KEPT):
+            low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
             square = part - center
             squares.append(np.square(square, out=square).sum(axis=0))
-            np.maximum(largest, square.max(axis=0), out=largest)
         scale = np.sqrt(np.sum(squares, axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
         scale = np.where(varies, scale, 1.0)
-        return cls(states, center, scale, varies, np.sqrt(largest) / scale, device)
+        sample = np.array(states[:: max(1, len(states) // SAMPLE)])
+        first, middle, third = np.quantile(sample, (0.25, 0.5, 0.75), axis=0)
+        spread = np.where(third > first, (third - first) / 1.35, scale)
+        farthest = np.maximum(high - middle, middle - low) / spread
+        return cls(states, center, scale, varies, farthest, device)
 
     def cells(self, chosen: Sequence[int]) -> Cells:
         """The rows grouped by the chosen inputs."""

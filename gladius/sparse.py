@@ -72,6 +72,7 @@ from gladius.rows import (
 )
 from gladius.screen import (
     FALSE_SHARE,
+    SAMPLE,
     TESTS,
     Inputs,
     NextValue,
@@ -94,10 +95,9 @@ BINS = 20  # of an input, in which choices are held against the fit
 MISFIT = 1e-4  # of chi-square a row, about .03 of log-odds
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
-SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
 ROWS_EACH = 10  # rows for each coefficient of r, and of the rarest action for each monomial, or
 # the status is not ok
-CODE = 20.0  # standard deviations: a value so far out is most often a code
+CODE = 20.0  # spreads: a value so far out is most often a code
 ROUNDS = 4  # of the choice of zeta's inputs
 
 
@@ -444,8 +444,10 @@ class Options:
     """What a user may set.
 
     Attributes:
-        inputs: columns of the state on which r may depend; by default those that the screen finds.
-        zeta_inputs: columns on which zeta may depend; likewise.
+        inputs: columns of the state on which r may depend, by name or place; by default those that
+            the screen finds.
+        zeta_inputs: columns on which zeta may depend; likewise. What is left out of those given is
+            not tested.
         tail: whether the inputs left out may enter r as a ridge block.
         device: where the sums over rows are computed, cpu or cuda.
         wide_check: whether a wide network of all inputs is trained for comparison; it costs
@@ -455,8 +457,8 @@ class Options:
         seed: of the stochastic solver.
     """
 
-    inputs: Sequence[int] | None = None
-    zeta_inputs: Sequence[int] | None = None
+    inputs: Sequence[int | str] | None = None
+    zeta_inputs: Sequence[int | str] | None = None
     tail: bool = True
     device: str = "cpu"
     wide_check: bool = False
@@ -466,11 +468,13 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("inputs", "zeta_inputs"):
             given = getattr(self, name)
-            whole = isinstance(given, Iterable) and not isinstance(given, str)
-            if given is not None and not (whole and all(isinstance(k, Integral) for k in given)):
-                raise InputError(name, given, "give a list of columns of the state")
-            if given is not None:
-                object.__setattr__(self, name, tuple(int(k) for k in given))
+            several = isinstance(given, Iterable) and not isinstance(given, str)
+            if given is None:
+                continue
+            if not (several and all(isinstance(k, (Integral, str)) for k in given)):
+                hint = "give a list of columns of the state, by name or by place from 0"
+                raise InputError(name, given, hint)
+            object.__setattr__(self, name, tuple(given))
         for name in ("tail", "wide_check"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(name, getattr(self, name), "give True or False")
@@ -479,38 +483,53 @@ class Options:
         check_device(self.device)
 
 
+def columns(
+    data: Transitions, field: str, given: Sequence[int | str] | None
+) -> tuple[int, ...] | None:
+    """Places of the columns that an option names, in order.
+
+    Raises:
+        InputError: one is no column of the state.
+    """
+    if given is None:
+        return None
+    names = list(data.feature_names)
+    places = {names.index(k) if k in names else k for k in given}
+    if not places <= set(range(len(names))):
+        hint = f"the state's columns are {names}, or 0 to {len(names) - 1}"
+        raise InputError(field, list(given), hint)
+    return tuple(sorted(int(k) for k in places))
+
+
 def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
     """Fit one data set.
 
     Raises:
         InputError: for an input that is no column of the state.
     """
-    width = data.states.shape[1]
-    for name in ("inputs", "zeta_inputs"):
-        if not set(getattr(options, name) or ()) <= set(range(width)):
-            hint = f"give columns of the state, from 0 to {width - 1}"
-            raise InputError(name, getattr(options, name), hint)
+    given = [columns(data, name, getattr(options, name)) for name in ("inputs", "zeta_inputs")]
+    of_choice, of_transitions = given
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
     for k in np.flatnonzero(scaling.farthest > CODE):
         name, far = data.feature_names[k], scaling.farthest[k]
-        message = f"{name}: a value {far:.0f} standard deviations from the mean; if it is a code,"
+        message = f"{name}: a value {far:.0f} spreads from the median; if it is a code,"
         warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=2)
     actions = torch.tensor(data.actions.astype(np.int32), device=options.device)
     size = data.number_of_actions
-    if options.inputs is None:
+    if of_choice is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
         choice = with_anchor(choice, data.states, anchor)
     else:
-        choice = Selection(tuple(sorted(set(options.inputs))))
+        choice = Selection(of_choice)
     grouped = tuple(sorted(choice.inputs))
     rows = Rows.of(data, grouped, anchor, discount, options.device)
     value = first_value(rows, scaling, choice.inputs)
-    transition = Selection(tuple(options.zeta_inputs or ()))
+    transition = Selection(of_transitions or ())
     tried: list[tuple[int, ...]] = []
     is_settled = False
     while len(tried) < ROUNDS:
-        if options.zeta_inputs is None:
+        if of_transitions is None:
             outcome = NextValue(rows.next_values(value), actions, size)
             transition = select(scaling, outcome, of_choice=False)
         of_zeta = tuple(sorted(set(transition.inputs)))
@@ -521,7 +540,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         used = tuple(sorted({*choice.inputs, *of_zeta}))
         if used != grouped:
             rows, grouped = Rows.of(data, used, anchor, discount, options.device), used
-        of_reward = used if options.inputs is None else choice.inputs
+        of_reward = used if of_choice is None else choice.inputs
         minimum = fit_form(rows, scaling, of_reward, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
@@ -535,7 +554,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
         "inputs_settled": is_settled,
-        "tail": options.tail and options.inputs is None and wants_tail(minimum, rest, len(data)),
+        "tail": options.tail and of_choice is None and wants_tail(minimum, rest, len(data)),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
@@ -546,18 +565,19 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         again = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
         extra |= against_wide_network(data, anchor, discount, again, options.device)
     extra["misfit_inputs"] = misfits(minimum, scaling, actions)
-    is_sound = minimum.is_sound and minimum.converged and not extra["misfit_inputs"]
-    status = "ok" if is_sound else "not_converged"
+    status, is_sound = "ok" if minimum.converged else "not_converged", minimum.is_sound
     extra["solver"] = options.solver
     if options.solver == "stochastic" and minimum.risk.free > WIDEST:
         wide = f"r has {minimum.risk.free} coefficients, more than {WIDEST}, where mini-batches"
         warnings.warn(f"{wide} cost more than full passes: these were used", stacklevel=2)
         extra["solver"] = "full"
     elif options.solver == "stochastic":
+        is_sound = is_sound and minimum.converged
         minimum, status, *told = refit(minimum, options.seed)
         extra |= dict(
             zip(("batches", "change_left", "distance", "inner_iterations"), told, strict=True)
         )
+    minimum = minimum._replace(is_sound=is_sound)
     return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
@@ -612,12 +632,20 @@ def estimate(
     total = float(rows.visits.sum())
     policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
     doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
-    even_odds = total * float(np.log(len(rows.actions)))  # a fit that is worse is none
+    even_odds = total * float(np.log(len(rows.actions))) * (1 + 1e-9)  # a fit that is worse is none
     rarest = float(rows.visits.sum(dim=0).min())
-    enough = total >= ROWS_EACH * risk.free and rarest >= ROWS_EACH * len(risk.reward.terms)
-    stands = point.exact and enough and bool(extra["inputs_settled"])
-    stands = stands and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
-    if status == "ok" and not stands:
+    faults = {
+        "the steps did not converge": status != "ok",
+        "the steps that chose the form of r did not converge": not fit.is_sound,
+        "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
+        "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
+        "too few rows for the coefficients of r": total < ROWS_EACH * risk.free,
+        "an action is too rare": rarest < ROWS_EACH * len(risk.reward.terms),
+        "choices are all but certain": doubt <= LEAST_DOUBT,
+        "choices are less likely than even odds": not point.nll <= even_odds,
+    }
+    because = tuple(fault for fault, is_so in faults.items() if is_so)
+    if status == "ok" and because:
         status = "not_converged"
     slope = point.gradient + fit.penalty * point.theta
     left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
@@ -631,6 +659,6 @@ def estimate(
         bellman_error=float(anchored @ gap**2) / total,
         cpu_seconds=seconds,
         status=status,
-        extra={"inner_iterations": 0, **extra},
+        extra={"inner_iterations": 0, "not_ok_because": because, **extra},
     )
     return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)

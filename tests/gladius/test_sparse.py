@@ -335,6 +335,15 @@ def test_a_plug_in_that_is_worse_than_even_odds_is_no_start() -> None:
     assert not stuck.converged
 
 
+def test_columns_have_names() -> None:
+    data = gladius.BusEngine(dummies=2).simulate(60, np.random.default_rng(30))
+    by_name = fit_sparse(data, inputs=[data.feature_names[0]], zeta_inputs=[data.feature_names[0]])
+    by_place = fit_sparse(data, inputs=[0], zeta_inputs=[0])
+    np.testing.assert_array_equal(by_name.q(data.states), by_place.q(data.states))
+    with pytest.raises(InputError, match=r"inputs = \['mileage'\]: the state's columns are"):
+        fit_sparse(data, inputs=["mileage"])
+
+
 def test_a_handful_of_rows_of_an_action_is_not_ok() -> None:
     rng = np.random.default_rng(29)
     states = rng.normal(size=(3_000, 1))
@@ -342,6 +351,7 @@ def test_a_handful_of_rows_of_an_action_is_not_ok() -> None:
     actions[:8] = 1
     estimate = fit_sparse(Transitions(states, actions, states[::-1]))
     assert estimate.diagnostics.status == "not_converged"
+    assert estimate.diagnostics.extra["not_ok_because"] == ("an action is too rare",)
 
 
 def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
@@ -349,6 +359,7 @@ def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
     actions = (states[:, 0] > 0).astype(np.int64)
     estimate = fit_sparse(Transitions(states, actions, states[::-1]))
     assert estimate.diagnostics.status == "not_converged"
+    assert estimate.diagnostics.extra["not_ok_because"] == ("choices are all but certain",)
 
 
 def test_rows_that_end_a_path_count_with_value_zero() -> None:
@@ -426,12 +437,13 @@ def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> Non
     assert estimate.diagnostics.status == "not_converged"
 
 
-def test_a_code_among_the_values_is_told() -> None:
+@pytest.mark.parametrize("share", [3, 400])  # standard deviations would not see the latter
+def test_a_code_among_the_values_is_told(share: int) -> None:
     data = curved_data(np.random.default_rng(24), 2_000)
     states = data.states.copy()
-    states[:3, 1] = -999.0
+    states[:share, 1] = -999.0
     spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
-    with pytest.warns(UserWarning, match="s1: a value .* standard deviations from the mean"):
+    with pytest.warns(UserWarning, match="s1: a value .* spreads from the median"):
         gladius.fit(spoilt, **CURVED, inputs=[0, 2], zeta_inputs=[0])
 
 

@@ -46,10 +46,10 @@ def plain_risk(data: Transitions) -> Risk:
 
 
 def apart(fit: Minimum, other: Minimum) -> float:
-    """Mean over visits of |difference of r(., 0)| / |r|."""
+    """Mean over visits of |difference of r(., 0)| over that of |r|."""
     visits = fit.risk.rows.visits.sum(dim=1).numpy()
     ours, theirs = ((fit.risk.block.psi @ m.point.theta).numpy() for m in (fit, other))
-    return float(np.average(np.abs(theirs / ours - 1), weights=visits))
+    return float(visits @ np.abs(theirs - ours) / (visits @ np.abs(ours)))
 
 
 def bus(trajectories: int, ended: float = 0.0) -> Transitions:
