@@ -97,7 +97,8 @@ NOTES = (
     " finds that mileage alone matters.",
     "network of all inputs: the leak-free plug-in of a 2 x 64 network of the log-odds, which"
     " screens nothing and stops early by held-out trajectories.",
-    "SAmQ is told the form of r and r(., a1), so that one parameter is left; what it clusters is"
+    "SAmQ (20 cells: states of its aggregation) is told the form of r and r(., a1), so that one"
+    " parameter is left; what it clusters is"
     " the estimated Q, so that inputs that do not matter cost it little here.",
     "Bounds are first-order, r affine in mileage and P unknown: told that only mileage matters, or"
     " with a coefficient for every input in r and zeta.",
@@ -118,7 +119,7 @@ def render(results: Results, out: Path) -> None:
         for (column, protocol), (_, _, few, many) in FITS.items()
     )
     notes = (*NOTES, f"Our data sets: {sets}.")
-    table[("GLADIUS", "ours, less K = 0")] = [_flat(results, str(k)) for k in table.index]
+    table[("GLADIUS", "ours minus ours at K = 0")] = [_flat(results, str(k)) for k in table.index]
     layout.write(table, out, NAME, EXHIBIT.title, notes)
     figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
     axes = figure.add_subplot()
