@@ -2,13 +2,13 @@
 
 z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper does not say whether its "(SE)"
 is the standard error of the mean or the standard deviation over repetitions, so both readings are
-taken: `agrees` needs |z| <= 1.96 under both (where ours is the mean of few repetitions, Student's
-quantile for as many), `unclear` is agreement only if the printed number is a
-standard error, or agreement of an estimate of ours so noisy that it could not tell the published
-number from zero; `differs` is neither. The rounding of the printed digits counts as a further,
-uniform error. Without any standard error, ours must round to the printed digits. A number of ours
-whose status is not ok gets no verdict but its status, unless it did not converge under a protocol
-whose rule is a fixed budget of epochs.
+taken: `agrees` needs |z| <= 1.96 under both (Student's quantile where the error is that of few
+repetitions of ours, by Welch's degrees of freedom), `unclear` is agreement only if the printed
+number is a standard error, or agreement of an estimate of ours so noisy that it could not tell the
+published number from zero; `differs` is neither. The rounding of the printed digits counts as a
+further, uniform error. Without any standard error, ours must round to the printed digits. A number
+of ours whose status is not ok gets no verdict but its status, unless it did not converge under a
+protocol whose rule is a fixed budget of epochs.
 """
 
 import math
@@ -93,7 +93,6 @@ def judge(
         repetitions: if it were a standard deviation, of how many; 1 where only one reading is open.
         draws: how many repetitions ours is the mean of.
     """
-    critical = float(student.ppf(0.975, draws - 1)) if draws > 1 else CRITICAL
     theirs, spread = (pd.to_numeric(text, errors="coerce") for text in (printed, printed_se))
     if math.isnan(value) or math.isnan(theirs):
         return math.nan, NOTHING
@@ -103,13 +102,21 @@ def judge(
     if not known or math.isinf(value):
         return math.nan, AGREES if abs(gap) <= half_digit * (1 + 1e-9) else DIFFERS
     rounding = half_digit**2 / 3
-    z = gap / math.sqrt(sum(x * x for x in known) + rounding)
-    strict = [se, spread / math.sqrt(repetitions)]
-    other = gap / math.sqrt(sum(x * x for x in strict if not math.isnan(x)) + rounding)
+
+    def scored(error: float) -> tuple[float, float]:
+        """z and its critical value where the printed number has this error."""
+        variance = sum(x * x for x in (se, error) if not math.isnan(x)) + rounding
+        z = gap / math.sqrt(variance)
+        if not (draws > 1 and se > 0):
+            return z, CRITICAL
+        return z, float(student.ppf(0.975, (draws - 1) * (variance / se**2) ** 2))
+
+    z, critical = scored(spread)
     if abs(z) > critical:
         return z, DIFFERS
+    strict, bar = scored(spread / math.sqrt(repetitions))
     blind = not math.isnan(se) and critical * se > abs(theirs) > 0
-    return z, AGREES if abs(other) <= critical and not blind else UNCLEAR
+    return z, AGREES if abs(strict) <= bar and not blind else UNCLEAR
 
 
 def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:

@@ -262,7 +262,8 @@ def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
     ended = Transitions(
         data.states, data.actions, data.next_states, data.trajectory, data.actions == 1, 2
     )
-    assert fit_sparse(ended, solver="stochastic").diagnostics.status in ("ok", "diverged")
+    # mini-batches blow up here, where full passes do not: it is said, and nothing crashes
+    assert fit_sparse(ended, solver="stochastic").diagnostics.status == "diverged"
     estimate = fit_sparse(ended)
     assert estimate.diagnostics.status == "ok"
     np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
@@ -300,6 +301,17 @@ def test_the_inputs_of_the_anchors_reward_are_seen_whatever_its_form(reward, inp
     states = np.random.default_rng(27).normal(size=(2_000, 3))
     known = with_anchor(Selection(), states, Anchor(1, reward))
     assert known.inputs == inputs
+
+
+def test_an_anchors_reward_that_fails_off_the_data_is_told() -> None:
+    def table(states: Array) -> Array:
+        if np.any(states[:, 0] != -states[:, 1]):
+            raise KeyError("no such state")
+        return states[:, 0]
+
+    line = np.linspace(-1.0, 1.0, 50)
+    with pytest.raises(InputError, match="name those of r in inputs"):
+        with_anchor(Selection(), np.stack([line, -line], axis=1), Anchor(1, table))
 
 
 def test_what_no_test_sees_is_not_ok_and_is_named() -> None:
