@@ -50,7 +50,7 @@ CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
-SAMPLE = 10_000  # rows from which quantiles and correlations are taken
+SAMPLE = 10_000  # rows kept as a sample
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
 ALWAYS = 3  # of the short list, however small their scores
 NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
@@ -85,6 +85,7 @@ class Inputs:
         varies: (K,) whether it is not; one that is constant is never chosen.
         farthest: (K,) the largest distance from the median in spreads, that is interquartile
             ranges over 1.35, or standard deviations where the middle half is one value.
+        sample: (n', K) rows at equal distances, from which quantiles and correlations are taken.
         device: cpu or cuda.
     """
 
@@ -93,6 +94,7 @@ class Inputs:
     scale: Array
     varies: NDArray[np.bool_]
     farthest: Array
+    sample: Array
     device: str = "cpu"
 
     @classmethod
@@ -112,7 +114,7 @@ class Inputs:
         first, middle, third = np.quantile(sample, (0.25, 0.5, 0.75), axis=0)
         spread = np.where(third > first, (third - first) / 1.35, scale)
         farthest = np.maximum(high - middle, middle - low) / spread
-        return cls(states, center, scale, varies, farthest, device)
+        return cls(states, center, scale, varies, farthest, sample, device)
 
     def cells(self, chosen: Sequence[int]) -> Cells:
         """The rows grouped by the chosen inputs."""

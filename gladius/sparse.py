@@ -24,7 +24,8 @@ is chosen by restricted maximum likelihood (REML, Laplace's approximation at the
 repeated until lambda rests) and kept at infinity unless REML gains CRITICAL; once it is finite it
 is taken UNDERSMOOTHING_STEPS below REML's choice: the two rules of the class `smooth`. If the
 scores of the inputs left out are significant together, they enter r linearly as one more ridge
-block, whose penalty is the inverse of their estimated variance (the dense tail).
+block, whose penalty is the inverse of their estimated variance (the dense tail). `specification`
+then says whether the fit is to be trusted.
 
 Rows may be memory-mapped (`Transitions.open`): the screens read them in chunks, and everything
 else works on the distinct states in the inputs chosen, so that memory is a matter of how many
@@ -49,16 +50,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import chdtrc, chdtri
+from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_choice, check_whole
-from gladius.estimate import FAR_OFF, Diagnostics, Estimate
+from gladius.estimate import Estimate, conclude
 from gladius.networks import check_device
 from gladius.rows import (
     Features,
@@ -71,9 +71,6 @@ from gladius.rows import (
     minimise,
 )
 from gladius.screen import (
-    FALSE_SHARE,
-    SAMPLE,
-    TESTS,
     Inputs,
     NextValue,
     Selection,
@@ -81,6 +78,7 @@ from gladius.screen import (
     select,
     solve,
 )
+from gladius.specification import LeftOut, examine, faults
 from gladius.stochastic import WIDEST, refit
 from gladius.transitions import Transitions
 
@@ -91,12 +89,7 @@ UNDERSMOOTHING_STEPS = 2  # half decades, as in the class `smooth`
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
-BINS = 20  # of an input, in which choices are held against the fit
-MISFIT = 1e-4  # of chi-square a row, about .03 of log-odds
-LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
-ROWS_EACH = 10  # rows for each coefficient of r, and of the rarest action for each monomial, or
-# the status is not ok
 CODE = 20.0  # spreads: a value so far out is most often a code
 ROUNDS = 4  # of the choice of zeta's inputs
 
@@ -280,95 +273,7 @@ def reml_gain(point: Point, held: Tensor, known: Tensor, strength: float) -> flo
     return bent + float(held.sum()) * float(np.log(strength)) - straight
 
 
-# The inputs left out ------------------------------------------------------------------------------
-
-
-class LeftOut(NamedTuple):
-    """The inputs that no test chose, and what their scores say.
-
-    Attributes:
-        inputs: K' of them.
-        p_value: of all their scores together.
-        variance: (A - 1,) of their coefficients per standard deviation, by moments.
-        detectable: the coefficient per standard deviation of one more input that the screen would
-            find in half of all data sets, for the action where this is hardest.
-    """
-
-    inputs: tuple[int, ...]
-    p_value: float
-    variance: Array
-    detectable: float
-
-
-def left_out(fit: Minimum, scaling: Inputs, actions: Tensor, chosen: int) -> LeftOut:
-    """Score tests of the inputs that are left out: each one-step coefficient is delta = U / I.
-
-    Args:
-        fit: without them.
-        scaling: all inputs.
-        actions: (n,) of the rows.
-        chosen: how many inputs the screen of the choices chose.
-    """
-    rows = fit.risk.rows
-    rest = [k for k in range(scaling.states.shape[1]) if k not in fit.risk.used]
-    policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
-    policy = policy[:, rows.others]
-    information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
-    tests = TESTS * len(rows.others) * scaling.states.shape[1]
-    level = FALSE_SHARE * (1 + chosen) / tests  # of the next discovery
-    bar = float(chdtri(1, min(1.0, level)))
-    detectable = float(torch.sqrt(bar / information).max())
-    if not rest:
-        return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
-    score = torch.zeros(scaling.states.shape[1], len(rows.others), dtype=policy.dtype)
-    for part, z in scaling.chunks():
-        taken = torch.stack([actions[part] == a for a in rows.others], dim=1)
-        score += (z.T @ (taken.double() - policy[rows.place[part]])).cpu()
-    delta = score[rest] / information.cpu()
-    statistic = float((delta**2 * information.cpu()).sum())
-    step = max(1, len(scaling.states) // SAMPLE)
-    sample = scaling.states[::step, rest]
-    varies = sample.std(axis=0) > 0
-    together = np.corrcoef(sample[:, varies], rowvar=False) if varies.sum() > 1 else np.eye(1)
-    count = float(varies.sum())
-    squares = max(count, np.sum(together**2) - count * (count - 1) / len(sample))
-    freedom = len(rows.others) * count**2 / squares  # Satterthwaite's, for correlated scores
-    p_value = float(chdtrc(freedom, statistic * count / squares)) if count else 1.0
-    variance = np.maximum((delta**2 - 1 / information.cpu()).mean(dim=0).numpy(), 0.0)
-    return LeftOut(tuple(rest), p_value, variance, detectable)
-
-
-def misfits(fit: Minimum, scaling: Inputs, actions: Tensor) -> tuple[int, ...]:
-    """The inputs, chosen or not, along which the choices do not fit, by far.
-
-    In BINS of an input, equally full, the choices less what the fit expects are squared over their
-    variance. The sum is compared with a chi-square of as many degrees of freedom; it must also be
-    MISFIT a row, lest ten million rows find fault with what does not matter.
-    """
-    rows, device = fit.risk.rows, scaling.device
-    policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
-    policy = policy[:, rows.others]
-    width, freedom = scaling.states.shape[1], BINS * len(rows.others)
-    step = max(1, len(scaling.states) // SAMPLE)
-    sample = (np.array(scaling.states[::step]) - scaling.center) / scaling.scale
-    inner = np.quantile(sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
-    edges = torch.tensor(inner.T.copy(), device=device)
-    first = BINS * torch.arange(width, device=device)[:, None]
-    sums = torch.zeros(2, len(rows.others), width * BINS, dtype=policy.dtype, device=device)
-    for part, z in scaling.chunks():
-        place = (torch.searchsorted(edges, z.T.contiguous()) + first).flatten()
-        expected = policy[rows.place[part]]
-        for i, a in enumerate(rows.others):
-            p = expected[:, i]
-            for total, weight in zip(
-                sums, ((actions[part] == a).double() - p, p * (1 - p)), strict=True
-            ):
-                weights = weight.expand(width, -1).flatten()
-                total[i] += torch.bincount(place, weights, minlength=width * BINS)
-    left, variance = sums.reshape(2, len(rows.others), width, BINS)
-    statistic = (left**2 / variance.clamp_min(1e-300)).sum(dim=(0, 2)).cpu().numpy()
-    bar = max(freedom + FAR_OFF * np.sqrt(2 * freedom), MISFIT * len(scaling.states))
-    return tuple(int(k) for k in np.flatnonzero(statistic > bar))
+# The dense tail -----------------------------------------------------------------------------------
 
 
 def wants_tail(fit: Minimum, rest: LeftOut, rows: int) -> bool:
@@ -519,7 +424,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     size = data.number_of_actions
     if of_choice is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
-        choice = with_anchor(choice, data.states, anchor)
+        choice = with_anchor(choice, scaling, anchor)
     else:
         choice = Selection(of_choice)
     grouped = tuple(sorted(choice.inputs))
@@ -544,7 +449,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         minimum = fit_form(rows, scaling, of_reward, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
-    rest = left_out(minimum, scaling, actions, len(choice.inputs))
+    rest, misfit = examine(minimum, scaling, actions, len(choice.inputs))
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(minimum.risk.reward),
         "zeta_inputs": tuple(minimum.risk.zeta[0].inputs),
@@ -558,13 +463,14 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
+        _, misfit = examine(minimum, scaling, actions, len(choice.inputs))
     if options.wide_check:
         from gladius.row_networks import against_wide_network  # which imports this module
 
         alone = replace(options, wide_check=False)
         again = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
         extra |= against_wide_network(data, anchor, discount, again, options.device)
-    extra["misfit_inputs"] = misfits(minimum, scaling, actions)
+    extra["misfit_inputs"] = misfit
     status, is_sound = "ok" if minimum.converged else "not_converged", minimum.is_sound
     extra["solver"] = options.solver
     if options.solver == "stochastic" and minimum.risk.free > WIDEST:
@@ -578,10 +484,13 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             zip(("batches", "change_left", "distance", "inner_iterations"), told, strict=True)
         )
     minimum = minimum._replace(is_sound=is_sound)
+    extra["not_ok_because"] = faults(minimum, status == "ok", is_settled, misfit)
+    if status == "ok" and extra["not_ok_because"]:
+        status = "not_converged"
     return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
-def with_anchor(choice: Selection, states: Array, anchor: Anchor) -> Selection:
+def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
     """The choice's inputs and those of the anchor's reward, which r must offset elsewhere.
 
     An input is one of the reward's if the reward changes where each row is given the input of
@@ -592,7 +501,7 @@ def with_anchor(choice: Selection, states: Array, anchor: Anchor) -> Selection:
     """
     if not callable(anchor.reward):
         return choice
-    sample = np.array(states[:: max(1, len(states) // SAMPLE)])
+    sample = scaling.sample
     before, moved = anchor.values(sample), []
     for k in range(sample.shape[1]):
         mixed = sample.copy()
@@ -630,35 +539,21 @@ def estimate(
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     q = replace(reward, zeta=risk.zeta, coefficients=zeta.cpu().numpy(), discount=rows.discount)
     total = float(rows.visits.sum())
-    policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
-    doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
-    even_odds = total * float(np.log(len(rows.actions))) * (1 + 1e-9)  # a fit that is worse is none
-    rarest = float(rows.visits.sum(dim=0).min())
-    faults = {
-        "the steps did not converge": status != "ok",
-        "the steps that chose the form of r did not converge": not fit.is_sound,
-        "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
-        "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
-        "too few rows for the coefficients of r": total < ROWS_EACH * risk.free,
-        "an action is too rare": rarest < ROWS_EACH * len(risk.reward.terms),
-        "choices are all but certain": doubt <= LEAST_DOUBT,
-        "choices are less likely than even odds": not point.nll <= even_odds,
-    }
-    because = tuple(fault for fault, is_so in faults.items() if is_so)
-    if status == "ok" and because:
-        status = "not_converged"
+    total = float(rows.visits.sum())
     slope = point.gradient + fit.penalty * point.theta
     left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     anchored = rows.visits[:, rows.anchor]  # there the Bellman error is that of zeta
     gap = rows.discount * (risk.block.phi[rows.anchor] @ left)
-    diagnostics = Diagnostics(
-        converged=status == "ok",
+    return conclude(
+        "gladius sparse",
+        q,
+        reward,
+        rows.states.shape[1],
+        point.nll / total,
+        float(anchored @ gap**2) / total,
+        status=status,
         iterations=fit.steps,
         gradient_norm=float(slope.abs().max()) / total,
-        nll=point.nll / total,
-        bellman_error=float(anchored @ gap**2) / total,
-        cpu_seconds=seconds,
-        status=status,
-        extra={"inner_iterations": 0, "not_ok_because": because, **extra},
+        seconds=seconds,
+        extra={"inner_iterations": 0, **extra},
     )
-    return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)

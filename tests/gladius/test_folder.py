@@ -23,7 +23,7 @@ from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.distinct import compress, count_distinct, factorised
 from gladius.screen import Choice, Inputs, NextValue, Residuals, robust_test, select
-from gladius.sparse import LeftOut
+from gladius.specification import LeftOut
 from gladius.transitions import Transitions, index_rows
 from gladius.worlds.bus import BusEngine
 from gladius.worlds.continuous_bus import ContinuousBus
@@ -247,7 +247,6 @@ def test_a_fit_never_holds_the_features_of_all_rows(
     monkeypatch.setattr(folder.Columns, "__getitem__", watched)
     monkeypatch.setattr(folder.Columns, "__array__", refused)
     monkeypatch.setattr("gladius.screen.KEPT", 40_000)
-    monkeypatch.setattr("gladius.sparse.SAMPLE", 1_000)
     monkeypatch.setattr("gladius.screen.SAMPLE", 1_000)
     monkeypatch.setattr("gladius.anchor.pieces", lambda states: folder.pieces(states, 40_000))
     gladius.fit(
@@ -371,7 +370,7 @@ def test_a_tail_that_cannot_be_held_is_left_out_and_said(
     monkeypatch.setattr("gladius.sparse.TAIL", 1.0)  # every tail is significant
     monkeypatch.setattr("gladius.sparse.LARGEST_TAIL", 10)
     monkeypatch.setattr(
-        "gladius.sparse.left_out", lambda *_: LeftOut((1, 2), 1e-9, np.ones(1), 0.1)
+        "gladius.sparse.examine", lambda *_: (LeftOut((1, 2), 1e-9, np.ones(1), 0.1), ())
     )
     with pytest.warns(UserWarning, match="matter together"):
         fit = gladius.fit(

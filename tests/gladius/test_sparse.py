@@ -299,7 +299,7 @@ def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
 )
 def test_the_inputs_of_the_anchors_reward_are_seen_whatever_its_form(reward, inputs) -> None:
     states = np.random.default_rng(27).normal(size=(2_000, 3))
-    known = with_anchor(Selection(), states, Anchor(1, reward))
+    known = with_anchor(Selection(), Inputs.of(states), Anchor(1, reward))
     assert known.inputs == inputs
 
 
@@ -311,7 +311,7 @@ def test_an_anchors_reward_that_fails_off_the_data_is_told() -> None:
 
     line = np.linspace(-1.0, 1.0, 50)
     with pytest.raises(InputError, match="name those of r in inputs"):
-        with_anchor(Selection(), np.stack([line, -line], axis=1), Anchor(1, table))
+        with_anchor(Selection(), Inputs.of(np.stack([line, -line], axis=1)), Anchor(1, table))
 
 
 def test_what_no_test_sees_is_not_ok_and_is_named() -> None:
