@@ -1,0 +1,55 @@
+; The paper's objects, defined once. An index is a number from 0; a table is a list of rows, and
+; (Q s a) is its entry. Names defined here have this meaning in every statement.
+
+; --- choices: V_Q(s) = log sum_a exp Q(s, a), p-hat_Q(a | s) = exp Q(s, a) / sum_b exp Q(s, b)
+(def (V row) (log (sum b (len row) (exp (row b)))))
+(def (choice row a) (/ (exp (row a)) (sum b (len row) (exp (row b)))))
+(def (entropy law) (sum a (len law) (if (= (law a) 0) 0 (- (* (law a) (log (law a)))))))
+
+; --- E[v(s') | s, a], E[V_Q(s') | s, a] and the Bellman operator (TQ)(s, a)
+(def (ahead P v s a) (sum t (len v) (* (P s a t) (v t))))
+(def (next P Q s a) (ahead P (vec t (len Q) (V (Q t))) s a))
+(def (T r beta P Q s a) (+ (r s a) (* beta (next P Q s a))))
+(def (of-policy pi Q) (vec s (len Q) (sum a (len (Q s)) (* (pi s a) (Q s a)))))
+
+; --- E[L_TD(Q)(s, a, s')] and E[(V_Q(s') - z)^2 | s, a]
+(def (td r beta P Q s a)
+  (sum t (len Q) (* (P s a t) (^ (- (+ (r s a) (* beta (V (Q t)))) (Q s a)) 2))))
+(def (spread P Q s a z) (sum t (len Q) (* (P s a t) (^ (- (V (Q t)) z) 2))))
+
+; --- the objective of the min-max form under the weights d(s, a), the anchor the same everywhere
+(def (objective d anchor r beta P Q zeta)
+  (sum s (len Q)
+    (+ (sum a (len (Q s)) (* (d s a) (- (V (Q s)) (Q s a))))
+       (* (d s anchor) (- (td r beta P Q s anchor)
+                          (* (^ beta 2) (spread P Q s anchor (zeta s anchor))))))))
+
+; --- norms
+(def (dot x y) (sum i (len x) (* (x i) (y i))))
+(def (norm x) (if (= (dot x x) 0) 0 (exp (/ (log (dot x x)) 2))))
+(def (quadratic m h) (sum i (len h) (* (h i) (dot (m i) h))))
+(def (farthest x y) (largest s (len x) (largest a (len (x s)) (abs (- (x s a) (y s a))))))
+
+; --- a data set: n(s, a, s') are the moves, r the rewards of the anchors a_s, Q and zeta tables
+(def (visits n s a) (sum t (len n) (n s a t)))
+(def (size n) (sum s (len n) (sum a (len (n s)) (visits n s a))))
+(def (nll n Q)
+  (/ (sum s (len n) (sum a (len (n s)) (* (visits n s a) (- (V (Q s)) (Q s a))))) (size n)))
+; f-hat_N, zeta (X,) at the anchor pairs
+(def (f-hat n anchor r beta Q zeta)
+  (+ (nll n Q)
+     (/ (sum s (len n) (sum t (len n) (* (n s (anchor s) t)
+          (- (^ (- (+ (r s) (* beta (V (Q t)))) (Q s (anchor s))) 2)
+             (^ (* beta (- (V (Q t)) (zeta s))) 2)))))
+        (size n))))
+; zeta-bar, the mean of V_Q(s') over the anchor rows of s (0 without any), and R_emp = max f-hat_N
+(def (zeta-bar n anchor Q)
+  (vec s (len n)
+    (if (= (visits n s (anchor s)) 0) 0
+        (/ (sum t (len n) (* (n s (anchor s) t) (V (Q t)))) (visits n s (anchor s))))))
+(def (r-emp n anchor r beta Q)
+  (let (mean (zeta-bar n anchor Q))
+    (+ (nll n Q)
+       (/ (sum s (len n) (* (visits n s (anchor s))
+            (^ (- (+ (r s) (* beta (mean s))) (Q s (anchor s))) 2)))
+          (size n)))))
