@@ -39,7 +39,9 @@ class RejectedError(Exception):
 def read(text: str) -> list[Any]:
     """The forms of a file: lists, names (str), strings (with their quotes) and Fractions."""
     stack: list[list[Any]] = [[]]
-    for token in re.findall(r'"[^"]*"|[()]|[^\s()";]+', re.sub(r"(?m);.*$", "", text)):
+    for token in re.findall(r'"[^"]*"|;.*|[()]|[^\s()";]+', text):
+        if token[0] == ";":
+            continue
         if token == "(":
             stack.append([])
         elif token == ")":
@@ -260,37 +262,37 @@ def enclose(p: Number, boxes: dict[int, arb]) -> arb:
     return total
 
 
-def _hidden(a: int) -> Number | None:
-    """What exp(log x) and 1/x hide: x."""
+def _split(a: int, e: int) -> tuple[Number, int, int]:
+    """(x, k, l) with a^e = x^k a^l: x hidden in 1/x and exp(log(x) / d), or a variable below 1."""
     kind, of, *_ = ATOMS[a]
-    if kind == "exp" and list(of.terms.values()) == [1]:
-        (monomial,) = of.terms
-        if [e for _, e in monomial] == [1] and ATOMS[monomial[0][0]].kind == "log":
-            return ATOMS[monomial[0][0]].of
-    return of if kind == "inverse" else None
+    if kind == "inverse":
+        return of, -e, 0
+    if kind == "variable":
+        return Number({((a, 1),): Fraction(1)}), min(e, 0), max(e, 0)
+    if kind == "exp" and len(of.terms) == 1:
+        ((monomial, c),) = of.terms.items()
+        if [power for _, power in monomial] == [1] and ATOMS[monomial[0][0]].kind == "log":
+            return ATOMS[monomial[0][0]].of, *divmod(e, int(1 / c))
+    return of, 0, e
 
 
 def cleared(p: Number) -> tuple[Number, int]:
     """The number times denominators, none of them zero; and the sign of these, 0 if not known."""
     flip = 1
     while True:
-        below: dict[int, int] = {}
-        for monomial in p.terms:
-            for a, e in monomial:
-                hidden, kind = _hidden(a), ATOMS[a].kind
-                if hidden or (kind == "variable" and e < 0):
-                    below[a] = max(e if kind == "inverse" else -e, below.get(a, 0))
-        if not below:
+        powers = {(a, e) for monomial in p.terms for a, e in monomial}
+        a = max((a for a, e in powers if _split(a, e)[1]), default=None)
+        if a is None:
             return p, flip
-        a, times = max(below.items())
-        up = -1 if ATOMS[a].kind == "inverse" else 1
-        factor = _hidden(a) or Number({((a, 1),): Fraction(1)})
-        flip *= (sign(factor) or 0) ** times
+        below = max(0, *(-_split(a, e)[1] for b, e in powers if a == b))
+        factor = _split(a, 1)[0]
+        flip *= (sign(factor) or 0) ** below
         total = number(0)
         for monomial, c in p.terms.items():
-            e = dict(monomial).get(a, 0)
-            rest = Number({tuple(pair for pair in monomial if pair[0] != a): c})
-            total += rest * factor ** (times + up * e)
+            _, k, left = _split(a, dict(monomial).get(a, 0))
+            rest = tuple(pair for pair in monomial if pair[0] != a)
+            rest = tuple(sorted((*rest, (a, left)))) if left else rest
+            total += Number({rest: c}) * factor ** (below + k)
         p = total
 
 
@@ -483,26 +485,33 @@ def decide(form: Any, names: Environment) -> bool | None:
     """True or False if proved to be so for every value of the variables, else None."""
     head, *rest = form
     if head in ("all", "any"):
-        parts = [decide(rest[2], inner) for inner in _each(rest, names)]
-    elif head in ("and", "or"):
-        parts = [decide(part, names) for part in rest]
-    elif head == "let":
+        return _settled(head == "any", (decide(rest[2], inner) for inner in _each(rest, names)))
+    if head in ("and", "or"):
+        return _settled(head == "or", (decide(part, names) for part in rest))
+    if head == "let":
         return decide(rest[1], {**names, rest[0][0]: evaluate(rest[0][1], names)})
-    elif head == "not":
+    if head == "not":
         known = decide(rest[0], names)
         return None if known is None else not known
-    elif head == "implies":
+    if head == "implies":
         return decide(["or", ["not", rest[0]], rest[1]], names)
-    elif head == "every":  # (every (x low high) relation), both ends included
+    if head == "every":  # (every (x low high) relation), both ends included
         name, *ends = rest[0]
         low, high = (evaluate(end, names).constant for end in ends)
         return decide(rest[1], {**names, name: variable(low, high, closed=True)})
-    elif head in RELATIONS:
+    if head in RELATIONS:
         return _compare(head, *(evaluate(side, names) for side in rest))
-    else:
-        raise RejectedError(f"{head} is no relation")
-    end = head in ("any", "or")  # the truth value of a part that settles the whole
-    return end if end in parts else None if None in parts else not end
+    raise RejectedError(f"{head} is no relation")
+
+
+def _settled(by: bool, parts: Iterator[bool | None]) -> bool | None:
+    """What a part settles if it has the truth value `by`; none after it is looked at."""
+    unknown = False
+    for part in parts:
+        if part is by:
+            return by
+        unknown |= part is None
+    return None if unknown else not by
 
 
 def _compare(relation: str, left: Number, right: Number) -> bool | None:
@@ -720,7 +729,7 @@ def main() -> int:
         try:
             verify(known[id_], {part[0]: part[1:] for part in parts}, names)
             print(f"{id_}: certified" + (", with a written step" if known[id_].step else ""))
-        except (RejectedError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        except (RejectedError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             failures += 1
             print(f"{id_}: rejected, {error!r}")
     return min(failures, 1)

@@ -26,7 +26,8 @@
 
 ; --- norms
 (def (dot x y) (sum i (len x) (* (x i) (y i))))
-(def (norm x) (if (= (dot x x) 0) 0 (exp (/ (log (dot x x)) 2))))
+(def (root x) (if (= x 0) 0 (exp (/ (log x) 2))))
+(def (norm x) (root (dot x x)))
 (def (quadratic m h) (sum i (len h) (* (h i) (dot (m i) h))))
 (def (farthest x y) (largest s (len x) (largest a (len (x s)) (abs (- (x s a) (y s a))))))
 
@@ -53,3 +54,24 @@
        (/ (sum s (len n) (* (visits n s (anchor s))
             (^ (- (+ (r s) (* beta (mean s))) (Q s (anchor s))) 2)))
           (size n)))))
+
+; --- classes of Q around a parameter: affine, and with second derivatives
+(def (straight q slopes u)
+  (vec s (len q) (vec a (len (q s)) (+ (q s a) (dot (slopes s a) u)))))
+(def (curved q slopes bends u)
+  (vec s (len q) (vec a (len (q s))
+    (+ (q s a) (dot (slopes s a) u) (/ (quadratic (bends s a) u) 2)))))
+
+; --- the printed tables: rows are mileages 1 to 10; action 0 moves on by 1 to 4, action 1 to 1
+(def (residual beta r Q x a)
+  (- (+ (r x a) (* beta (if (= a 1) (V (Q 0)) (/ (sum k 4 (V (Q (+ x k 1)))) 4)))) (Q x a)))
+(def (largest-residual beta r Q)
+  (larger (largest x (len r) (abs (residual beta r Q x 1)))
+          (largest x (- (len r) 4) (abs (residual beta r Q x 0)))))
+; the mean relative error of actions from, ..., to - 1 in per cent, at its least (side -1) or its
+; most (side 1) for all values of r within half a unit
+(def (mape from to visited r truth half side)
+  (* 100 (/ (sum x (len r) (sum a (- to from) (* (visited x (+ from a))
+        (/ (larger 0 (+ (abs (- (r x (+ from a)) (truth x (+ from a)))) (* side (half x (+ from a)))))
+           (abs (truth x (+ from a)))))))
+      (sum x (len r) (sum a (- to from) (visited x (+ from a)))))))

@@ -225,3 +225,225 @@
     (let (nu (/ (sum h H (sum s S (* (laws h s) (P s (anchor s) y)))) H))
       (>= (/ (- (+ (sum h H (laws h y)) (laws H y)) (laws 0 y)) H)
           (* nu (/ (exp (* -2 (farthest Q (vec s S (vec a A 0))))) A)))))))
+
+; --- Section 6 and the technical proofs: theta is the table itself, row by row, where it is a list
+
+(claim prop:linConvergence.two-sided-PL
+  (some (mu positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (zeta (list S real)) (theta (list d real)) (other (list d real)))
+  (assume (= d (* S A)))
+  (printed (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
+    (let (slope (grad f theta))
+      (>= (* 1/2 (dot slope slope)) (* mu (- (f theta) (f other)))))))
+  (corrected ; along a common shift of Q the objective is a parabola, whatever zeta is
+    (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
+      (= (- (+ (f (vec i d (+ (theta i) 1))) (f (vec i d (- (theta i) 1)))) (* 2 (f theta)))
+         (/ (* 2 (- 1 (* 2 beta)) (sum s S (visits n s (anchor s)))) (size n))))))
+
+(claim prop:linConvergence.single-stepsize
+  ; one state, one action; zeta = zeta* + scale phi + cubic phi^3, theta* the solution, where the
+  ; steps are linearised with the same stepsize for both: the larger real part of the two rates
+  (given (beta discount) (r real) (theta real) (scale real) (cubic real))
+  (assume (= theta (+ r (* beta theta))))
+  (printed
+    (let (h (hess (fn (u) (f-hat (list (list (list 1))) (list 0) (list r) beta (list (list (u 0)))
+              (list (+ theta (* scale (u 1)) (* cubic (^ (u 1) 3)))))) (list theta 0)))
+      (let (trace (- (h 1 1) (h 0 0)))
+        (let (det (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1))))
+          (<= (/ (+ trace (root (larger 0 (- (^ trace 2) (* 4 det))))) 2) 0)))))
+  (corrected ; with tau_phi = (18 l^2 / mu_2^2) tau_theta, l^2 <= the sum of squares, neither grows
+    (let (h (hess (fn (u) (f-hat (list (list (list 1))) (list 0) (list r) beta (list (list (u 0)))
+              (list (+ theta (* scale (u 1)) (* cubic (^ (u 1) 3)))))) (list theta 0)))
+      (let (ratio (/ (* 18 (+ (dot (h 0) (h 0)) (dot (h 1) (h 1)))) (^ (h 1 1) 2)))
+        (and (<= (- (* ratio (h 1 1)) (h 0 0)) 0)
+             (>= (* ratio (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1)))) 0)))))
+  (step "One step with eta_t = c_1 / (c_2 + t) multiplies the mode by 1 + g eta_t, and the product
+    of these diverges; that a ball holds the iterates is the check's."))
+
+(claim prop:linConvergence.strong-concavity
+  (some (rho positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (Q (table S A)) (features (list S (list d real))) (phi (list d real))
+         (other (list d real)) (pairs (list B (index S))))
+  (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
+    (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
+    (= B (sum s S (if (> (visits n s (anchor s)) 0) 1 0)))
+    (= (rank (vec i B (features (pairs i)))) B)
+    (> (sum i d (^ (- (phi i) (other i)) 2)) 0))
+  (printed (let (f (fn (u) (f-hat n anchor r beta Q (vec s S (dot (features s) u)))))
+    (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
+        (* (/ rho 8) (sum i d (^ (- (phi i) (other i)) 2))))))
+  (corrected ; in the outputs, with 2 beta^2 min_j m_j / N, here for the pair j of each i
+    (let (f (fn (u) (f-hat n anchor r beta Q (vec s S (dot (features s) u)))))
+      (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
+          (* (/ (^ beta 2) 4)
+             (/ (- (largest i B (- (visits n (pairs i) (anchor (pairs i)))))) (size n))
+             (sum i B (^ (- (dot (features (pairs i)) phi) (dot (features (pairs i)) other)) 2)))))))
+
+(claim lem:lipsSmooth.hessian-of-V
+  ; Q(s, .) = q + G theta; along a unit vector h, so the difference is zero only if it is for all h
+  (given (q (list A real)) (G (list A (list d real))) (h (list d real)))
+  (assume (= (dot h h) 1))
+  (printed (= (abs (-
+    (quadratic (hess (fn (u) (V (vec a A (+ (q a) (dot (G a) u))))) (vec i d 0)) h)
+    (sum a A (* (choice q a) (- 1 (choice q a)) (^ (dot (G a) h) 2))))) 0))
+  (corrected (=
+    (quadratic (hess (fn (u) (V (vec a A (+ (q a) (dot (G a) u))))) (vec i d 0)) h)
+    (- (sum a A (* (choice q a) (^ (dot (G a) h) 2)))
+       (^ (sum a A (* (choice q a) (dot (G a) h))) 2)))))
+
+(claim lem:lipsSmooth.NLL-bound
+  ; Q(s, a) = q + slopes' u + u' bends u / 2; B_2 bounds the Frobenius norm of bends, which is the
+  ; larger; h is a unit vector, so |h' Hess h| is at most the norm of the Hessian
+  (given (n (list S (list A (list S count)))) (q (table S A))
+         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
+         (h (list d real)) (B nonnegative) (B2 nonnegative))
+  (assume
+    (= (dot h h) 1)
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2)))))
+  (printed (<=
+    (abs (quadratic (hess (fn (u) (nll n (curved q slopes bends u))) (vec i d 0)) h))
+    (+ (* 2 B2) (* (/ A 4) (^ B 2)))))
+  (corrected (<=
+    (abs (quadratic (hess (fn (u) (nll n (curved q slopes bends u))) (vec i d 0)) h))
+    (+ (* 2 B2) (^ B 2)))))
+
+(claim lem:EmpLipschitz
+  ; Q = q + slopes' u; V is convex in u, so R_max, V_max, Q_max of the class are those of corners
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (largest-reward nonnegative) (q (table S A))
+         (slopes (list S (list A (list d real)))) (corners (list C (list d real)))
+         (B nonnegative) (M nonnegative))
+  (assume
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (all c C (let (Q (straight q slopes (corners c)))
+      (all c2 C (let (Q2 (straight q slopes (corners c2)))
+        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
+          (abs (Q2 t a))))))))))))
+  (printed (<=
+    (norm (grad (fn (u) (r-emp n anchor r beta (straight q slopes u))) (vec i d 0)))
+    (* (+ 1 (* 2 M (+ 1 beta))) B)))
+  (corrected (<=
+    (norm (grad (fn (u) (r-emp n anchor r beta (straight q slopes u))) (vec i d 0)))
+    (* (+ 2 (* 2 M (+ 1 beta))) B))))
+
+(claim lem:lipsSmooth.L-theta
+  ; as above, with curvature B_2 as in NLL-bound
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (largest-reward nonnegative) (q (table S A))
+         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
+         (corners (list C (list d real))) (h (list d real))
+         (B nonnegative) (B2 nonnegative) (M nonnegative))
+  (assume
+    (= (dot h h) 1)
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2))))
+    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (or (= B2 0) (= C 1)) ; else the class's largest values need not be those of corners
+    (all c C (let (Q (curved q slopes bends (corners c)))
+      (all c2 C (let (Q2 (curved q slopes bends (corners c2)))
+        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
+          (abs (Q2 t a))))))))))))
+  (printed (<=
+    (abs (quadratic (hess (fn (u) (r-emp n anchor r beta (curved q slopes bends u)))
+      (vec i d 0)) h))
+    (+ (* 2 B2) (* (/ A 4) (^ B 2)) (* 2 (+ 1 (* 2 beta)) M B2)
+       (* (+ (* 2 (^ (+ 1 beta) 2)) (* (/ (* beta A) 2) M)) (^ B 2)))))
+  (corrected (<=
+    (abs (quadratic (hess (fn (u) (r-emp n anchor r beta (curved q slopes bends u)))
+      (vec i d 0)) h))
+    (+ (* 2 B2) (^ B 2) (* 2 (^ (+ 1 beta) 2) (^ B 2))
+       (* 2 M (+ (* (+ 1 beta) B2) (* beta (^ B 2))))))))
+
+(claim lem:lipsSmooth.L-zeta
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (Q (table S A)) (first (list S real)) (second (list S real)))
+  (printed (let (f (fn (zeta) (f-hat n anchor r beta Q zeta)))
+    (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
+        (* beta (norm (vec s S (- (first s) (second s))))))))
+  (corrected (let (f (fn (zeta) (f-hat n anchor r beta Q zeta)))
+    (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
+        (* 2 (^ beta 2) (norm (vec s S (- (first s) (second s)))))))))
+
+(claim sec:occupancy.conclusion
+  ; pi is pi*, rival has the same occupancy d; Q is Q^rival; a pair's reward is read off wrongly
+  ; where r differs from Q - beta E_pi[Q(s', a')]
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (pi (policy S A))
+         (rival (policy S A)) (d (list S (list A nonnegative))) (Q (table S A)))
+  (assume
+    (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy rival Q) s a))))))
+    (all s S (let (flow (+ (* (- 1 beta) (nu s))
+        (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))
+      (all a A (and (= (d s a) (* (pi s a) flow)) (= (d s a) (* (rival s a) flow)))))))
+  (printed (>= (sum s S (sum a A
+    (if (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a)))) 0 1))) 1))
+  (corrected (all s S (all a A (implies (> (d s a) 0)
+    (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a))))))))
+  (step "No other policy than pi has the occupancy d where d gives every state weight:
+    pi(a | s) = d(s, a) / d(s)."))
+
+; --- the tables: half a unit of the last printed digit either way
+
+(claim tab.mlirl-r-versus-Q
+  ; rows are mileages 1 to 10; action 0 moves on by 1 to 4, action 1 to mileage 1
+  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
+         (Q (list X (list A real))) (theta (list A real)))
+  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
+  (corrected (<= ; Q solves the equation at other parameters than those of r
+    (largest-residual beta (vec x X (list (* -1 (theta 0) (+ x 1)) (- (theta 1)))) Q)
+    (+ (* half (+ 1 beta)) single))))
+
+(claim tab.gladius-r-versus-Q
+  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
+         (Q (list X (list A real))))
+  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
+  (corrected (all x X (all a A (implies (or (= a 1) (< x (- X 4)))
+    (<= (+ (abs (residual beta r Q x a)) (* half (+ 2 beta))) (* 0.007 (abs (r x a)))))))))
+
+(claim tab.mape-from-tables
+  ; the r column known to `half`, Table 2's mean and (SE) to half-reported
+  (given (r (list X (list A real))) (truth (list X (list A real))) (visited (list X (list A count)))
+         (half (list X (list A positive))) (reported real) (se real) (half-reported positive))
+  (printed (<= (mape 0 A visited r truth half -1) (+ reported half-reported)))
+  (corrected (and ; one repetition, at most 1.96 standard deviations from the mean
+    (<= (- (mape 0 A visited r truth half 1) (- reported half-reported))
+        (* 1.96 (- se half-reported)))
+    (<= (- (+ reported half-reported) (mape 0 A visited r truth half -1))
+        (* 1.96 (- se half-reported))))))
+
+(claim text.who-is-better-where
+  ; mileages 1 to 5: GLADIUS's error at least, an oracle's at most
+  (given (ours (list X (list A real))) (theirs (list X (list A real)))
+         (truth (list X (list A real))) (visited (list X (list A count)))
+         (half (list X (list A positive))) (half-theirs (list X (list A positive))))
+  (printed (<= (mape 0 A visited ours truth half -1) (mape 0 A visited theirs truth half-theirs 1)))
+  (corrected ; better where the machine is replaced, worse where it is maintained
+    (and (< (mape 1 2 visited ours truth half 1) (mape 1 2 visited theirs truth half-theirs -1))
+         (> (mape 0 1 visited ours truth half -1) (mape 0 1 visited theirs truth half-theirs 1)))))
+
+(claim text.action-zero
+  ; r and Q of Tables A1 to A4; the replacement costs theta-1 and leads to mileage 1; e is what
+  ; rounding adds to Q and beta V
+  (given (beta discount) (half positive) (theta-1 real) (r (list X (list A real)))
+         (Q (list X (list A real))) (x (index X)) (e real))
+  (assume (<= (abs e) (* 2 half)))
+  (printed (and (= (r x 0) (- theta-1)) (= (Q x 0) (+ e (- (* beta (V (Q 0))) theta-1)))))
+  (corrected (and (= (r x 1) (- theta-1))
+    (<= (abs (- (Q x 1) (- (* beta (V (Q 0))) theta-1))) (* 2 half)))))
+
+(claim text.state-space-size
+  ; K dummies with values -limit, ..., limit, and the powers of ten that are printed
+  (given (limit count) (K count))
+  (printed (= (/ (* K (log (+ limit limit 1))) (log 10)) (/ (* K (log 20)) (log 10))))
+  (corrected (= (/ (* K (log (+ limit limit 1))) (log 10)) (/ (* K (log 21)) (log 10)))))
+
+(claim text.bc-consistently-better
+  ; means of BC and ERM-IRL in the cells of Table 4; sign is -1 where smaller is better
+  (given (bc (list G real)) (erm-irl (list G real)) (sign (list G real)) (i (index G)))
+  (printed (>= (* (sign i) (- (bc i) (erm-irl i))) 0))
+  (corrected (and
+    (= 8 (sum j G (if (> (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0)))
+    (= 2 (sum j G (if (< (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0))))))
