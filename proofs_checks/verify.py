@@ -593,7 +593,7 @@ def check_type(value: Any, kind: Any, names: Environment) -> None:
         if head == "law" and sign(sum(value, number(-1))) != 0:
             raise RejectedError("not proved: probabilities add up to one")
     elif head == "index":
-        if not 0 <= whole(value) < whole(names[rest[0]]):
+        if not 0 <= whole(value) < whole(evaluate(rest[0], names)):
             raise RejectedError("an index out of range")
     elif head == "count":
         if whole(value) < 0:

@@ -3,7 +3,7 @@
 ; the paper says exists; and a harmless instance, on which the printed statement is proved.
 
 (certificate lem:telescoping
-  (statement "32295804f8ca06ff1bd671942d5a6d19724fcfcabeee727d9b705ce3c8bc835d")
+  (statement "19f931d6739dc49aec5fad1b49951e565d05bc6215162fb5441f7c5c5d0ccc42")
   (margin 9/10) (sides -1 0)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (pi (list (list 1))) (f
     (list (list 1))) (s0 0) (a0 0) (Q (list (list 0))) (d (list (list 1))))
@@ -11,7 +11,7 @@
     (list (list 0))) (s0 0) (a0 0) (Q (list (list 2))) (d (list (list 1)))))
 
 (certificate app.value-function-discount
-  (statement "86e9ec909358d306022441a6af6a7c971f5daf7b600186155c8d16af4a596d9b")
+  (statement "81e871003637dc776d55ce6a9ce817a3b67620b7275c934afda18a06b743ff6c")
   (margin 1/5) (sides 1 5/4)
   (instance (beta 1/2) (h 1) (r (list (list 1))) (P (list (list (list 1)))) (pi (list (list 1)))
     (W (list 2)))
@@ -19,13 +19,13 @@
     1)))) (pi (list (list 1/4 3/4))) (W (list 0))))
 
 (certificate setup.Q-star-bounded
-  (statement "0fcfe2cea4137badb8f9319b0bc27effd486c67a02ea87098f8c8fba370d3d12")
+  (statement "c46347ce58495ae4b1d3fc31e55b3e53bcb3b9331fa057917101a166b4f3239f")
   (margin 0) (sides free free)
   (instance (beta 1/2) (r (list (list M))) (P (list (list (list 1)))) (Q (list (list (* 2 M)))))
   (harmless (M 2) (beta 1/2) (r (list (list 1))) (P (list (list (list 1)))) (Q (list (list 2)))))
 
 (certificate setup.ddc-policy-class
-  (statement "460d19ed56e081fe105b8f9ab8a71c85a00cecc481bd64b7080146bcfe54edae")
+  (statement "3dac84ad820301e5d48f41fa2e430742fc1bf98c7cdb5eb274b8ce681212bb3f")
   (margin 1) (sides 1.3862943611198906188 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Q (list (list
     (log 2) (log 2)))) (W (list 0)) (pi (list (list 1 0))) (U (list 0)))
@@ -33,7 +33,7 @@
     2)) (pi (list (list 1))) (U (list 2))))
 
 (certificate thm:MagnacThesmar.proof-step
-  (statement "1af3166a66ea311fcd866d0cdf40043390fff586876bc5e2cfe23f36488a89b3")
+  (statement "19f9a3b650bdf71ca016ecad06914ce392fdd740dd50cd433875d2958768c526")
   (margin 1/2) (sides 0.69314718055994530942 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (anchor (list 0))
     (Q (list (list (log 2) (log 2)))) (other (list (list (log 2) 0))))
@@ -41,7 +41,7 @@
     (list 2))) (other (list (list 2)))))
 
 (certificate eq:zeta-reparametrisation
-  (statement "080e26071d1141a6bb82bb3282b5fefcaa5c7754e48c8a272d6868f824c24447")
+  (statement "0ba205141ea7677c8532971d2ce98cb6ee6ce2bee4b38716ccd04f6454abf66b")
   (margin 1/2) (sides -1/4 -1)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (Q (list (list 0))) (zeta
     (list (list 1))))
@@ -49,13 +49,13 @@
     2 1))) (zeta (list (list 0 0)))))
 
 (certificate eq:BC.p-hat
-  (statement "d60572dcc54d6ad1b4b932650d676abb84f1f6bb21234c6902bba409da7fe42f")
+  (statement "fc589b7a3350767a0fbce729ca2c55c8fc297d1d1cc7726fd7137428394fc3d5")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (q (list 1 -2)))
   (harmless (q (list 5 5))))
 
 (certificate app.pi-star-ratio
-  (statement "50b3d8024242bec8207eee6617691738031ea94a71102477d854017c08a968a4")
+  (statement "a531b5374da20e8f5f333c3eaa340ebd2a9ca8236b751c4e666d99eba4b36192")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (beta 1/2) (r (list (list 1 -2) (list (log 1/2) (log 1/2)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 0 1) (list 0 1)))) (Q (list (list 1 -2) (list (log 1/2) (log 1/2)))))
@@ -63,7 +63,7 @@
     (log 2) (log 2))))))
 
 (certificate eq:expzeta
-  (statement "430113b90c166e77311f5c68d3f07c56653fdd3a01cbee9794046f3a8fe950f6")
+  (statement "39a6c7eae37e3dfbe848aa667c79188aa109ca9b92fd7ef83093c29ec2cc75f4")
   (margin 49/100) (sides 1/2 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1))
     (Qstar (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (anchor 0) (Q (list (list 0
@@ -72,14 +72,14 @@
     (list 0))) (d (list (list 1))) (anchor 0) (Q (list (list 3))) (zeta (list (list 3)))))
 
 (certificate intro.reward-no-extra-cost
-  (statement "6b98a9230385294ee03e682f1b8d57574144cb7f2faebda31deae02c3bdf7aef")
+  (statement "9444f1e640d0ab6f19fde3ffaba0d85d22a520a22e171be026f4d4d1819d5a65")
   (margin 1/5) (sides 1/4 0)
   (instance (beta 1/2) (chance (list 1/2 1/2)) (v (list 0 2)) (q (- (log 1/2))) (r (- (log 2)
     1/2)))
   (harmless (beta 1/2) (chance (list 1)) (v (list 2)) (q 1) (r 0)))
 
 (certificate intro.true-parameter
-  (statement "6f4afbf06b13a74778e4b07911d76bfb3c808eccb752824beba9fce485810f3a")
+  (statement "93c087057b523bb8f56ad9084fea92539586d716cc341a703dc3688927195319")
   (margin 9/10) (sides 1 0)
   (instance (Phi (list (list 1 1))) (truth (list 2 0)) (start (list 0 0)) (steps (list 1)) (theta
     (list 1 1)))
@@ -87,14 +87,14 @@
     3 -1)) (theta (list 2 -1))))
 
 (certificate remark.full-column-rank
-  (statement "268dfceee1ef65151382e2d834b0ce988855e2b836fd6b795708a26350c6312f")
+  (statement "9c48551e61f3a8ae41e08cb229e39edc8e867f58ab34dc149533bf41c52be66f")
   (margin 1) (sides 2 4)
   (instance (all-rows (list (list 1 1 0 0) (list 0 0 1 1) (list 1 0 0 0) (list 0 0 1 0) (list 1 1
     0 0) (list 0 0 1 1))) (points (list 0 1 4 5)))
   (harmless (all-rows (list (list 1 1) (list 1 0))) (points (list 0 1))))
 
 (certificate intro.unique-saddle
-  (statement "e56c7296988b5e048e3226d8f235f45c44bd8d407d467e65d4a1deb1c5000c87")
+  (statement "fff1a393f8193a60521da8cd0185e177470deda80791f294b1aaf9d6c17663ca")
   (margin 11/25) (sides 0.24314718055994530942 0.69314718055994530942)
   (instance (beta 19/20) (r (list (list (* -19/20 (log 2)) (* -19/20 (log 2))))) (P (list (list
     (list 1) (list 1)))) (nu (list 1)) (anchor 0) (Q (list (list 0 0))) (d (list (list 1/2 1/2)))
@@ -104,13 +104,13 @@
     (list (list 1 1)))))
 
 (certificate lem:logsumexp_Shannon.proof-step
-  (statement "e27aaa69d1a0c64577639615c3ac63d89c4cae99e72499c67814a0523a2f1c0e")
+  (statement "cb0b62d0a196859221cd94ea3ce27de08cc56431ecf03af48e3f7b27c7b2239c")
   (margin 3/10) (sides -0.30685281944005469058 0)
   (instance (x (list 0 0)) (tau 1))
   (harmless (x (list 1)) (tau 1)))
 
 (certificate related.polyhedral
-  (statement "ca8eb95057e01b75b08434bbd4a66823046119dbe038fb977040fc6fa37a4a82")
+  (statement "bcddacd6aac49a5a704db8c1c70ea8d86debafeeca39bca1bf4e7fc84df7282c")
   (margin 1/10) (sides 2.6265233750364456681 2.5064088680781681435)
   (instance (beta 1/2) (P (list (list (list 1) (list 1)))) (r1 (list (list 1 0))) (r2 (list (list
     0 1))) (V1 (list (* 2 (log (+ 1 (exp 1)))))) (V2 V1) (share 1/2))
@@ -119,7 +119,7 @@
     (share 1/2)))
 
 (certificate rem:counterfactual-without-P
-  (statement "cea1b0b67e69172bdb950b2a9417ab2211568ab07f87d01aea4a68046d22bb99")
+  (statement "b22cda4240bb033a8e524704e448076898faaaa6dd3ce66d59659c3a1cc56bc7")
   (margin 1/10) (sides 3/4 0.89076822742696407199)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Delta (list
     (list (+ 1 (log 3)) 0))) (alpha 1) (Q (list (list (log 2) (log 2)))) (N (let (v (* 2 (log (+ 1
@@ -130,7 +130,7 @@
     (log 2))))) (C N)))
 
 (certificate lem:anchor_overlap_logit.finite-horizon
-  (statement "7fd652969a7e233a39efbcd84e9ea67e6f5e783018690462ceadf13dd3ef3614")
+  (statement "cdeaac120a07cd0ed699c8be57df11d053e1960a8f0504935bb7b77ee1c7a756")
   (margin 2/5) (sides 0 1/2)
   (instance (beta 9/10) (r (list (list (* -9/10 (log 2)) (* -9/10 (log 2))) (list (* -9/10 (log
     2)) (* -9/10 (log 2))))) (P (list (list (list 0 1) (list 1 0)) (list (list 0 1) (list 0 1))))
@@ -140,7 +140,7 @@
     (list 1)))) (anchor (list 0)) (Q (list (list 0 0))) (H 1) (laws (list (list 1) (list 1)))))
 
 (certificate prop:linConvergence.two-sided-PL
-  (statement "afcc350e5b18d9c2133f3289c22bb706ae5add35e06766fe0784c03257074175")
+  (statement "f1d073bb7e3733c454a5bc31cbb655e7dce7cfa3f675701d20111260c6f5124d")
   (margin 0) (sides 0 free)
   (instance (beta 19/20) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -19/20
     (log 2)))) (zeta (list (log 2))) (theta (list 0 0)) (other (list 1 1)))
@@ -148,28 +148,27 @@
     (list 0)) (theta (list 1)) (other (list 0))))
 
 (certificate prop:linConvergence.single-stepsize
-  (statement "42c8e25cce81bd3d0924cf0063c5795382b16700518f37ba39cd6299864fade0")
+  (statement "2b6a5873a37c8808c5751e55dc5ac9b1799e8d920a56ffae8c522b4c7d73df3a")
   (margin 2/5) (sides 0.45890079933671736718 0)
-  (instance (beta 7/10) (r 0) (theta 0) (scale 1/2) (cubic 1))
-  (harmless (beta 1/4) (r 0) (theta 0) (scale 2) (cubic 0)))
+  (instance (beta 7/10) (scale 1/2))
+  (harmless (beta 1/4) (scale 2)))
 
 (certificate prop:linConvergence.strong-concavity
-  (statement "e25825574859eba8454931d6147e8f5f072a2d45ad62601f0bf404983ffb134e")
+  (statement "0b5f211b5baab83c8c185941a62da74622955d376195163faa71c13e39b75393")
   (margin 0) (sides 0 free)
-  (instance (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (r (list 0)) (Q (list (list
-    0))) (features (list (list 1 1))) (phi (list 0 0)) (other (list 1 -1)) (pairs (list 0)))
-  (harmless (rho 361/200) (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (r (list 0))
-    (Q (list (list 0))) (features (list (list 1))) (phi (list 0)) (other (list 1)) (pairs (list
-    0))))
+  (instance (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0)))
+    (features (list (list 1 1))) (phi (list 0 0)) (other (list 1 -1)) (pairs (list 0)))
+  (harmless (rho 361/200) (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list
+    0))) (features (list (list 1))) (phi (list 0)) (other (list 1)) (pairs (list 0))))
 
 (certificate lem:lipsSmooth.hessian-of-V
-  (statement "2826744502051df7afa2eba7030caf0a3c59e2ac709dedc5bc33e861bc7b1f13")
+  (statement "ce712a5f43e8925e331631f02bdaee25cf0821870444eb96cefb0c702c5943ff")
   (margin 2/5) (sides 1/2 0)
   (instance (q (list 0 0)) (G (list (list 1) (list 1))) (h (list 1)))
   (harmless (q (list 1)) (G (list (list 2))) (h (list 1))))
 
 (certificate lem:lipsSmooth.NLL-bound
-  (statement "c2646695223baa8e81489458f3dd8945b41d474d2de507ae0670ae0f18f333ae")
+  (statement "17e6702b7f1f00b08ef38ee3f0ac5a5ec0ccbe4daf98a3926a0130ab94604b92")
   (margin 2/5) (sides 1 1/2)
   (instance (n (list (list (list 1) (list 0)))) (q (list (list 0 0))) (slopes (list (list (list 1)
     (list -1)))) (bends (list (list (list (list 0)) (list (list 0))))) (h (list 1)) (B 1) (B2 0))
@@ -178,7 +177,7 @@
     0))))) (h (list 1)) (B 1) (B2 0)))
 
 (certificate lem:EmpLipschitz
-  (statement "3f606a66066390460a78a804ee96a84bbadbd7fb198a17c42026e10dd9021cc9")
+  (statement "95e62f521658dd21d752dc488632a94d65c04b8954298407b43ef64f4092c6be")
   (margin 3/4) (sides 16.971594155955764888 1621/100)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 39/20 (* 19/20 (log 2))) 0)) (largest-reward (- 39/20 (* 19/20
@@ -189,7 +188,7 @@
     3/2)))
 
 (certificate lem:lipsSmooth.L-theta
-  (statement "dd4d0b792be69a130e85c0a42623631ab6bc9a02232e9387f27540cdafd0931b")
+  (statement "d8e6bd58a15b805c11064f5294a703dd3eedff2a7af0af063445ed2a969f50d4")
   (margin 11) (sides 76 64.780565330455350646)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 20 (* 19/20 (log 2))) 0)) (largest-reward (+ 20 (* 19/20 (log
@@ -202,15 +201,15 @@
     (corners (list (list 0))) (h (list 1)) (B 1) (B2 0) (M 0)))
 
 (certificate lem:lipsSmooth.L-zeta
-  (statement "58e5d6d40ec1a20486866d0271a58c8832bb4d199a741dd38a65b5ca9bceb92f")
+  (statement "4d41ec55ea918f9c0912241bb60c78523d040133cce695ff5d53fac08bdc9f66")
   (margin 1/10) (sides 1083/1000 19/20)
-  (instance (beta 19/20) (n (list (list (list 60) (list 40)))) (anchor (list 0)) (r (list 0)) (Q
-    (list (list 0 0))) (first (list 0)) (second (list 1)))
-  (harmless (beta 1/2) (n (list (list (list 1)))) (anchor (list 0)) (r (list 0)) (Q (list (list
-    0))) (first (list 0)) (second (list 1))))
+  (instance (beta 19/20) (n (list (list (list 60) (list 40)))) (anchor (list 0)) (Q (list (list 0
+    0))) (first (list 0)) (second (list 1)))
+  (harmless (beta 1/2) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0))) (first
+    (list 0)) (second (list 1))))
 
 (certificate sec:occupancy.conclusion
-  (statement "eda760456a998f0b33ab5845434cd7f69b62dfc2f0faa66369b0b69e53129e72")
+  (statement "40b2bb4530f7252b678a3f1e9ade180cc8ae0828a08e206f091db320638d496b")
   (margin 1/2) (sides 0 1)
   (instance (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 1 0) (list 1 0)))) (nu (list 1 0)) (pi (list (list 1/4 3/4) (list 1/4
@@ -222,13 +221,74 @@
     1)))))
 
 (certificate text.state-space-size
-  (statement "fe14fafe58c25b1895eb4e5b804b3fd45f5ef5a527def7a481bdb8e20a814547")
+  (statement "8d678fd1d499bde2a2a215d07e0a8edcc9b8624c80e97df1d7b527a290bb7a62")
   (margin 2) (sides 132.22192947339192680 130.10299956639811952)
   (instance (limit 10) (K 100))
   (harmless (limit 10) (K 0)))
 
+(certificate setup.reachable-set
+  (statement "5033f7b371582a5bd0e3b9b8d2ef07d8880e53c2084cc5154cd8a60f2c752e43")
+  (margin 9/10) (sides 0 1)
+  (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1)) (Q
+    (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 0)))
+  (harmless (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1)) (Q
+    (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 1))))
+
+(certificate thm:MagnacThesmar
+  (statement "6ecdbf7ad03d33650be4924300a2c1417acfb67d1234681680cf93543a4766fe")
+  (margin 9/10) (sides 1 0)
+  (instance (beta 1/2) (r (list (list 0) (list 0))) (P (list (list (list 0 1)) (list (list 0 1))))
+    (anchor (list 0 0)) (Q (list (list 0) (list 0))) (other (list (list 1) (list 2))) (inside
+    (list 1 0)))
+  (harmless (beta 1/2) (r (list (list 1) (list 1))) (P (list (list (list 0 1)) (list (list 0 1))))
+    (anchor (list 0 0)) (Q (list (list 2) (list 2))) (other Q) (inside (list 1 1))))
+
+(certificate lem:minMLE
+  (statement "26329b00f0d85255c102a5e21ba9d83e83a9eacc559318ba879f48cc1d531a9a")
+  (margin 7/100) (sides 0.071920518112945231860 0)
+  (instance (beta 1/2) (r (list (list 0 0) (list 0 0))) (P (list (list (list 0 1) (list 0 1))
+    (list (list 0 1) (list 0 1)))) (nu (list 1 0)) (Q (list (list (log 2) (log 2)) (list (log 2)
+    (log 2)))) (d (list (list 1/4 1/4) (list 1/4 1/4))) (member (list (list 0 0) (list (log 3)
+    0))) (inside (list 1 0)))
+  (harmless (beta 1/2) (r (list (list 0 0) (list 0 0))) (P (list (list (list 0 1) (list 0 1))
+    (list (list 0 1) (list 0 1)))) (nu (list 1 0)) (Q (list (list (log 2) (log 2)) (list (log 2)
+    (log 2)))) (d (list (list 1/4 1/4) (list 1/4 1/4))) (member (list (list 0 0) (list 3 3)))
+    (inside (list 1 1))))
+
+(certificate def:ERM.continuous-states
+  (statement "862d1546fe43ad28497715adec28afd880c6173d4a42c6d4e05bcf1051ab9e77")
+  (margin 1/5) (sides 1/4 0)
+  (instance (beta 1/2) (gap (list 0)) (mean (list 0)) (noise (list 1)))
+  (harmless (beta 1/2) (gap (list 1)) (mean (list 1)) (noise (list 0))))
+
+(certificate alg:estimation1.is-GDA
+  (statement "fdb4fccba820f8796c4ae6209520634caee50b69c7848e929a00bea33926f9af")
+  (margin 5) (sides 6 0)
+  (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (phi (list (list 1 0)
+    (list 0 1))) (chi (list (list 1 0) (list 1 1))) (theta (list (log 1/2) (log 1/2))) (eta (list
+    -1 4)))
+  (harmless (beta 1/2) (n (list (list (list 1)))) (anchor (list 0)) (phi (list (list 1))) (chi
+    (list (list 1))) (theta (list 1)) (eta (list 3))))
+
+(certificate exp.jacobian-condition
+  (statement "43a470fff89d733b1dc196eb5ef5c4362e0fbac21972763e3dc15a16d1119e3b")
+  (margin 7000) (sides 172 7456)
+  (instance (inputs 3) (hidden 10) (outputs 2) (M 7456))
+  (harmless (inputs 1) (hidden 10) (outputs 2) (M 40)))
+
+(certificate prop:linConvergence.quadratic-growth
+  (statement "659423e90bfafc0e35c26dc70272235cd8657e024972ba635c753878441533d4")
+  (margin 0) (sides free free)
+  (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -1/2 (+ 1
+    (log 2))))) (Phi (list (list 1 0 0) (list 0 1 0))) (radius-squared 2) (theta (let (m (/ (* 2
+    c) (+ 1 c))) (let (over (+ 1 (* 2 (^ m 2)))) (list (/ (- (* 2 (^ m 2)) 1) over) (/ (- (* 2 (^
+    m 2)) 1) over) (/ (* 4 m) over))))) (near (list -1 -1 0)) (p 1/64))
+  (harmless (c 1/8) (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (*
+    -1/2 (+ 1 (log 2))))) (Phi (list (list 1 0) (list 0 1))) (radius-squared 2) (theta (list 0 0))
+    (near (list -1 -1)) (p 1/64)))
+
 (certificate tab.mlirl-r-versus-Q
-  (statement "4b2692fcbaae79342a72206af75b3ad3ef3d8813eaa28dd050863bf7e942575a")
+  (statement "b53a73c4716532a31e771412928e8b14e3e17818e2abcc92749122c4f24e1a59")
   (margin 1/1000) (sides 0.0028827101663249890222 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -1013/1000 -5043/1000)
     (list -1013/500 -5043/1000) (list -3039/1000 -5043/1000) (list -1013/250 -5043/1000) (list
@@ -248,7 +308,7 @@
     (list 479461/500000 4777533/1000000))))
 
 (certificate tab.gladius-r-versus-Q
-  (statement "7c7dc69e3ba2bf31bcb0cb556afb102e276b9106694a980f018aeccf84dafaa9")
+  (statement "b2bcda176a057b67c98f72802554ebfa53cbe36585bf5da61e57a6a58fb18474")
   (margin 1/100) (sides 0.012370498822693534876 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -537/500 -4999/1000) (list
     -989/500 -5001/1000) (list -621/200 -5) (list -961/250 -5001/1000) (list -2439/500 -5001/1000)
@@ -267,7 +327,7 @@
     -52523/1000)))))
 
 (certificate tab.mape-from-tables
-  (statement "8183d7e7a1372bd0e1a5a999a4d121df7c052efd486a2d11e0a2a5c8cedc524f")
+  (statement "974ce8d62d740366c1a9a0d5ff320a3629bb179efbacdf218c762e8c8a38c0b0")
   (margin 2/5) (sides 363397033/335949600 129/200)
   (instance (r (list (list -1013/1000 -5043/1000) (list -1013/500 -5043/1000) (list -3039/1000
     -5043/1000) (list -1013/250 -5043/1000) (list -1013/200 -5043/1000) (list -3039/500
@@ -291,7 +351,7 @@
     (reported 13/25) (se 11/50) (half-reported 1/200)))
 
 (certificate text.who-is-better-where
-  (statement "a35ee7cfb40f730ddddeea77e8384db9b3deeebf8a49f7645f70be57d6af1199")
+  (statement "b23d8b5532b17e309187a16d9d44a064556bc77a24da714917b961d65a0bd166")
   (margin 1/100) (sides 2018099/553200 2006771/553200)
   (instance (ours (list (list -537/500 -4999/1000) (list -989/500 -5001/1000) (list -621/200 -5)
     (list -961/250 -5001/1000) (list -2439/500 -5001/1000))) (theirs (list (list -193/200
@@ -299,31 +359,29 @@
     (list -4827/1000 -1203/250))) (truth (list (list -1 -5) (list -2 -5) (list -3 -5) (list -4 -5)
     (list -5 -5))) (visited (list (list 412 37) (list 65 18) (list 43 80) (list 24 101) (list 8
     134))) (half (list (list 1/2000 1/2000) (list 1/2000 1/2000) (list 1/2000 1/2000) (list 1/2000
-    1/2000) (list 1/2000 1/2000))) (half-theirs (list (list 1/2000 1/2000) (list 1/2000 1/2000)
-    (list 1/2000 1/2000) (list 1/2000 1/2000) (list 1/2000 1/2000))))
+    1/2000) (list 1/2000 1/2000))))
   (harmless (ours (list (list -1 -5013/1000) (list -387/200 -5001/1000) (list -1483/500 -5) (list
     -1999/500 -2501/500) (list -2483/500 -2501/500))) (theirs (list (list -253/250 -5033/1000)
     (list -2023/1000 -5033/1000) (list -607/200 -5033/1000) (list -4047/1000 -5033/1000) (list
     -2529/500 -5033/1000))) (truth (list (list -1 -5) (list -2 -5) (list -3 -5) (list -4 -5) (list
     -5 -5))) (visited (list (list 7994 804) (list 1409 541) (list 1060 1296) (list 543 1991) (list
     274 2435))) (half (list (list 1/2000 1/2000) (list 1/2000 1/2000) (list 1/2000 1/2000) (list
-    1/2000 1/2000) (list 1/2000 1/2000))) (half-theirs (list (list 1/2000 1/2000) (list 1/2000
-    1/2000) (list 1/2000 1/2000) (list 1/2000 1/2000) (list 1/2000 1/2000)))))
+    1/2000 1/2000) (list 1/2000 1/2000)))))
 
 (certificate text.action-zero
-  (statement "411d3d4fb40987e2ccb8beb0fb02f6813d0ebccf2af8029cfd7b6dfaa2942d4d")
+  (statement "2d6df5697bd6c029516487bb7fb1afb297e8f7b2ecd4e37d96c56a5c365ccaa7")
   (margin 2) (sides -1 -5)
   (instance (beta 19/20) (half 1/2000) (theta-1 5) (r (list (list -1 -5) (list -2 -5) (list -3 -5)
     (list -4 -5) (list -5 -5) (list -6 -5) (list -7 -5) (list -8 -5) (list -9 -5) (list -10 -5)))
     (Q (list (list -26267/500 -10963/200) (list -26917/500 -10963/200) (list -54977/1000
     -10963/200) (list -56037/1000 -10963/200) (list -2853/50 -10963/200) (list -58069/1000
     -10963/200) (list -7384/125 -10963/200) (list -30037/500 -10963/200) (list -30537/500
-    -10963/200) (list -31037/500 -10963/200))) (x 0) (e 0))
-  (harmless (beta 19/20) (half 1/2000) (theta-1 5) (r (list (list -5 -5))) (Q (list (list (* 20 (-
-    (* 19/20 (log 2)) 5)) (* 20 (- (* 19/20 (log 2)) 5))))) (x 0) (e 0)))
+    -10963/200) (list -31037/500 -10963/200))) (x 0))
+  (harmless (beta 19/20) (half 1/2000) (theta-1 5) (r (list (list -5 -5))) (Q (list (list 0 0)))
+    (x 0)))
 
 (certificate text.bc-consistently-better
-  (statement "e74694156fad9a0560923808e6f0c0b45f6ef805e37479518b25dce58f9435bf")
+  (statement "2d327804166b6841bb0fb339cd601d2d62e48c7d015b493a92102b0edfb1c03a")
   (margin 3) (sides -98/25 0)
   (instance (bc (list 5169/50 5223/50 10599/100 10701/100 5371/50 100 100 100 100 100 2514/25
     405/4 2452/25 391/4 9533/100)) (erm-irl (list 1073/10 2666/25 1011/10 5223/50 10611/100 100

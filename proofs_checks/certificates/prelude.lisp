@@ -31,18 +31,35 @@
 (def (quadratic m h) (sum i (len h) (* (h i) (dot (m i) h))))
 (def (farthest x y) (largest s (len x) (largest a (len (x s)) (abs (- (x s a) (y s a))))))
 
+; the same at the states where inside is 1
+(def (farthest-inside inside x y)
+  (largest s (len x) (* (inside s) (largest a (len (x s)) (abs (- (x s a) (y s a)))))))
+; how far a step is from the ray in a direction
+(def (off-ray step ray)
+  (let (factor (if (= (dot ray ray) 0) 0 (larger 0 (/ (dot step ray) (dot ray ray)))))
+    (largest i (len step) (abs (- (step i) (* factor (ray i)))))))
+
 ; --- a data set: n(s, a, s') are the moves, r the rewards of the anchors a_s, Q and zeta tables
 (def (visits n s a) (sum t (len n) (n s a t)))
 (def (size n) (sum s (len n) (sum a (len (n s)) (visits n s a))))
 (def (nll n Q)
   (/ (sum s (len n) (sum a (len (n s)) (* (visits n s a) (- (V (Q s)) (Q s a))))) (size n)))
-; f-hat_N, zeta (X,) at the anchor pairs
+; what the ascent changes, the mean of -beta^2 (V_Q(s') - zeta)^2 over anchor rows, zeta (X,), and
+; f-hat_N with it
+(def (regression n anchor beta Q zeta)
+  (- (/ (sum s (len n) (sum t (len n) (* (n s (anchor s) t)
+          (^ (* beta (- (V (Q t)) (zeta s))) 2))))
+        (size n))))
 (def (f-hat n anchor r beta Q zeta)
   (+ (nll n Q)
      (/ (sum s (len n) (sum t (len n) (* (n s (anchor s) t)
-          (- (^ (- (+ (r s) (* beta (V (Q t)))) (Q s (anchor s))) 2)
-             (^ (* beta (- (V (Q t)) (zeta s))) 2)))))
-        (size n))))
+          (^ (- (+ (r s) (* beta (V (Q t)))) (Q s (anchor s))) 2))))
+        (size n))
+     (regression n anchor beta Q zeta)))
+; the same with one state, one action, one row and r = 0, so that Q* = 0
+(def origin (list 0 0))
+(def (one-pair beta Q zeta)
+  (f-hat (list (list (list 1))) (list 0) (list 0) beta (list (list Q)) (list zeta)))
 ; zeta-bar, the mean of V_Q(s') over the anchor rows of s (0 without any), and R_emp = max f-hat_N
 (def (zeta-bar n anchor Q)
   (vec s (len n)
@@ -56,6 +73,7 @@
           (size n)))))
 
 ; --- classes of Q around a parameter: affine, and with second derivatives
+(def (affine q G u) (vec a (len q) (+ (q a) (dot (G a) u))))
 (def (straight q slopes u)
   (vec s (len q) (vec a (len (q s)) (+ (q s a) (dot (slopes s a) u)))))
 (def (curved q slopes bends u)
@@ -75,3 +93,11 @@
         (/ (larger 0 (+ (abs (- (r x (+ from a)) (truth x (+ from a)))) (* side (half x (+ from a)))))
            (abs (truth x (+ from a)))))))
       (sum x (len r) (sum a (- to from) (visited x (+ from a)))))))
+
+; --- linear classes: Q(s, a) = Phi(s, a)' theta, the pairs in a row; R-hat_Q, whose Bellman error is
+; a mean over the anchor rows
+(def (straight-rows Phi theta) (vec i (len Phi) (dot (Phi i) theta)))
+(def (rows S A q) (vec s S (vec a A (q (+ (* s A) a)))))
+(def (risk-q n anchor r beta Q)
+  (+ (nll n Q) (/ (* (- (r-emp n anchor r beta Q) (nll n Q)) (size n))
+                  (sum s (len n) (visits n s (anchor s))))))

@@ -242,40 +242,38 @@
          (/ (* 2 (- 1 (* 2 beta)) (sum s S (visits n s (anchor s)))) (size n))))))
 
 (claim prop:linConvergence.single-stepsize
-  ; one state, one action; zeta = zeta* + scale phi + cubic phi^3, theta* the solution, where the
-  ; steps are linearised with the same stepsize for both: the larger real part of the two rates
-  (given (beta discount) (r real) (theta real) (scale real) (cubic real))
-  (assume (= theta (+ r (* beta theta))))
+  ; one state, one action, Q = theta, zeta = scale phi; the steps are linearised at the solution 0
+  ; with the same stepsize for both: the larger real part of the two rates
+  (given (beta discount) (scale real))
   (printed
-    (let (h (hess (fn (u) (f-hat (list (list (list 1))) (list 0) (list r) beta (list (list (u 0)))
-              (list (+ theta (* scale (u 1)) (* cubic (^ (u 1) 3)))))) (list theta 0)))
+    (let (h (hess (fn (u) (one-pair beta (u 0) (* scale (u 1)))) origin))
       (let (trace (- (h 1 1) (h 0 0)))
         (let (det (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1))))
           (<= (/ (+ trace (root (larger 0 (- (^ trace 2) (* 4 det))))) 2) 0)))))
   (corrected ; with tau_phi = (18 l^2 / mu_2^2) tau_theta, l^2 <= the sum of squares, neither grows
-    (let (h (hess (fn (u) (f-hat (list (list (list 1))) (list 0) (list r) beta (list (list (u 0)))
-              (list (+ theta (* scale (u 1)) (* cubic (^ (u 1) 3)))))) (list theta 0)))
+    (let (h (hess (fn (u) (one-pair beta (u 0) (* scale (u 1)))) origin))
       (let (ratio (/ (* 18 (+ (dot (h 0) (h 0)) (dot (h 1) (h 1)))) (^ (h 1 1) 2)))
         (and (<= (- (* ratio (h 1 1)) (h 0 0)) 0)
              (>= (* ratio (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1)))) 0)))))
-  (step "One step with eta_t = c_1 / (c_2 + t) multiplies the mode by 1 + g eta_t, and the product
-    of these diverges; that a ball holds the iterates is the check's."))
+  (step "One step with eta_t = c_1 / (c_2 + t) multiplies the mode by 1 + rate eta_t, and the
+    product of these diverges. With phi^3 added to zeta, which leaves the second derivatives at 0
+    as they are, a ball holds the iterates: that is computed by the check."))
 
 (claim prop:linConvergence.strong-concavity
   (some (rho positive))
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (Q (table S A)) (features (list S (list d real))) (phi (list d real))
+         (Q (table S A)) (features (list S (list d real))) (phi (list d real))
          (other (list d real)) (pairs (list B (index S))))
   (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
     (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
     (= B (sum s S (if (> (visits n s (anchor s)) 0) 1 0)))
     (= (rank (vec i B (features (pairs i)))) B)
     (> (sum i d (^ (- (phi i) (other i)) 2)) 0))
-  (printed (let (f (fn (u) (f-hat n anchor r beta Q (vec s S (dot (features s) u)))))
+  (printed (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
     (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
         (* (/ rho 8) (sum i d (^ (- (phi i) (other i)) 2))))))
   (corrected ; in the outputs, with 2 beta^2 min_j m_j / N, here for the pair j of each i
-    (let (f (fn (u) (f-hat n anchor r beta Q (vec s S (dot (features s) u)))))
+    (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
       (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
           (* (/ (^ beta 2) 4)
              (/ (- (largest i B (- (visits n (pairs i) (anchor (pairs i)))))) (size n))
@@ -286,10 +284,10 @@
   (given (q (list A real)) (G (list A (list d real))) (h (list d real)))
   (assume (= (dot h h) 1))
   (printed (= (abs (-
-    (quadratic (hess (fn (u) (V (vec a A (+ (q a) (dot (G a) u))))) (vec i d 0)) h)
+    (quadratic (hess (fn (u) (V (affine q G u))) (vec i d 0)) h)
     (sum a A (* (choice q a) (- 1 (choice q a)) (^ (dot (G a) h) 2))))) 0))
   (corrected (=
-    (quadratic (hess (fn (u) (V (vec a A (+ (q a) (dot (G a) u))))) (vec i d 0)) h)
+    (quadratic (hess (fn (u) (V (affine q G u))) (vec i d 0)) h)
     (- (sum a A (* (choice q a) (^ (dot (G a) h) 2)))
        (^ (sum a A (* (choice q a) (dot (G a) h))) 2)))))
 
@@ -359,12 +357,13 @@
        (* 2 M (+ (* (+ 1 beta) B2) (* beta (^ B 2))))))))
 
 (claim lem:lipsSmooth.L-zeta
+  ; the only part of R_emp that depends on zeta
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (Q (table S A)) (first (list S real)) (second (list S real)))
-  (printed (let (f (fn (zeta) (f-hat n anchor r beta Q zeta)))
+         (Q (table S A)) (first (list S real)) (second (list S real)))
+  (printed (let (f (fn (zeta) (regression n anchor beta Q zeta)))
     (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
         (* beta (norm (vec s S (- (first s) (second s))))))))
-  (corrected (let (f (fn (zeta) (f-hat n anchor r beta Q zeta)))
+  (corrected (let (f (fn (zeta) (regression n anchor beta Q zeta)))
     (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
         (* 2 (^ beta 2) (norm (vec s S (- (first s) (second s)))))))))
 
@@ -418,19 +417,17 @@
   ; mileages 1 to 5: GLADIUS's error at least, an oracle's at most
   (given (ours (list X (list A real))) (theirs (list X (list A real)))
          (truth (list X (list A real))) (visited (list X (list A count)))
-         (half (list X (list A positive))) (half-theirs (list X (list A positive))))
-  (printed (<= (mape 0 A visited ours truth half -1) (mape 0 A visited theirs truth half-theirs 1)))
+         (half (list X (list A positive))))
+  (printed (<= (mape 0 A visited ours truth half -1) (mape 0 A visited theirs truth half 1)))
   (corrected ; better where the machine is replaced, worse where it is maintained
-    (and (< (mape 1 2 visited ours truth half 1) (mape 1 2 visited theirs truth half-theirs -1))
-         (> (mape 0 1 visited ours truth half -1) (mape 0 1 visited theirs truth half-theirs 1)))))
+    (and (< (mape 1 2 visited ours truth half 1) (mape 1 2 visited theirs truth half -1))
+         (> (mape 0 1 visited ours truth half -1) (mape 0 1 visited theirs truth half 1)))))
 
 (claim text.action-zero
-  ; r and Q of Tables A1 to A4; the replacement costs theta-1 and leads to mileage 1; e is what
-  ; rounding adds to Q and beta V
+  ; r and Q of Tables A1 to A4; Section 7.1: the replacement costs theta-1 at every mileage
   (given (beta discount) (half positive) (theta-1 real) (r (list X (list A real)))
-         (Q (list X (list A real))) (x (index X)) (e real))
-  (assume (<= (abs e) (* 2 half)))
-  (printed (and (= (r x 0) (- theta-1)) (= (Q x 0) (+ e (- (* beta (V (Q 0))) theta-1)))))
+         (Q (list X (list A real))) (x (index X)))
+  (printed (= (r x 0) (- theta-1)))
   (corrected (and (= (r x 1) (- theta-1))
     (<= (abs (- (Q x 1) (- (* beta (V (Q 0))) theta-1))) (* 2 half)))))
 
@@ -447,3 +444,134 @@
   (corrected (and
     (= 8 (sum j G (if (> (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0)))
     (= 2 (sum j G (if (< (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0))))))
+
+; --- with a written step
+
+(claim setup.reachable-set
+  ; cells of states, entered uniformly where atom is 0; d is the expert's discounted occupancy
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
+         (d (list S (list A nonnegative))) (atom (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))))))
+  (printed (= (sum s S (if (= (atom s) 1) (sum a A (d s a)) 0)) 1))
+  (corrected (= (sum s S (sum a A (d s a))) 1))
+  (step "A uniform law gives every single state of a cell the probability zero, so S-bar has none of
+    them."))
+
+(claim thm:MagnacThesmar
+  ; S-bar is where inside is 1; `other` solves the printed system there
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
+         (Q (table S A)) (other (table S A)) (inside (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (implies (= (inside s) 1) (and
+      (= (other s (anchor s)) (T r beta P other s (anchor s)))
+      (all a A (= (choice (other s) a) (choice (Q s) a)))))))
+  (printed (= (farthest-inside inside other Q) 0))
+  (corrected ; where the system holds in every state that is reached, it has no other solution
+    (implies
+      (all s S (and (= (other s (anchor s)) (T r beta P other s (anchor s)))
+                    (all a A (= (choice (other s) a) (choice (Q s) a)))))
+      (= (farthest other Q) 0)))
+  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+    probability, so S-bar = {0}, and the printed system asks nothing of them."))
+
+(claim lem:minMLE
+  ; S-bar is where inside is 1; d is the expert's discounted occupancy
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
+         (d (list S (list A nonnegative))) (member (table S A)) (inside (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
+    (all s S (all a A (implies (= (inside s) 1) (= (choice (member s) a) (choice (Q s) a))))))
+  (printed (= (abs (- (sum s S (sum a A (* (d s a) (- (V (member s)) (member s a)))))
+                      (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))) 0))
+  (corrected (=
+    (- (sum s S (sum a A (* (d s a) (- (V (member s)) (member s a)))))
+       (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))
+    (sum s S (* (sum a A (d s a)) (sum a A (* (choice (Q s) a)
+      (- (log (choice (Q s) a)) (log (choice (member s) a)))))))))
+  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+    probability, so S-bar = {0}."))
+
+(claim def:ERM.continuous-states
+  ; rows i with different (s, a): gap = r - Q, and V(s') is mean + noise or mean - noise, each by
+  ; 1/2; zeta-bar interpolates, so V(s') - zeta-bar = 0
+  (given (beta discount) (gap (list n real)) (mean (list n real)) (noise (list n nonnegative)))
+  (printed (=
+    (/ (sum i n (/ (+ (^ (+ (gap i) (* beta (+ (mean i) (noise i)))) 2)
+                      (^ (+ (gap i) (* beta (- (mean i) (noise i)))) 2)) 2)) n)
+    (/ (sum i n (^ (+ (gap i) (* beta (mean i))) 2)) n)))
+  (corrected (=
+    (/ (sum i n (/ (+ (^ (+ (gap i) (* beta (+ (mean i) (noise i)))) 2)
+                      (^ (+ (gap i) (* beta (- (mean i) (noise i)))) 2)) 2)) n)
+    (/ (sum i n (+ (^ (+ (gap i) (* beta (mean i))) 2) (^ (* beta (noise i)) 2))) n)))
+  (step "States with a density do not repeat, so the minimiser over all functions of (s, a) is
+    zeta-bar(s_i, a_i) = V(s'_i), row by row."))
+
+(claim alg:estimation1.is-GDA
+  ; Q = phi theta and zeta = chi eta on S x A; the ascent's step on all of D, and how far it is from
+  ; the ray of the gradient of f-hat_N, of which only the auxiliary term depends on eta
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (phi (list M (list d real))) (chi (list M (list k real)))
+         (theta (list d real)) (eta (list k real)))
+  (assume (= M (* S A)) (= (rank phi) M) (= (rank chi) M))
+  (printed (let (Q (rows S A (straight-rows phi theta)))
+    (= (off-ray
+         (grad (fn (u) (- (sum s S (sum a A (sum t S (* (n s a t)
+           (^ (- (V (Q t)) (dot (chi (+ (* s A) a)) u)) 2))))))) eta)
+         (grad (fn (u) (regression n anchor beta Q
+           (vec s S (dot (chi (+ (* s A) (anchor s))) u)))) eta))
+       0)))
+  (corrected ; with the indicator of the anchor in D it is N / beta^2 times the gradient
+    (let (Q (rows S A (straight-rows phi theta)))
+      (let (step (grad (fn (u) (- (sum s S (sum t S (* (n s (anchor s) t)
+                   (^ (- (V (Q t)) (dot (chi (+ (* s A) (anchor s))) u)) 2)))))) eta))
+        (let (ray (grad (fn (u) (regression n anchor beta Q
+                    (vec s S (dot (chi (+ (* s A) (anchor s))) u)))) eta))
+          (all i k (= (step i) (* (/ (size n) (^ beta 2)) (ray i)))))))))
+
+(claim exp.jacobian-condition
+  ; inputs, units in each of two hidden layers, and outputs of the network; M points of Z_Q
+  (given (inputs count) (hidden count) (outputs count) (M count))
+  (printed (let (d (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))))
+    (= (- (larger (- d) (- M))) M)))
+  (corrected (< (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))) M))
+  (step "The rank of J_Q is at most d, its number of columns; M, twice the number of distinct
+    states, is counted in simulated data of the paper's design with K = 2."))
+
+(claim prop:linConvergence.quadratic-growth
+  (some (c positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (Phi (list M (list d real))) (radius-squared real)
+         (theta (list d real)) (near (list d real)) (p positive))
+  (assume
+    (= M (* S A))
+    (= (rank Phi) M)
+    (<= (dot theta theta) radius-squared)
+    (<= (dot near near) radius-squared)
+    ; near is a minimiser: the likelihood is as large, and the Bellman error as small, as can be
+    (let (Q (rows S A (straight-rows Phi near)))
+      (all s S (and
+        (all a A (= (* (choice (Q s) a) (sum b A (visits n s b))) (visits n s a)))
+        (= (Q s (anchor s)) (+ (r s) (* beta ((zeta-bar n anchor Q) s)))))))
+    ; one state, and p is below every choice probability where the risk is at most that of theta
+    (= S 1)
+    (all a A (<= (log p) (- (/ (* (size n) (risk-q n anchor r beta (rows S A (straight-rows Phi theta))))
+      (visits n 0 a))))))
+  (printed
+    (>= (- (risk-q n anchor r beta (rows S A (straight-rows Phi theta)))
+           (risk-q n anchor r beta (rows S A (straight-rows Phi near))))
+        (* c (sum i d (^ (- (theta i) (near i)) 2)))))
+  (corrected ; Theorem bothPL's constant with one state, for the distance to all minimisers
+    (>= (- (risk-q n anchor r beta (rows S A (straight-rows Phi theta)))
+           (risk-q n anchor r beta (rows S A (straight-rows Phi near))))
+        (* (- (larger
+               (- (/ p (* 4 (+ 1 (/ (* A (^ (+ 1 beta) 2)) (^ (- 1 beta) 2))))))
+               (- (/ (^ (- 1 beta) 2) A))))
+           (sum i M (^ (- (dot (Phi i) theta) (dot (Phi i) near)) 2)))))
+  (step "near is the minimiser in the ball that is nearest to theta, being the only one: the
+    minimisers have -1 in their first two entries, and |theta|^2 <= 2 leaves 0 for the third."))

