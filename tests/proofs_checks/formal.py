@@ -485,7 +485,7 @@ def _no_repeats(design: Any) -> Any:
 
 @formal("alg:estimation1.is-GDA")
 def _ascent(iterate: Any) -> Any:
-    if iterate.sample.anchor[0] == 0 or check("alg:estimation1.is-GDA", iterate).holds:
+    if check("alg:estimation1.is-GDA", iterate).holds:
         return None  # the check may show the descent
     names = {"phi": iterate.phi, "chi": iterate.chi, "theta": iterate.theta, "eta": iterate.eta}
     return iterate, {**data(iterate.sample), **names}
