@@ -469,7 +469,9 @@ def _likelihood(candidate: Any) -> Any:
     member = candidate.shifted_on(candidate.points)
     if not moderate(mdp.solution.q, member):
         return None
-    gain = library.population_risk(mdp, member).nll - library.population_risk(mdp, mdp.solution.q).nll
+    gain = (
+        library.population_risk(mdp, member).nll - library.population_risk(mdp, mdp.solution.q).nll
+    )
     if abs(gain[0]) < 1e-6:
         return None  # the check shows another relation
     names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q, "member": member}
