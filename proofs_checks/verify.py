@@ -273,9 +273,13 @@ def _sign(p: Number) -> tuple[int, bool]:
         ball = enclose(p)
         if ball > 0 or ball < 0:
             return (1 if ball > 0 else -1), True
+    moving_at_first = bool(p.free)
     p, flip = cleared(p)
-    if not p.terms or not p.free:
+    if not p.terms or not moving_at_first:
         return 0, not p.terms
+    if not p.free:
+        known = sign(p)
+        return (known or 0) * flip, known is not None and flip != 0
     groups: dict[Monomial, Number] = {}  # coefficients without variables
     for monomial, c in p.terms.items():
         moving = tuple(pair for pair in monomial if ATOMS[pair[0]].free)
