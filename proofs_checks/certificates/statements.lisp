@@ -1,0 +1,577 @@
+; What the paper prints and what to write instead, in the language of verify.py. `some`: constants
+; of which the paper says that they exist; the statement is then refuted for every value.
+
+(claim lem:telescoping
+  ; Q is Q^pi, d is d^pi given the first pair, normalised by 1 - beta
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (pi (policy S A)) (f (table S A))
+         (s0 (index S)) (a0 (index A)) (Q (table S A)) (d (list S (list A nonnegative))))
+  (assume
+    (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy pi Q) s a))))))
+    (all s S (all a A (= (d s a)
+      (+ (if (and (= s s0) (= a a0)) (- 1 beta) 0)
+         (* beta (pi s a) (sum u S (sum c A (* (d u c) (P u c s))))))))))
+  (printed (= (- (Q s0 a0) (f s0 a0))
+    (/ (sum s S (sum a A (* (d s a) (- (+ (r s a) (ahead P (of-policy pi f) s a)) (f s a)))))
+       (- 1 beta))))
+  (corrected (= (- (Q s0 a0) (f s0 a0))
+    (/ (sum s S (sum a A
+         (* (d s a) (- (+ (r s a) (* beta (ahead P (of-policy pi f) s a))) (f s a)))))
+       (- 1 beta)))))
+
+(claim app.value-function-discount
+  ; W(s) = E_pi*[sum_h beta^h (r + entropy)]; counted from beta^h, V at period h is beta^h W
+  (given (beta discount) (h count) (r (table S A)) (P (kernel S A)) (pi (policy S A))
+         (W (list S real)))
+  (assume
+    (all s S (all a A (> (pi s a) 0)))
+    (all s S (= (W s) (+ (entropy (pi s))
+      (sum a A (* (pi s a) (+ (r s a) (* beta (ahead P W s a))))))))
+    (all s S (all a A (all b A (= (log (/ (pi s a) (pi s b)))
+      (- (+ (r s a) (* beta (ahead P W s a))) (+ (r s b) (* beta (ahead P W s b)))))))))
+  (printed (all s S (= (* (^ beta h) (W s))
+    (V (vec a A (+ (r s a) (* beta (^ beta (+ h 1)) (ahead P W s a))))))))
+  (corrected (all s S (= (W s) (V (vec a A (+ (r s a) (* beta (ahead P W s a)))))))))
+
+(claim setup.Q-star-bounded
+  (some (M positive))
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)))
+  (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
+  (printed (<= (largest s S (largest a A (abs (Q s a)))) M))
+  (corrected (<= (largest s S (largest a A (abs (Q s a))))
+    (/ (+ (largest s S (largest a A (abs (r s a)))) (* beta (log A))) (- 1 beta))))
+  (step "The world is S = [0, oo), every state absorbing, r(s) = s: its state s = M is by itself a
+    world of one state, which is the instance, and M is any number."))
+
+(claim setup.ddc-policy-class
+  ; Q solves the displayed equation; W is the best value of policies that see s alone, for which
+  ; eps has mean 0; U is the value of one that sees eps and has the choice shares pi, the noise of
+  ; what it chooses having at most the mean H(pi)
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)) (W (list S real))
+         (pi (policy S A)) (U (list S real)))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (= (W s) (largest a A (+ (r s a) (* beta (ahead P W s a))))))
+    (all s S (= (U s) (+ (entropy (pi s))
+      (sum a A (* (pi s a) (+ (r s a) (* beta (ahead P U s a)))))))))
+  (printed (all s S (= (V (Q s)) (W s))))
+  (corrected (and
+    (all s S (<= (U s) (V (Q s))))
+    (all s S (= (V (Q s)) (sum a A (* (choice (Q s) a)
+      (- (Q s a) (log (choice (Q s) a))))))))))
+
+(claim thm:MagnacThesmar.proof-step
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
+         (Q (table S A)) (other (table S A)))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (= (other s (anchor s)) (+ (r s (anchor s)) (* beta (ahead P
+      (vec t S (- (other t (anchor t)) (log (choice (Q t) (anchor t))))) s (anchor s)))))))
+  (printed (= (farthest other Q) 0))
+  (corrected (all s S (all a A (= (Q s a) (+ (other s (anchor s))
+    (- (log (choice (Q s) a)) (log (choice (Q s) (anchor s))))))))))
+
+(claim eq:zeta-reparametrisation
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)) (zeta (table S A)))
+  (printed (all s S (all a A (=
+    (- (td r beta P Q s a) (* (^ beta 2) (spread P Q s a (zeta s a))))
+    (let (h (- (+ (zeta s a) (r s a)) (Q s a)))
+      (- (* 2 (- (T r beta P Q s a) (Q s a)) h) (^ h 2)))))))
+  (corrected (all s S (all a A (=
+    (- (td r beta P Q s a) (* (^ beta 2) (spread P Q s a (zeta s a))))
+    (let (h (- (+ (* beta (zeta s a)) (r s a)) (Q s a)))
+      (- (* 2 (- (T r beta P Q s a) (Q s a)) h) (^ h 2))))))))
+
+(claim eq:BC.p-hat
+  (given (q (list A real)))
+  (printed (all a A (= (/ (q a) (sum b A (q b))) (choice q a))))
+  (corrected (and
+    (= (sum a A (choice q a)) 1)
+    (all a A (all b A (= (- (log (choice q a)) (log (choice q b))) (- (q a) (q b))))))))
+
+(claim app.pi-star-ratio
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)))
+  (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
+  (printed (all s S (all a A (= (/ (Q s a) (sum b A (Q s b))) (choice (Q s) a)))))
+  (corrected (all s S (= (V (Q s)) (sum a A (* (choice (Q s) a)
+    (- (T r beta P Q s a) (log (choice (Q s) a)))))))))
+
+(claim eq:expzeta
+  ; d is the expert's discounted occupancy, Qstar his Q*; zeta minimises over the anchor pairs
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Qstar (table S A))
+         (d (list S (list A nonnegative))) (anchor (index A)) (Q (table S A)) (zeta (table S A)))
+  (assume
+    (all s S (all a A (= (Qstar s a) (T r beta P Qstar s a))))
+    (all s S (all a A (= (d s a) (* (choice (Qstar s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
+    (all s S (or (= (d s anchor) 0) (= (zeta s anchor) (next P Q s anchor)))))
+  (printed (<=
+    (- (sum s S (sum a A (* (d s a) (spread P Q s a (zeta s a)))))
+       (sum s S (sum a A (* (d s a) (spread P Q s a (next P Q s a))))))
+    0))
+  (corrected (<=
+    (sum s S (* (d s anchor) (spread P Q s anchor (next P Q s anchor))))
+    (sum s S (* (d s anchor) (spread P Q s anchor (zeta s anchor)))))))
+
+(claim intro.reward-no-extra-cost
+  ; a pair seen once: the successors' chances and values V*; r-hat = Q*(s, a) - beta V*(s')
+  (given (beta discount) (chance (law n)) (v (list n real)) (q real) (r real))
+  (assume (= q (+ r (* beta (dot chance v)))))
+  (printed (<= (sum i n (* (chance i) (^ (- (- q (* beta (v i))) r) 2))) 0))
+  (corrected (and
+    (= (sum i n (* (chance i) (- (- q (* beta (v i))) r))) 0)
+    (= (sum i n (* (chance i) (^ (- (- q (* beta (v i))) r) 2)))
+       (* (^ beta 2) (- (sum i n (* (chance i) (^ (v i) 2))) (^ (dot chance v) 2)))))))
+
+(claim intro.true-parameter
+  ; Q = Phi theta on S x A; theta is where gradients lead from the start
+  (given (Phi (list M (list d real))) (truth (list d real)) (start (list d real))
+         (steps (list M real)) (theta (list d real)))
+  (assume
+    (= (rank Phi) M)
+    (all j d (= (theta j) (+ (start j) (sum i M (* (Phi i j) (steps i))))))
+    (all i M (= (dot (Phi i) theta) (dot (Phi i) truth))))
+  (printed (= (largest j d (abs (- (theta j) (truth j)))) 0))
+  (corrected (and
+    (or (= d M) (> d (rank Phi)))
+    (<= (sum j d (^ (- (theta j) (start j)) 2)) (sum j d (^ (- (truth j) (start j)) 2)))))
+  (step "The risk depends on theta through Phi theta, so its gradients are combinations of the rows
+    of Phi, and a minimiser has Phi theta = Q*."))
+
+(claim remark.full-column-rank
+  ; the gradients of Q_theta over S x A, and which of these pairs are the points of Z_Q
+  (given (all-rows (list n (list d real))) (points (list M (index n))))
+  (assume (= (rank all-rows) d))
+  (printed (>= (rank (vec i M (all-rows (points i)))) M))
+  (corrected (and
+    ; one more point with a gradient already there ends (ii), and not the first condition
+    (< (rank (vec i (+ M 1) (all-rows (points (if (< i M) i 0))))) (+ M 1))
+    ; a parameter without use ends the first condition, and leaves the rank that (ii) is about
+    (< (rank (vec i n (vec j (+ d 1) (if (< j d) (all-rows i j) 0)))) (+ d 1))
+    (= (rank (vec i M (vec j (+ d 1) (if (< j d) (all-rows (points i) j) 0))))
+       (rank (vec i M (all-rows (points i))))))))
+
+(claim intro.unique-saddle
+  ; zeta* = E[V*(s')]; d is the expert's discounted occupancy
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (anchor (index A))
+         (Q (table S A)) (d (list S (list A nonnegative))) (other (table S A)))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))))))
+  (printed (>=
+    (objective d anchor r beta P other (vec s S (vec a A (next P Q s a))))
+    (objective d anchor r beta P Q (vec s S (vec a A (next P Q s a))))))
+  (corrected (>=
+    (objective d anchor r beta P other (vec s S (vec a A (next P other s a))))
+    (objective d anchor r beta P Q (vec s S (vec a A (next P Q s a)))))))
+
+(claim lem:logsumexp_Shannon.proof-step
+  ; q = softmax(x / tau); G(q) = <q, x> - tau sum_i q_i log q_i, differentiated in l_i = log q_i
+  (given (x (list n real)) (tau positive))
+  (printed (all i n (= (let (l (vec j n (- (/ (x j) tau) (V (vec k n (/ (x k) tau))))))
+    (/ ((grad (fn (u) (sum j n (* (exp (u j)) (- (x j) (* tau (u j)))))) l) i) (exp (l i))))
+    0)))
+  (corrected (all i n (= (let (l (vec j n (- (/ (x j) tau) (V (vec k n (/ (x k) tau))))))
+    (/ ((grad (fn (u) (sum j n (* (exp (u j)) (- (x j) (* tau (u j)))))) l) i) (exp (l i))))
+    (- (* tau (V (vec k n (/ (x k) tau)))) tau)))))
+
+(claim related.polyhedral
+  ; two rewards of a linear family and the V that solve their equations; their mixture
+  (given (beta discount) (P (kernel S A)) (r1 (table S A)) (r2 (table S A)) (V1 (list S real))
+         (V2 (list S real)) (share share))
+  (assume
+    (all s S (= (V1 s) (V (vec a A (+ (r1 s a) (* beta (ahead P V1 s a)))))))
+    (all s S (= (V2 s) (V (vec a A (+ (r2 s a) (* beta (ahead P V2 s a))))))))
+  (printed (all s S (=
+    (+ (* share (V1 s)) (* (- 1 share) (V2 s)))
+    (V (vec a A (+ (* share (r1 s a)) (* (- 1 share) (r2 s a))
+      (* beta (ahead P (vec t S (+ (* share (V1 t)) (* (- 1 share) (V2 t)))) s a))))))))
+  (corrected (all s S (>=
+    (+ (* share (V1 s)) (* (- 1 share) (V2 s)))
+    (V (vec a A (+ (* share (r1 s a)) (* (- 1 share) (r2 s a))
+      (* beta (ahead P (vec t S (+ (* share (V1 t)) (* (- 1 share) (V2 t)))) s a)))))))))
+
+(claim rem:counterfactual-without-P
+  ; C is the stationary point of conservative Q-learning on the data relabelled with r + Delta, N
+  ; the changed world's Q*
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (Delta (table S A)) (alpha nonnegative)
+         (Q (table S A)) (N (table S A)) (C (table S A)))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (N s a) (+ (Delta s a) (T r beta P N s a)))))
+    (all s S (all a A (= (C s a) (- (+ (Delta s a) (T r beta P C s a))
+      (* alpha (- (/ (choice (C s) a) (choice (Q s) a)) 1)))))))
+  (printed (all s S (all a A (= (choice (C s) a) (choice (N s) a)))))
+  (corrected (and
+    (all s S (= 0 (sum a A (* (choice (Q s) a)
+      (- (+ (Delta s a) (T r beta P C s a)) (C s a))))))
+    (implies (= alpha 0) (all s S (all a A (= (choice (C s) a) (choice (N s) a))))))))
+
+(claim lem:anchor_overlap_logit.finite-horizon
+  ; law h is that of s_h under pi* = choice(Q*); H periods of data
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
+         (Q (table S A)) (H count) (laws (list H1 (law S))))
+  (assume
+    (> H 0)
+    (= H1 (+ H 1))
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all h H (all t S (= (laws (+ h 1) t)
+      (sum s S (sum a A (* (laws h s) (choice (Q s) a) (P s a t))))))))
+  (printed (all y S
+    (let (nu (/ (sum h H (sum s S (* (laws h s) (P s (anchor s) y)))) H))
+      (implies (> nu 0) (>= (/ (/ (sum h H (laws h y)) H) nu)
+        (/ (exp (* -2 (farthest Q (vec s S (vec a A 0))))) A))))))
+  (corrected (all y S
+    (let (nu (/ (sum h H (sum s S (* (laws h s) (P s (anchor s) y)))) H))
+      (>= (/ (- (+ (sum h H (laws h y)) (laws H y)) (laws 0 y)) H)
+          (* nu (/ (exp (* -2 (farthest Q (vec s S (vec a A 0))))) A)))))))
+
+; --- Section 6 and the technical proofs: theta is the table itself, row by row, where it is a list
+
+(claim prop:linConvergence.two-sided-PL
+  (some (mu positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (zeta (list S real)) (theta (list d real)) (other (list d real)))
+  (assume (= d (* S A)))
+  (printed (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
+    (let (slope (grad f theta))
+      (>= (* 1/2 (dot slope slope)) (* mu (- (f theta) (f other)))))))
+  (corrected ; along a common shift of Q the objective is a parabola, whatever zeta is
+    (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
+      (= (- (+ (f (vec i d (+ (theta i) 1))) (f (vec i d (- (theta i) 1)))) (* 2 (f theta)))
+         (/ (* 2 (- 1 (* 2 beta)) (sum s S (visits n s (anchor s)))) (size n))))))
+
+(claim prop:linConvergence.single-stepsize
+  ; one state, one action, Q = theta, zeta = scale phi; the steps are linearised at the solution 0
+  ; with the same stepsize for both: the larger real part of the two rates
+  (given (beta discount) (scale real))
+  (printed
+    (let (h (hess (fn (u) (one-pair beta (u 0) (* scale (u 1)))) origin))
+      (let (trace (- (h 1 1) (h 0 0)))
+        (let (det (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1))))
+          (<= (/ (+ trace (root (larger 0 (- (^ trace 2) (* 4 det))))) 2) 0)))))
+  (corrected ; with tau_phi = (18 l^2 / mu_2^2) tau_theta, l^2 <= the sum of squares, neither grows
+    (let (h (hess (fn (u) (one-pair beta (u 0) (* scale (u 1)))) origin))
+      (let (ratio (/ (* 18 (+ (dot (h 0) (h 0)) (dot (h 1) (h 1)))) (^ (h 1 1) 2)))
+        (and (<= (- (* ratio (h 1 1)) (h 0 0)) 0)
+             (>= (* ratio (- (* (h 0 1) (h 1 0)) (* (h 0 0) (h 1 1)))) 0)))))
+  (step "One step with eta_t = c_1 / (c_2 + t) multiplies the mode by 1 + rate eta_t, and the
+    product of these diverges. With phi^3 added to zeta, which leaves the second derivatives at 0
+    as they are, a ball holds the iterates: that is computed by the check."))
+
+(claim prop:linConvergence.strong-concavity
+  (some (rho positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (Q (table S A)) (features (list S (list d real))) (phi (list d real))
+         (other (list d real)) (pairs (list B (index S))))
+  (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
+    (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
+    (= B (sum s S (if (> (visits n s (anchor s)) 0) 1 0)))
+    (= (rank (vec i B (features (pairs i)))) B)
+    (> (sum i d (^ (- (phi i) (other i)) 2)) 0))
+  (printed (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
+    (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
+        (* (/ rho 8) (sum i d (^ (- (phi i) (other i)) 2))))))
+  (corrected ; in the outputs, with 2 beta^2 min_j m_j / N, here for the pair j of each i
+    (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
+      (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
+          (* (/ (^ beta 2) 4)
+             (/ (- (largest i B (- (visits n (pairs i) (anchor (pairs i)))))) (size n))
+             (sum i B (^ (- (dot (features (pairs i)) phi) (dot (features (pairs i)) other)) 2)))))))
+
+(claim lem:lipsSmooth.hessian-of-V
+  ; Q(s, .) = q + G theta; along a unit vector h, so the difference is zero only if it is for all h
+  (given (q (list A real)) (G (list A (list d real))) (h (list d real)))
+  (assume (= (dot h h) 1))
+  (printed (= (abs (-
+    (quadratic (hess (fn (u) (V (affine q G u))) (vec i d 0)) h)
+    (sum a A (* (choice q a) (- 1 (choice q a)) (^ (dot (G a) h) 2))))) 0))
+  (corrected (=
+    (quadratic (hess (fn (u) (V (affine q G u))) (vec i d 0)) h)
+    (- (sum a A (* (choice q a) (^ (dot (G a) h) 2)))
+       (^ (sum a A (* (choice q a) (dot (G a) h))) 2)))))
+
+(claim lem:lipsSmooth.NLL-bound
+  ; Q(s, a) = q + slopes' u + u' bends u / 2; B_2 bounds the Frobenius norm of bends, which is the
+  ; larger; h is a unit vector, so |h' Hess h| is at most the norm of the Hessian
+  (given (n (list S (list A (list S count)))) (q (table S A))
+         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
+         (h (list d real)) (B nonnegative) (B2 nonnegative))
+  (assume
+    (= (dot h h) 1)
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2)))))
+  (printed (<=
+    (abs (quadratic (hess (fn (u) (nll n (curved q slopes bends u))) (vec i d 0)) h))
+    (+ (* 2 B2) (* (/ A 4) (^ B 2)))))
+  (corrected (<=
+    (abs (quadratic (hess (fn (u) (nll n (curved q slopes bends u))) (vec i d 0)) h))
+    (+ (* 2 B2) (^ B 2)))))
+
+(claim lem:EmpLipschitz
+  ; Q = q + slopes' u; V is convex in u, so R_max, V_max, Q_max of the class are those of corners
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (largest-reward nonnegative) (q (table S A))
+         (slopes (list S (list A (list d real)))) (corners (list C (list d real)))
+         (B nonnegative) (M nonnegative))
+  (assume
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (all c C (let (Q (straight q slopes (corners c)))
+      (all c2 C (let (Q2 (straight q slopes (corners c2)))
+        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
+          (abs (Q2 t a))))))))))))
+  (printed (<=
+    (norm (grad (fn (u) (r-emp n anchor r beta (straight q slopes u))) (vec i d 0)))
+    (* (+ 1 (* 2 M (+ 1 beta))) B)))
+  (corrected (<=
+    (norm (grad (fn (u) (r-emp n anchor r beta (straight q slopes u))) (vec i d 0)))
+    (* (+ 2 (* 2 M (+ 1 beta))) B))))
+
+(claim lem:lipsSmooth.L-theta
+  ; as above, with curvature B_2 as in NLL-bound
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (largest-reward nonnegative) (q (table S A))
+         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
+         (corners (list C (list d real))) (h (list d real))
+         (B nonnegative) (B2 nonnegative) (M nonnegative))
+  (assume
+    (= (dot h h) 1)
+    (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
+    (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2))))
+    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (or (= B2 0) (= C 1)) ; else the class's largest values need not be those of corners
+    (all c C (let (Q (curved q slopes bends (corners c)))
+      (all c2 C (let (Q2 (curved q slopes bends (corners c2)))
+        (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
+          (abs (Q2 t a))))))))))))
+  (printed (<=
+    (abs (quadratic (hess (fn (u) (r-emp n anchor r beta (curved q slopes bends u)))
+      (vec i d 0)) h))
+    (+ (* 2 B2) (* (/ A 4) (^ B 2)) (* 2 (+ 1 (* 2 beta)) M B2)
+       (* (+ (* 2 (^ (+ 1 beta) 2)) (* (/ (* beta A) 2) M)) (^ B 2)))))
+  (corrected (<=
+    (abs (quadratic (hess (fn (u) (r-emp n anchor r beta (curved q slopes bends u)))
+      (vec i d 0)) h))
+    (+ (* 2 B2) (^ B 2) (* 2 (^ (+ 1 beta) 2) (^ B 2))
+       (* 2 M (+ (* (+ 1 beta) B2) (* beta (^ B 2))))))))
+
+(claim lem:lipsSmooth.L-zeta
+  ; the only part of R_emp that depends on zeta
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (Q (table S A)) (first (list S real)) (second (list S real)))
+  (printed (let (f (fn (zeta) (regression n anchor beta Q zeta)))
+    (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
+        (* beta (norm (vec s S (- (first s) (second s))))))))
+  (corrected (let (f (fn (zeta) (regression n anchor beta Q zeta)))
+    (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
+        (* 2 (^ beta 2) (norm (vec s S (- (first s) (second s)))))))))
+
+(claim sec:occupancy.conclusion
+  ; pi is pi*, rival has the same occupancy d; Q is Q^rival; a pair's reward is read off wrongly
+  ; where r differs from Q - beta E_pi[Q(s', a')]
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (pi (policy S A))
+         (rival (policy S A)) (d (list S (list A nonnegative))) (Q (table S A)))
+  (assume
+    (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy rival Q) s a))))))
+    (all s S (let (flow (+ (* (- 1 beta) (nu s))
+        (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))
+      (all a A (and (= (d s a) (* (pi s a) flow)) (= (d s a) (* (rival s a) flow)))))))
+  (printed (>= (sum s S (sum a A
+    (if (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a)))) 0 1))) 1))
+  (corrected (all s S (all a A (implies (> (d s a) 0)
+    (= (r s a) (- (Q s a) (* beta (ahead P (of-policy pi Q) s a))))))))
+  (step "No other policy than pi has the occupancy d where d gives every state weight:
+    pi(a | s) = d(s, a) / d(s)."))
+
+; --- the tables: half a unit of the last printed digit either way
+
+(claim tab.mlirl-r-versus-Q
+  ; rows are mileages 1 to 10; action 0 moves on by 1 to 4, action 1 to mileage 1
+  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
+         (Q (list X (list A real))) (theta (list A real)))
+  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
+  (corrected (<= ; Q solves the equation at other parameters than those of r
+    (largest-residual beta (vec x X (list (* -1 (theta 0) (+ x 1)) (- (theta 1)))) Q)
+    (+ (* half (+ 1 beta)) single))))
+
+(claim tab.gladius-r-versus-Q
+  (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
+         (Q (list X (list A real))))
+  (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
+  (corrected (all x X (all a A (implies (or (= a 1) (< x (- X 4)))
+    (<= (+ (abs (residual beta r Q x a)) (* half (+ 2 beta))) (* 0.007 (abs (r x a)))))))))
+
+(claim tab.mape-from-tables
+  ; the r column known to `half`, Table 2's mean and (SE) to half-reported
+  (given (r (list X (list A real))) (truth (list X (list A real))) (visited (list X (list A count)))
+         (half (list X (list A positive))) (reported real) (se real) (half-reported positive))
+  (printed (<= (mape 0 A visited r truth half -1) (+ reported half-reported)))
+  (corrected (and ; one repetition, at most 1.96 standard deviations from the mean
+    (<= (- (mape 0 A visited r truth half 1) (- reported half-reported))
+        (* 1.96 (- se half-reported)))
+    (<= (- (+ reported half-reported) (mape 0 A visited r truth half -1))
+        (* 1.96 (- se half-reported))))))
+
+(claim text.who-is-better-where
+  ; mileages 1 to 5: GLADIUS's error at least, an oracle's at most
+  (given (ours (list X (list A real))) (theirs (list X (list A real)))
+         (truth (list X (list A real))) (visited (list X (list A count)))
+         (half (list X (list A positive))))
+  (printed (<= (mape 0 A visited ours truth half -1) (mape 0 A visited theirs truth half 1)))
+  (corrected ; better where the machine is replaced, worse where it is maintained
+    (and (< (mape 1 2 visited ours truth half 1) (mape 1 2 visited theirs truth half -1))
+         (> (mape 0 1 visited ours truth half -1) (mape 0 1 visited theirs truth half 1)))))
+
+(claim text.action-zero
+  ; r and Q of Tables A1 to A4; Section 7.1: the replacement costs theta-1 at every mileage
+  (given (beta discount) (half positive) (theta-1 real) (r (list X (list A real)))
+         (Q (list X (list A real))) (x (index X)))
+  (printed (= (r x 0) (- theta-1)))
+  (corrected (and (= (r x 1) (- theta-1))
+    (<= (abs (- (Q x 1) (- (* beta (V (Q 0))) theta-1))) (* 2 half)))))
+
+(claim text.state-space-size
+  ; K dummies with values -limit, ..., limit, and the powers of ten that are printed
+  (given (limit count) (K count))
+  (printed (= (/ (* K (log (+ limit limit 1))) (log 10)) (/ (* K (log 20)) (log 10))))
+  (corrected (= (/ (* K (log (+ limit limit 1))) (log 10)) (/ (* K (log 21)) (log 10)))))
+
+(claim text.bc-consistently-better
+  ; means of BC and ERM-IRL in the cells of Table 4; sign is -1 where smaller is better
+  (given (bc (list G real)) (erm-irl (list G real)) (sign (list G real)) (i (index G)))
+  (printed (>= (* (sign i) (- (bc i) (erm-irl i))) 0))
+  (corrected (and
+    (= 8 (sum j G (if (> (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0)))
+    (= 2 (sum j G (if (< (* (sign j) (- (bc j) (erm-irl j))) 0) 1 0))))))
+
+; --- with a written step
+
+(claim setup.reachable-set
+  ; cells of states, entered uniformly where atom is 0; d is the expert's discounted occupancy
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
+         (d (list S (list A nonnegative))) (atom (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))))))
+  (printed (= (sum s S (if (= (atom s) 1) (sum a A (d s a)) 0)) 1))
+  (corrected (= (sum s S (sum a A (d s a))) 1))
+  (step "A uniform law gives every single state of a cell the probability zero, so S-bar has none of
+    them."))
+
+(claim thm:MagnacThesmar
+  ; S-bar is where inside is 1; `other` solves the printed system there
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
+         (Q (table S A)) (other (table S A)) (inside (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (implies (= (inside s) 1) (and
+      (= (other s (anchor s)) (T r beta P other s (anchor s)))
+      (all a A (= (choice (other s) a) (choice (Q s) a)))))))
+  (printed (= (farthest-inside inside other Q) 0))
+  (corrected ; where the system holds in every state that is reached, it has no other solution
+    (implies
+      (all s S (and (= (other s (anchor s)) (T r beta P other s (anchor s)))
+                    (all a A (= (choice (other s) a) (choice (Q s) a)))))
+      (= (farthest other Q) 0)))
+  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+    probability, so S-bar = {0}, and the printed system asks nothing of them."))
+
+(claim lem:minMLE
+  ; S-bar is where inside is 1; d is the expert's discounted occupancy
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
+         (d (list S (list A nonnegative))) (member (table S A)) (inside (list S (index 2))))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
+    (all s S (all a A (implies (= (inside s) 1) (= (choice (member s) a) (choice (Q s) a))))))
+  (printed (= (abs (- (sum s S (sum a A (* (d s a) (- (V (member s)) (member s a)))))
+                      (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))) 0))
+  (corrected (=
+    (- (sum s S (sum a A (* (d s a) (- (V (member s)) (member s a)))))
+       (sum s S (sum a A (* (d s a) (- (V (Q s)) (Q s a))))))
+    (sum s S (* (sum a A (d s a)) (sum a A (* (choice (Q s) a)
+      (- (log (choice (Q s) a)) (log (choice (member s) a)))))))))
+  (step "The second state stands for (0, 1], entered uniformly: none of its states has a positive
+    probability, so S-bar = {0}."))
+
+(claim def:ERM.continuous-states
+  ; rows i with different (s, a): gap = r - Q, and V(s') is mean + noise or mean - noise, each by
+  ; 1/2; zeta-bar interpolates, so V(s') - zeta-bar = 0
+  (given (beta discount) (gap (list n real)) (mean (list n real)) (noise (list n nonnegative)))
+  (printed (=
+    (/ (sum i n (/ (+ (^ (+ (gap i) (* beta (+ (mean i) (noise i)))) 2)
+                      (^ (+ (gap i) (* beta (- (mean i) (noise i)))) 2)) 2)) n)
+    (/ (sum i n (^ (+ (gap i) (* beta (mean i))) 2)) n)))
+  (corrected (=
+    (/ (sum i n (/ (+ (^ (+ (gap i) (* beta (+ (mean i) (noise i)))) 2)
+                      (^ (+ (gap i) (* beta (- (mean i) (noise i)))) 2)) 2)) n)
+    (/ (sum i n (+ (^ (+ (gap i) (* beta (mean i))) 2) (^ (* beta (noise i)) 2))) n)))
+  (step "States with a density do not repeat, so the minimiser over all functions of (s, a) is
+    zeta-bar(s_i, a_i) = V(s'_i), row by row."))
+
+(claim alg:estimation1.is-GDA
+  ; Q = phi theta and zeta = chi eta on S x A; the ascent's step on all of D, and how far it is from
+  ; the ray of the gradient of f-hat_N, of which only the auxiliary term depends on eta
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (phi (list M (list d real))) (chi (list M (list k real)))
+         (theta (list d real)) (eta (list k real)))
+  (assume (= M (* S A)) (= (rank phi) M) (= (rank chi) M))
+  (printed (let (Q (rows S A (straight-rows phi theta)))
+    (= (off-ray
+         (grad (fn (u) (- (sum s S (sum a A (sum t S (* (n s a t)
+           (^ (- (V (Q t)) (dot (chi (+ (* s A) a)) u)) 2))))))) eta)
+         (grad (fn (u) (regression n anchor beta Q
+           (vec s S (dot (chi (+ (* s A) (anchor s))) u)))) eta))
+       0)))
+  (corrected ; with the indicator of the anchor in D it is N / beta^2 times the gradient
+    (let (Q (rows S A (straight-rows phi theta)))
+      (let (step (grad (fn (u) (- (sum s S (sum t S (* (n s (anchor s) t)
+                   (^ (- (V (Q t)) (dot (chi (+ (* s A) (anchor s))) u)) 2)))))) eta))
+        (let (ray (grad (fn (u) (regression n anchor beta Q
+                    (vec s S (dot (chi (+ (* s A) (anchor s))) u)))) eta))
+          (all i k (= (step i) (* (/ (size n) (^ beta 2)) (ray i)))))))))
+
+(claim exp.jacobian-condition
+  ; inputs, units in each of two hidden layers, and outputs of the network; M points of Z_Q
+  (given (inputs count) (hidden count) (outputs count) (M count))
+  (printed (let (d (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))))
+    (= (- (larger (- d) (- M))) M)))
+  (corrected (< (+ (* (+ inputs 1) hidden) (* (+ hidden 1) (+ hidden outputs))) M))
+  (step "The rank of J_Q is at most d, its number of columns; M, twice the number of distinct
+    states, is counted in simulated data of the paper's design with K = 2."))
+
+(claim prop:linConvergence.quadratic-growth
+  (some (c positive))
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (Phi (list M (list d real))) (radius-squared real)
+         (theta (list d real)) (near (list d real)) (p positive))
+  (assume
+    (= M (* S A))
+    (= (rank Phi) M)
+    (<= (dot theta theta) radius-squared)
+    (<= (dot near near) radius-squared)
+    ; near is a minimiser: the likelihood is as large, and the Bellman error as small, as can be
+    (let (Q (rows S A (straight-rows Phi near)))
+      (all s S (and
+        (all a A (= (* (choice (Q s) a) (sum b A (visits n s b))) (visits n s a)))
+        (= (Q s (anchor s)) (+ (r s) (* beta ((zeta-bar n anchor Q) s)))))))
+    ; one state, and p is below every choice probability where the risk is at most that of theta
+    (= S 1)
+    (all a A (<= (log p) (- (/ (* (size n) (risk-q n anchor r beta (rows S A (straight-rows Phi theta))))
+      (visits n 0 a))))))
+  (printed
+    (>= (- (risk-q n anchor r beta (rows S A (straight-rows Phi theta)))
+           (risk-q n anchor r beta (rows S A (straight-rows Phi near))))
+        (* c (sum i d (^ (- (theta i) (near i)) 2)))))
+  (corrected ; Theorem bothPL's constant with one state, for the distance to all minimisers
+    (>= (- (risk-q n anchor r beta (rows S A (straight-rows Phi theta)))
+           (risk-q n anchor r beta (rows S A (straight-rows Phi near))))
+        (* (- (larger
+               (- (/ p (* 4 (+ 1 (/ (* A (^ (+ 1 beta) 2)) (^ (- 1 beta) 2))))))
+               (- (/ (^ (- 1 beta) 2) A))))
+           (sum i M (^ (- (dot (Phi i) theta) (dot (Phi i) near)) 2)))))
+  (step "near is the minimiser in the ball that is nearest to theta, being the only one: the
+    minimisers have -1 in their first two entries, and |theta|^2 <= 2 leaves 0 for the third."))

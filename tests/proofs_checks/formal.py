@@ -1,0 +1,515 @@
+"""From an instance of a claim's check to the values of the names of its formal statement.
+
+A map returns (the instance for the check, the values), or None where the instance lies outside the
+statement. The instance may be changed on the way to one that the statement speaks of, as from a
+pair seen n times to one seen once.
+"""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from proofs_checks import library, verify
+from proofs_checks import printed_tables as paper
+from proofs_checks.claims import check
+from proofs_checks.oracle import ccp, networks, occupancy, polyak
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.sections import (
+    equivalence_occupancy,
+    extended_experiments,
+    introduction,
+    proofs_convergence,
+    setup_identification,
+)
+from proofs_checks.sections.erm_irl_minimax import population
+from proofs_checks.sections.guarantees_jacobian import FLOOR
+from proofs_checks.sections.imitation_experiments import GAMES
+from proofs_checks.worlds import one_state
+
+Values = Mapping[str, Any]
+MAPS: dict[str, Callable[[Any], tuple[Any, Values] | None]] = {}
+WIDEST = 300.0  # of |Q|, whose exponentials a float holds
+
+
+def formal(id_: str) -> Callable[[Any], Any]:
+    def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        MAPS[id_] = function
+        return function
+
+    return register
+
+
+def numbers(value: Any) -> Any:
+    """Nested arrays, lists and numbers as verify.py has them; floats stay floats."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return tuple(numbers(part) for part in value)
+    return verify.number(value)
+
+
+def model(mdp: Any) -> dict[str, Any]:
+    """beta, r (S, A) and P (S, A, S) of a world."""
+    return {
+        "beta": mdp.discount,
+        "r": mdp.reward,
+        "P": np.swapaxes(mdp.transition, 0, 1),
+    }
+
+
+def moderate(*tables: Any) -> bool:
+    return all(float(np.abs(table).max()) < WIDEST for table in tables)
+
+
+# --- Section 3 and Appendix B
+@formal("lem:telescoping")
+def _telescoping(function: Any) -> Any:
+    world, policy, f, (s, a) = function
+    names = {
+        "beta": world.discount,
+        "r": world.reward,
+        "P": np.swapaxes(world.moves, 0, 1),
+        "pi": policy,
+        "f": f,
+        "s0": s,
+        "a0": a,
+        "Q": occupancy.action_values(world, policy),
+        "d": occupancy.occupancy_given(world, policy, s, a),
+    }
+    return function, names
+
+
+@formal("app.value-function-discount")
+def _value(period: Any) -> Any:
+    mdp, now = period
+    star = mdp.solution
+    if not moderate(star.q):
+        return None
+    return period, {**model(mdp), "h": now, "pi": star.policy, "W": star.v}
+
+
+@formal("setup.Q-star-bounded")
+def _bounded(window: Any) -> Any:
+    mdp, _ = window
+    if not moderate(mdp.solution.q):
+        return None
+    return (mdp, 8.25), {**model(mdp), "M": 8.25, "Q": mdp.solution.q}
+
+
+@formal("setup.ddc-policy-class")
+def _blind(guess: Any) -> Any:
+    mdp = guess.mdp
+    if not moderate(mdp.solution.q):
+        return None
+    world, pi = (mdp.reward, mdp.transition, mdp.discount), softmax(guess.q, axis=1)
+    names = {
+        **model(mdp),
+        "Q": mdp.solution.q,
+        "W": oracle.best_blind(*world),
+        "pi": pi,
+        "U": oracle.policy_value(pi, *world),
+    }
+    return guess, names
+
+
+@formal("thm:MagnacThesmar.proof-step")
+def _fixed_point(problem: Any) -> Any:
+    mdp = problem.mdp
+    if not moderate(mdp.solution.q):
+        return None
+    every = tuple(range(mdp.reward.shape[1]))
+    other = ccp.nearest(problem.table, *ccp.system(problem.observed, every))
+    return problem, {
+        **model(mdp),
+        "anchor": problem.anchor,
+        "Q": mdp.solution.q,
+        "other": other,
+    }
+
+
+@formal("rem:counterfactual-without-P")
+def _conservative(experiment: Any) -> Any:
+    """With a penalty, in worlds of which every state is reached."""
+    mdp = experiment.mdp
+    if not np.all(oracle.reachable(mdp.initial, mdp.transition)):
+        return None
+    joint = mdp.solution.policy[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
+    s, a, after = np.nonzero(joint)
+    label = (mdp.reward + experiment.intervention)[s, a]
+    rows = (s, a, after, joint[s, a, after])
+    early, learned = (
+        oracle.offline(experiment.start, rows, label, mdp.discount, 0.25, sweeps)
+        for sweeps in (400, 800)
+    )
+    if np.abs(early - learned).max() > 1e-9:
+        return None
+    changed = introduction.TabularMDP(
+        mdp.reward + experiment.intervention, mdp.transition, mdp.discount, mdp.initial
+    )
+    return experiment._replace(conservatism=0.25), {
+        **model(mdp),
+        "Delta": experiment.intervention,
+        "alpha": 0.25,
+        "Q": mdp.solution.q,
+        "N": changed.solution.q,
+        "C": learned,
+    }
+
+
+@formal("app.pi-star-ratio")
+def _policy_ratio(mdp: Any) -> Any:
+    q = mdp.solution.q
+    if not moderate(q) or np.abs(q.sum(axis=1)).min() < 1e-3:
+        return None
+    return mdp, {**model(mdp), "Q": q}
+
+
+@formal("lem:logsumexp_Shannon.proof-step")
+def _programme(programme: Any) -> Any:
+    if np.ptp(programme.x) / programme.tau > WIDEST or not moderate(programme.x / programme.tau):
+        return None
+    return programme, {"x": programme.x, "tau": programme.tau}
+
+
+# --- Sections 1, 2 and 4
+@formal("intro.reward-no-extra-cost")
+def _seen_once(pair: Any) -> Any:
+    once = pair._replace(visits=1)
+    mdp, q = introduction._world(once)
+    names = {"beta": once.discount, "chance": once.chances, "v": once.v}
+    return once, {**names, "q": q[0, 1], "r": mdp.reward[0, 1]}
+
+
+@formal("intro.true-parameter")
+def _parameter(family: Any) -> Any:
+    theta = introduction._minimiser(family)
+    steps = np.linalg.lstsq(family.features.T, theta - family.start, rcond=None)[0]
+    names = {"Phi": family.features, "truth": family.truth, "start": family.start}
+    return family, {**names, "steps": steps, "theta": theta}
+
+
+@formal("intro.unique-saddle")
+def _saddle(candidate: Any) -> Any:
+    mdp, shift = candidate
+    q = mdp.solution.q
+    if not moderate(q, q + shift):
+        return None
+    d = mdp.discounted_occupancy()
+    names = {**model(mdp), "nu": mdp.initial, "anchor": 0, "Q": q, "d": d, "other": q + shift}
+    return candidate, names
+
+
+@formal("related.polyhedral")
+def _mixture(mixture: Any) -> Any:
+    mdp, other = mixture.mdp, mixture.mdp.__class__
+    second = other(mixture.reward, mdp.transition, mdp.discount, mdp.initial)
+    if not moderate(mdp.solution.q, second.solution.q):
+        return None
+    names = {"beta": mdp.discount, "P": model(mdp)["P"], "r1": mdp.reward, "r2": mixture.reward}
+    values = {"V1": mdp.solution.v, "V2": second.solution.v, "share": mixture.share}
+    return mixture, {**names, **values}
+
+
+@formal("eq:zeta-reparametrisation")
+def _zeta(probe: Any) -> Any:
+    return probe, {**model(probe.mdp), "Q": probe.q, "zeta": probe.dual}
+
+
+@formal("eq:BC.p-hat")
+def _ratio(q: Any) -> Any:
+    return None if not moderate(q) or abs(q.sum()) < 1e-3 else (q, {"q": q})
+
+
+@formal("eq:expzeta")
+def _regression(probe: Any) -> Any:
+    mdp = probe.mdp
+    if not moderate(mdp.solution.q):
+        return None
+    known = population(probe)
+    zeta = known.mean(known.v)
+    zeta[:, 1:] += probe.dual[:, 1:]
+    names = {**model(mdp), "nu": mdp.initial, "Qstar": mdp.solution.q, "anchor": 0}
+    return probe, {**names, "d": mdp.discounted_occupancy(), "Q": probe.q, "zeta": zeta}
+
+
+# --- Section 6 and the technical proofs
+@formal("remark.full-column-rank")
+def _spanning(family: Any) -> Any:
+    every = family.gradients
+    if networks.least_response(every) <= FLOOR:
+        return None
+    seen = np.flatnonzero(np.repeat(family.visited, family.actions))
+    return family, {"all-rows": every, "points": seen}
+
+
+@formal("lem:anchor_overlap_logit.finite-horizon")
+def _periods(problem: Any) -> Any:
+    mdp = problem.mdp
+    if not moderate(2 * mdp.solution.q):
+        return None
+    flow = np.einsum("sa,ast->st", mdp.solution.policy, mdp.transition)
+    laws = [mdp.initial]
+    for _ in range(problem.horizon):
+        laws.append(laws[-1] @ flow)
+    anchored = mdp.transition[problem.anchor, np.arange(len(mdp.initial))]
+    nu = np.mean(laws[:-1], axis=0) @ anchored
+    if np.any((nu > 0) & (nu < 1e-5)):
+        return None
+    names = {**model(mdp), "anchor": problem.anchor, "Q": mdp.solution.q}
+    return problem, {**names, "H": problem.horizon, "laws": np.array(laws)}
+
+
+def data(sample: Any) -> dict[str, Any]:
+    """beta, n (X, A, X), the anchors and their rewards of a data set."""
+    return {
+        "beta": sample.discount,
+        "n": sample.moves,
+        "anchor": sample.anchor,
+        "r": sample.reward,
+    }
+
+
+def everywhere(sample: Any, at_pairs: Any) -> Any:
+    """What is given at the states with anchor rows, 0 at the others."""
+    whole = np.zeros((len(sample.moves), *at_pairs.shape[1:]))
+    whole[sample.be_states] = at_pairs
+    return whole
+
+
+def steepest(matrix: Any) -> Any:
+    """The unit vector along which a symmetric matrix is largest in size."""
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors[:, np.argmax(np.abs(values))]
+
+
+@formal("prop:linConvergence.two-sided-PL")
+def _fixed_zeta(point: Any) -> Any:
+    sample, q, zeta = point
+    tables = {"theta": q.ravel(), "other": (q + 1).ravel(), "mu": 1e-9}
+    return point, {**data(sample), "zeta": zeta, **tables}
+
+
+@formal("prop:linConvergence.single-stepsize")
+def _steps(problem: Any) -> Any:
+    """One state, one action and r = 0, as the statement has them."""
+    beta, scale = problem.sample.discount, problem.scale
+    here, square = 2 * (2 * beta - 1), 2 * beta**2
+    if abs((here + square * scale**2) ** 2 - 4 * (square * scale) ** 2) < 1e-3:
+        return None  # a double root: the check's differences leave the root of their error
+    return problem._replace(sample=one_state([1], discount=beta)), {"beta": beta, "scale": scale}
+
+
+@formal("prop:linConvergence.strong-concavity")
+def _auxiliary(regression: Any) -> Any:
+    sample, features = regression.sample, regression.features
+    gram = float(np.linalg.eigvalsh(features @ features.T)[0])
+    if gram < 1e-9 or np.array_equal(regression.phi, regression.other):
+        return None
+    names = {"features": everywhere(sample, features), "phi": regression.phi}
+    names |= {"other": regression.other, "pairs": sample.be_states, "Q": regression.q}
+    return regression, {**data(sample), **names, "rho": polyak.strong_concavity(sample) * gram}
+
+
+@formal("lem:lipsSmooth.hessian-of-V")
+def _second_derivative(outputs: Any) -> Any:
+    q, gradients = outputs
+    p = softmax(q)
+    mean = p @ gradients
+    missed = np.outer(mean, mean) - gradients.T * p**2 @ gradients
+    return outputs, {"q": q, "G": gradients, "h": steepest(missed)}
+
+
+def _curved(point: Any, which: str) -> Any:
+    sizes, width = point.sizes, point.slopes.shape[2]
+    if point.q.size > 4 or not (np.any(point.slopes) and np.any(point.bends)):
+        return None  # small ones: second derivatives are slow
+
+    def term(d: Any) -> Any:
+        risk = library.sample_risk(point.sample, point.outputs(d))
+        return risk.nll if which == "nll" else risk.total()
+
+    moves = 1e-5 * np.eye(width)
+    ends = ((library.complex_slope(term, s * m) for s in (1, -1)) for m in moves)
+    hessian = np.stack([(up - down) / 2e-5 for up, down in ends])
+    largest = np.abs(point.sample.reward[point.sample.be_states]).max()
+    names = {"q": point.q, "slopes": point.slopes, "bends": point.bends, "B": sizes.slope}
+    names |= {"largest-reward": largest, "corners": np.zeros((1, width)), "B2": sizes.bend}
+    names |= {"h": steepest((hessian + hessian.T) / 2), "M": sizes.residual}
+    return point, {**data(point.sample), **names}
+
+
+formal("lem:lipsSmooth.NLL-bound")(lambda point: _curved(point, "nll"))
+formal("lem:lipsSmooth.L-theta")(lambda point: _curved(point, "risk"))
+formal("lem:EmpLipschitz")(lambda point: _curved(point, "risk"))
+
+
+@formal("lem:lipsSmooth.L-zeta")
+def _duals(pair: Any) -> Any:
+    sample, q = pair.data
+    first, second = (everywhere(sample, zeta) for zeta in (pair.first, pair.second))
+    return pair, {**data(sample), "Q": q, "first": first, "second": second}
+
+
+@formal("sec:occupancy.conclusion")
+def _matching(imitation: Any) -> Any:
+    """The matching policy that misreads the reward at most pairs, of those certain of an action."""
+    world, pi, _ = imitation
+    certain = occupancy.exact(np.eye(world.reward.shape[1]))
+    choices = product(certain, repeat=len(world.reward))
+    rivals = [equivalence_occupancy._matching(imitation, occupancy.exact(c)) for c in choices]
+    rival = max(rivals, key=lambda policy: equivalence_occupancy._wrong(imitation, policy))
+    if equivalence_occupancy._wrong(imitation, rival) == 0:
+        return None
+    names = {"beta": world.discount, "r": world.reward, "P": np.swapaxes(world.moves, 0, 1)}
+    names |= {"nu": world.initial, "pi": pi, "rival": rival}
+    d = occupancy.occupancy(world, pi, world.initial)
+    return imitation, {**names, "d": d, "Q": occupancy.action_values(world, rival)}
+
+
+# --- the printed tables
+def column(method: Any, symbol: str, rows: int = 10) -> list[list[Fraction]]:
+    return [[c.value for c in row] for row in paper.grid(*method, symbol)[:rows]]
+
+
+def halves(method: Any, rows: int = 10) -> list[list[Fraction]]:
+    return [[c.unit / 2 for c in row] for row in paper.grid(*method, "r")[:rows]]
+
+
+BUS = {"beta": Fraction(19, 20), "half": Fraction(1, 2000)}
+
+
+@formal("tab.mlirl-r-versus-Q")
+def _printed_r_and_q(method: Any) -> Any:
+    names = {"single": Fraction(1, 10_000), "theta": [1, 5]}
+    return method, {**BUS, **names, "r": column(method, "r"), "Q": column(method, "Q")}
+
+
+formal("tab.gladius-r-versus-Q")(_printed_r_and_q)
+
+
+@formal("tab.mape-from-tables")
+def _mape(method: Any) -> Any:
+    mean, se = extended_experiments._reported(method)
+    names = {"reported": mean.value, "se": se.value, "half-reported": mean.unit / 2}
+    truth = column((method.trajectories, "Ground Truth"), "r")
+    names |= {"r": column(method, "r"), "truth": truth, "half": halves(method)}
+    return method, {**names, "visited": paper.frequencies(method.trajectories)}
+
+
+@formal("text.who-is-better-where")
+def _near(method: Any) -> Any:
+    ours = (method.trajectories, "GLADIUS")
+    names = {"ours": column(ours, "r", 5), "theirs": column(method, "r", 5)}
+    names["half"] = halves(ours, 5)  # as of theirs
+    names["truth"] = column((method.trajectories, "Ground Truth"), "r", 5)
+    return method, {**names, "visited": paper.frequencies(method.trajectories)[:5]}
+
+
+@formal("text.action-zero")
+def _replacement(row: Any) -> Any:
+    trajectories, mileage = row
+    result = check("text.action-zero", row)
+    if result.observed < -11:
+        return None  # the check shows Q
+    truth = (trajectories, "Ground Truth")
+    names = {"r": column(truth, "r"), "Q": column(truth, "Q"), "x": mileage - 1}
+    return row, {**BUS, **names, "theta-1": 5}
+
+
+formal("text.state-space-size")(lambda dummies: (dummies, {"limit": 10, "K": dummies}))
+
+
+@formal("text.bc-consistently-better")
+def _cloning(game: Any) -> Any:
+    def cells(method: str) -> list[Fraction]:
+        return [paper.cell("table_4", row, method, "% optimality").value for row in GAMES]
+
+    signs = [-1 if row.startswith("Acrobot") else 1 for row in GAMES]
+    names = {"bc": cells("BC"), "erm-irl": cells("Gladius"), "sign": signs}
+    return game, {**names, "i": GAMES.index(game[0])}
+
+
+# --- with a written step
+@formal("setup.reachable-set")
+def _cells(space: Any) -> Any:
+    mdp, spread = space
+    if not moderate(mdp.solution.q):
+        return None
+    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q}
+    return space, {**names, "d": mdp.discounted_occupancy(), "atom": (~spread).astype(int)}
+
+
+def in_cells(instance: Any) -> Any:
+    """The same with the last state standing for an interval."""
+    return instance._replace(intervals=(len(instance.mdp.initial) - 1,))
+
+
+@formal("thm:MagnacThesmar")
+def _identified(problem: Any) -> Any:
+    problem, mdp = in_cells(problem), problem.mdp
+    if not moderate(mdp.solution.q, problem.table):
+        return None
+    inside = problem.points
+    other = ccp.nearest(problem.table, *ccp.system(problem.observed, inside=inside))
+    names = {**model(mdp), "anchor": problem.anchor, "Q": mdp.solution.q, "other": other}
+    result = setup_identification._unique(problem, problem.observed, inside)
+    apart = np.abs(other - mdp.solution.q)[inside]
+    if apart.size and abs(result.observed) > apart.max() + 1e-9:
+        return None  # the check shows r
+    return problem, {**names, "inside": inside.astype(int)}
+
+
+@formal("lem:minMLE")
+def _likelihood(candidate: Any) -> Any:
+    candidate, mdp = in_cells(candidate), candidate.mdp
+    member = candidate.shifted_on(candidate.points)
+    if not moderate(mdp.solution.q, member):
+        return None
+    gain = (
+        library.population_risk(mdp, member).nll - library.population_risk(mdp, mdp.solution.q).nll
+    )
+    if abs(gain[0]) < 1e-6:
+        return None  # the check shows another relation
+    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q, "member": member}
+    d = mdp.discounted_occupancy()
+    return candidate, {**names, "d": d, "inside": candidate.points.astype(int)}
+
+
+@formal("def:ERM.continuous-states")
+def _no_repeats(design: Any) -> Any:
+    names = {"beta": design.discount, "gap": design.gap}
+    return design, {**names, "mean": design.mean, "noise": design.noise}
+
+
+@formal("alg:estimation1.is-GDA")
+def _ascent(iterate: Any) -> Any:
+    if check("alg:estimation1.is-GDA", iterate).holds:
+        return None  # the check may show the descent
+    names = {"phi": iterate.phi, "chi": iterate.chi, "theta": iterate.theta, "eta": iterate.eta}
+    return iterate, {**data(iterate.sample), **names}
+
+
+@formal("exp.jacobian-condition")
+def _network(run: Any) -> Any:
+    """With few states, so that ranks are quick."""
+    few = run._replace(dummies=min(run.dummies, 4), trajectories=1 + run.number % 4)
+    names = {"inputs": 1 + few.dummies, "hidden": 10, "outputs": 2}
+    return few, {**names, "M": few.data()[1]}
+
+
+@formal("prop:linConvergence.quadratic-growth")
+def _growth(point: Any) -> Any:
+    """`near` is the nearest minimiser: the ball is all of R^d here."""
+    if len(point.sample.moves) > 1:
+        return None
+    inverse = np.linalg.pinv(point.features)
+    centre = inverse @ polyak.solution(point.sample).ravel()
+    off = point.theta - centre
+    names = {"Phi": point.features, "theta": point.theta, "c": point.constant}
+    names |= {"near": centre + off - inverse @ (point.features @ off), "radius-squared": 1e9}
+    exponent = proofs_convergence._risk(point) * point.sample.size / point.sample.visits.min()
+    return point, {**data(point.sample), **names, "p": np.exp(-exponent)}
