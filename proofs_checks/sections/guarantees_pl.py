@@ -192,6 +192,8 @@ def _one_never_taken(odds: float) -> fits.Fit:
     rejected={"cancelling": False},
     rejected_at=lambda: opposed(0.9, 1.0),
     adversary=tightest(_one_never_taken, "thm:bothPL", 0, 10),
+    unproved="twice the likelihood's part: the best instance leaves 6 per cent (one state, two "
+    "actions, beta -> 1); a proof would share the Bellman gradient between both terms",
 )
 def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
     """(1/2) ||grad R_Q||^2 >= c_R (R_Q - R_Q*) on B_Q for R_Q = L_NLL + L_BE, with c_R = mu_Q
