@@ -180,11 +180,11 @@ def _grouped(power: int = 2) -> Derivation:
 
 
 @_of("alg:estimation_deterministic")
-def _certain(power: int = 2) -> Derivation:
+def _certain(factor: Any = 1) -> Derivation:
     spread = _equation(mean((v - m1) ** 2), 0, certain_moves=(1, m2 - m1**2))
-    term = (r + beta * v - q) ** 2 - beta**power * (v - z) ** 2
+    term = (r + beta * v - q) ** 2 - beta**2 * (v - z) ** 2
     same = _equation(sp.diff(term, v).subs(z, v), sp.diff((r + beta * v - q) ** 2, v))
-    reward = _equation(q - beta * v, r, Bellman_equation=(1, q - r - beta * v))
+    reward = _equation(q - factor * beta * v, r, Bellman_equation=(1, q - r - beta * v))
     return Derivation((spread, same, reward), "Value, slope at zeta = V(s'), and the reward.")
 
 
@@ -262,14 +262,14 @@ ABC = (kappa**2 + 1) * 2
 
 
 @_of("eq:abc-inequality")
-def _abc(one: Any = 1) -> Derivation:
+def _abc(factor: Any = 1) -> Derivation:
     a, b, c, d = sp.symbols("a b c d", real=True)  # |a|^2, |b|^2, |c|^2, <a, b>
-    lead = sp.cancel(1 - 1 / (2 * (one + kappa**2)))
+    lead = sp.cancel(1 - factor / ABC)
     left = sp.cancel(1 + 1 / (2 * kappa**2) - 1 / lead)
     return Derivation(
         (
             Step(
-                a + 2 * d + b + c - a / (2 * (one + kappa**2)) - c / 2,
+                a + 2 * d + b + c - factor * a / ABC - c / 2,
                 {
                     "|b| <= kappa |c|": (1 / (2 * kappa**2), kappa**2 * c - b),
                     "|lead a + b|^2 >= 0": (1 / lead, lead**2 * a + 2 * lead * d + b),

@@ -383,7 +383,7 @@ def _potential(run: Noisy, weight: float) -> Array:
     return np.asarray(gap + weight * inner)
 
 
-def rate_on_two_time_scales(run: Noisy, schedules: int = 2) -> CheckResult:
+def rate_on_two_time_scales(run: Noisy, schedules: int = 2, share: float = 1.0) -> CheckResult:
     """Let g-hat_N be mu_1-PL and f-hat_N(theta, .) mu_2-PL (two-sided PL is not needed), f-hat_N
     l-smooth, L = l + l^2/mu_2, and let the iterates stay in B_Q x B_zeta. With tau_theta =
     c / (gamma + t), c > 2 / mu_1, tau_phi = (18 l^2 / mu_2^2) tau_theta, and gamma so large that
@@ -398,7 +398,7 @@ def rate_on_two_time_scales(run: Noisy, schedules: int = 2) -> CheckResult:
     fixed = constants(run.steps)
     plan = steps.schedule(fixed)
     potential = _potential(run, steps.WEIGHT)
-    nu = steps.rate(fixed, plan, float(run.start @ potential @ run.start), run.noise)
+    nu = share * steps.rate(fixed, plan, float(run.start @ potential @ run.start), run.noise)
     if schedules == 1:
         plan = plan._replace(ratio=1.0)
     where = hessian(run.steps), len(run.steps.sample.anchor), potential, run.start

@@ -222,7 +222,9 @@ def _identification(problem: Identified, solved: Expert, constant: float) -> Che
     return at_most(norm, constant * excess if np.isfinite(constant) else np.inf, tolerance, why)
 
 
-def identification_with_a_bounded_inverse(problem: Identified, squared: bool = True) -> CheckResult:
+def identification_with_a_bounded_inverse(
+    problem: Identified, squared: bool = True, share: float = 1.0
+) -> CheckResult:
     """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
     S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
     |Q - Q*|^2 <= [kappa^2/p_A + (kappa/p_A^(1/2) + 1)^2 / m] (R_exp(Q) - R_exp(Q*)), with
@@ -239,7 +241,8 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     p_anchor = float(solved.policy[rows, problem.anchor][support].min())
     reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
     used = kappa if squared else np.sqrt(kappa)
-    return _identification(problem, solved, identification_constant(used, p_anchor, reach))
+    constant = share * identification_constant(used, p_anchor, reach)
+    return _identification(problem, solved, constant)
 
 
 def _aligned(share: float) -> Identified:
