@@ -60,7 +60,7 @@ class Mutant(NamedTuple):
     code: Any
 
 
-def _numbers(tree: ast.AST) -> Iterator[ast.Constant]:
+def _numbers(tree: ast.AST) -> Iterator[Any]:
     """Numbers of a function, without indices, axes and tolerances."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Subscript):
@@ -68,7 +68,7 @@ def _numbers(tree: ast.AST) -> Iterator[ast.Constant]:
         elif isinstance(node, ast.keyword) and node.arg in ("axis", "strict"):
             continue
         elif isinstance(node, ast.Constant):
-            if type(node.value) in (int, float) and (node.value == 0 or node.value > SMALL):
+            if type(node.value) is int or (isinstance(node.value, float) and node.value > SMALL):
                 yield node
         else:
             yield from _numbers(node)
@@ -99,16 +99,14 @@ def _faults(function: FunctionType, holder: Any) -> Iterator[Mutant]:
 def mutants(check: Check) -> Iterator[Mutant]:
     """Faults of a check, of the functions of its module that it names, and of the constants."""
     assert isinstance(check, FunctionType)
-    names, known = {check.__name__: check}, check.__globals__
+    functions, known = [check], check.__globals__
     module = sys.modules[check.__module__]
     for name in check.__code__.co_names:
         helper = known.get(name)
-        same = isinstance(helper, FunctionType) and (
-            helper.__code__.co_filename == check.__code__.co_filename
-        )
-        if same:  # no attribute of that name, no strategy
-            names[name] = helper
-    for function in names.values():
+        if isinstance(helper, FunctionType) and helper is not check:
+            here = helper.__code__.co_filename == check.__code__.co_filename
+            functions += [helper] if here else []  # a strategy has another file
+    for function in functions:
         yield from _faults(function, module)
     for name in check.__code__.co_names:
         number = known.get(name)
@@ -118,9 +116,9 @@ def mutants(check: Check) -> Iterator[Mutant]:
     for kind, word in ((polyak.Constants, "constants"), (polyak.Sizes, "sizes")):
         if word in check.__code__.co_names:
             for value in vars(kind).values():
-                function = value.fget if isinstance(value, property) else value
-                if isinstance(function, FunctionType) and function.__name__[0] != "_":
-                    yield from _faults(function, kind)
+                constant = value.fget if isinstance(value, property) else value
+                if isinstance(constant, FunctionType) and constant.__name__[0] != "_":
+                    yield from _faults(constant, kind)
 
 
 @contextmanager
@@ -175,10 +173,13 @@ def _tried(
         try:
             with warnings.catch_warnings(action="ignore"):
                 after = check(instance)
+                stronger = stronger or after.excess > before.excess + 1e-9 * _size(after)
+                if before.holds and not after.holds:
+                    return True, True
         except Exception:  # a number that is a size, say: no statement any more
             return False, False
-        if before.holds and not after.holds:
-            return True, True
-        moved = 1e-9 * (abs(float(after.observed)) + abs(float(after.bound)))
-        stronger = stronger or after.excess > before.excess + moved
     return stronger, False
+
+
+def _size(result: CheckResult) -> float:
+    return abs(float(result.observed)) + abs(float(result.bound))

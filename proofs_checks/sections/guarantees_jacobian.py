@@ -307,7 +307,7 @@ class Copies(namedtuple("Copies", "x hidden actions number")):
     @property
     def theta(self) -> Array:
         """(P,)."""
-        return self.network.init([np.random.default_rng([12, self.number])])[0]
+        return np.asarray(self.network.init([np.random.default_rng([12, self.number])])[0])
 
     def layers(self, theta: Array) -> list[Array]:
         """(fan-in + 1, fan-out) of each layer, the biases last."""
@@ -329,15 +329,15 @@ class Copies(namedtuple("Copies", "x hidden actions number")):
 
     @property
     def mean(self) -> Array:
-        """The mean of all copies: every unit of a layer is the same; exact, not summed up."""
-        parts = []
+        """The mean of all copies, in which every unit of a layer is the same."""
+        parts: list[Array] = []
         for layer in self.layers(self.theta):
-            kept = [layer[:-1], layer[-1:]]
-            if len(parts):  # the units before are hidden
-                kept[0] = np.broadcast_to(layer[:-1].mean(axis=0), layer[:-1].shape)
+            weights, biases = layer[:-1], layer[-1:]
+            if parts:  # the units before are hidden ones
+                weights = weights.mean(axis=0, keepdims=True) + 0 * weights
             if len(parts) < len(self.hidden):
-                kept = [np.broadcast_to(k.mean(axis=1, keepdims=True), k.shape) for k in kept]
-            parts.append(np.vstack(kept).ravel())
+                weights, biases = (w.mean(axis=1, keepdims=True) + 0 * w for w in (weights, biases))
+            parts.append(np.vstack([weights, biases]).ravel())
         return np.concatenate(parts)
 
     def rank(self, theta: Array) -> int:
@@ -348,7 +348,7 @@ class Copies(namedtuple("Copies", "x hidden actions number")):
     @property
     def points(self) -> int:
         """M."""
-        return len(self.x) * self.actions
+        return int(len(self.x) * self.actions)
 
 
 @st.composite
