@@ -13,13 +13,14 @@ import pandas as pd
 
 from proofs_checks.claims import VERDICTS, Claim, Severity, Verdict, paragraphs
 from proofs_checks.decide import ROOT, Decision
+from proofs_checks.derivations import derivation
 
 GENERATED = ROOT / "paper_tables" / "generated"
 COLUMNS = (
     *("id", "verdict", "instances", "observed", "bound"),
     *("tightness", "counterexample", "corrected", "check"),
     *("printed", "severity", "error", "how", "how_corrected"),
-    *("mutants", "unnoticed", "unproved"),
+    *("uses", "mutants", "unnoticed", "unproved"),
 )
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried and by the derivation",
@@ -119,10 +120,13 @@ def frame(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> pd.Data
 
 
 def _evidence(claim: Claim, decision: Decision) -> tuple[str, ...]:
-    """Whether printed, what an error reaches and comes from, how decided, constants rejected."""
+    """Whether printed, what an error reaches and comes from, how decided, assumptions that a
+    derivation needs, constants rejected."""
+    proof = derivation(claim.id)
     return (
         "no" if claim.inferred else "yes",
         *(claim.severity, claim.error, decision.how, decision.how_corrected),
+        "; ".join(name for name, needed in proof.used.items() if needed) if proof else "",
         f"{decision.mutants.rejected} of {decision.mutants.number}",
         "; ".join(decision.mutants.unnoticed),
         claim.unproved,

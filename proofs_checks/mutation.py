@@ -78,7 +78,7 @@ def _faults(function: FunctionType, holder: Any) -> Iterator[Mutant]:
     definition = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(definition, ast.FunctionDef):
         return
-    shaped = bool(definition.decorator_list)  # a property
+    shaped = isinstance(holder, type) and bool(definition.decorator_list)  # a property
     definition.decorator_list, definition.returns = [], None
     for node in _numbers(definition):
         sound = node.value
