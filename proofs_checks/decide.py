@@ -201,7 +201,7 @@ def source() -> str:
     for path in sorted(files):
         digest.update(path.relative_to(ROOT).as_posix().encode())
         digest.update(path.read_bytes())
-    for library in ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath"):
+    for library in ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath", "sympy"):
         digest.update(f"{library}=={version(library)}".encode())
     return digest.hexdigest()
 

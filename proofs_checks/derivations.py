@@ -67,6 +67,11 @@ class Derivation:
             for name in sorted(names)
         }
 
+    @property
+    def needed(self) -> list[str]:
+        """The assumptions without which it fails."""
+        return [name for name, needed in self.used.items() if needed]
+
 
 _DERIVATIONS: dict[str, Callable[..., Derivation]] = {}
 

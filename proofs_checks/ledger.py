@@ -20,7 +20,7 @@ COLUMNS = (
     *("id", "verdict", "instances", "observed", "bound"),
     *("tightness", "counterexample", "corrected", "check"),
     *("printed", "severity", "error", "how", "how_corrected"),
-    *("uses", "mutants", "unnoticed", "unproved"),
+    *("derivation", "mutants", "unnoticed", "unproved"),
 )
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried and by the derivation",
@@ -126,7 +126,7 @@ def _evidence(claim: Claim, decision: Decision) -> tuple[str, ...]:
     return (
         "no" if claim.inferred else "yes",
         *(claim.severity, claim.error, decision.how, decision.how_corrected),
-        "; ".join(name for name, needed in proof.used.items() if needed) if proof else "",
+        f"{proof.joined} Uses: {'; '.join(proof.needed) or 'nothing'}." if proof else "",
         f"{decision.mutants.rejected} of {decision.mutants.number}",
         "; ".join(decision.mutants.unnoticed),
         claim.unproved,
@@ -242,7 +242,7 @@ def _erratum(claim: Claim, decision: Decision) -> list[str]:
     remarks = {
         "Condition" if claim.inferred else "Missing condition": claim.condition,
         "Say instead" if claim.inferred else "Write instead": claim.correction,
-        "Severity": f"{claim.severity} ({claim.error}).",
+        "Severity": f"{claim.severity}; the slip: {claim.error}.",
         "Not proved": claim.unproved and f"{claim.unproved}.",
         "Why": f"{docstring['Decided']} Check: {link(claim)}.",
     }
