@@ -23,7 +23,7 @@ def main(
     build: Annotated[Path, typer.Option(help="Folder of the finished claims.")] = decide.BUILD,
     out: Annotated[Path, typer.Option(help="Folder of the ledger.")] = ledger.GENERATED,
 ) -> None:
-    """Decide every checkable claim of the paper; exit 1 if a verdict is not the recorded one.
+    """Try every checkable claim of the paper; exit 1 if the evidence contradicts a verdict.
 
     A run of all claims writes claims.csv, claims.tex, CLAIMS.md and ERRATA.md.
     """
@@ -50,9 +50,10 @@ def main(
     decided = [decisions[id_] for id_ in chosen]
     if ids:
         for decision in decided:
-            shown = f"{decision.shown.observed} {decision.shown.relation} {decision.shown.bound}"
-            instances = f"{decision.instances} instances"
-            console.print(f"{decision.id}: {decision.verdict}, {instances}, {shown}")
+            shown = f"{ledger.number(decision.shown.observed)} {decision.shown.relation} "
+            shown += f"{ledger.number(decision.shown.bound)}, to {decision.shown.tolerance:.0e}"
+            how = f"{decision.how}, {decision.instances} instances"
+            console.print(f"{decision.id}: {decision.verdict}, by {how}, {shown}")
     else:
         ledger.write(claims(), decided, number, out)
         console.print(f"{len(decided)} claims: {ledger.counts(decided)}")

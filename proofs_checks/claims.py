@@ -25,9 +25,12 @@ from gladius.checks import InputError
 from proofs_checks import sections
 
 Relation = Literal["<=", ">=", "=="]
+Severity = Literal["theorem", "constant", "cosmetic"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 Verdict = Literal["holds", "holds-if", "fails", "misprint"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STATEMENTS = Path(__file__).with_name("claims.csv")
+ERRORS = Path(__file__).with_name("errors.csv")
 # The paragraphs of a check's docstring after the statement itself.
 PARAGRAPHS = ("Where", "Assumes", "Decided")
 
@@ -144,11 +147,14 @@ class Claim:
         rejected_at: an instance on which the sound check passes and the broken one must fail.
         counterexample: builds an instance on which the printed statement fails, and asserts with
             `assumed` every stated assumption that constructors do not check (beta < 1).
-        text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
-            are filled in from the check.
+        text: at most three lines by which a reader checks it by hand; what stands in braces is
+            computed, from `observed` and `bound` of the check, `numbers` and functions of `math`.
+        numbers: more names for the text, such as printed digits.
         corrected: check of the statement to write instead; its docstring states it.
         condition: `holds-if`: the condition that the paper does not state, named.
         adversary: searches for the tightest instance with an optimiser.
+        unproved: constants that may be changed without an instance against it: what would have to
+            be proved, or found.
         cost: instances of this claim count this many (a network is dearer than an inequality).
         inferred: where the paper does not print the statement: why we examine it all the same.
     """
@@ -162,9 +168,11 @@ class Claim:
     rejected_at: Callable[[], Any]
     counterexample: Callable[[], Any] | None = None
     text: str = ""
+    numbers: Callable[[], Mapping[str, Any]] = dict
     corrected: Check | None = None
     condition: str = ""
     adversary: Callable[[], Any] | None = None
+    unproved: str = ""
     cost: int = 1
     inferred: str = ""
 
@@ -189,6 +197,16 @@ class Claim:
     def surviving(self) -> Check:
         """The check of the statement that we say is true."""
         return self.printed if self.corrected is None else self.corrected
+
+    @property
+    def severity(self) -> Severity | Literal[""]:
+        """What the error reaches: a theorem, a constant, or neither; empty where none is."""
+        return errors()[self.id][0] if self.id in errors() else ""
+
+    @property
+    def error(self) -> str:
+        """The slip that the error comes from: one name where several statements share it."""
+        return errors()[self.id][1] if self.id in errors() else ""
 
     @property
     def statement(self) -> str:
@@ -272,6 +290,17 @@ def claims() -> dict[str, Claim]:
         if id_ not in listed():
             raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")
     return {id_: _REGISTER[id_] for id_ in listed() if id_ in _REGISTER}
+
+
+@cache
+def errors() -> dict[str, tuple[Severity, str]]:
+    """Refuted claims: id to (severity, the slip that it comes from)."""
+    with ERRORS.open(encoding="utf-8", newline="") as file:
+        rows = {row["id"]: (row["severity"], row["error"]) for row in csv.DictReader(file)}
+    for id_, (severity, slip) in rows.items():
+        if severity not in SEVERITIES or not slip:
+            raise InputError(f"{ERRORS.name}: {id_}", severity, f"one of {SEVERITIES}, and a slip")
+    return rows  # type: ignore[return-value]  # the loop has narrowed the severities
 
 
 @cache

@@ -5,22 +5,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
+from string import Formatter
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from proofs_checks.claims import VERDICTS, Claim, Verdict, paragraphs
+from proofs_checks.claims import VERDICTS, Claim, Severity, Verdict, paragraphs
 from proofs_checks.decide import ROOT, Decision
+from proofs_checks.derivations import derivation
 
 GENERATED = ROOT / "paper_tables" / "generated"
 COLUMNS = (
     *("id", "verdict", "instances", "observed", "bound"),
     *("tightness", "counterexample", "corrected", "check"),
+    *("printed", "severity", "error", "how", "how_corrected"),
+    *("derivation", "mutants", "unnoticed", "unproved"),
 )
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried and by the derivation",
     "holds-if": "true under a condition that the paper does not state",
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
     "misprint": "wrong as printed, with an evident hint",
+}
+REACH: dict[Severity, str] = {
+    "theorem": "what a theorem concludes or assumes",
+    "constant": "a constant or a rate alone",
+    "cosmetic": "neither",
 }
 HEADINGS: dict[Verdict, str] = {
     "fails": "Errors",
@@ -41,10 +52,37 @@ def counts(decisions: Sequence[Decision]) -> str:
     return ", ".join(f"{number_of[v]} {v}" for v in VERDICTS if number_of[v])
 
 
+def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[str]:
+    """Printed and unprinted statements apart, errors by what they reach, independent ones counted.
+
+    Statements that one slip explains count as one independent error.
+    """
+    lines = []
+    for name, inferred in (("printed", False), ("not printed, examined by us", True)):
+        chosen = [d for d in decisions if bool(claims[d.id].inferred) == inferred]
+        lines.append(f"- {len(chosen)} statements {name}: {counts(chosen)}.")
+    wrong = [claims[d.id] for d in decisions if d.verdict == "fails" and not claims[d.id].inferred]
+    slips = len({claim.error for claim in wrong})
+    lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
+    for severity, meaning in REACH.items():
+        chosen = [d for d in decisions if claims[d.id].severity == severity]
+        lines.append(f"- {len(chosen)} that do not hold as printed reach {meaning}.")
+    return lines
+
+
 def counterexample(claim: Claim, decision: Decision) -> str:
-    """The three lines by which a reader checks it, with the check's numbers filled in."""
+    """The three lines by which a reader checks it, with what stands in braces computed."""
     shown = decision.shown
-    return claim.text.strip().format(observed=float(shown.observed), bound=float(shown.bound))
+    sides = {"observed": float(shown.observed), "bound": float(shown.bound)}
+    return _Computed().vformat(claim.text.strip(), (), {**sides, **claim.numbers()})
+
+
+class _Computed(Formatter):
+    """`str.format` with an expression where it takes a name."""
+
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
+        known = {**vars(math), "euler_gamma": np.euler_gamma, "range": range, **kwargs}
+        return eval(field_name, {"__builtins__": {}, **known}), field_name
 
 
 def where(claim: Claim) -> tuple[str, str]:
@@ -74,10 +112,25 @@ def frame(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> pd.Data
             " ".join(counterexample(claims[decision.id], decision).split()),
             claims[decision.id].correction,
             "::".join(where(claims[decision.id])),
+            *_evidence(claims[decision.id], decision),
         )
         for decision in decisions
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str)
+
+
+def _evidence(claim: Claim, decision: Decision) -> tuple[str, ...]:
+    """Whether printed, what an error reaches and comes from, how decided, assumptions that a
+    derivation needs, constants rejected."""
+    proof = derivation(claim.id)
+    return (
+        "no" if claim.inferred else "yes",
+        *(claim.severity, claim.error, decision.how, decision.how_corrected),
+        f"{proof.joined} Uses: {'; '.join(proof.needed) or 'nothing'}." if proof else "",
+        f"{decision.mutants.rejected} of {decision.mutants.number}",
+        "; ".join(decision.mutants.unnoticed),
+        claim.unproved,
+    )
 
 
 def latex(claims: Mapping[str, Claim], ledger: pd.DataFrame) -> str:
@@ -113,15 +166,22 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
         "",
         *(f"- **{verdict}**: {meaning}." for verdict, meaning in MEANING.items()),
         "",
+        *summary(claims, decisions),
+        "",
         "`observed` and `bound` stand for the counterexample where there is one, else for the "
         "tightest of the instances; `slack` is the smallest ratio of the generous to the tight "
-        "side of an inequality (1 is attained). Every check also rejects a broken variant of "
+        "side of an inequality (1 is attained). `decided by` is, for a refuted statement, what "
+        "refutes it, and in parentheses how the statement to write instead is decided: `proof`, a "
+        "derivation whose algebra is checked by SymPy; `adversary`, a search for the tightest "
+        "instance, with its slack; `every case` or `sampled`. `constants` counts the changes by a "
+        "tenth of a number in that statement's check that make it stronger, and how many of them "
+        "an instance rejects. Every check also rejects a broken variant of "
         "its statement, named in the last column. Statements are as printed; one that the paper "
         "does not print, and that we examine all the same, is marked so.",
         "",
-        "| claim | statement | verdict | instances | observed and bound | slack "
-        "| check | rejects |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| claim | statement | verdict | severity | decided by | constants | instances | observed "
+        "and bound | slack | check | rejects |",
+        "|" + " --- |" * 11,
     ]
     for decision in decisions:
         claim, shown = claims[decision.id], decision.shown
@@ -129,6 +189,9 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
             f"`{decision.id}`",
             ("*(not printed)* " if claim.inferred else "") + claim.statement,
             decision.verdict,
+            claim.severity,
+            decision.how + (f" ({decision.how_corrected})" if decision.how_corrected else ""),
+            f"{decision.mutants.rejected} of {decision.mutants.number}",
             str(decision.instances),
             f"{number(shown.observed)} {shown.relation} {number(shown.bound)}",
             "" if math.isnan(decision.slack) else f"{decision.slack:.3g}",
@@ -179,6 +242,8 @@ def _erratum(claim: Claim, decision: Decision) -> list[str]:
     remarks = {
         "Condition" if claim.inferred else "Missing condition": claim.condition,
         "Say instead" if claim.inferred else "Write instead": claim.correction,
+        "Severity": f"{claim.severity}; the slip: {claim.error}.",
+        "Not proved": claim.unproved and f"{claim.unproved}.",
         "Why": f"{docstring['Decided']} Check: {link(claim)}.",
     }
     for name, remark in remarks.items():

@@ -80,6 +80,11 @@ def cell(
     return Printed(digits)
 
 
+def printed(table: str, row: object, column: str, statistic: str = "MAPE") -> bool:
+    """Whether the table has a number there."""
+    return _table(table).get((str(row), column, statistic), ("N/A", ""))[0] not in ("", "N/A")
+
+
 @cache
 def grid(trajectories: int, method: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
     """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print, at mileages 1 to 10.

@@ -113,6 +113,22 @@ def empirical(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Emp
     return Empirical(sample, draw(tables((states, actions))))
 
 
+@st.composite
+def full_samples(draw: st.DrawFn, max_states: int, max_actions: int, top: float = 0.99) -> Sample:
+    """Data sets in which every action was taken in every state: f-hat_N has a solution."""
+    states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
+    shape = (states, actions, states)
+    moves = draw(arrays(np.int64, shape, elements=st.integers(0, 3))).astype(float)
+    always = draw(arrays(np.int64, shape[:2], elements=st.integers(0, states - 1)))
+    np.put_along_axis(
+        moves, always[..., None], np.take_along_axis(moves, always[..., None], 2) + 1, 2
+    )
+    anchor = draw(anchors(states, actions))
+    reward = draw(tables(states))
+    discount = draw(st.sampled_from([0.3, 0.5, 0.9, 0.95]) | st.floats(0.05, top))
+    return Sample(moves, anchor, reward, discount)
+
+
 # --- worlds and data sets that counterexamples and controls are made of
 def absorbing(reward: ArrayLike, discount: float = 0.5) -> TabularMDP:
     """Every state absorbing, each as likely as the others to be the first; rewards (S, A)."""

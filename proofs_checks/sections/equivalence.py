@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import softmax, xlogy
 
@@ -58,7 +59,7 @@ def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:
 
 def _others(nu: Array) -> Array:
     """log sum exp of all but the k-th, for every k."""
-    return np.array([value(np.delete(nu, k)) for k in range(len(nu))])
+    return np.array([np.logaddexp.reduce(np.delete(nu, k)) for k in range(len(nu))])
 
 
 @claim.holds(
@@ -117,7 +118,7 @@ def _equal() -> Array:
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
     "{bound:.4f}.\nThe printed gamma + log 2 = {observed:.4f} is below even the unconditional "
-    "mean, 1.5772.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
+    "mean, {1 + euler_gamma:.4f}.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
     corrected=larger_of_two_located,
     broken="the difference of locations with the wrong sign",
     rejected=lambda nu: _larger(nu, float(nu[0]) + _selection(nu[::-1])),
@@ -276,7 +277,7 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
-    "point of G, 1/e in each coordinate, sums to 0.736.)",
+    "point of G, 1/e in each coordinate, sums to {2 / e:.3f}.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
     rejected=lambda p: stationary_on_the_simplex(
@@ -383,7 +384,8 @@ def _exact_q() -> TabularMDP:
     counterexample=_exact_q,
     text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
     "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
-    "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)",
+    "With exp: e/(e + e^-2) = {1 / (1 + exp(-3)):.4f} and {1 / (1 + exp(3)):.4f}. (Shown: "
+    "{observed:.0f}, not {bound:.4f}.)",
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
     rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
@@ -399,3 +401,81 @@ def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     divide by zero, and it reverses the order of the actions where all Q are negative.
     """
     return optimal_policy(mdp, ratio(mdp.solution.q))
+
+
+# --- two lines of proofs
+Difference = float  # c = nu_1 - nu_2
+
+
+def minus_the_logarithm(c: Difference, sign: float = -1.0) -> CheckResult:
+    """int x F(x + c) f(x) dx = -int_0^inf log(z) exp(-(1 + a) z) dz, a = exp(-c).
+
+    Decided: z = exp(-x) turns x into -log z, the rest into exp(-(1 + a) z) dz. Both sides by
+    quadrature; their value is (gamma + log(1 + a)) / (1 + a), as the proof's last line says.
+    """
+    a = float(np.exp(-c))
+    left = quad(lambda x: x * np.exp(-x - (1 + a) * np.exp(-x)), -5, 60, epsabs=1e-12)[0]
+    right = quad(lambda z: np.log(z) * np.exp(-(1 + a) * z), 0, 60, epsabs=1e-12, limit=200)[0]
+    why = "two quadratures to 1e-12, cut where the integrands are below 1e-20"
+    return equal(left, sign * right, 1e-9, why)
+
+
+@claim.misprint(
+    "lem:ExpofLargerGumbel.proof-step",
+    instances=st.floats(-2, 2),
+    counterexample=lambda: 0.0,
+    text="c = 0, a = 1: int x F f = (gamma + log 2)/2 = {observed:.4f};\n"
+    "int_0^inf log(z) exp(-2z) dz = {bound:.4f}, the negative.",
+    corrected=minus_the_logarithm,
+    broken="half the integral, 1/2 for 1/(1 + a)",
+    rejected={"sign": -0.5},
+)
+def logarithm_for_x(c: Difference) -> CheckResult:
+    """int x F(x + c) f(x) dx = int_0^inf log(z) exp(-(1 + a) z) dz by z = exp(-x), a = exp(-c).
+
+    Where: Appendix B, proof of Lemma ExpofLargerGumbel, second display.
+
+    Assumes: F and f of Gumbel(0, 1).
+
+    Decided: a sign is lost, and lost again in the antiderivative's -1/(1 + a), so that the result
+    is right.
+    """
+    return minus_the_logarithm(c, 1.0)
+
+
+def _third_line(nu: Array, divisor: float) -> CheckResult:
+    with np.errstate(over="ignore"):
+        line = np.logaddexp(0.0, _others(nu) - divisor * nu)
+    return _larger(nu, np.euler_gamma + nu + line)
+
+
+def divided_by_its_own(nu: Array) -> CheckResult:
+    """gamma + nu_k + log(1 + exp(log sum_{i != k} exp(nu_i) - nu_k)) = gamma + nu_k + log(1 +
+    sum_{i != k} exp(nu_i) / exp(nu_k)).
+
+    Decided: exp(log x - y) = x / exp(y). Against the expectation itself by quadrature.
+    """
+    return _third_line(nu, 1.0)
+
+
+@claim.misprint(
+    "cor:GumbelMaxasProb.proof-step",
+    instances=LOCATIONS,
+    counterexample=lambda: np.array([1.0, 1.0]),
+    text="nu = (1, 1): log(1 + e/e) = log 2 = {log(2):.4f}; printed log(1 + e/e^-1) = {log(1 + "
+    "e**2):.4f}."
+    "\nWith gamma + nu_k: {observed:.4f}, not {bound:.4f}. The next line is right again.",
+    corrected=divided_by_its_own,
+    broken="nothing subtracted: exp(nu_k) in the denominator lost",
+    rejected=lambda nu: _third_line(nu, 0.0),
+)
+def divided_by_the_inverse(nu: Array) -> CheckResult:
+    """E[G_k | G_k = max G_i] = gamma + nu_k + log(1 + sum_{i != k} exp(nu_i) / exp(-nu_k)).
+
+    Where: Appendix B, proof of Corollary GumbelMaxasProb, third line.
+
+    Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
+
+    Decided: the minus of the exponent in the line before has been kept in the denominator too.
+    """
+    return _third_line(nu, -1.0)

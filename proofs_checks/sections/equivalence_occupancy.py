@@ -303,9 +303,8 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     return _on_support(imitation, imitation.elsewhere)
 
 
-@claim.holds_if(
+@claim.fails(
     "sec:occupancy.conclusion",
-    condition="the pair is outside the support of d*, or only E[r] of the one r is matched",
     instances=matches(),
     counterexample=_alternating,
     text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = (0, "
@@ -340,3 +339,42 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
     matching = (_matching(imitation, exact(choice)) for choice in product(certain, repeat=states))
     most = max(_wrong(imitation, policy) for policy in matching)
     return at_least(most, Fraction(1), 0.0, EXACT)
+
+
+# --- the first line of the Lemma's proof
+def mean_reward_without_its_weight(function: Function, power: int = 1) -> CheckResult:
+    """E_{d*}[r | s_0, a_0] = (1 - beta) sum_t beta^t E_{d_t*}[r | s_0, a_0] = (1 - beta) Q(s_0,
+    a_0).
+
+    Decided: d = (1 - beta) sum_t beta^t d_t. Exact solves of the occupancy and of Q.
+    """
+    (world, policy, _, (s, a)), beta = function, function.world.discount
+    mean = (oracle.occupancy_given(world, policy, s, a) * world.reward).sum()
+    return equal(mean, (1 - beta) ** power * oracle.action_values(world, policy)[s, a], 0.0, EXACT)
+
+
+def _earning() -> Function:
+    function = _one_state()
+    return function._replace(world=function.world._replace(reward=exact([[1]])))
+
+
+@claim.misprint(
+    "cor:occp=naiveBE.proof-step",
+    instances=functions(),
+    counterexample=_earning,
+    text="One state, one action, r = 1, beta = 1/2: E_d[r] = {observed:g}, the reward itself;\n"
+    "sum_t beta^t = Q = {bound:g}. (The line's right side also has (s, a) for (s_0, a_0).)",
+    corrected=mean_reward_without_its_weight,
+    broken="the weight 1 - beta twice",
+    rejected={"power": 2},
+)
+def mean_reward_as_value(function: Function) -> CheckResult:
+    """E_{d*}[r | s_0, a_0] = sum_t beta^t E_{d_t*}[r | s_0, a_0] = Q*(s_0, a_0).
+
+    Where: Appendix B, proof of Lemma occp=naiveBE, first line; it prints Q*(s, a).
+
+    Assumes: d = (1 - beta) sum_t beta^t d_t, as defined there.
+
+    Decided: 1 - beta is lost; the second line has it again, so that the Lemma stands.
+    """
+    return mean_reward_without_its_weight(function, power=0)

@@ -12,13 +12,29 @@ from scipy.special import log_softmax, softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
-from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import WHY, population_risk, rounding, zero
-from proofs_checks.oracle import ccp, gumbel
+from proofs_checks.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
+from proofs_checks.library import WHY, population_risk, rounding, sample_risk, zero
+from proofs_checks.oracle import ccp, gumbel, polyak
 from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import equivalence
 from proofs_checks.sections.setup import Track
-from proofs_checks.worlds import absorbing, tables, tabular_mdps
+from proofs_checks.worlds import (
+    absorbing,
+    full_samples,
+    leaving_zero,
+    one_state,
+    tables,
+    tabular_mdps,
+)
 
 # --- the expected risk
 Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual parts")
@@ -161,7 +177,8 @@ def exponential_choice(q: Array) -> CheckResult:
     instances=equivalence.LOCATIONS,
     counterexample=lambda: np.array([1.0, -2.0]),
     text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
-    "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: "
+    "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = "
+    "{1 / (1 + exp(-3)):.4f} and {1 / (1 + exp(3)):.4f}. (Shown: "
     "{observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by zero.",
     corrected=exponential_choice,
     broken="the largest Q subtracted against overflow in the numerator only",
@@ -214,3 +231,134 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
         zero(excess, tolerance),
         at_least(np.max(np.abs(error[inside, 0])), bound, tolerance, WHY),
     )
+
+
+def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) -> CheckResult:
+    """Imitation is no harder: where every action was taken in every state seen, the minimisers of
+    the empirical risk have the choice probabilities of cloning, the observed shares, to the digit;
+    what is easier is the computation, as the likelihood is convex in Q and the Bellman term is not.
+
+    Decided: both terms can be least at once (closed form), so the IRL minimiser minimises the
+    likelihood. Measured: its shares and its likelihood by the library; the midpoint inequality of
+    the likelihood at drawn Q. (The control asks it of the Bellman term too.)
+    """
+    sample, first, second = pair
+    q = polyak.solution(sample)
+    risk = sample_risk(sample, np.stack([first, second, (first + second) / 2, q]))
+    term = risk.nll + bellman * risk.bellman
+    size = (
+        1e-11 * (1 + np.abs(np.stack([first, second, q])).max() + np.abs(sample.reward).max()) ** 2
+    )
+    why = "rounding in sums of squares; levels solved with condition 2/(1 - beta)"
+    tolerance = size / (1 - sample.discount)
+    return weakest(
+        equal(softmax(q, axis=1), sample.choices, tolerance, why),
+        equal(risk.nll[3], sample.entropy(), tolerance, why),
+        at_most(term[2], (term[0] + term[1]) / 2, size, why),
+    )
+
+
+def _both_actions() -> tuple[Sample, Array, Array]:
+    q = np.array([[0.0, 3.0]])
+    return one_state([1, 1], -10.0, 0.9), q, -q
+
+
+@claim.fails(
+    "rem:BC-superset.easier",
+    instances=full_samples(3, 2).flatmap(
+        lambda sample: st.tuples(st.just(sample), *[tables(sample.visits.shape)] * 2)
+    ),
+    counterexample=_both_actions,
+    text="One state, two actions, each taken once: cloning gives (1/2, 1/2). ERM-IRL's minimiser "
+    "has"
+    "\nthe same shares, levels V being free to solve the anchor's Bellman equation: its policy "
+    "is off"
+    "\nby {observed:.1g} more than cloning's; were it strictly harder, by more than {bound:g}.",
+    corrected=cloning_is_no_harder,
+    broken="the Bellman term called convex too",
+    rejected={"bellman": 1},
+)
+def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult:
+    """Imitation is strictly easier than IRL/DDC statistically: cloning's policy is estimated with
+    "significantly lower ... statistical complexity" than the policy of the IRL estimate.
+
+    Where: Section 4, remark "Comparison with imitation learning"; Sections 1 and 8, "a strictly
+    easier problem".
+
+    Assumes: tables; every action taken in every state seen, the error of interest being that of the
+    policy (imitation).
+
+    Decided: there the two estimators have one and the same policy, so that neither is easier for
+    imitation. IRL asks for more (the reward), and its solution set is strictly smaller
+    (rem:BC-superset); that is no statement on the error of the policy.
+    """
+    sample = pair[0]
+    gap = np.abs(softmax(polyak.solution(sample), axis=1) - sample.choices).max()
+    return at_least(gap, 1e-6, 0.0, "anything above rounding would do")
+
+
+# --- which Q have no anchor Bellman error
+def _solved_on(candidate: Moved, inside: NDArray[np.bool_], weight: Array) -> list[CheckResult]:
+    """A Q without anchor residual on `inside`: its expected error is the least, zero."""
+    mdp = candidate.mdp
+    star, anchor = mdp.solution, np.zeros(len(candidate.change), dtype=np.int64)
+    log_policy = star.q - star.v[:, None]
+    seen = ccp.Observed(log_policy, mdp.transition, anchor, mdp.reward[:, 0], mdp.discount)
+    q = ccp.extended(seen, star.q + candidate.change, inside)
+    error = weight @ excess_over(mdp, q).residual ** 2
+    size = 1 + float(np.abs(q).max() + np.abs(star.q).max())
+    return [equal(error, 0.0, 1e-20 * size**2 / (1 - mdp.discount) ** 2, WHY + "; squared")]
+
+
+def no_error_almost_everywhere(candidate: Moved, floor_for: float = 1.0) -> CheckResult:
+    """{Q: L_BE(Q)(s, a_s) = 0 for d*-almost every s} = argmin of E[1{a = a_s} L_BE(Q)(s, a)], d*
+    the expert's law of s; on a countable S this is the printed set.
+
+    Decided: the expectation is sum_s d*(s) pi*(a_s | s) Psi(s)^2, with positive weights where d*
+    has mass. Measured: at a Q solved there the expected error is zero; at a drawn Q it is at least
+    each state's part, at the weight of the likeliest path.
+    """
+    mdp, q = candidate.mdp, candidate.mdp.solution.q + candidate.change
+    excess, choices = excess_over(mdp, q), mdp.solution.policy[:, 0]
+    error = float(population_risk(mdp, q).bellman[0])
+    part = float(np.max(excess.floor * choices * excess.residual**2)) * floor_for
+    size = 1e-13 * (1 + float(np.abs(q).max() + np.abs(mdp.reward).max())) ** 2
+    zeros = _solved_on(candidate, candidate.reached, excess.weight * choices)
+    return weakest(*zeros, at_least(error, part, size + rounding(mdp, q), WHY))
+
+
+def _free_off_zero() -> Moved:
+    mdp = leaving_zero(actions=2)
+    candidate = Moved(mdp, np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2), intervals=(1,))
+    assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
+    return candidate
+
+
+@claim.holds_if(
+    "sec:ERM.anchor-argmin",
+    condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
+    instances=moved(),
+    counterexample=_free_off_zero,
+    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar ="
+    " {{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0: no Bellman error on "
+    "S-bar, but"
+    "\n-1/2 off it, where half of the (discounted) data are: expected {observed:.4f}, least "
+    "{bound:g}.",
+    corrected=no_error_almost_everywhere,
+    broken="each state's part counted twice",
+    rejected={"floor_for": 2.0},
+    rejected_at=lambda: Moved(absorbing([[0.0]], 0.1), np.ones((1, 1)), np.zeros(1)),
+)
+def no_error_on_s_bar(candidate: Moved) -> CheckResult:
+    """{Q: L_BE(Q)(s, a_s) = 0 for all s in S-bar} = argmin_Q E[1{a = a_s} L_BE(Q)(s, a)].
+
+    Where: Section 4, the second display after the definition of S-bar.
+
+    Assumes: (s, a) from the expert's law, Q bounded, S any state space, S-bar the states s with
+    Pr(s_h = s) > 0 for some h.
+
+    Decided: the right-hand side sees all of d*, the left-hand side its atoms (setup.reachable-set).
+    """
+    weight = excess_over(candidate.mdp, candidate.mdp.solution.q).weight
+    share = weight * candidate.mdp.solution.policy[:, 0]
+    return _solved_on(candidate, candidate.points, share)[0]

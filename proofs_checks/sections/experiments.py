@@ -5,6 +5,7 @@ from collections import namedtuple
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -19,6 +20,8 @@ from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, w
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
 from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, implied_mape
+
+Interval = tuple[Fraction, Fraction]
 
 # --- Assumption nonSingularJac (ii) in the experiments
 HIDDEN = (10, 10)
@@ -122,15 +125,27 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     )
 
 
+def _with_fifty() -> dict[str, Any]:
+    """GLADIUS's and Rust's errors with 50 trajectories, as far as the digits tell."""
+    pair = [Method(50, name) for name in ("GLADIUS", "Rust")]
+    far, total = ([float(sum(implied_mape(m, first=x)) / 2) for m in pair] for x in (6, 1))
+    ours, theirs = (f"{float(abs(paper.grid(*m, 'r')[0][0].value + 1)):.3f}" for m in pair)
+    count = paper.frequencies(50)[0][0]
+    return {"ours": ours, "theirs": theirs, "count": count, "far": far, "total": total}
+
+
 @claim.holds_if(
     "text.who-is-better-where",
     condition="1,000 trajectories (with 50, GLADIUS is worse than Rust at mileages 1-5)",
     instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
-    text="Table A1, (1, a0), 412 of 1,000 pairs: |r-hat - r| = 0.074 for GLADIUS, 0.035 for "
+    text="Table A1, (1, a0), {count} of 1,000 pairs: |r-hat - r| = {ours} for GLADIUS, {theirs} "
+    "for "
     "Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
-    "Rust at most {bound:.3f} %.\nAt mileages 6-10: 0.83 and 3.74 %; GLADIUS's lead in the "
-    "total (3.45 against 3.61 %) comes from there.",
+    "Rust at most {bound:.3f} %.\nAt mileages 6-10: {far[0]:.2f} and {far[1]:.2f} %; GLADIUS's "
+    "lead in the "
+    "total ({total[0]:.2f} against {total[1]:.2f} %) comes from there.",
+    numbers=_with_fifty,
     corrected=better_by_action,
     broken="the mileages not weighted by their frequencies",
     rejected={"weighted": False},
@@ -154,6 +169,58 @@ def who_is_better_where(method: Method) -> CheckResult:
     return at_most(surely_above.observed, surely_above.bound, 0, EXACT)
 
 
+def _lead_at(method: Method, first: int, last: int) -> Interval:
+    """GLADIUS's lead over an oracle, in points of the MAPE: the part of these mileages."""
+    counts = [sum(row) for row in paper.frequencies(method.trajectories)]
+    share = Fraction(sum(counts[first - 1 : last]), sum(counts))
+    ours, theirs = (
+        implied_mape(m, last, first=first) for m in (Method(method[0], "GLADIUS"), method)
+    )
+    return share * (theirs[0] - ours[1]), share * (theirs[1] - ours[0])
+
+
+def because_of_the_frequent(method: Method, alone: bool = False) -> CheckResult:
+    """With 1,000 trajectories, and against ML-IRL with 50, most of GLADIUS's lead in the MAPE comes
+    from mileages 1 to 5; against Rust with 50 all of it comes from mileages 6 to 10.
+
+    Decided: the two parts of the lead add up to it, in interval arithmetic on the printed digits.
+    """
+    near, far = _lead_at(method, 1, 5), _lead_at(method, 6, 10)
+    if method == Method(50, "Rust"):
+        return weakest(at_most(near[1], 0, 0, EXACT), at_least(far[0], 0, 0, EXACT))
+    return at_most(far[1], 0, 0, EXACT) if alone else at_least(near[0], far[1], 0, EXACT)
+
+
+@claim.holds_if(
+    "text.who-is-better-where.because",
+    condition="1,000 trajectories, or the oracle is ML-IRL",
+    instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
+    counterexample=lambda: Method(50, "Rust"),
+    text="Tables A1, 50 trajectories, lead over Rust in the MAPE, in points: mileages 1-5 "
+    "contribute {observed:.3f} at most,\nmileages 6-10 {bound:.3f} at least. At 6-10 GLADIUS errs "
+    "by {far[0]:.2f} %, Rust by {far[1]:.2f} %.",
+    numbers=_with_fifty,
+    corrected=because_of_the_frequent,
+    broken="with 1,000 too, all of the lead from mileages 1-5",
+    rejected={"alone": True},
+    rejected_at=lambda: Method(1000, "Rust"),
+)
+def because_better_at_frequent_pairs(method: Method) -> CheckResult:
+    """GLADIUS's lead in the MAPE is due to mileages 1-5: they contribute more of it than 6-10.
+
+    Where: Section 7.3, items 1 and 2, as the reason for "why do the Oracle baselines ... not beat
+    our approach", and Appendix A, "This is because it overall outperforms ... that appear most
+    frequently".
+
+    Assumes: the MAPE is the mean over pairs weighted by the printed frequencies.
+
+    Decided: exact fractions. The lead over Rust with 50 trajectories is within the noise of one
+    repetition, so that the tables do not bear the reason out, not that they refute it in general.
+    """
+    near, far = _lead_at(method, 1, 5), _lead_at(method, 6, 10)
+    return at_least(near[1], far[0], 0, EXACT)
+
+
 # --- Table 2 and an efficiency bound
 @cache
 def _bounds(trajectories: float) -> Bounds:
@@ -161,10 +228,15 @@ def _bounds(trajectories: float) -> Bounds:
     return bounds(bus.mdp, bus.horizon, [trajectories], bus.anchor_action)
 
 
+def _gladius(trajectories: int) -> tuple[paper.Printed, paper.Printed]:
+    where = ("table_2", trajectories, "GLADIUS", "MAPE")
+    return paper.cell(*where), paper.cell(*where, part="se")
+
+
 def _gladius_mape(trajectories: int, spreads: Fraction) -> Fraction:
     """Table 2's MAPE of GLADIUS, plus so many of its "(SE)"."""
-    where = ("table_2", trajectories, "GLADIUS", "MAPE")
-    return paper.cell(*where).interval[1] + spreads * paper.cell(*where, part="se").interval[1]
+    mape, se = _gladius(trajectories)
+    return mape.interval[1] + spreads * se.interval[1]
 
 
 ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken at their largest"
@@ -187,9 +259,10 @@ def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
     "text.below-the-bound",
     instances=st.sampled_from([250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
-    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13 "
-    "(0.06), so at most {observed:.3f} % at 1.96 (SE).\nLeast first-order expected MAPE with "
+    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE {mape} "
+    "({se}), so at most {observed:.3f} % at 1.96 (SE).\nLeast first-order expected MAPE with "
     "2,000 training trajectories and r(., a0) free: {bound:.3f} %.",
+    numbers=lambda: dict(zip(("mape", "se"), (x.digits for x in _gladius(2500)), strict=True)),
     corrected=below_every_bound,
     broken="all N trajectories taken for training, not 80 % of them",
     rejected={"share": 1.0},
@@ -275,8 +348,8 @@ def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
     "text.state-space-size",
     instances=st.integers(1, 100),
     counterexample=lambda: 100,
-    text="{{-10, -9, .., 9, 10}} has 21 elements; 21^100 = 1.67 x 10^132, 20^100 = 1.27 x "
-    "10^130.\nPowers of ten: {observed:.2f}, printed {bound:.2f}.",
+    text="{{-10, -9, .., 9, 10}} has 21 elements; 21^100 = {21**100:.3g}, 20^100 = "
+    "{20**100:.3g}.\nPowers of ten: {observed:.2f}, printed {bound:.2f}.",
     corrected=states_of_21_values,
     broken="20 values, zero or an end left out",
     rejected={"values": 20},
@@ -302,24 +375,36 @@ def _figure_1(dummies: object) -> paper.Printed:
     return paper.cell("figure_1", dummies, "GLADIUS", "MAPE")
 
 
-@claim.holds(
+def about_eleven_percent(value: Fraction, stated: int = 11) -> CheckResult:
+    """With K = 100 dummies, GLADIUS's MAPE rises to about 11 %.
+
+    Decided: whatever the value that is printed as 11.35, to the nearest whole number.
+    """
+    return at_most(abs(value - stated), Fraction(1, 2), 0, EXACT)
+
+
+@claim.misprint(
     "text.about-ten-percent",
     instances=st.fractions(*_figure_1(100).interval),
-    broken="within a tenth of it, 9 to 11",
-    rejected={"share": Fraction(1, 10)},
-    rejected_at=lambda: _figure_1(100).value,
+    counterexample=lambda: _figure_1(100).value,
+    text="Figure 1's table, K = 100: 11.35. K = 50 has 9.76, which is about 10.\n"
+    "11.35 is {observed:.2f} away from 10, {observed / 10:.1%} of it; to two digits it is 11.",
+    corrected=about_eleven_percent,
+    broken="about 12 %",
+    rejected={"stated": 12},
 )
-def about_ten_percent(value: Fraction, share: Fraction = Fraction(1, 5)) -> CheckResult:
-    """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 % (8 to 12).
+def about_ten_percent(value: Fraction) -> CheckResult:
+    """With K = 100 dummies, GLADIUS's MAPE rises only to about 10 %.
 
     Where: Section 7.3; the table of Figure 1 has 11.35 (4.24) at K = 100, 9.76 at K = 50.
 
-    Assumes: "about" means within a fifth; within a tenth it would not hold.
+    Assumes: "about 10 %" is a figure rounded to the two digits that are printed; to the nearest
+    ten, or within a fifth, it is right. The reading decides, so it counts as a slip of the pen.
 
-    Decided: whatever the value that is printed as 11.35. The figure is 13.5 % above 10; its
-    standard error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation.
+    Decided: from the printed digits. The standard error is 4.24, or 4.24 / sqrt(10) = 1.34 if
+    "(SE)" is a standard deviation, so that the number itself is not known to be above 10.
     """
-    return at_most(abs(value - 10), 10 * share, 0, EXACT)
+    return about_eleven_percent(value, stated=10)
 
 
 @claim.holds(

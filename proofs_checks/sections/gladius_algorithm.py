@@ -318,3 +318,81 @@ def bookkeeping(limit: int) -> CheckResult:
     steps (Theorem linConvergence has one stepsize too), sums for means, a*_s for a_s.
     """
     return consistent_listing(limit, Listing())
+
+
+# --- its last line
+# Two worlds of certain moves (target states (A, S)) that agree where the data are, and Q (S, A).
+Twins = namedtuple("Twins", "first second visits q discount")
+
+
+@st.composite
+def twins(draw: st.DrawFn) -> Twins:
+    states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    visits = draw(arrays(np.int64, (states, actions), elements=st.integers(0, 2)))
+    first, other = (
+        draw(arrays(np.int64, (actions, states), elements=st.integers(0, states - 1)))
+        for _ in range(2)
+    )
+    second = np.where(visits.T > 0, first, other)
+    return Twins(first, second, visits, draw(tables(visits.shape)), draw(DISCOUNTS))
+
+
+def _rewards(case: Twins) -> tuple[Array, Array]:
+    """r = Q - beta V_Q(s') in both worlds, in each of which Q is Q*."""
+    v = value(case.q)
+    first, second = (case.q - case.discount * v[target.T] for target in (case.first, case.second))
+    return np.asarray(first), np.asarray(second)
+
+
+def reward_where_seen(case: Twins, unseen: bool = False) -> CheckResult:
+    """r-hat(s, a) = Q-hat(s, a) - beta V(s') with the s' of a row of (s, a), for pairs in the data.
+
+    Decided: certain moves make all rows of a pair agree. Measured: the library's conditional mean
+    over the data against either world's reward, at the pairs seen.
+    """
+    eye, first = np.eye(len(case.q)), _rewards(case)[0]
+    moves = case.visits.T[:, :, None] * eye[case.first]
+    counts = Counts(eye, case.visits[None].astype(float), moves[None])
+    estimate = case.q - case.discount * conditional_mean(value(case.q)[None], counts)[0]
+    there = np.ones(case.q.shape, dtype=bool) if unseen else case.visits > 0
+    size = 1e-14 * (1 + float(np.abs(case.q).max()))
+    return (
+        zero((estimate - first)[there], size, "rounding of r, Q and V")
+        if there.any()
+        else zero(np.zeros(1), size, "no pair was seen")
+    )
+
+
+def _one_row() -> Twins:
+    """States 0 and 1; action 0 stays and was seen; action 1 stays in one world, moves in the
+    other."""
+    stays, moves = np.array([[0, 1], [0, 1]]), np.array([[0, 1], [1, 0]])
+    return Twins(stays, moves, np.array([[1, 0], [1, 0]]), np.array([[0.0, 0.0], [1.0, 1.0]]), 0.5)
+
+
+@claim.holds_if(
+    "alg:estimation_deterministic.last-line",
+    condition="(s, a) has a row in the data, or s'(s, a) is known",
+    instances=twins(),
+    counterexample=_one_row,
+    text="Two states, beta = 1/2, data (s, a0, s) only; a1 stays in one world and switches in the"
+    " other.\nSame data, and Q(s, .) = s is Q* of both; V(1) - V(0) = 1, so r(0, a1) is "
+    "{observed:.4f}\nin one and {bound:.4f} in the other: the last line does not say whose s' it "
+    "has.",
+    corrected=reward_where_seen,
+    broken="asked for at pairs without a row too",
+    rejected={"unseen": True},
+)
+def reward_of_every_pair(case: Twins) -> CheckResult:
+    """r-hat(s, a) <- Q-hat(s, a) - beta log sum exp Q-hat(s', .) gives r-hat as a function of (s,
+    a).
+
+    Where: Section 5, Algorithm 2, last line; no s' is bound there.
+
+    Assumes: deterministic transitions, Q-hat = Q*.
+
+    Decided: the reward at a pair without a row is no function of the data: two worlds that agree on
+    the data and on Q* have different ones. Algorithm 1 has zeta there.
+    """
+    first, second = _rewards(case)
+    return equal(first, second, 1e-14 * (1 + float(np.abs(case.q).max())), "rounding of r, Q and V")

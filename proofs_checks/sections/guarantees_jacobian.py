@@ -1,13 +1,15 @@
 """Section 6.1, Empirical PL conditions: nonSingularJac, linear classes, wide networks."""
 
 from collections import namedtuple
+from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from gladius.checks import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import EPS, Linear
+from proofs_checks.library import EPS, MLP, Linear
 from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
 from proofs_checks.worlds import tables
@@ -288,3 +290,129 @@ def wide_networks(start: Start) -> CheckResult:
     (convex) ball, and there J has rank dim(z) + 3 at most, whatever the width.
     """
     return not_a_polynomial(start)
+
+
+# --- the ball of the assumption, for networks
+# Points x (n, d), hidden widths and actions; the parameters theta are known by their number.
+class Copies(namedtuple("Copies", "x hidden actions number")):
+    """A network at a minimiser theta, and its copies with the hidden units of a layer permuted.
+
+    Any theta is one: of data whose shares are softmax(Q_theta) and whose anchor rewards fit it.
+    """
+
+    @property
+    def network(self) -> MLP:
+        return MLP(self.x.shape[1], self.actions, self.hidden)
+
+    @property
+    def theta(self) -> Array:
+        """(P,)."""
+        return np.asarray(self.network.init([np.random.default_rng([12, self.number])])[0])
+
+    def layers(self, theta: Array) -> list[Array]:
+        """(fan-in + 1, fan-out) of each layer, the biases last."""
+        sizes = [((i + 1) * o, o) for i, o in self.network.layers]
+        parts = np.split(theta, np.cumsum([size for size, _ in sizes])[:-1])
+        return [part.reshape(-1, o) for part, (_, o) in zip(parts, sizes, strict=True)]
+
+    def permuted(self, order: Sequence[NDArray[np.int64]]) -> Array:
+        """The parameters with each hidden layer's units in this order."""
+        kept = [np.arange(self.x.shape[1]), *order, np.arange(self.actions)]
+        return np.concatenate(
+            [
+                layer[np.append(before, len(before))][:, after].ravel()
+                for layer, before, after in zip(
+                    self.layers(self.theta), kept[:-1], kept[1:], strict=True
+                )
+            ]
+        )
+
+    @property
+    def mean(self) -> Array:
+        """The mean of all copies, in which every unit of a layer is the same."""
+        parts: list[Array] = []
+        for layer in self.layers(self.theta):
+            weights, biases = layer[:-1], layer[-1:]
+            if parts:  # the units before are hidden ones
+                weights = weights.mean(axis=0, keepdims=True) + 0 * weights
+            if len(parts) < len(self.hidden):
+                weights, biases = (w.mean(axis=1, keepdims=True) + 0 * w for w in (weights, biases))
+            parts.append(np.vstack([weights, biases]).ravel())
+        return np.concatenate(parts)
+
+    def rank(self, theta: Array) -> int:
+        """Of J_Q (M, P); singular values below 1e-10 of the norm are rounding."""
+        rows = self.network.jacobian(theta[None], self.x)[1].reshape(-1, theta.size)
+        return int(np.linalg.matrix_rank(rows, tol=1e-10 * np.linalg.norm(rows)))
+
+    @property
+    def points(self) -> int:
+        """M."""
+        return int(len(self.x) * self.actions)
+
+
+@st.composite
+def copies(draw: st.DrawFn) -> Copies:
+    inputs = draw(st.integers(1, 2))
+    points = st.lists(
+        st.tuples(*[st.integers(-3, 3)] * inputs), min_size=1, max_size=6, unique=True
+    )
+    hidden = draw(st.sampled_from([(1,), (3,), (6,), (2, 2), (4, 3), (10, 10)]))
+    x = np.array(draw(points), dtype=float)
+    return Copies(x, hidden, draw(st.integers(1, 3)), draw(st.integers(0, 99)))
+
+
+def rank_at_the_mean(design: Copies, biases: int = 1) -> CheckResult:
+    """A convex set that contains a minimiser and its copies with hidden units permuted contains
+    their mean, where J_Q has rank at most n + 1 + 2 (L - 1) + 2 |A| for n inputs and L hidden
+    layers, whatever their widths; so (ii) can hold on a ball that contains all minimisers only if
+    M is no more than that. Ask for a ball around theta_0 that holds the iterates and one minimiser.
+
+    Decided: at the mean all units of a layer are equal, so that J has that many different columns.
+    The copies' outputs are those of the minimiser. Rank by the library's Jacobian.
+    """
+    rng = np.random.default_rng(design.number)
+    copy = design.permuted([rng.permutation(width) for width in design.hidden])
+    outputs = design.network.outputs(np.stack([design.theta, copy]), design.x)
+    most = design.x.shape[1] + 1 + 2 * (len(design.hidden) - 1) + (1 + biases) * design.actions
+    return weakest(
+        equal(outputs[0], outputs[1], 1e-12, "the same sums in another order"),
+        at_most(design.rank(design.mean), most, 0.0, "ranks are whole numbers"),
+    )
+
+
+def _paper_network() -> Copies:
+    design = Copies(np.linspace(-1.6, 1.6, 20)[:, None], (10, 10), 2, 0)
+    whole = design.rank(design.theta) == design.points
+    assumed(whole, "J J' >= mu I at the minimiser itself: 40 outputs, 152 parameters")
+    return design
+
+
+@claim.fails(
+    "asmp:nonSingularJac.networks",
+    instances=copies(),
+    counterexample=_paper_network,
+    text="The paper's 2 x 10 network at 20 mileages: M = 40, 152 parameters, rank 40 at a random"
+    " theta, a minimiser of the data it fits.\nPermuting hidden units changes no output, so the"
+    " copies are minimisers, and a ball with them holds their mean.\nThere each layer's units are"
+    " equal: {1 + 1 + 2 + 2 * 2} different columns. Rank {observed:.0f}; (ii) needs {bound:.0f}.",
+    corrected=rank_at_the_mean,
+    broken="the biases of the outputs not counted",
+    rejected={"biases": 0},
+    cost=2,
+)
+def ball_with_all_minimisers(design: Copies) -> CheckResult:
+    """Networks satisfy Assumption nonSingularJac on a closed ball that contains the initial point,
+    the iterates "and the empirical minimizers".
+
+    Where: Section 6, Assumption nonSingularJac, with Lemma NNenjoysPL: "sufficiently wide
+    feedforward neural networks ... Assumption nonSingularJac holds with high probability".
+
+    Assumes: one hidden layer of two units or more, a minimiser that exists, balls convex as they
+    are; "the empirical minimizers" are all of them, as the article says.
+
+    Decided: permutations of hidden units are a symmetry of every network, whatever its width and
+    activation. With the minimisers on the ball meant, the assumption can hold, but dist(., S) in
+    Theorem linConvergence is then the distance to those. Read so in lem:NNenjoysPL.
+    """
+    return at_least(design.rank(design.mean), design.points, 0.0, "ranks are whole numbers")

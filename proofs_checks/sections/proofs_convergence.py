@@ -12,8 +12,7 @@ from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, w
 from proofs_checks.library import ROUNDING, objective, objective_rounding
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.sections.guarantees_convergence import full_samples
-from proofs_checks.worlds import empirical, one_state, tables
+from proofs_checks.worlds import empirical, full_samples, one_state, tables
 
 # --- two-sided PL
 Fixed = tuple[Sample, Array, Array]  # a data set, outputs q (X, A) and zeta (X,) on it

@@ -27,7 +27,7 @@ def random_features(draw: st.DrawFn) -> RandomFeatures:
     return RandomFeatures(rows, columns, draw(chances) if rows == 1 else 1.0)
 
 
-def independent_entries(design: RandomFeatures, share: float = C) -> CheckResult:
+def independent_entries(design: RandomFeatures, rate: float = RATE) -> CheckResult:
     """If moreover the entries are independent with E exp(t x) <= exp(t^2 / 2) and d >= 160 M, then
     Phi Phi' >= (d / 4) I_M with probability at least 1 - exp(-d / 200).
 
@@ -37,8 +37,8 @@ def independent_entries(design: RandomFeatures, share: float = C) -> CheckResult
     for one row of three-point entries, a random walk for two rows of signs. Instead of
     independent entries, |phi(z)|^2 = d for every row does as well (other constants).
     """
-    chance = gram_below(*design, share * design.columns)
-    bound = math.exp(-RATE * design.columns)
+    chance = gram_below(*design, C * design.columns)
+    bound = math.exp(-rate * design.columns)
     return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
@@ -70,9 +70,11 @@ def _absent_rows() -> RandomFeatures:
     " d, c, c', C are; d = 1000 here, c' = 1/200.\nProbability of failure"
     " {observed:.3f}; at most {bound:.4f} is claimed.",
     corrected=independent_entries,
-    broken="the expectation d I taken for Phi Phi' itself, c = 1",
-    rejected={"share": 1.0},
-    rejected_at=lambda: RandomFeatures(2, 2 * WIDTH),
+    broken="exp(-d / 2) for exp(-d / 200)",
+    rejected={"rate": 1 / 2},
+    rejected_at=lambda: RandomFeatures(1, WIDTH, 1 / 3),
+    unproved="c = 1/4 and c' = 1/200: 1/2 and 1/50 pass every instance too; a finer net, or "
+    "Gordon's inequality, would have to prove them for all M",
 )
 def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     """For independent centred isotropic sub-Gaussian rows phi(z_1), ..., phi(z_M) in R^d, d >= C M,

@@ -14,7 +14,7 @@ from proofs_checks.claims import CheckResult, at_least, at_most, claim, weakest
 from proofs_checks.library import Complex, complex_slope, residual
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
-from proofs_checks.sections.guarantees_pl import opposed, tightest_distribution
+from proofs_checks.sections.guarantees_pl import opposed
 
 
 # --- from outputs to parameters
@@ -87,7 +87,6 @@ def finite_output_pl_transfer(composite: Composite, power: float = 1.0) -> Check
     broken="sqrt(|A| |X_Q|) with |X_Q| - 1 in place of |X_Q|",
     rejected={"fewer": 1},
     rejected_at=lambda: worlds.Empirical(fits.popular_state(4, 0.999).sample, np.zeros((4, 1))),
-    adversary=lambda: worlds.Empirical(tightest_distribution(), np.zeros((5, 1))),
 )
 def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckResult:
     """||P_perp A_theta' u|| >= gamma_perp ||u|| for every u, gamma_perp = (1 - beta) /

@@ -4,7 +4,6 @@ from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from gladius.checks import Array
@@ -59,25 +58,24 @@ def anchor_next(states: Array, problem: Overlap) -> Array:
 
 
 def _chain(logits: Array) -> Overlap:
-    """x -> y by action 0, the anchor, x -> z by action 1, y -> z; Q*(x, .) = logits, else 0."""
-    moves = np.zeros((2, 3, 3))
-    moves[0, 0, 1] = moves[1, 0, 2] = 1.0
+    """x -> y by action 0, the anchor, x -> z by the others, y -> z; Q*(x, .) = logits, else 0."""
+    moves = np.zeros((len(logits), 3, 3))
+    moves[0, 0, 1] = 1.0
+    moves[1:, 0, 2] = 1.0
     moves[:, 1:, 2] = 1.0
-    q = np.vstack([logits, np.zeros((2, 2))])
+    q = np.vstack([logits, np.zeros((2, len(logits)))])
     return Overlap(_world_of(q, moves, 0.9, np.eye(3)[0]), np.zeros(3, dtype=np.int64))
 
 
-def _least_covered() -> Overlap:
-    """The least slack over Q*(x, .)."""
-    start = np.array([-0.5, 0.7])
-    least = minimize(lambda x: discounted_overlap(_chain(x)).slack, start, method="Nelder-Mead")
-    return _chain(least.x)
+def _rare_anchor(reach: float) -> Overlap:
+    """The anchor is the worst of forty actions, by twice `reach`: exp(-2 B*) then matters."""
+    return _chain(np.append(-reach, np.full(39, reach)))
 
 
 @claim.holds(
     "lem:anchor_overlap_logit",
     instances=overlaps(),
-    adversary=_least_covered,
+    adversary=worlds.tightest(_rare_anchor, "lem:anchor_overlap_logit", 2, 3),
     broken="exp(-B*) for exp(-2 B*) in p_A",
     rejected={"power": 0.5},
     rejected_at=lambda: _chain(np.array([-1.5, 1.5])),
@@ -93,7 +91,7 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
 
     Decided: the flow identity of the discounted occupancy, as printed. The smallest d*_S(y)/nu_A(y)
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
-    x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
+    x -> y -> z; with forty actions, the anchor the worst, within 2.6 per cent whatever B* is.
     """
     mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
@@ -224,7 +222,9 @@ def _identification(problem: Identified, solved: Expert, constant: float) -> Che
     return at_most(norm, constant * excess if np.isfinite(constant) else np.inf, tolerance, why)
 
 
-def identification_with_a_bounded_inverse(problem: Identified, squared: bool = True) -> CheckResult:
+def identification_with_a_bounded_inverse(
+    problem: Identified, squared: bool = True, share: float = 1.0
+) -> CheckResult:
     """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), P_a the anchor's transitions (so for finite
     S-bar, or if beta^2 |d nu_A/d d*_S|_inf < 1). For every Q with |log pi_Q - log pi*| <= l:
     |Q - Q*|^2 <= [kappa^2/p_A + (kappa/p_A^(1/2) + 1)^2 / m] (R_exp(Q) - R_exp(Q*)), with
@@ -241,7 +241,20 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     p_anchor = float(solved.policy[rows, problem.anchor][support].min())
     reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
     used = kappa if squared else np.sqrt(kappa)
-    return _identification(problem, solved, identification_constant(used, p_anchor, reach))
+    constant = share * identification_constant(used, p_anchor, reach)
+    return _identification(problem, solved, constant)
+
+
+def _aligned(share: float) -> Identified:
+    """One state, a rare anchor, beta = .999: residual and misfit push Q the same way.
+
+    log pi_Q - log pi* is .01 at the anchor and the residual `share` of that, where 1/2 is worst.
+    """
+    p, beta, more = 1e-3, 0.999, 0.01
+    mdp = worlds.absorbing(np.log([[p, 1 - p]]), beta)  # V* = 0
+    ratio = np.array([more, np.log1p(-p * np.expm1(more) / (1 - p))])
+    level = -(1 + share) * more / (1 - beta)
+    return Identified(mdp, np.array([0]), mdp.solution.q + level + ratio)
 
 
 def _growing_direction() -> Identified:
@@ -274,12 +287,17 @@ def _growing_direction() -> Identified:
     " -beta log 2, beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Q_t(n, a) = tanh(t"
     " .9^-n), |t| <= 1: bounded, C^2 in L2(d*).\nNLL excess 0; c(n) = .9^-n is in L2(d*) and"
     " c - beta P_a c = 0, so the residual beta tanh(t c/beta) - tanh(t c) is O(t^3).\n"
-    "Hence |Q_t|^2 ~ 1.24 t^2 against an excess O(t^6). t = 1/20: {observed:.2e} > 10^6 x"
+    "Hence |Q_t|^2 ~ {0.55 / (1 - 0.45 / 0.81):.2f} t^2 against an excess O(t^6). t = 1/20: "
+    "{observed:.2e} > 10^6 x"
     " excess = {bound:.2e}; t -> 0 refutes any C_id.",
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
     rejected_at=lambda: Identified(worlds.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
+    adversary=worlds.tightest(_aligned, "lem:erm_ddc_quant_identification", 0.1, 2),
+    unproved="the +1: to first order w and the log ratio are orthogonal under pi*, so that kappa^2 "
+    "(1 + 1/m) / p_A is enough for small deviations; for large ones that is neither proved nor "
+    "refuted",
 )
 def identification(problem: Identified) -> CheckResult:
     """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)
@@ -294,5 +312,80 @@ def identification(problem: Identified) -> CheckResult:
     "bounded state function c"; derivatives of bounded outputs need only be in L2(d*), where P_a may
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
     computed on 100 states; the mass beyond them is 1e-35.
+    """
+    return _identification(problem, expert(problem.mdp), problem.constant)
+
+
+# --- its proof: from derivatives to growth
+def second_variation(problem: Identified, solved: Expert) -> float:
+    """Half the second derivative of the excess risk at Q* in the direction h = Q - Q*."""
+    h, rows = problem.q - problem.mdp.solution.q, np.arange(len(problem.q))
+    mean = np.sum(solved.policy * h, axis=1)
+    spread = np.sum(solved.policy * (h - mean[:, None]) ** 2, axis=1)
+    ahead = problem.mdp.transition[problem.anchor, rows] @ mean
+    change = problem.mdp.discount * ahead - h[rows, problem.anchor]
+    weight = solved.policy[rows, problem.anchor]
+    return float(solved.states @ (spread / 2 + weight * change**2))
+
+
+def every_direction_curved(problem: Identified, halves: float = 2.0) -> CheckResult:
+    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S). Then half the second variation of the risk at
+    Q* is at least |h|^2 / C for every h in L2(d*), not only for derivatives of the class, with
+    C = kappa^2/p_A + 2 (kappa/p_A^(1/2) + 1)^2; growth near Q* needs this, as the class may leave
+    Q* in directions that are no derivatives of it.
+
+    Decided: as C_id, with m = 1/2. The library's Q* and occupancy against the oracle's variation.
+    """
+    solved, h = expert(problem.mdp), problem.q - problem.mdp.solution.q
+    rows = np.arange(len(problem.q))
+    support = solved.states > 1e-12
+    moves = problem.mdp.transition[problem.anchor, rows]
+    kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    per_root = kappa / np.sqrt(float(solved.policy[rows, problem.anchor][support].min()))
+    constant = per_root**2 + halves * (per_root + 1) ** 2
+    norm = float(np.sum(problem.mdp.discounted_occupancy() * h**2))
+    noise = 1e-11 * (1 + float(np.abs(h).max())) ** 2
+    why = "Q* is solved to 1e-12 of |V| on either route, and enters squares"
+    bound = constant * second_variation(problem, solved)
+    return at_most(norm, bound, noise * (1 + min(constant, 1e15) * 1e-11), why)
+
+
+def _flat_parameter() -> Identified:
+    problem = _growing_direction()
+    level = problem._replace(q=problem.mdp.solution.q + 1.0)  # the derivative in u
+    curved = second_variation(level, expert(problem.mdp))
+    assumed(curved > 1e-3, "no null direction among the derivatives, multiples of 1")
+    return problem
+
+
+@claim.holds_if(
+    "lem:erm_ddc_quant_identification.proof-step",
+    condition="the second variation is bounded below on all of L2(d*), or Q* = Q_theta at one theta"
+    " only, where the derivative is one-to-one",
+    instances=identified(),
+    counterexample=_flat_parameter,
+    text="The chain of lem:erm_ddc_quant_identification with Q_(u, t) = u + tanh(t^2 .9^-n): at "
+    "(0, 0)"
+    " the derivatives are 1 and 0, and in the direction 1 the second variation is positive.\nAlong"
+    " (0, t) the excess is that of tanh(t^2 .9^-n): |Q|^2 = {observed:.2e} at t^2 = 1/20 against"
+    "\n10^6 x excess = {bound:.2e}; t -> 0 leaves no lambda_id.",
+    corrected=every_direction_curved,
+    broken="1 for the 2 = 1/m of the likelihood's curvature",
+    rejected={"halves": 1.0},
+    rejected_at=lambda: _aligned(0.5),
+)
+def curved_derivatives(problem: Identified) -> CheckResult:
+    """Let the second variation have no null direction on the image of the derivative of theta ->
+    Q_theta at Q*. "Consequently" R_exp(Q_theta) - R_exp(Q*) >= lambda_id |Q_theta - Q*|^2 for all
+    Q_theta near Q*, with some lambda_id > 0.
+
+    Where: Technical proofs, proof of Lemma erm_ddc_quant_identification, "it has a strictly
+    positive minimum eigenvalue. Consequently, ...".
+
+    Assumes: as the Lemma; theta -> Q_theta is twice continuously differentiable into L2(d*).
+
+    Decided: the class leaves Q* also where its derivative vanishes, in directions of the second
+    order, of which the sphere of derivatives says nothing. The lemma's own defect is another one,
+    the null direction itself (lem:erm_ddc_quant_identification); on finite S-bar both are cured.
     """
     return _identification(problem, expert(problem.mdp), problem.constant)

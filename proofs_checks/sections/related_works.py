@@ -1,4 +1,4 @@
-"""Section 2, Related works: the constraints of Su and Judd."""
+"""Section 2, Related works: the constraints of Su and Judd, and policy invariance."""
 
 from collections import namedtuple
 
@@ -6,11 +6,19 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from gladius.mdp import action_values, soft_bellman
+from gladius.mdp import TabularMDP, action_values, soft_bellman
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
+from proofs_checks.claims import (
+    CheckResult,
+    assumed,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    weakest,
+)
 from proofs_checks.library import WHY
-from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
+from proofs_checks.worlds import MILD, REWARDS, absorbing, distributions, tables, tabular_mdps
 
 # The world with the first reward, a second (S, A), what is added to log sum exp of the two (2, S),
 # 0 for solutions, and the share of the first in the mixture.
@@ -84,3 +92,91 @@ def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
     """
     right, v, _, tolerance = _mixed(mixture, np.zeros_like(mixture.above))
     return equal(v, right, tolerance, WHY)
+
+
+# --- what policy invariance leaves of counterfactuals
+# A world, another kernel (A, S, S), an intervention (S, A) on the reward, potentials (S,).
+Shaped = namedtuple("Shaped", "mdp moves intervention potential")
+
+
+@st.composite
+def shaped(draw: st.DrawFn) -> Shaped:
+    mdp = draw(tabular_mdps(4, 3, rewards=MILD))
+    moves = draw(distributions(mdp.transition.shape, self_loops=True))
+    intervention = draw(tables(mdp.reward.shape, MILD))
+    return Shaped(mdp, moves, intervention, draw(tables(len(mdp.initial), MILD)))
+
+
+def _equivalent(case: Shaped, factor: float = 1.0) -> Array:
+    """A reward with the policy of the world's own: r + beta E[phi(s')] - phi(s)."""
+    ahead = np.einsum("aij,j->ia", case.mdp.transition, case.potential)
+    return np.asarray(
+        case.mdp.reward + factor * case.mdp.discount * ahead - case.potential[:, None]
+    )
+
+
+def _policies(case: Shaped, moves: Array, *rewards: Array) -> tuple[list[Array], float]:
+    solved = [soft_bellman(r, moves, case.mdp.discount) for r in rewards]
+    scale = max(1.0, *(float(np.abs(s.v).max()) for s in solved), float(np.ptp(case.potential)))
+    return [s.q - s.v[:, None] for s in solved], 8e-12 * scale / (1 - case.mdp.discount)
+
+
+def invariance_keeps_reward_counterfactuals(case: Shaped, factor: float = 1.0) -> CheckResult:
+    """Where the reward changes and P does not, every reward that is equivalent up to policy
+    invariance predicts the same counterfactual policy. Where P changes to P', r' predicts the
+    policy of r + beta E_P[phi(s')] - beta E_P'[phi(s')], in general another one.
+
+    Decided: r + Delta and r' + Delta differ by a potential of the same P. The log policies of the
+    library at both, under P with Delta and under P'.
+    """
+    base, other = case.mdp.reward + case.intervention, _equivalent(case, factor) + case.intervention
+    (first, second), tolerance = _policies(case, case.mdp.transition, base, other)
+    change = np.einsum("aij,j->ia", case.mdp.transition - case.moves, case.potential)
+    moved = case.mdp.reward + case.mdp.discount * change
+    (there, then), wider = _policies(case, case.moves, moved, _equivalent(case, factor))
+    return weakest(
+        equal(first, second, tolerance, WHY),
+        equal(there, then, wider, WHY),
+    )
+
+
+def _subsidy() -> Shaped:
+    moves = np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]])
+    mdp = TabularMDP(np.array([[0.0, 1.0], [2.0, 0.0]]), moves, 0.5, np.array([1.0, 0.0]))
+    subsidy = np.array([[1.0, 0.0], [0.0, 0.0]])
+    case = Shaped(mdp, moves[::-1], subsidy, np.array([1.0, 3.0]))
+    (own, same), tolerance = _policies(case, mdp.transition, mdp.reward, _equivalent(case))
+    assumed(np.abs(own - same).max() < tolerance, "both rewards have the same policy")
+    assumed(np.abs(_equivalent(case) - mdp.reward).min() > 0.1, "and differ at every pair")
+    return case
+
+
+@claim.holds_if(
+    "related.policy-invariance",
+    condition="the counterfactual changes the transitions P (or asks for values, not choices)",
+    instances=shaped(),
+    counterexample=_subsidy,
+    text="Two states, a0 stays, a1 switches, beta = 1/2; r and r' = r + phi(s')/2 - phi(s), phi ="
+    " (1, 3), have one policy.\nWith a subsidy of 1 for (0, a0) Q' = Q - phi(s) solves the equation"
+    " of r' whenever Q does that of r: one policy again.\nLargest difference of the two log "
+    "policies: {observed:.0g}; to be"
+    " impossible to predict it would have to be above {bound:g}.",
+    corrected=invariance_keeps_reward_counterfactuals,
+    broken="potentials not discounted, r + E[phi(s')] - phi(s)",
+    rejected={"factor": 2.0},
+)
+def invariance_prevents_counterfactuals(case: Shaped) -> CheckResult:
+    """Methods that "identify rewards only up to policy invariance" cannot predict counterfactual
+    choices: two such rewards predict different policies after a change.
+
+    Where: Section 2, on GAN approaches, "which implies that counterfactual analysis is impossible".
+
+    Assumes: policy invariance as in Ng et al. (1999), r + beta E[phi(s')] - phi(s); here the change
+    is one of the reward, the paper's own example of a coupon (Sections 1 and 3).
+
+    Decided: shaping by a potential commutes with adding Delta to the reward; it does not with
+    changing P. The counterexample has the same counterfactual policy under both rewards.
+    """
+    base, other = case.mdp.reward + case.intervention, _equivalent(case) + case.intervention
+    (first, second), tolerance = _policies(case, case.mdp.transition, base, other)
+    return at_least(np.abs(first - second).max(), 1e-6, tolerance, WHY)

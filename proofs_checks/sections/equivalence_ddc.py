@@ -1,0 +1,138 @@
+"""Appendix B, Single agent DDC: its value function, and what its choices say of Q."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP, action_values
+from gladius.objective import value
+from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.library import WHY, rounding, zero
+from proofs_checks.oracle import gumbel
+from proofs_checks.oracle import soft_bellman as oracle
+from proofs_checks.sections.equivalence import QUADRATURE, quadrature_error
+from proofs_checks.worlds import absorbing, tables, tabular_mdps
+
+# --- the value function of the DDC agent, and what choices say of Q
+# A world, a period h' and the noise (S, A) seen there.
+Noised = tuple[TabularMDP, int, Array]
+
+
+@st.composite
+def noised(draw: st.DrawFn) -> Noised:
+    mdp = draw(tabular_mdps(3, 3))
+    return mdp, draw(st.integers(0, 5)), draw(tables(mdp.reward.shape))
+
+
+def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = True) -> CheckResult:
+    """V(s, eps) = E[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + eps_(a_h)) | s_h' = s, eps_h' =
+    eps], counted from its own period and given the noise too, solves the displayed equation.
+
+    Decided: split off the first term. Measured: the sum with later noise by quadrature and period
+    by period, the first action being the best at this noise, against max_a of the library's terms.
+    """
+    mdp, now, eps = case
+    q, beta = mdp.solution.q, mdp.discount
+    later = oracle.with_noise(q, mdp.reward, mdp.transition, beta, -float(np.euler_gamma))[0]
+    ahead = beta * np.einsum("aij,j->ia", mdp.transition, later)
+    best = np.argmax(q + eps, axis=1)[:, None]
+    taken = np.take_along_axis(mdp.reward + eps + ahead, best, axis=1)[:, 0]
+    left, power = taken if sees else later, beta ** (now - (now if since is None else since))
+    right = np.max(mdp.reward + eps + power * (q - mdp.reward), axis=1)
+    tolerance = rounding(mdp, eps)
+    return equal(power * left, right, tolerance, WHY)
+
+
+@claim.misprint(
+    "app.DDC-value-function",
+    instances=noised(),
+    counterexample=lambda: (absorbing([[0.0]]), 0, np.ones((1, 1))),
+    text="One state, one action, r = 0, eps_0 = 1: given s alone V = E sum beta^h eps_h ="
+    " {observed:.3g};\nthe right side is eps_0 + beta E V = {bound:.3g}. For h' = 1 a factor "
+    "beta is"
+    " missing too, as in\nthe value function of the other agent.",
+    corrected=ddc_value_given_noise,
+    broken="given s alone, though discounted from its own period",
+    rejected={"sees": False},
+)
+def ddc_value_given_the_state(case: Noised) -> CheckResult:
+    """V(s_h', eps_h') = E[sum_{h >= h'} beta^h (r(s_h, a_h) + eps_(a_h)) | s_h'] satisfies V(s,
+    eps) = max_a {r(s, a) + eps_a + beta E[V(s', eps') | s, a]}.
+
+    Where: Appendix B, Single agent DDC, the definition before Equation VBellman.
+
+    Assumes: eps Gumbel(-gamma, 1), independent; decisions by Equation VBellman.
+
+    Decided: two slips. Given s alone the left side does not depend on eps, the right side does; and
+    beta^h from h = 0 makes it another function in every period (see app.value-function-discount).
+    """
+    return ddc_value_given_noise(case, since=0, sees=False)
+
+
+@claim.holds(
+    "app.Q-minus-log-policy",
+    instances=tabular_mdps(max_states=3),
+    broken="log pi* added, not subtracted",
+    rejected={"sign": 1},
+    rejected_at=lambda: absorbing([[0.0, 1.0]]),
+)
+def q_minus_log_policy(mdp: TabularMDP, sign: int = -1) -> CheckResult:
+    """Q(s, a') - log pi*(a' | s) = log sum_a exp Q(s, a) = V(s) for every a'.
+
+    Where: Appendix B, IRL with entropy regularisation, "The last line comes from the fact that".
+
+    Assumes: pi* the softmax of Q.
+
+    Decided: log pi* = Q - V. Measured: log pi* as the probability, by quadrature, that Q + epsilon
+    is largest, at every pair, against the library's V.
+    """
+    q = mdp.solution.q
+    log_policy = np.array([gumbel.largest(row)[0] for row in q])
+    gap = q + sign * log_policy - mdp.solution.v[:, None]
+    return zero(gap, rounding(mdp) + quadrature_error(q), QUADRATURE)
+
+
+Levels = tuple[TabularMDP, Array]  # a world, and a common change (S,) of Q in each state
+
+
+def unique_up_to_a_level(case: Levels, strength: float | None = None) -> CheckResult:
+    """The Q with pi* = softmax(Q) are Q* + c(s), c any function of the state; only with the Bellman
+    equation, which Q* + c misses by (1 - beta) max|c| at least somewhere, is Q unique.
+
+    Decided: softmax(Q) = softmax(Q*) says that Q - Q* does not depend on a. Measured: choices by
+    quadrature at Q* + c, and the library's Bellman error there.
+    """
+    mdp, level = case
+    q = mdp.solution.q + level[:, None]
+    tolerance = rounding(mdp, q) + quadrature_error(q)
+    same = [gumbel.largest(row)[0] for row in q] - (mdp.solution.q - mdp.solution.v[:, None])
+    error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
+    share = 1 - mdp.discount if strength is None else strength
+    far = share * float(np.max(np.abs(level)))
+    return weakest(zero(same, tolerance), at_least(np.abs(error).max(), far, tolerance, WHY))
+
+
+@claim.fails(
+    "app.Q-unique-from-choices",
+    instances=tabular_mdps(max_states=3).flatmap(
+        lambda mdp: st.tuples(st.just(mdp), tables(len(mdp.initial)))
+    ),
+    counterexample=lambda: (absorbing([[0.0, 0.0]]), np.ones(1)),
+    text="One state, two actions: Q = (0, 0) and Q = (1, 1) have the same softmax, (1/2, 1/2).\n"
+    "They differ by {observed:g}; were Q unique, by {bound:g}.",
+    corrected=unique_up_to_a_level,
+    broken="the Bellman error of Q* + c taken to be max|c|, without discounting",
+    rejected={"strength": 1.0},
+)
+def unique_by_its_choices(case: Levels) -> CheckResult:
+    """The Q that satisfies pi* = softmax(Q) (Equation DDCopt) is unique.
+
+    Where: Appendix B, Equivalence, last paragraph: "Q that satisfies [DDCopt] is unique".
+
+    Assumes: pi* given; Q a function on S x A.
+
+    Decided: softmax ignores a common shift. The Bellman equation of the lines above is meant, by
+    which the sentence is true; what follows from it (the equivalence) does not need more.
+    """
+    mdp, level = case
+    return equal(np.abs(level).max(), 0.0, rounding(mdp), WHY)
