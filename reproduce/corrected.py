@@ -69,8 +69,8 @@ def spectra(sample: Sample) -> dict[str, Array]:
     """Curvatures that a descent sees, least first; of V closed those of KL in a state's logits."""
     pi = sample.choices[:, 0]
     return {
-        "zeta exact": np.linalg.eigvalsh(hessian(sample)),
-        "level closed": np.linalg.eigvalsh(without_level(sample))[1:],
+        "zeta exact": np.asarray(np.linalg.eigvalsh(hessian(sample))),
+        "level closed": np.asarray(np.linalg.eigvalsh(without_level(sample))[1:]),
         "V closed": np.sort(2 * pi * (1 - pi)),
     }
 

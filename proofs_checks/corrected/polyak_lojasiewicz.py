@@ -108,7 +108,8 @@ def worst(level: float) -> fits.Fit:
 def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
     """(1/2) |grad_theta g|^2 >= c (g - g*) where g - g* <= Delta and J J' >= mu, g* the infimum
     over all tables: c = mu inf lambda_min(D^-1/2 G G' D^-1/2), G = d(h, e) / dq, D = diag(1 / (w_x
-    alpha_x(Delta / w_x)), 1 / (2 b_j)), the infimum over the choices that Delta allows.
+    alpha_x), 1 / (2 b_j)), the infimum over the choices that Delta allows, alpha_x below the level
+    Delta / w_x, or what those choices leave of it.
 
     Where: corrected.md, 3.
 
@@ -116,7 +117,7 @@ def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
 
     Decided: g - g* <= (1/2) y' D y, y the gradient in (h, e), and grad g = J' G' y. The infimum is
     at corners of a box, for G has a right inverse affine in p. Each instance has Delta = g - g*,
-    and the library's gradient; a search on a bus engine comes within 1.08.
+    and the library's gradient; a search on the bus engine comes within 1.10.
     """
     sample, q, jacobian = fit.sample, fit.table, fit.jacobian
     gap = separated.gap(sample, q)

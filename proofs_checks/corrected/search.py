@@ -46,7 +46,7 @@ class _Search:
         if visits:
             self.metric = np.sqrt(np.repeat(separated.state_weight(sample), sample.visits.shape[1]))
         self.root = np.real(sqrtm(separated.curvatures(sample)))  # of the Hessian in (h, e)
-        self.middle = np.zeros(sample.visits.shape)
+        self.middle: Array = np.zeros(sample.visits.shape)
         self.middle[sample.nll_states] = np.log(sample.choices)
 
     def table(self, shares: Shares, every: bool) -> Array:

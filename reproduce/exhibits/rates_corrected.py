@@ -79,7 +79,7 @@ def _paths(axes: layout.Axes, results: Results) -> None:
         steps, distances = arrays[f"{method} steps"], arrays[f"{method} distance"]
         colour = COLOURS[method]
         for r, distance in enumerate(distances):
-            label = {"label": method} if r == 0 else {}
+            label: dict[str, Any] = {"label": method} if r == 0 else {}
             axes.plot(steps, distance, color=colour, linewidth=0.8, **label)
             # through the last point; a straight line in the number of steps
             law = distance[-1] * 10 ** ((steps - steps[-1]) * arrays[f"{method} predicted"][r])
@@ -115,7 +115,7 @@ def _constants(axes: layout.Axes, results: Results) -> None:
         }
         for name, (values, style, colour) in shown.items():
             for r, line in enumerate(values):
-                label = {"label": name} if r == 0 else {}
+                label: dict[str, Any] = {"label": name} if r == 0 else {}
                 axes.plot(levels, line, style, color=colour, markersize=3, linewidth=0.9, **label)
         axes.set_ylim(1e-30, 1e-3)
         axes.legend(fontsize=layout.FONT, frameon=False)
