@@ -56,7 +56,7 @@ def main(
             console.print(f"{decision.id}: {decision.verdict}, by {how}, {shown}")
     else:
         ledger.write(claims(), decided, number, out)
-        console.print(f"{len(decided)} claims: {ledger.counts(decided)}")
+        console.print(ledger.counts(decided))
     if not all(decision.as_recorded for decision in decided):
         raise typer.Exit(1)
 

@@ -22,7 +22,7 @@ import numpy as np
 from hypothesis.strategies import SearchStrategy
 
 from gladius.checks import InputError
-from proofs_checks import sections
+from proofs_checks import corrected, sections
 
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "constant", "cosmetic"]
@@ -31,6 +31,7 @@ Verdict = Literal["holds", "holds-if", "fails", "misprint"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 STATEMENTS = Path(__file__).with_name("claims.csv")
 ERRORS = Path(__file__).with_name("errors.csv")
+OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
 PARAGRAPHS = ("Where", "Assumes", "Decided")
 
@@ -283,9 +284,10 @@ class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
 
 @cache
 def claims() -> dict[str, Claim]:
-    """Claim by id, in the order in which the paper makes them."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(sections.__path__)):
-        import_module(f"{sections.__name__}.{module}")
+    """Claim by id, in the order in which the paper makes them; ours come after."""
+    for package in (sections, corrected):
+        for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+            import_module(f"{package.__name__}.{module}")
     for id_ in _REGISTER:
         if id_ not in listed():
             raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from proofs_checks.claims import VERDICTS, Claim, Severity, Verdict, paragraphs
+from proofs_checks.claims import OURS, VERDICTS, Claim, Severity, Verdict, paragraphs
 from proofs_checks.decide import ROOT, Decision
 from proofs_checks.derivations import derivation
 
@@ -47,7 +47,15 @@ def number(value: float | Fraction) -> str:
 
 
 def counts(decisions: Sequence[Decision]) -> str:
-    """How many claims have each verdict, in words."""
+    """How many claims have each verdict, in words; the corrected chain is counted apart."""
+    paper = [decision for decision in decisions if not decision.id.startswith(OURS)]
+    chain = [decision for decision in decisions if decision.id.startswith(OURS)]
+    told = f"{len(paper)} claims: {verdicts(paper)}"
+    return told + (f"; of the corrected chain {verdicts(chain)}" if chain else "")
+
+
+def verdicts(decisions: Sequence[Decision]) -> str:
+    """How many have each verdict, in words."""
     number_of = Counter(decision.verdict for decision in decisions)
     return ", ".join(f"{number_of[v]} {v}" for v in VERDICTS if number_of[v])
 
@@ -60,7 +68,7 @@ def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[
     lines = []
     for name, inferred in (("printed", False), ("not printed, examined by us", True)):
         chosen = [d for d in decisions if bool(claims[d.id].inferred) == inferred]
-        lines.append(f"- {len(chosen)} statements {name}: {counts(chosen)}.")
+        lines.append(f"- {len(chosen)} statements {name}: {verdicts(chosen)}.")
     wrong = [claims[d.id] for d in decisions if d.verdict == "fails" and not claims[d.id].inferred]
     slips = len({claim.error for claim in wrong})
     lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
@@ -160,7 +168,7 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
     lines = [
         "# The claims of the paper, decided",
         "",
-        f"{len(decisions)} claims: {counts(decisions)}. Written by "
+        f"{counts(decisions)}. Written by "
         f"`python -m proofs_checks --examples {examples}`; what is wrong, and what to write "
         "instead, is in [ERRATA.md](ERRATA.md).",
         "",

@@ -550,7 +550,8 @@ def statements(text: str, prelude: str) -> dict[str, Statement]:
             fields.get("some", []),
             fields["given"],
             fields.get("assume", []),
-            *(fields[name][0] for name in ("printed", "corrected")),
+            fields["printed"][0],
+            fields["corrected"][0],
             " ".join(fields.get("step", [""])[0].strip('"').split()),
             hashlib.sha256(pinned.encode()).hexdigest(),
         )

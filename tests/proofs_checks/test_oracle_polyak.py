@@ -12,8 +12,7 @@ from gladius.mdp import Array
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.sections.guarantees_convergence import full_samples
-from proofs_checks.worlds import Empirical, empirical
+from proofs_checks.worlds import Empirical, empirical, full_samples
 
 
 def by_hand() -> polyak.Constants:

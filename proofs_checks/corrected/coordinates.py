@@ -1,0 +1,265 @@
+"""The coordinates (l, e), and what they say of the estimator's error."""
+
+from collections import namedtuple
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.special import softmax
+from scipy.stats import binom
+
+from gladius.checks import Array
+from gladius.mdp import TabularMDP
+from proofs_checks import library, worlds
+from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
+from proofs_checks.corrected import CHAIN
+from proofs_checks.library import ROUNDING, Complex, objective, objective_rounding
+from proofs_checks.oracle import polyak, separated
+from proofs_checks.oracle.risk import Sample, Whole
+from proofs_checks.worlds import full_samples
+
+# A data set, log-odds (X, A), residuals (B,) at its anchor pairs, and V (X,) for the other states.
+Point = namedtuple("Point", "sample logits residual rest")
+
+
+@st.composite
+def reached(draw: st.DrawFn, max_states: int = 3, max_actions: int = 3) -> Sample:
+    """Data sets in which a state with rows has every action; one may be seen as s' only."""
+    sample = draw(full_samples(max_states, max_actions))
+    moves = sample.moves.copy()
+    if len(moves) > 1 and draw(st.booleans()):
+        moves[-1] = 0.0
+        moves[0, draw(st.integers(0, moves.shape[1] - 1)), -1] += 1
+    return Sample(moves, sample.anchor, sample.reward, sample.discount)
+
+
+@st.composite
+def points(draw: st.DrawFn) -> Point:
+    sample = draw(reached())
+    logits = draw(worlds.tables(sample.visits.shape))
+    residual = draw(worlds.tables(len(sample.be_states), worlds.MILD))
+    return Point(sample, logits, residual, draw(worlds.tables(len(logits), worlds.MILD)))
+
+
+@claim.holds(
+    "corrected.coordinates",
+    instances=points(),
+    broken="V = c + beta P c for V = (I - beta P)^-1 c, c = r - l_a - e",
+    rejected={"resolvent": False},
+    rejected_at=lambda: Point(worlds.one_state([1, 1]), np.zeros((1, 2)), np.ones(1), np.zeros(1)),
+    inferred=CHAIN,
+)
+def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
+    """(l, e) <-> Q is a bijection of tables: V = (I - beta P)^-1 (r - l_a - e), Q = V + l; and
+    g-hat_N(Q) = H + sum_x w_x KL(pi-hat_x || p_x) + sum_j b_j e_j^2, without a mixed term.
+
+    Where: corrected.md, 1.
+
+    Assumes: the anchor's moves stay in the states that have anchor rows, or V is given elsewhere.
+
+    Decided: e = r + beta P V - V - l_a is linear in V; the cross-entropy is the entropy plus KL,
+    the profile over zeta of the rows' squared errors is their mean's square. Observed are the
+    library's objective and residual at the Q that (l, e) give.
+    """
+    sample, rest = point.sample, point.rest
+    log_p = separated.log_choices(point.logits)
+    q = separated.table(sample, log_p, point.residual, rest)
+    if not resolvent:
+        rows = sample.be_states
+        v = rest.copy()
+        v[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]] - point.residual
+        v[rows] += sample.discount * sample.law @ v
+        q = log_p + v[:, None]
+    off = separated.divergence(sample.choices, log_p[sample.nll_states])
+    square = separated.anchor_weight(sample) @ point.residual**2
+    tolerance = objective_rounding(sample, q)
+    risk = objective(sample, q) - sample.entropy()
+    residual = library.residual(sample, q[None])[0] - point.residual
+    return weakest(
+        library.zero(residual, tolerance, ROUNDING),
+        equal(risk, sample.nll_weight @ off + square, tolerance, ROUNDING),
+    )
+
+
+# --- the error of the minimiser
+# A world, an anchor action for each state, and the data's n(s, a, s') (S, A, S).
+Study = namedtuple("Study", "mdp anchor moves")
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> Study:
+    """Any counts with every pair in them, whether or not the world could have drawn them."""
+    sample = draw(full_samples(3, 3))
+    states, actions = sample.visits.shape
+    mdp = TabularMDP(
+        draw(worlds.tables((states, actions), worlds.MILD)),
+        draw(worlds.distributions((actions, states, states), self_loops=True)),
+        sample.discount,
+        np.full(states, 1 / states),
+    )
+    return Study(mdp, sample.anchor, sample.moves)
+
+
+def _coin() -> Study:
+    mdp = worlds.absorbing([[0.0, 1.0], [1.0, 0.0]], 0.9)
+    moves = np.array([[[1.0, 2.0], [1.0, 0.0]], [[2.0, 0.0], [0.0, 1.0]]])
+    return Study(mdp, np.zeros(2, dtype=np.int64), moves)
+
+
+@claim.holds(
+    "corrected.error-identity",
+    instances=studies(),
+    broken="the true (I - beta P)^-1 in place of the data's",
+    rejected={"own": False},
+    rejected_at=_coin,
+    inferred=CHAIN,
+)
+def error_identity(study: Study, own: bool = True) -> CheckResult:
+    """Exactly, Q-hat - Q* = dl - (I - beta P-hat)^-1 [dl_a - beta (P-hat - P) V*], the second
+    part the same for all actions; dl = log pi-hat - log pi*.
+
+    Where: corrected.md, 6.
+
+    Assumes: every action in every state of the data; P-hat and P over the anchor's moves.
+
+    Decided: V* = r - l*_a + beta P V* is (I - beta P-hat) V* = r - l*_a - beta (P-hat - P) V*;
+    subtract it from (I - beta P-hat) V-hat = r - l-hat_a. Observed: the minimiser by the oracle
+    less the library's Q*.
+    """
+    mdp, anchor = study.mdp, study.anchor
+    every = np.arange(len(anchor))
+    sample = Sample(study.moves, anchor, mdp.reward[every, anchor], mdp.discount)
+    truth, estimate = mdp.solution, polyak.solution(sample)
+    law = mdp.transition[anchor, every]
+    off = np.log(sample.choices) - separated.log_choices(truth.q)
+    inner = off[every, anchor] - mdp.discount * (sample.law - law) @ truth.v
+    system = np.eye(len(anchor)) - mdp.discount * (sample.law if own else law)
+    formula = off - np.linalg.solve(system, inner)[:, None]
+    tolerance = library.rounding(mdp, estimate, off) / (1 - mdp.discount)
+    return library.zero(estimate - truth.q - formula, tolerance, library.WHY + ", twice")
+
+
+# --- its variance
+class Design(namedtuple("Design", "weight logits law anchor discount rows")):
+    """Shares w (X,) of the rows, log-odds (X, 2), P (X, X) of the anchor's moves, and rows n."""
+
+    @property
+    def policy(self) -> Array:
+        """pi (X, 2)."""
+        return np.asarray(softmax(self.logits, axis=1))
+
+    def solution(self, policy: Complex, law: Complex, reward: Array) -> Complex:
+        """(X, 2) the minimiser of these frequencies; they may be complex."""
+        log_p, every = np.log(policy), np.arange(len(law))
+        system = np.eye(len(law)) - self.discount * law
+        v = np.linalg.solve(system, reward - log_p[every, self.anchor])
+        return np.asarray(v[:, None] + log_p)
+
+
+@st.composite
+def designs(draw: st.DrawFn) -> Design:
+    states = draw(st.integers(1, 3))
+    weight = draw(worlds.tables(states, st.integers(1, 5).map(float)))
+    logits = draw(worlds.tables((states, 2), worlds.quarters(8)))
+    anchor: Whole = draw(worlds.anchors(states, 2))
+    certain = st.lists(st.integers(0, states - 1), min_size=states, max_size=states)
+    laws = worlds.distributions((states, states)) | certain.map(lambda to: np.eye(states)[to])
+    discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+    rows = draw(st.sampled_from([20_000, 50_000]))
+    return Design(weight / weight.sum(), logits, draw(laws), anchor, discount, rows)
+
+
+def _log_moments(p: float, rows: int) -> tuple[Array, Array]:
+    """Mean (2,) and second moments (2, 2) of log(k / n) - log p and of the other action's.
+
+    k is Binomial(n, p); k = 0 and k = n have a probability below 1e-20 here and are left out.
+    """
+    k = np.arange(1, rows)
+    mass = binom.pmf(k, rows, p)
+    off = np.stack([np.log(k / rows / p), np.log1p(-k / rows) - np.log1p(-p)])
+    return off @ mass, (off * mass) @ off.T
+
+
+def _squares(design: Design) -> tuple[float, float, float]:
+    """v by its formula, by the Cramer-Rao bound, and n E|Q-hat - Q*|^2 (NaN if P is not 0/1)."""
+    policy, law, beta, w = design.policy, design.law, design.discount, design.weight
+    states, reward = len(w), np.zeros(len(w))
+    d = (w[:, None] * policy).ravel()
+    chosen = np.eye(2 * states)[2 * np.arange(states) + design.anchor]
+    resolvent = np.linalg.inv(np.eye(states) - beta * law)
+    linear = np.eye(2 * states) - np.repeat(resolvent, 2, axis=0) @ chosen  # dl -> dQ
+    v_star = np.log(np.exp(design.solution(policy, law, reward)).sum(axis=1))
+    spread = law @ v_star**2 - (law @ v_star) ** 2
+    share = policy[np.arange(states), design.anchor]
+    noise = np.kron(np.diag(1 / w), np.ones((2, 2))) * -1 + np.diag(1 / d)  # n Cov(dl)
+    formula = d @ np.einsum("ij,jk,ik->i", linear, noise, linear)
+    formula += beta**2 * w @ resolvent**2 @ (np.maximum(spread, 0.0) / (w * share))
+    bound, step = 0.0, library.STEP
+    for x in range(states):
+        for part, size in ((policy, w[x]), (law, w[x] * share[x])):
+            rows = []
+            for move in np.eye(part.shape[1]):
+                moved = part.astype(complex)
+                moved[x] += 1j * step * move
+                pi, ahead = (moved, law) if part is policy else (policy, moved)
+                rows.append(design.solution(pi, ahead, reward).imag.ravel() / step)
+            p, slope = part[x], np.array(rows)
+            spread_p = np.diag(p) - np.outer(p, p)
+            bound += d @ np.einsum("ja,jk,ka->a", slope, spread_p, slope) / size
+    if np.any(law % 1):
+        return float(formula), float(bound), np.nan
+    mean, second = np.zeros(2 * states), np.zeros((2 * states, 2 * states))
+    for x in range(states):
+        here = slice(2 * x, 2 * x + 2)
+        mean[here], second[here, here] = _log_moments(policy[x, 0], round(design.rows * w[x]))
+    off = (
+        second
+        + np.outer(mean, mean)
+        - np.kron(np.eye(states), np.ones((2, 2))) * np.outer(mean, mean)
+    )
+    exact = design.rows * d @ np.einsum("ij,jk,ik->i", linear, off, linear)
+    return float(formula), float(bound), float(exact)
+
+
+def _by_identification(design: Design) -> float:
+    """C_id times the limit of n x excess risk, X / 2 where the anchor's moves are certain."""
+    root = np.sqrt(design.weight)
+    resolvent = np.linalg.inv(np.eye(len(root)) - design.discount * design.law)
+    kappa = np.linalg.norm(root[:, None] * resolvent / root, 2)
+    least = design.policy[np.arange(len(root)), design.anchor].min()
+    identified = 2 * (1 + kappa / least**0.5) ** 2 + kappa**2 / least
+    return float(identified * len(root) / 2)
+
+
+@claim.holds(
+    "corrected.efficiency",
+    instances=designs(),
+    broken="the constant of identification times the excess risk, in place of v",
+    rejected={"by_identification": True},
+    rejected_at=lambda: Design(
+        np.array([0.5, 0.5]), np.zeros((2, 2)), np.eye(2)[[0, 0]], np.zeros(2, int), 0.95, 20_000
+    ),
+    cost=4,
+    inferred=CHAIN,
+)
+def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
+    """n E|Q-hat - Q*|^2 in L2(d) tends to v = sum d Var(dl - R (dl_a - beta (P-hat - P) V*)), R =
+    (I - beta P)^-1, the sum of the Cramer-Rao bounds of all Q*(s, a) in the saturated model.
+
+    Where: corrected.md, 6.
+
+    Assumes: n w_x independent rows of each state x; every action possible.
+
+    Decided: the delta method on the error identity; frequencies are the maximum likelihood. Two
+    actions. v is compared with the bound by complex steps through the minimiser, and, where the
+    anchor's moves are certain, with n times the exact expectation over binomial counts, which
+    differs by terms of relative order 1 / (n w_x pi(x, a)).
+    """
+    formula, bound, exact = _squares(design)
+    if by_identification:
+        formula = _by_identification(design)
+    results = [equal(formula, bound, 1e-8 * bound, "complex steps and solves, R up to 100")]
+    if not np.isnan(exact):
+        rarest = float(design.rows * (design.weight[:, None] * design.policy).min())
+        why = "the next term of the expansion, its coefficient at most 20"
+        results.append(at_most(abs(exact / formula - 1), 20 / rarest, 0.0, why))
+    return weakest(*results)

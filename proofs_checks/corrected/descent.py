@@ -1,0 +1,221 @@
+"""Descent in Q with zeta beside it: constant steps, the level, and the level in closed form."""
+
+from collections import namedtuple
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.linalg import helmert
+
+from gladius.checks import Array
+from gladius.stability import level_flow, slowest_rate
+from proofs_checks import library, worlds
+from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.corrected import CHAIN
+from proofs_checks.library import ROUNDING, objective_rounding
+from proofs_checks.oracle import polyak, separated
+from proofs_checks.oracle.risk import Sample
+from proofs_checks.worlds import full_samples
+
+# --- two time scales
+# A data set with every pair in it, tables q (X, A) and zeta (X,), and rho.
+State = namedtuple("State", "sample q zeta rho")
+
+
+@st.composite
+def states(draw: st.DrawFn) -> State:
+    sample = draw(full_samples(3, 3))
+    q = draw(worlds.tables(sample.visits.shape, worlds.quarters(20)))
+    zeta = _target(sample, q) + draw(worlds.tables(len(q), worlds.MILD))
+    rho = draw(st.sampled_from([0.01, 0.1, 0.5, 1.0]) | st.floats(0.01, 1.0))
+    return State(sample, q, zeta, rho)
+
+
+def _target(sample: Sample, q: Array) -> Array:
+    """P V_Q (X,), where every state has an anchor row."""
+    return polyak.zeta_at(sample, q)
+
+
+def steps(sample: Sample, level: float, rho: float, factor: float = 1.0) -> tuple[float, float]:
+    """tau and nu^2 of the theorem, in the metric of visits, for g - g* + (...) at most `level`.
+
+    The smoothness L on the level set has three parts: the likelihood's 1/2; the residuals' slope;
+    and their size times the curvature of V, at most 1/2, by Cauchy-Schwarz.
+    """
+    w, b, law = separated.state_weight(sample), separated.anchor_weight(sample), sample.law
+    beta = sample.discount
+    nu_squared = float((b @ law / w).max())
+    anchored = float(np.max(b / w[sample.be_states]))
+    bend = float((np.sqrt(b @ law**2 * level) / w).max())
+    smooth = 0.5 + 2 * (beta * nu_squared**0.5 + anchored**0.5) ** 2 + beta * bend
+    return factor * min(1 / smooth, rho / (48**0.5 * beta**2 * nu_squared)), nu_squared
+
+
+def _lyapunov(sample: Sample, q: Array, zeta: Array, weight: float) -> float:
+    lag = zeta - _target(sample, q)
+    return separated.gap(sample, q) + weight * float(separated.anchor_weight(sample) @ lag**2)
+
+
+def lagging() -> State:
+    """One pair at its solution, zeta 1 off: Q is driven away."""
+    sample = worlds.one_state([1], 0.0, 0.5)
+    return State(sample, np.zeros((1, 1)), np.ones(1), 0.1)
+
+
+@claim.holds(
+    "corrected.two-time-scale",
+    instances=states(),
+    broken="four times the step of Q",
+    rejected={"factor": 4.0},
+    rejected_at=lagging,
+    adversary=worlds.tightest(
+        lambda rho: lagging()._replace(rho=rho), "corrected.two-time-scale", 0.01, 1.0
+    ),
+    cost=2,
+    inferred=CHAIN,
+)
+def two_time_scales(state: State, factor: float = 1.0) -> CheckResult:
+    """q+ = q - tau M^-1 grad_q f(q, z), z+ = z + rho (P V_q+ - z), 0 < rho <= 1 and tau <= min{1/L,
+    rho / (48^(1/2) beta^2 nu^2)} give W+ <= (1 - min(tau c / 2, rho / 2)) W for W = g - g* +
+    (rho / (8 nu^2 tau)) |z - P V_q|_b^2; c and L are those of g where g - g* <= W.
+
+    Where: corrected.md, 4; M the metric of visits, nu^2 = max (b P)(y) / w(y).
+
+    Assumes: every action in every state; one schedule for all states.
+
+    Decided: inexact descent on g, whose gradient is off by 2 beta^2 nu |z - P V|, and a contraction
+    of z - P V that is off by nu |q+ - q|. Only PL of g enters, with no 1 - beta beside c. Observed:
+    W - W+ after a step with the library's gradient; L and c by their formulas.
+    """
+    sample, q, zeta, rho = state
+    w = separated.state_weight(sample)
+
+    def tuned(level: float) -> tuple[float, float]:
+        tau, nu_squared = steps(sample, level, rho, factor)
+        return tau, rho / (8 * nu_squared * tau)
+
+    # W depends on tau, and tau on W: a level that is at least W
+    level = 2 * _lyapunov(sample, q, zeta, tuned(0.0)[1]) + 1e-12
+    while _lyapunov(sample, q, zeta, tuned(level)[1]) > level:
+        level *= 2
+    tau, weight = tuned(level)
+    before = _lyapunov(sample, q, zeta, weight)
+    slope = np.zeros_like(q)
+    order = library.anchor_first(sample)
+    np.put_along_axis(slope, order, library.descent_slope(sample, q, zeta), axis=1)
+    moved = q - tau * slope / w[:, None]
+    target = _target(sample, moved)
+    after = _lyapunov(sample, moved, zeta + rho * (target - zeta), weight)
+    rate = min(tau * separated.pl_constant(sample, level, visits=True), rho) / 2
+    tolerance = (1 + weight) * objective_rounding(sample, q, zeta)
+    return at_least(before - after, rate * before, tolerance, ROUNDING + ", weighted as W")
+
+
+# --- the level
+@claim.holds(
+    "corrected.level",
+    instances=st.tuples(st.floats(0.05, 0.999), st.floats(0.0, 10.0)),
+    broken="the best ratio 2 beta - 1, where the flow begins to be stable",
+    rejected={"best": lambda beta: 2 * beta - 1},
+    rejected_at=lambda: (0.95, 2.0),
+    inferred=CHAIN,
+)
+def level(pair: tuple[float, float], best: object = None) -> CheckResult:
+    """In the level flow (c, z)' = 2 (((2 beta - 1) c - beta^2 z), rho (c - z)), the largest real
+    part of an eigenvalue is least at rho = 1, where it is -2 (1 - beta), a double one; with zeta
+    exact it is -2 (1 - beta)^2.
+
+    Where: corrected.md, 4; rho the effective rate of zeta over that of Q.
+
+    Assumes: one state, or steps that keep a common shift of Q common.
+
+    Decided: of half the flow the trace is 2 beta - 1 - rho and the determinant rho (1 - beta)^2,
+    the discriminant (rho - 1)(rho - (2 beta - 1)^2). Below 1 the largest real part is half the
+    trace or more, above it rises with rho to -(1 - beta)^2. Observed: the library's flow, and that
+    of its own gradients on one pair.
+    """
+    beta, rho = pair
+    top = best(beta) if callable(best) else 1.0
+    sample = worlds.one_state([1], 0.0, beta)
+    columns = []
+    for c, z in np.eye(2):
+        q = np.full((1, 1), c)
+        fall = -library.descent_slope(sample, q, np.array([z]))[0, 0]
+        columns.append([fall, 2 * rho * (c - z)])
+    why = "rounding at a double eigenvalue enters by its square root"
+    return weakest(
+        equal(np.array(columns).T, level_flow(rho, beta), 1e-12 * (1 + rho), "rounding"),
+        at_least(slowest_rate(level_flow(rho, beta)), -2 * (1 - beta), 1e-6, why),
+        equal(slowest_rate(level_flow(top, beta)), -2 * (1 - beta), 1e-6, why),
+    )
+
+
+# --- the level in closed form
+def profiled(sample: Sample, discount: float) -> Array:
+    """Hessian (X A, X A) at the minimiser of g less its part along a common shift."""
+    at = Sample(sample.moves, sample.anchor, sample.reward, discount)
+    rows = separated.jacobian(at, polyak.solution(at))
+    hessian = rows.T @ separated.curvatures(at) @ rows
+    shift = hessian.sum(axis=1)
+    return np.asarray(hessian - np.outer(shift, shift) / shift.sum())
+
+
+def dobrushin(law: Array) -> float:
+    """tau_D: the largest total variation between two rows."""
+    return float(np.abs(law[:, None] - law[None]).sum(axis=2).max() / 2)
+
+
+def walk(stay: float) -> Sample:
+    """Two states that both actions leave once in 1 + `stay` times."""
+    moves = np.array([[[stay, 1.0]] * 2, [[1.0, stay]] * 2])
+    return Sample(moves, np.zeros(2, dtype=np.int64), np.zeros(2), 0.99)
+
+
+@st.composite
+def resets(draw: st.DrawFn) -> Sample:
+    """The anchor leads to one state from everywhere."""
+    sample = draw(full_samples(3, 3))
+    moves, states_ = sample.moves.copy(), np.arange(len(sample.moves))
+    counts = moves[states_, sample.anchor].sum(axis=1)
+    moves[states_, sample.anchor] = 0.0
+    moves[states_, sample.anchor, 0] = counts
+    return Sample(moves, sample.anchor, sample.reward, sample.discount)
+
+
+@claim.holds(
+    "corrected.schur",
+    instances=full_samples(3, 3) | resets(),
+    broken="tau_D = 0, as for a reset, where the anchor mixes slowly",
+    rejected={"mixing": False},
+    rejected_at=lambda: walk(10_000.0),
+    inferred=CHAIN,
+)
+def schur(sample: Sample, mixing: bool = True) -> CheckResult:
+    """With the common level of Q in closed form the Hessian at the minimiser is at least 1/C off
+    the constants, C = (1 + k)^2 / min(w pi-hat) + k^2 / (2 min b), k = (|A| |X| / 2)^(1/2) / (1 -
+    beta tau_D), tau_D Dobrushin's coefficient of the anchor's moves; for a reset (tau_D = 0) it
+    does not depend on beta at all.
+
+    Where: corrected.md, 5.
+
+    Assumes: every action in every state of the data, anchor rows in all.
+
+    Decided: sp(P f) <= tau_D sp(f) bounds (I - beta P)^-1 up to constants by 1 / (1 - beta tau_D);
+    of a reset it is f + a constant. A slowly mixing anchor is not cured.
+    """
+    beta, actions = sample.discount, sample.visits.shape[1]
+    mixed = dobrushin(sample.law) if mixing else 0.0
+    off = helmert(sample.visits.size)
+    curved = profiled(sample, beta)
+    k = (sample.visits.size / 2) ** 0.5 / (1 - beta * mixed)
+    joint = separated.state_weight(sample)[:, None] * sample.choices
+    bound = (1 + k) ** 2 / joint.min() + k**2 / (2 * separated.anchor_weight(sample).min())
+    why = "a difference of Hessians, divided by the level's curvature, (1 - beta)^2 or more"
+    tolerance = 1e-15 * actions * len(curved) / (1 - beta) ** 2
+    results = []
+    if len(curved) > 1:
+        least = np.linalg.eigvalsh(off @ curved @ off.T)[0]
+        results.append(at_least(least, 1 / bound, min(tolerance, 0.1 / bound), why))
+    if dobrushin(sample.law) == 0.0:
+        other = profiled(sample, 0.5)
+        results.append(equal(curved, other, 100 * tolerance, why))
+    return weakest(*results) if results else equal(0.0, curved[0, 0], tolerance, why)

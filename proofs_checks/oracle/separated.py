@@ -1,0 +1,204 @@
+"""The risk in coordinates that separate it, and the constants that follow (corrected/corrected.md).
+
+With l = log p_Q and the residual e = r + beta P V_Q - Q at the anchor pairs, the profile is
+
+    g-hat_N = entropy + sum_x w_x KL(pi-hat_x || p_x) + sum_j b_j e_j^2,
+
+w_x = n(x) / N and b_j = n(j, a_j) / N: no term has both, and V solves V = r + beta P V - l_a - e.
+Gradients in outputs are G' y with y the gradient in (h, e), h the logits of a state in an
+orthonormal basis of the vectors that sum to zero, G = d(h, e) / dq. PL constants are Euclidean in
+the outputs, or in the metric of visits, sum_x w_x |dq(x, .)|^2. Shares no code with the library.
+"""
+
+from itertools import pairwise, product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, helmert
+from scipy.optimize import brentq
+from scipy.special import lambertw, logsumexp, softmax
+
+from proofs_checks.oracle.polyak import share
+from proofs_checks.oracle.risk import Array, Sample
+
+# --- the coordinates
+
+
+def anchor_weight(sample: Sample) -> Array:
+    """b (B,): m_j / N."""
+    return np.asarray(share(sample) * sample.be_weight)
+
+
+def state_weight(sample: Sample) -> Array:
+    """w (X,): n(x) / N."""
+    return np.asarray(sample.visits.sum(axis=1) / sample.size)
+
+
+def log_choices(q: Array) -> Array:
+    """l (X, A)."""
+    return np.asarray(q - logsumexp(q, axis=1, keepdims=True))
+
+
+def table(sample: Sample, log_p: Array, residual: Array, rest: Array | float = 0.0) -> Array:
+    """q (X, A) from l (X, A) and e (B,); states without an anchor row have V = `rest`."""
+    rows = sample.be_states
+    system, right = np.eye(len(log_p)), np.zeros(len(log_p)) + rest
+    system[rows] -= sample.discount * sample.law
+    right[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]] - residual
+    return np.asarray(log_p + np.linalg.solve(system, right)[:, None])
+
+
+def divergence(pi: Array, log_p: Array) -> Array:
+    """(...) KL(pi || p) = sum pi (exp(d) - 1 - d), d = log p - log pi: no large terms cancel."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        d = log_p - np.log(pi)
+        terms = np.where(pi > 0, pi * (np.expm1(d) - d), np.exp(log_p))
+    return np.asarray(terms.sum(axis=-1))
+
+
+def gap(sample: Sample, q: Array) -> float:
+    """g-hat_N above its infimum over all tables."""
+    off = divergence(sample.choices, log_choices(q[sample.nll_states]))
+    return float(sample.nll_weight @ off + anchor_weight(sample) @ sample.residual(q) ** 2)
+
+
+def slope(sample: Sample, q: Array) -> Array:
+    """y (K (A - 1) + B,): gradient of the profile in (h, e)."""
+    basis = helmert(q.shape[1])
+    apart = softmax(q[sample.nll_states], axis=1) - sample.choices
+    of_choices = sample.nll_weight[:, None] * (apart @ basis.T)
+    return np.concatenate([of_choices.ravel(), 2 * anchor_weight(sample) * sample.residual(q)])
+
+
+def jacobian(sample: Sample, q: Array) -> Array:
+    """G (K (A - 1) + B, X A)."""
+    choices = np.kron(np.eye(len(q))[sample.nll_states], helmert(q.shape[1]))
+    return np.vstack([choices, sample.residual_jacobian(q)])
+
+
+def curvatures(sample: Sample) -> Array:
+    """Hessian of g-hat_N in (h, e) at its minimiser, square; G' of it G is that in outputs."""
+    basis = helmert(sample.visits.shape[1])
+    of_choices = (
+        weight * basis @ (np.diag(pi) - np.outer(pi, pi)) @ basis.T
+        for weight, pi in zip(sample.nll_weight, sample.choices, strict=True)
+    )
+    return np.asarray(block_diag(*of_choices, np.diag(2 * anchor_weight(sample))))
+
+
+# --- how flat KL(pi-hat || p) gets below a level
+def farthest(pi: Array, level: float) -> Array:
+    """(A, A) log p, row a that of the least p(a) among p with KL(pi || p) <= level; pi positive.
+
+    The other actions keep their proportions: KL is then that of the two events {a} and not {a},
+    and never less.
+    """
+
+    def row(a: int) -> Array:
+        logs = np.log1p(-pi[a]), np.log(pi[a])
+
+        def above(t: float) -> float:
+            return float(np.logaddexp(logs[0], logs[1] + t) - pi[a] * t - level)
+
+        far = (logs[0] - level) / pi[a] - 1
+        t = float(brentq(above, far, 0.0, xtol=1e-13 * min(1.0, -far)))
+        moved = np.log(pi) + t * np.eye(len(pi))[a]
+        return np.asarray(moved - logsumexp(moved))
+
+    if len(pi) == 1:
+        return np.zeros((1, 1))
+    return np.array([row(a) for a in range(len(pi))])
+
+
+def curvature(pi: Array) -> float:
+    """lambda_0: least Var_pi(v) over |v| = 1 with sum 0; 2 pi (1 - pi) for two actions."""
+    basis = helmert(len(pi))
+    spread = basis @ (np.diag(pi) - np.outer(pi, pi)) @ basis.T
+    return float(np.linalg.eigvalsh(spread)[0]) if len(pi) > 1 else np.inf
+
+
+def alpha_bound(pi: Array, level: float, half: float = 0.5) -> float:
+    """Closed form at most alpha: lambda_0 (1 - exp(-T)) / (2 T), exp(-T) - 1 + T = 2 level /
+    lambda_0.
+    """
+    if len(pi) == 1:
+        return np.inf
+    least = curvature(pi)
+    d = 2 * level / least
+    t = np.sqrt(2 * d) + d / 3  # of small d, where the branches of Lambert's W meet
+    if d > 1e-8:
+        t = float(np.real(1 + d + lambertw(-np.exp(-1 - d))))
+    return float(half * least * (-np.expm1(-t) / t if t > 0 else 1.0))
+
+
+def alpha(pi: Array, level: float) -> float:
+    """Inf of |p - pi|^2 / (2 KL(pi || p)) over 0 < KL <= level; for over two actions, the closed
+    form below it.
+
+    With two actions the ratio falls along one way from pi and rises, then falls, along the other:
+    the infimum is at an end, or lambda_0, at pi.
+    """
+    if len(pi) != 2 or level <= 0:
+        return alpha_bound(pi, level) if len(pi) != 2 else curvature(pi)
+    ends = pi - np.exp(np.diag(farthest(pi, level)))
+    return float(min(curvature(pi), ends.min() ** 2 / level))
+
+
+# --- the PL constant
+SPENT = (0.0, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0)
+
+
+def pl_constant(sample: Sample, level: float, visits: bool = False) -> float:
+    """c with (1/2)|gradient|^2 >= c (g - g*) at all tables with g - g* <= level.
+
+    c = inf of lambda_min(D^-1/2 G M^-1 G' D^-1/2), D = diag(1 / (w alpha), 1 / (2 b)) and M the
+    metric. G depends on the choices where the anchor leads; what these spend of the level (a share
+    between two of SPENT) the other states cannot. Zero where a seen state lacks an action.
+    """
+    if np.any(sample.choices == 0):
+        return 0.0
+    ahead = sample.law[:, sample.nll_states].sum(axis=0) > 0
+    shares = pairwise(SPENT) if ahead.any() else [(0.0, 0.0)]
+    return min(
+        _constant(sample, ahead, np.where(ahead, most, 1 - least) * level, visits)
+        for least, most in shares
+    )
+
+
+def _constant(sample: Sample, ahead: NDArray[np.bool_], level: Array, visits: bool) -> float:
+    """The same where each state of the NLL has its own level (K,) of w KL.
+
+    G has a right inverse that is affine in the choice probabilities where the anchor leads, so
+    that its norm is largest at corners of a box around them.
+    """
+    (states, actions), basis = sample.visits.shape, helmert(sample.visits.shape[1])
+    seen, rows = sample.nll_states, sample.be_states
+    levels = level / sample.nll_weight
+    flat = [alpha(*both) for both in zip(sample.choices, levels, strict=True)]
+    of_choices = np.repeat(1 / (sample.nll_weight * flat), actions - 1)
+    root = np.sqrt(np.concatenate([of_choices, 0.5 / anchor_weight(sample)]))
+    metric = np.sqrt(np.repeat(state_weight(sample), actions)) if visits else np.ones(1)
+    spread = np.kron(np.eye(states)[:, seen], basis.T)  # h -> q
+    inner = np.linalg.pinv(sample.discount * sample.law - np.eye(states)[rows])
+    corners = {}
+    for k in np.flatnonzero(ahead):
+        least = np.exp(np.diag(farthest(sample.choices[k], levels[k])))
+        corners[int(seen[k])] = least + (1 - least.sum()) * np.eye(actions)
+    norm = 0.0
+    for which in product(range(actions), repeat=len(corners)):
+        p = np.zeros((states, actions))
+        for corner, (state, box) in zip(which, corners.items(), strict=True):
+            p[state] = box[corner]
+        slope = sample.discount * (sample.law[:, :, None] * p).reshape(len(rows), -1)
+        slope[np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
+        shifts = np.hstack([-inner @ slope @ spread, inner])  # (h, e) -> each state's level
+        inverse = np.pad(spread, ((0, 0), (0, len(rows)))) + np.repeat(shifts, actions, axis=0)
+        norm = max(norm, float(np.linalg.norm((inverse * root).T * metric, 2)))
+    return norm**-2
+
+
+def ratio(sample: Sample, q: Array, visits: bool = False) -> float:
+    """(1/2)|gradient|^2 / (g - g*) at q (X, A)."""
+    gradient = jacobian(sample, q).T @ slope(sample, q)
+    metric = np.repeat(state_weight(sample), q.shape[1]) if visits else 1.0
+    return float(np.sum(gradient**2 / metric) / (2 * gap(sample, q)))

@@ -1,0 +1,194 @@
+"""The corrected chain: its page, its oracle against direct computation, and its instances."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+
+import proofs_checks
+from proofs_checks import library
+from proofs_checks.claims import OURS, claims
+from proofs_checks.corrected import classes, coordinates, descent, polyak_lojasiewicz, search
+from proofs_checks.oracle import polyak, separated
+from proofs_checks.oracle.risk import Sample
+from proofs_checks.sections import _fits as fits
+from proofs_checks.worlds import one_state, quarters, tables
+
+PAGE = Path(proofs_checks.__file__).parent / "corrected" / "corrected.md"
+RESET = polyak_lojasiewicz.reset()
+
+
+def test_the_page_states_every_claim_of_the_chain() -> None:
+    named = set(re.findall(r"`(corrected\.[a-z-]+)`", PAGE.read_text("utf-8")))
+    assert named == {id_ for id_ in claims() if id_.startswith(OURS)}
+    assert len(named) == 10
+
+
+# --- the oracle
+@given(coordinates.reached(), st.data())
+def test_derivatives_are_those_of_the_library(sample: Sample, data: st.DataObject) -> None:
+    q = data.draw(tables(sample.visits.shape, quarters(8)))
+    gradient = separated.jacobian(sample, q).T @ separated.slope(sample, q)
+    slope = np.zeros_like(q)
+    moved = library.descent_slope(sample, q)
+    np.put_along_axis(slope, library.anchor_first(sample), moved, axis=1)
+    assert gradient == pytest.approx(slope.ravel(), abs=1e-10 * (1 + np.abs(q).max()) ** 2)
+
+
+@given(st.floats(0.01, 0.99), st.floats(1e-4, 100.0))
+def test_alpha_of_two_actions_is_the_infimum(pi: float, level: float) -> None:
+    both = np.array([pi, 1 - pi])
+    odds = np.r_[-np.geomspace(1e-3, 2e4, 4000), np.geomspace(1e-3, 2e4, 4000)]
+    log_p = separated.log_choices(np.log(both) + np.stack([odds, 0 * odds], axis=1))
+    kl = separated.divergence(both, log_p)
+    ratio = ((np.exp(log_p) - both) ** 2).sum(axis=1) / (2 * kl)
+    within = kl <= level
+    found, exact = ratio[within].min(initial=np.inf), separated.alpha(both, level)
+    assert found >= exact * (1 - 1e-6)
+    assert found <= 1.02 * exact or not within.any() or level < kl.min() * 1.1
+
+
+@given(coordinates.reached(max_actions=2), st.floats(1e-3, 3.0), st.data())
+@settings(max_examples=60)
+def test_no_table_below_the_level_has_a_lesser_ratio(
+    sample: Sample, level: float, data: st.DataObject
+) -> None:
+    """Points of one ray from the minimiser, as far as the level reaches."""
+    shape = sample.visits.shape
+    way = data.draw(tables(shape, quarters(20)))
+    start = separated.table(
+        sample, np.log(np.where(sample.visits > 0, sample.visits, 1.0)), np.zeros(len(sample.law))
+    )
+    constant = separated.pl_constant(sample, level)
+    for t in np.geomspace(1e-3, 10, 12):
+        q = start + t * way
+        if 1e-9 < separated.gap(sample, q) <= level:
+            assert separated.ratio(sample, q) >= constant * (1 - 1e-6)
+
+
+@pytest.mark.parametrize(("level", "visits"), [(1e-6, False), (1.0, False), (1e-2, True)])
+def test_the_search_comes_within_a_tenth_of_the_constant(level: float, visits: bool) -> None:
+    least, q = search.least_ratio(RESET, level, visits)
+    assert separated.gap(RESET, q) <= level * (1 + 1e-6)
+    ratio = least / separated.pl_constant(RESET, level, visits)
+    assert 1 <= ratio <= 1.10
+
+
+def test_a_state_that_lacks_an_action_leaves_no_constant() -> None:
+    moves = RESET.moves.copy()
+    moves[9, 0] = 0.0
+    assert separated.pl_constant(Sample(moves, RESET.anchor, RESET.reward, 0.95), 1.0) == 0.0
+
+
+# --- descents
+def test_four_times_the_theorem_s_step_diverges_in_the_level() -> None:
+    """One pair at its solution, zeta 1 off: the effective ratio falls from 2.8 to .7 < .8."""
+    sample = one_state([1], 0.0, 0.9)
+    for factor, diverges in ((1.0, False), (4.0, True)):
+        q, zeta = np.zeros((1, 1)), np.ones(1)
+        tau, _ = descent.steps(sample, 0.0, 0.1, factor)
+        for _ in range(3000):
+            q = q - tau * library.descent_slope(sample, q, zeta)
+            zeta = zeta + 0.1 * (polyak.zeta_at(sample, q) - zeta)
+        assert (abs(float(zeta[0])) > 100) == diverges
+
+
+def test_the_profiled_hessian_is_that_of_the_risk_less_its_level() -> None:
+    sample = descent.walk(3.0)
+    star = polyak.solution(sample)
+
+    def risk(q: np.ndarray) -> float:
+        shifted = minimize_scalar(lambda c: library.objective(sample, q + c), method="brent")
+        return float(shifted.fun)
+
+    hessian, step = descent.profiled(sample, sample.discount), 1e-2
+    way = np.array([[1.0, -0.5], [0.3, -0.8]])
+    bend = (risk(star + step * way) + risk(star - step * way) - 2 * risk(star)) / step**2
+    assert bend == pytest.approx(way.ravel() @ hessian @ way.ravel(), rel=1e-3)
+
+
+# --- the minimiser's error
+def test_the_mean_squared_error_of_drawn_counts_is_v() -> None:
+    """The anchor's moves are uncertain, where the claim has no exact expectation."""
+    law = np.array([[0.3, 0.7], [0.6, 0.4]])
+    logits, anchor = np.array([[0.0, 0.5], [0.2, 0.0]]), np.array([0, 1])
+    design = coordinates.Design(np.array([0.4, 0.6]), logits, law, anchor, 0.9, 20_000)
+    reward, rng = np.zeros(2), np.random.default_rng(0)
+    star = design.solution(design.policy, law, reward)
+    rows = (design.rows * design.weight).astype(int)
+    squares = []
+    for _ in range(2000):
+        chosen = np.array([rng.multinomial(n, p) for n, p in zip(rows, design.policy, strict=True)])
+        size = chosen[[0, 1], anchor]
+        ahead = np.array([rng.multinomial(n, p) for n, p in zip(size, law, strict=True)])
+        off = design.solution(chosen / rows[:, None], ahead / size[:, None], reward) - star
+        squares.append(float(np.sum(design.weight[:, None] * design.policy * off**2)))
+    mean, se = np.mean(squares), np.std(squares) / len(squares) ** 0.5
+    v = coordinates._squares(design)[0]
+    assert abs(design.rows * mean / v - 1) < 4 * design.rows * se / v + 0.01
+
+
+# --- classes
+@given(classes.rewards())
+@settings(max_examples=30)
+def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Rewards) -> None:
+    """With u of any sign: d2 NLL / dt2 = ut Var_pi(dQ / dt), ut = u (I - beta P_pi)^-1."""
+    beta, step = family.discount, 1e-3
+    v = family.value(0.0)
+    q = family.reward + beta * (family.law @ v).T
+    policy = np.exp(q - v[:, None])
+    flow = np.einsum("sa,ast->st", policy, family.law)
+    resolvent = np.linalg.inv(np.eye(len(v)) - beta * flow)
+    way = family.way + beta * (family.law @ (resolvent @ (policy * family.way).sum(axis=1))).T
+    spread = (policy * way**2).sum(axis=1) - (policy * way).sum(axis=1) ** 2
+    around = [family.likelihood(t) for t in (step, -step, 0.0)]
+    bend = (around[0] + around[1] - 2 * around[2]) / step**2
+    bound = family.excess @ resolvent @ spread
+    assert bend == pytest.approx(bound, rel=1e-2, abs=1e-3 / (1 - beta) ** 2)
+
+
+def test_one_period_of_data_is_concave() -> None:
+    family = classes.one_period()
+    assert family.excess.min() < -0.5
+    bend = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * family.likelihood(0.0)
+    assert bend < -0.1
+
+
+def network(same: bool) -> fits.Fit:
+    """Two states, a tanh network with three hidden units; all at zero if asked."""
+    moves = np.ones((2, 2, 2))
+    sample = Sample(moves, np.zeros(2, dtype=np.int64), np.array([0.5, -0.5]), 0.9)
+    steep, bends = [2.0, 2.0, 2.0], [2.0, 0.0, -2.0]
+    across = np.eye(3, 2)
+    if same:  # then only the two constants move the outputs
+        steep, bends, across = [0.0] * 3, [0.0] * 3, np.zeros((3, 2))
+    theta = np.concatenate([steep, bends, across.ravel(), [0.0, 0.0]])
+    x = np.array([[-1.0], [1.0]])
+    return fits.Fit(sample, fits.NetworkOutputs(x, 3, 2, theta))
+
+
+def test_a_lifted_path_ends_at_the_minimum_and_equal_units_have_none() -> None:
+    fit = network(same=False)
+    end, length, least = classes.lifted(fit)
+    table = fit.q.outputs(end[None])[0].reshape(2, 2)
+    assert separated.gap(fit.sample, table) < 1e-9
+    assert 0 < np.linalg.norm(end - fit.q.theta) <= length / least**0.5
+    assert classes.lifted(network(same=True))[2] == 0.0
+
+
+def test_descent_in_the_linear_class_ends_above_the_truth() -> None:
+    """In floating point, from where the interval begins: 8.2 above the minimum that it holds."""
+    sample = one_state([1, 99], 0.0, 0.95, anchor=1)
+    star = polyak.solution(sample)
+
+    def gap(theta: np.ndarray) -> float:
+        return separated.gap(sample, star + theta[0] * np.array([[1.0, 0.932]]))
+
+    assert gap(np.zeros(1)) < 1e-12
+    end = minimize(gap, [134.0], method="BFGS", options={"gtol": 1e-9})
+    assert end.x[0] == pytest.approx(134.66, abs=0.1)
+    assert end.fun == pytest.approx(8.20096, abs=1e-4)
