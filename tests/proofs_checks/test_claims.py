@@ -340,7 +340,7 @@ def test_the_command_decides_one_claim(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "fails, by counterexample, 5 instances" in " ".join(done.stdout.split())
+    assert "fails, by certificate, 5 instances" in " ".join(done.stdout.split())
 
 
 def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
