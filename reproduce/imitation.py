@@ -47,7 +47,8 @@ from reproduce import seeds
 from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
 
 STREAM = "imitation"
-DISCOUNT = 0.95  # of the author's earlier runs; with 1, their later, V of no episode is finite
+# the author's earlier; with the later 1 nothing bounds V where no demonstration ends
+DISCOUNT = 0.95
 ALPHA = 0.5  # the weight of IQ-learn's penalty, the original's
 HIDDEN, RATE, BATCH = (64, 64), 1e-3, 256
 ANCHOR = Anchor(0, 0.0)
@@ -77,7 +78,7 @@ def fitting(
         budgets: steps, ascending; the last one's policy is scored on all episodes.
         episodes: of an evaluation.
         curve: training seeds and episodes on which the other budgets' policies are scored.
-        repeat: 1 for a second training on the same demonstrations.
+        repeat: 1 for a second training on the same demonstrations, scored sampled only.
     """
     told = {
         "method": method,
@@ -127,11 +128,17 @@ def learn(
     data: Sequence[Transitions],
     budgets: Sequence[int],
     rngs: Sequence[np.random.Generator],
-) -> list[list[Policy]]:
-    """The policies of every data set at every budget, [data set][budget]."""
-    if method == "gladius":
-        return [_gladius(part, budgets, rng) for part, rng in zip(data, rngs, strict=True)]
-    return clone(data, budgets, rngs, ALPHA if method == "iq_learn" else None)
+) -> tuple[list[list[Policy]], list[str]]:
+    """The policies of every data set at every budget, [data set][budget], and how each fit ended.
+
+    A fixed budget is no convergence: `not_converged` is a zeta that GLADIUS could not solve for.
+    """
+    if method != "gladius":
+        alpha = ALPHA if method == "iq_learn" else None
+        return clone(data, budgets, rngs, alpha), ["ok"] * len(data)
+    fits = [_gladius(part, budgets, rng) for part, rng in zip(data, rngs, strict=True)]
+    statuses = ["ok" if settled else "not_converged" for _, settled in fits]
+    return [policies for policies, _ in fits], statuses
 
 
 @dataclass(frozen=True)
@@ -182,8 +189,13 @@ def clone(
     return policies
 
 
-def _gladius(data: Transitions, budgets: Sequence[int], rng: np.random.Generator) -> list[Policy]:
-    """The row network; from budget to budget Adam goes on anew, from its averaged weights."""
+def _gladius(
+    data: Transitions, budgets: Sequence[int], rng: np.random.Generator
+) -> tuple[list[Policy], bool]:
+    """The row network, and whether zeta was solved for.
+
+    From budget to budget Adam goes on anew, from its averaged weights.
+    """
     options = row_networks.Options(HIDDEN, learning_rate=RATE, seed=int(rng.integers(2**31)))
     fit = row_networks.begin(NetworkRisk.of(data, ANCHOR, DISCOUNT, True, "cpu"), options)
     policies: list[Policy] = []
@@ -191,7 +203,7 @@ def _gladius(data: Transitions, budgets: Sequence[int], rng: np.random.Generator
         row_networks.train(fit, budget - fit.steps, options)
         unheld = row_networks.Course([0.0], ended=False)
         policies.append(row_networks.estimate(fit, ANCHOR, unheld, 0.0).policy)
-    return policies
+    return policies, fit.settled
 
 
 def compute(cell: Cell, device: str) -> Result:
@@ -214,7 +226,7 @@ def compute(cell: Cell, device: str) -> Result:
     ]
     rngs = seeds.generators(cell, f"training {told['repeat']}")
     began = time.process_time()
-    policies = learn(told["method"], data, told["budgets"], rngs)
+    policies, statuses = learn(told["method"], data, told["budgets"], rngs)
     seconds = (time.process_time() - began) / len(data)
     starts = evaluation_seeds(world.name, told["episodes"])
     best, worst = references(world.name, told["episodes"])
@@ -223,18 +235,20 @@ def compute(cell: Cell, device: str) -> Result:
     replications: dict[str, list[float]] = {}
     arrays: dict[str, Array] = {}
     for name, greedy in POLICIES.items():
+        if greedy and told["repeat"]:
+            continue
         returns = np.stack(
             [evaluate(world, every[-1], starts, greedy).returns for every in policies]
         )
-        means, ok = returns.mean(axis=1), ["ok"] * len(returns)
+        means = returns.mean(axis=1)
         replications[f"return {name}"] = means.tolist()
         scores = 100 * (means - worst) / (best - worst)
         replications[f"score {name}"] = scores.tolist()
-        records += summarise(f"score, {name}", scores.tolist(), ok)[:1]
+        records += summarise(f"score, {name}", scores.tolist(), statuses)[:1]
         if name == SAMPLED:
             arrays["episodes"] = returns
             share = 100 * means / DENOMINATORS[world.name]
-            records += summarise("% optimality", share.tolist(), ok)[:1]
+            records += summarise("% optimality", share.tolist(), statuses)[:1]
         lines = []
         for every, last in zip(policies[:few], returns, strict=False):
             earlier = [evaluate(world, p, starts[:short], greedy).returns for p in every[:-1]]

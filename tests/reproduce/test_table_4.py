@@ -164,7 +164,7 @@ def test_learners_do_not_depend_on_the_truth(method: str, monkeypatch: pytest.Mo
 
     def policies() -> list[Any]:
         data = [imitation.demonstrations(Acrobot(), 1, np.random.default_rng(5))]
-        (every,) = imitation.learn(method, data, (2, 4), [np.random.default_rng(6)])
+        (every,), _ = imitation.learn(method, data, (2, 4), [np.random.default_rng(6)])
         return [policy(states) for policy in every]
 
     before = policies()
