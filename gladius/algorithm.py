@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from gladius import checks
 from gladius.anchor import Anchor, NearestState
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, conclude
 from gladius.function_classes import MLP, FunctionClass, Linear, NetworkOutputs
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transition_probabilities import (
@@ -394,21 +394,22 @@ def fit(
     estimates = []
     for r in range(len(data)):
         status = "ok" if result.converged[r] else "not_converged"
-        diagnostics = Diagnostics(
-            converged=bool(result.converged[r]),
+        estimate = conclude(
+            f"gladius (printed, {algorithm.__name__}, {chosen.function_class})",
+            *functions[r],
+            counts.states.shape[1],
+            result.nll[r],
+            risk.bellman[r],
+            status="diverged" if result.diverged[r] else status,
             iterations=int(result.iteration[r]),
             gradient_norm=float(result.gradient[r]),
-            nll=float(result.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status="diverged" if result.diverged[r] else status,
+            seconds=seconds,
             extra={
                 "inner_iterations": several * chosen.ascents * int(result.iteration[r]),
                 "trace_bellman": np.stack(result.trace_bellman)[:, r],
             },
         )
-        name = f"gladius (printed, {algorithm.__name__}, {chosen.function_class})"
-        estimates.append(Estimate(name, *functions[r], counts.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

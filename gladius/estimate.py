@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -90,18 +91,46 @@ class Estimate:
         return array
 
 
+class Outcome(TypedDict):
+    """How one fit ended, as in Diagnostics."""
+
+    status: str
+    iterations: int
+    gradient_norm: float
+    seconds: float  # processor time
+    extra: Mapping[str, object]
+
+
+def conclude(
+    method: str,
+    q: StateFunction,
+    reward: StateFunction,
+    features: int,
+    nll: float,
+    bellman_error: float,
+    **outcome: Unpack[Outcome],
+) -> Estimate:
+    """The Estimate of a fit that converged where its status is ok."""
+    diagnostics = Diagnostics(
+        converged=outcome["status"] == "ok",
+        iterations=outcome["iterations"],
+        gradient_norm=outcome["gradient_norm"],
+        nll=float(nll),
+        bellman_error=float(bellman_error),
+        cpu_seconds=outcome["seconds"],
+        status=outcome["status"],
+        extra=outcome["extra"],
+    )
+    return Estimate(method, q, reward, features, diagnostics)
+
+
 def assess(
     method: str,
     q: StateFunction,
     reward: StateFunction,
     data: Transitions,
     anchor: Anchor,
-    *,
-    status: str,
-    iterations: int,
-    gradient_norm: float,
-    seconds: float,
-    extra: Mapping[str, object],
+    **outcome: Unpack[Outcome],
 ) -> Estimate:
     """The Estimate of one data set: Q and r with likelihood and Bellman error over its rows.
 
@@ -112,14 +141,6 @@ def assess(
     chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
     anchored = data.states[data.actions == anchor.action]
     error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-    diagnostics = Diagnostics(
-        converged=status == "ok",
-        iterations=iterations,
-        gradient_norm=gradient_norm,
-        nll=-float(np.average(chosen, weights=pairs.weights)),
-        bellman_error=float(error @ error / len(data)),
-        cpu_seconds=seconds,
-        status=status,
-        extra=extra,
-    )
-    return Estimate(method, q, reward, data.states.shape[1], diagnostics)
+    nll = -np.average(chosen, weights=pairs.weights)
+    squares = float(error @ error) / len(data)
+    return conclude(method, q, reward, data.states.shape[1], nll, squares, **outcome)

@@ -52,6 +52,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ from gladius.checks import (
     check_whole,
     check_widths,
 )
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, conclude
 from gladius.function_classes import MLP, AnchoredLine, NetworkOutputs
 from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
@@ -152,7 +153,8 @@ def fit(
         discount: beta.
         protocol: leak_free; printed, the algorithm to the letter; or author, what the first
             author's code does, including its use of the truth.
-        options: of the protocol; for leak_free the fields of Options.
+        options: of the protocol; for leak_free `function_class` and the fields of its Options, here
+            (smooth, mlp), in `sparse` or in `row_networks`.
 
     `extra["inner_iterations"]` is 0 for `author`: steps of Q and of zeta alternate.
     """
@@ -175,8 +177,29 @@ def fit(
             return fit_counts(counts, anchor, discount, chosen, began)
         function_class = "mlp" if either else "sparse"
     of_rows = {name: value for name, value in options.items() if name != "function_class"}
-    results = import_module(ROW_CLASSES[function_class]).fit(data, anchor, discount, **of_rows)
-    return results
+    return _on_rows(import_module(ROW_CLASSES[function_class]), data, anchor, discount, of_rows)
+
+
+def _on_rows(
+    module: ModuleType,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    options: dict[str, Any],
+) -> list[Estimate]:
+    """Each data set by itself, by the `fit_rows` of a module with the fields of its Options.
+
+    Raises:
+        InputError: for a bad option, or an action that a data set lacks.
+    """
+    check_options(module.Options, options)
+    chosen = module.Options(**options)
+    for r, part in enumerate(data):
+        never = np.setdiff1d(np.arange(part.number_of_actions), part.actions)
+        if len(never):
+            hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"
+            raise InputError("actions", np.unique(part.actions).tolist(), hint)
+    return [module.fit_rows(part, anchor, discount, chosen) for part in data]
 
 
 def _counts(data: Sequence[Transitions], *, choose: bool) -> Counts | None:
@@ -210,11 +233,6 @@ class Problem:
         """The actions, the anchor first; np.argsort of it leads back."""
         free = (a for a in range(self.counts.visits.shape[2]) if a != self.anchor.action)
         return [self.anchor.action, *free]
-
-    @property
-    def filled_visits(self) -> Array:
-        """(R, S, A) visits with PSEUDO_COUNT in each cell of a visited state."""
-        return self.counts.visits + PSEUDO_COUNT * (self.counts.seen > 0)[..., None]
 
     def value_of(self, log_anchor: Array) -> Array:
         """(R, S) V = (I - beta P_A)^-1 (r_A - L) from L = log pi(anchor | .)."""
@@ -250,33 +268,38 @@ def fit_counts(
     if options.penalty is not None and not has_roughness:
         hint = "here no roughness is penalised, so it has no effect: leave it out"
         raise InputError("penalty", options.penalty, hint)
+    if options.function_class == "mlp" and not has_roughness:
+        hint = "a network on counts needs one feature and three states or more: use 'smooth'"
+        raise InputError("function_class", "mlp", hint)
     check_anchor_support(counts, anchor.action)
     problem = Problem(counts, empirical_transition_probabilities(counts), anchor, discount)
     penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
-    smooth = fit_smooth(problem, penalties) if has_roughness else None
-    if options.function_class == "mlp":
-        fitted = _network(problem, options, smooth)
+    if not has_roughness:
+        fitted = _table(problem)
     else:
-        fitted = _table(problem) if smooth is None else _curve(problem, smooth)
+        smooth = fit_smooth(problem, penalties)
+        is_network = options.function_class == "mlp"
+        fitted = _network(problem, options, smooth) if is_network else _curve(problem, smooth)
     risk = grouped_risk(fitted.q, counts, anchor.action, problem.anchor_reward, discount)
     even_odds = np.log(counts.visits.shape[2]) * (1 + 1e-9)  # a fit that is worse is none
     converged = fitted.converged & (risk.nll <= even_odds)
     seconds = (time.process_time() - began) / len(converged)
     name, features = f"gladius {options.function_class}", counts.states.shape[1]
-    estimates = []
-    for r, (q_function, reward_function) in enumerate(fitted.functions):
-        diagnostics = Diagnostics(
-            converged=bool(converged[r]),
+    return [
+        conclude(
+            name,
+            *functions,
+            features,
+            risk.nll[r],
+            risk.bellman[r],
+            status="ok" if converged[r] else "not_converged",
             iterations=int(fitted.iterations[r]),
             gradient_norm=float(fitted.gradient_norm[r]),
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
-            status="ok" if converged[r] else "not_converged",
+            seconds=seconds,
             extra={"inner_iterations": 0, "smoothed": has_roughness, **fitted.extras[r]},
         )
-        estimates.append(Estimate(name, q_function, reward_function, features, diagnostics))
-    return estimates
+        for r, functions in enumerate(fitted.functions)
+    ]
 
 
 def _curve(problem: Problem, smooth: Smooth) -> Fitted:
@@ -296,7 +319,8 @@ def _curve(problem: Problem, smooth: Smooth) -> Fitted:
 def _table(problem: Problem) -> Fitted:
     """The class `smooth` without a roughness, in closed form: log-odds of filled counts."""
     counts, anchor, functions = problem.counts, problem.anchor, []
-    visits = np.where(counts.seen[..., None] > 0, problem.filled_visits, 1.0)  # even where unseen
+    seen = counts.seen[..., None] > 0
+    visits = np.where(seen, counts.visits + PSEUDO_COUNT, 1.0)  # even odds where unseen
     log_policy = np.log(visits / visits.sum(axis=2, keepdims=True))
     v = problem.value_of(log_policy[..., anchor.action])
     odds = log_policy - log_policy[..., [anchor.action]]
@@ -309,20 +333,18 @@ def _table(problem: Problem) -> Fitted:
     return Fitted(functions, v[..., None] + log_policy, is_exact, steps, zeros, extras)
 
 
-def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitted:
-    """The class `mlp`, at the lambda of `smooth` or without a roughness."""
+def _network(problem: Problem, options: Options, smooth: Smooth) -> Fitted:
+    """The class `mlp`, at the lambda of `smooth`."""
     counts, p_hat, anchor = problem.counts, problem.p_hat, problem.anchor
-    replications, states, actions = counts.visits.shape
+    replications, _, actions = counts.visits.shape
     order = problem.order
-    penalty = np.zeros(replications) if smooth is None else smooth.penalty
-    no_rows = np.zeros((replications, 0, states))
     risk = OutputRisk(
-        visits=(problem.filled_visits if smooth is None else counts.visits)[:, :, order],
+        visits=counts.visits[:, :, order],
         transition=p_hat.transition[:, order],
         anchor_reward=problem.anchor_reward,
         discount=problem.discount,
-        roughness=no_rows if smooth is None else roughness_rows(counts),
-        penalty=penalty,
+        roughness=roughness_rows(counts),
+        penalty=smooth.penalty,
         bellman_weight=options.weight if options.level == "scalar" else None,
     )
     present = counts.present[..., None]
@@ -347,10 +369,10 @@ def _network(problem: Problem, options: Options, smooth: Smooth | None) -> Fitte
             odds = replace(outputs, less=anchor.action)
             functions.append(from_choices(odds, v[r], p_hat, r, anchor, problem.discount))
         gap, objective = float(fit.gap[r]), float(fit.value[r])
-        extras.append({"penalty": float(penalty[r]), "gap": gap, "objective": objective})
+        extras.append({"penalty": float(smooth.penalty[r]), "gap": gap, "objective": objective})
     q = q[..., back]
     stuck = is_beaten(counts, q)  # where the frequencies do not beat a given lambda's curve too
-    if smooth is not None and options.penalty is not None:
+    if options.penalty is not None:
         stuck &= ~is_beaten(counts, smooth.q)
     return Fitted(functions, q, fit.converged & ~stuck, fit.iterations, fit.slope, extras)
 

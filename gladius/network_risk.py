@@ -229,6 +229,15 @@ class NetworkRisk:
         weights = self.seen + (self.arrivals @ back)[:, 0]
         return Evaluation(self.nll(q), weights, policy, zeta, w, steps)
 
+    def bellman(self, value: Tensor, w: Tensor, factor: Tensor) -> float:
+        """Squared Bellman error of the anchor's rows, a sum: there it is that of zeta at w.
+
+        It is what is left of H w = X'V, (S,) V of the Q in question: rounding and Newton's rest.
+        """
+        left = self.regress(factor, value[:, None]).reshape(w.shape) - w
+        gap = self.rows.discount * self.zeta(left)[:, self.rows.anchor]
+        return float(self.rows.visits[:, self.rows.anchor] @ gap**2)
+
     def slope(self, here: Evaluation) -> Tensor:
         """(S, A) derivative of the risk in the outputs."""
         return here.weights[:, None] * here.policy - self.rows.visits

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
@@ -99,6 +99,12 @@ def outputs(
     return signals(theta, x, activation)[-1]
 
 
+def gradient(theta: Parameters, loss: Callable[[Parameters], Tensor]) -> Parameters:
+    """Of the sum of a loss (R,), each replication's in its own parameters."""
+    leaves = [p.detach().requires_grad_() for p in theta]
+    return list(torch.autograd.grad(loss(leaves).sum(), leaves))
+
+
 def no_moments(theta: Parameters) -> Moments:
     """Adam's two moments at the start."""
     return [(torch.zeros_like(p), torch.zeros_like(p)) for p in theta]
@@ -159,7 +165,7 @@ def adam_descent(
 
     A replication stops once no entry of its gradient over all rows (`full`) exceeds the tolerance,
     or one is not finite. `refresh` is called before each such check with the replications still
-    active; `drawn` is the gradient of a step.
+    active, of which it may clear some; `drawn` is the gradient of a step.
     """
     moments, size = no_moments(theta), len(theta[0])
     active, taken = np.ones(size, dtype=bool), np.zeros(size, dtype=np.int64)
@@ -187,15 +193,16 @@ def pad(
     return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
 
 
-@shaped
-def drawn_rows(
-    share: Float[Tensor, "R n"], rngs: Sequence[np.random.Generator], size: int
-) -> Int[Tensor, "R drawn"]:
-    """Rows drawn with replacement by their shares, `size` for each replication."""
+def draw(
+    share: Tensor, rngs: Sequence[np.random.Generator], size: int, *columns: Tensor
+) -> list[Tensor]:
+    """(R, size, ...) rows of (R, n, ...) columns, drawn with replacement by their shares (R, n)."""
     ladder = torch.cumsum(share, dim=1)
     draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
     index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
-    return index.clamp_max(share.shape[1] - 1)
+    index.clamp_max_(share.shape[1] - 1)
+    places = [index[(..., *[None] * (column.dim() - 2))] for column in columns]
+    return [torch.take_along_dim(*pair, dim=1) for pair in zip(columns, places, strict=True)]
 
 
 @dataclass(frozen=True)

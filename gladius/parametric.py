@@ -6,16 +6,16 @@ A `Grid` holds counts and transition probabilities (known, or the frequencies of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import Unpack
 
 import numpy as np
 
 from gladius.anchor import Anchor
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, Outcome, StateFunction, conclude
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
 from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
@@ -120,16 +120,6 @@ def make_model(
     return Model(**vars(grid), form=form, design=design, offset=offset, anchor=anchor)
 
 
-class Outcome(TypedDict):
-    """How one fit ended, as in Diagnostics."""
-
-    status: str
-    iterations: int
-    gradient_norm: float
-    seconds: float  # processor time
-    extra: Mapping[str, object]
-
-
 def model_estimate(
     name: str,
     model: Model,
@@ -147,7 +137,7 @@ def model_estimate(
         replication: which.
         theta, covariance: (k,) and (k, k).
         v: (S,) V on the grid, the soft Bellman fixed point at theta.
-        outcome: see there; `extra` without theta, its covariance and standard errors.
+        outcome: as in estimate.py; `extra` without theta, its covariance and standard errors.
 
     Q is defined on the grid only where P is known, for it says nothing of other states.
     """
@@ -177,7 +167,7 @@ def grid_estimate(
         anchor: of which the Bellman error is reported.
         table, v: (S, A) rewards and (S,) V on the grid.
         q_function, reward: of any state.
-        outcome: see there.
+        outcome: as in estimate.py.
     """
     beta, all_counts = grid.discount, grid.counts
     row = slice(replication, replication + 1)
@@ -185,17 +175,8 @@ def grid_estimate(
     q = table + beta * np.einsum("aij,j->ia", grid.transition[replication], v)
     given = anchor.values(counts.states)
     risk = grouped_risk(q[None, grid.position], counts, anchor.action, given, beta)
-    diagnostics = Diagnostics(
-        converged=outcome["status"] == "ok",
-        iterations=outcome["iterations"],
-        gradient_norm=outcome["gradient_norm"],
-        nll=float(risk.nll[0]),
-        bellman_error=float(risk.bellman[0]),
-        cpu_seconds=outcome["seconds"],
-        status=outcome["status"],
-        extra=outcome["extra"],
-    )
-    return Estimate(name, q_function, reward, grid.states.shape[1], diagnostics)
+    width = grid.states.shape[1]
+    return conclude(name, q_function, reward, width, risk.nll[0], risk.bellman[0], **outcome)
 
 
 def on_grid(function: StateFunction, grid: Array, states: Array) -> Array:

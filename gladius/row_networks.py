@@ -43,12 +43,11 @@ from gladius.anchor import Anchor
 from gladius.checks import (
     Array,
     InputError,
-    check_options,
     check_positive,
     check_whole,
     check_widths,
 )
-from gladius.estimate import Diagnostics, Estimate
+from gladius.estimate import Estimate, conclude
 from gladius.network_risk import (
     ZETA_STEPS,
     Evaluation,
@@ -166,9 +165,7 @@ def begin(risk: NetworkRisk, options: Options) -> Fit:
         return fit
     odds = design @ line
     odds = torch.cat([odds[:, :anchor], 0 * odds[:, :1], odds[:, anchor:]], dim=1)
-    fit.factor = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).to(risk.gram))
-    for _ in range(2):  # the ridge of the second round follows the V of the first
-        fit.factor = risk.ridge(risk.plug_in(odds, fit.factor)[1])
+    fit.factor = ridge_of(risk, odds)
     fit.w, _, reward = risk.plug_in(odds, fit.factor)
     weighted = design * risk.seen[:, None]
     line = solve(weighted.T @ design, weighted.T @ reward[:, rows.others])
@@ -194,6 +191,14 @@ def begin(risk: NetworkRisk, options: Options) -> Fit:
             q = risk.table(fit.theta) + rows.discount * risk.zeta(fit.w)
             fit.factor = risk.ridge(torch.logsumexp(q, dim=1))
     return fit
+
+
+def ridge_of(risk: NetworkRisk, odds: Tensor) -> Tensor:
+    """Cholesky factor of H by the plug-in's V of (S, A) log-odds."""
+    factor: Tensor = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).to(risk.gram))
+    for _ in range(2):  # the ridge of the second round follows the V of the first
+        factor = risk.ridge(risk.plug_in(odds, factor)[1])
+    return factor
 
 
 class Course(NamedTuple):
@@ -295,22 +300,6 @@ class RowNetwork:
         return np.asarray(values + ahead if self.valued else values)
 
 
-def fit(
-    data: Sequence[Transitions], anchor: Anchor, discount: float, **options: object
-) -> list[Estimate]:
-    """Fit every data set by itself.
-
-    Args:
-        data: replications.
-        anchor: action and reward.
-        discount: beta.
-        options: the fields of Options.
-    """
-    check_options(Options, options)
-    chosen = Options(**options)  # type: ignore[arg-type]  # the fields check themselves
-    return [fit_rows(part, anchor, discount, chosen) for part in data]
-
-
 def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
     """Fit one data set."""
     began = time.process_time()
@@ -368,11 +357,11 @@ def estimate(fit: Fit, anchor: Anchor, course: Course, seconds: float) -> Estima
     risk, rows, size = fit.risk, fit.risk.rows, float(fit.risk.seen.sum())
     if not risk.restricted:
         table = risk.table(fit.theta)
-        factor = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).to(risk.gram))
-        for _ in range(2):
-            factor = risk.ridge(risk.plug_in(table, factor)[1])
-        fit.w = risk.plug_in(table, factor)[0]
+        fit.factor = ridge_of(risk, table)
+        fit.w, value, _ = risk.plug_in(table, fit.factor)
     here = fit.evaluate()
+    if risk.restricted:
+        value = torch.logsumexp(risk.table(fit.theta) + rows.discount * risk.zeta(fit.w), dim=1)
     leaves = [part.clone().requires_grad_() for part in fit.theta]
     slopes = torch.autograd.grad(risk.table(leaves), leaves, risk.slope(here))
     doubt = float(risk.seen @ (1 - (here.policy**2).sum(dim=1))) / size
@@ -385,26 +374,18 @@ def estimate(fit: Fit, anchor: Anchor, course: Course, seconds: float) -> Estima
         "choices_in_doubt": doubt > LEAST_DOUBT,
     }
     theta = tuple(part.cpu().numpy() for part in fit.theta)
-    reward = RowNetwork(
-        theta,
-        risk.center,
-        risk.scale,
-        anchor,
-        risk.restricted,
-        risk.features,
-        fit.w.cpu().numpy(),
-        rows.discount,
-    )
-    converged = all(checks.values())
-    diagnostics = Diagnostics(
-        converged=converged,
+    scaling, w = (risk.center, risk.scale), fit.w.cpu().numpy()
+    reward = RowNetwork(theta, *scaling, anchor, risk.restricted, risk.features, w, rows.discount)
+    return conclude(
+        "gladius mlp_rows",
+        replace(reward, valued=True),
+        reward,
+        len(risk.center),
+        here.nll / size,
+        risk.bellman(value, fit.w, fit.factor) / size,
+        status="ok" if all(checks.values()) else "not_converged",
         iterations=fit.steps,
         gradient_norm=max(float(slope.abs().max()) for slope in slopes) / size,
-        nll=here.nll / size,
-        bellman_error=0.0,
-        cpu_seconds=seconds,
-        status="ok" if converged else "not_converged",
+        seconds=seconds,
         extra={"inner_iterations": fit.inner, "held_out_gain": gain, **checks},
     )
-    q = replace(reward, valued=True)
-    return Estimate("gladius mlp_rows", q, reward, len(risk.center), diagnostics)

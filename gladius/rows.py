@@ -5,9 +5,9 @@ See `sparse` for the estimator. With features psi of r and phi of zeta,
     zeta_Q(., a) = phi'w_a,    w_a = (Phi_a'Phi_a + kappa_a D)^-1 Phi_a'V_Q(s'),
     Q = r_theta + beta zeta_Q,    r_theta(., a) = psi'theta_a  (as given at the anchor),
 
-w solves a fixed point, by Newton; with J = I - beta M_a diag(pi_c(s')) Phi_c(s') its derivative is
-J dw = M_a [pi_c(s') psi_c(s')], and that of Q is psi + beta phi'dw. All are sums over the distinct
-states: states are grouped in the inputs that are used.
+w solves a fixed point; with J = I - beta M_a diag(pi_c(s')) Phi_c(s') its derivative is J dw = M_a
+[pi_c(s') psi_c(s')], and that of Q is psi + beta phi'dw. theta and w are moved together, in one
+loop. All are sums over the distinct states: states are grouped in the inputs that are used.
 """
 
 from __future__ import annotations
@@ -35,11 +35,10 @@ LINEAR_RIDGE = 0.01  # of the linear terms of zeta, relative to the cosines'
 KAPPAS = 10.0 ** np.arange(-4.0, 6.5, 0.5)
 EFFECTIVE = 1.4  # weight of the effective degrees of freedom in cross-validation
 DECREMENT = 1e-6  # nats
-ZETA_TOLERANCE = (
-    1e-6  # of the last Newton step, relative; what it leaves of the error is its square
-)
+ZETA_TOLERANCE = 1e-6  # of a Newton step for zeta, relative; the error it leaves is its square
 SHORTEST = 1e-6  # share of a step
-MAX_STEPS, ZETA_STEPS = 30, 30
+LOOSE = 0.1  # of a Newton step for zeta, relative, up to which the risk there is to be trusted
+MAX_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -246,13 +245,12 @@ class Point(NamedTuple):
 
     Attributes:
         theta: (M,) coefficients of r, action by action without the anchor.
-        zeta: (A, p) coefficients of zeta_Q.
+        zeta: (A, p) coefficients of zeta, zeta_Q's but for the square of `miss`.
         slope: (A, p, M) their derivative in theta.
         nll: negative log-likelihood, a sum over rows.
         gradient: (M,) of the NLL.
         information: (M, M) Fisher's.
-        exact: whether zeta_Q solves its equations.
-        inner: Newton steps that it took.
+        miss: length of the Newton step that led to zeta, relative.
     """
 
     theta: Tensor
@@ -261,8 +259,12 @@ class Point(NamedTuple):
     nll: float
     gradient: Tensor
     information: Tensor
-    exact: bool
-    inner: int
+    miss: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether zeta is zeta_Q."""
+        return self.miss <= ZETA_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -384,39 +386,33 @@ class Risk:
         """(A, p) coefficients of the ridge regression of (S,) V at s' for each action."""
         return torch.stack([source.T @ value[reached] for reached, source in self.moves])
 
-    def solve_zeta(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, int]:
-        """zeta_Q at theta by Newton from `zeta`, its derivative (A, p, M), and the steps taken.
-
-        A step from within ZETA_TOLERANCE is the last; more than ZETA_STEPS: there was none.
-        """
+    def newton_step(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor]:
+        """(A, p) Newton's step from `zeta` to zeta_Q at theta, and zeta_Q's slope (A, p, M)."""
         rows, size = self.rows, self.zeta[0].size
         coefficients = len(rows.actions) * size
+        reached, jacobian, by_theta = [], [], []
+        for a, block in enumerate(self.ahead):
+            q = self.q(block, theta, zeta)
+            value = torch.logsumexp(q, dim=1)
+            policy = torch.exp(q - value[:, None])
+            spread = [policy[:, [c]] * block.phi[c] for c in rows.actions]
+            spread += [policy[:, [c]] * block.psi for c in rows.others]
+            means = self.moves[a][1].T @ torch.cat([value[:, None], *spread], dim=1)
+            reached.append(means[:, 0])
+            jacobian.append(rows.discount * means[:, 1 : 1 + coefficients])
+            by_theta.append(means[:, 1 + coefficients :])
+        miss = (torch.stack(reached) - zeta).reshape(-1, 1)
         eye = torch.eye(coefficients, dtype=theta.dtype, device=theta.device)
-        for step in range(1, ZETA_STEPS + 1):
-            reached, jacobian, by_theta = [], [], []
-            for a, block in enumerate(self.ahead):
-                source = self.moves[a][1]
-                q = self.q(block, theta, zeta)
-                value = torch.logsumexp(q, dim=1)
-                policy = torch.exp(q - value[:, None])
-                spread = [policy[:, [c]] * block.phi[c] for c in rows.actions]
-                spread += [policy[:, [c]] * block.psi for c in rows.others]
-                solved = source.T @ torch.cat([value[:, None], *spread], dim=1)
-                reached.append(solved[:, 0])
-                jacobian.append(rows.discount * solved[:, 1 : 1 + coefficients])
-                by_theta.append(solved[:, 1 + coefficients :])
-            miss = (torch.stack(reached) - zeta).reshape(-1, 1)
-            right = torch.cat([miss, torch.cat(by_theta)], dim=1)
-            solved = torch.linalg.solve(eye - torch.cat(jacobian), right)
-            zeta = zeta + solved[:, 0].reshape(zeta.shape)
-            if float(solved[:, 0].abs().max()) <= ZETA_TOLERANCE * (1 + float(zeta.abs().max())):
-                return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), step
-        return zeta, solved[:, 1:].reshape(len(rows.actions), size, -1), ZETA_STEPS + 1
+        right = torch.cat([miss, torch.cat(by_theta)], dim=1)
+        solved = torch.linalg.solve(eye - torch.cat(jacobian), right)
+        return solved[:, 0].reshape(zeta.shape), solved[:, 1:].reshape(len(rows.actions), size, -1)
 
     def point(self, theta: Tensor, zeta: Tensor) -> Point:
-        """The risk at theta, zeta_Q sought from `zeta`."""
+        """The risk at theta, zeta a Newton step from `zeta` nearer to zeta_Q."""
         rows, block, size = self.rows, self.block, self.reward.size
-        zeta, slope, inner = self.solve_zeta(theta, zeta)
+        step, slope = self.newton_step(theta, zeta)
+        zeta = zeta + step
+        miss = float(step.abs().max()) / (1 + float(zeta.abs().max()))
         log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
         policy, seen = torch.exp(log_policy), rows.visits.sum(dim=1)
         of_anchor = rows.discount * (block.phi[rows.anchor] @ slope[rows.anchor])
@@ -431,7 +427,16 @@ class Risk:
             mean += policy[:, [c]] * odds
         information -= mean.T @ (seen[:, None] * mean)
         nll = -float((rows.visits * log_policy).sum())
-        return Point(theta, zeta, slope, nll, gradient, information, inner <= ZETA_STEPS, inner)
+        return Point(theta, zeta, slope, nll, gradient, information, miss)
+
+    def settled(self, theta: Tensor, zeta: Tensor) -> tuple[Point, int]:
+        """The risk at theta with zeta_Q, by Newton from `zeta`, and the steps; or not `exact`."""
+        point = self.point(theta, zeta)
+        steps = 1
+        while not point.exact and steps < MAX_STEPS:
+            point = self.point(theta, point.zeta)
+            steps += 1
+        return point, steps
 
     def start(self) -> Start:
         """The plug-in in this class, with a first ridge.
@@ -480,8 +485,7 @@ class Minimum(NamedTuple):
         risk: whose minimum it is.
         penalty: (M,) of each squared coefficient, halved.
         point: where it is.
-        steps: of Fisher scoring, those of the fits that led here too.
-        inner: steps of the Newton iterations for zeta nested in them, likewise.
+        steps: of theta and zeta, those of the fits that led here too.
         decrement: half the last step's predicted decrease, in nats.
     """
 
@@ -489,7 +493,6 @@ class Minimum(NamedTuple):
     penalty: Tensor
     point: Point
     steps: int
-    inner: int
     decrement: float
 
     @property
@@ -508,30 +511,35 @@ class Minimum(NamedTuple):
 def minimise(
     risk: Risk, penalty: Tensor, theta: Tensor, zeta: Tensor, before: Minimum | None = None
 ) -> Minimum:
-    """Fisher scoring from theta, each step halved until the penalised risk falls.
+    """Fisher scoring from theta, with a Newton step for zeta in every step: one loop.
 
-    `before` is the fit that led here, whose steps count.
+    theta rests while zeta is LOOSE. Its step is halved until the penalised risk falls with a zeta
+    that is not or, before zeta is exact, until zeta is twice as near; where no step does, theta
+    rests too. `before` is the fit that led here, whose steps count.
     """
-    point = risk.point(theta, zeta)
-    steps, inner = (0, 0) if before is None else (before.steps, before.inner)
-    best = Minimum(risk, penalty, point, steps, inner + point.inner, np.inf)
+    steps = 0 if before is None else before.steps
+    best = Minimum(risk, penalty, risk.point(theta, zeta), steps, np.inf)
     most = steps + MAX_STEPS
     while True:
         point = best.point
         slope = point.gradient + penalty * point.theta
         direction = -solve(point.information + torch.diag(penalty), slope)
         best = best._replace(decrement=-0.5 * float(slope @ direction))
-        if best.decrement <= DECREMENT or best.steps == most:
+        if best.steps == most or (point.exact and best.decrement <= DECREMENT):
             return best
-        length, inner = 1.0, best.inner
+        length = 1.0 if point.miss <= LOOSE else 0.0
         while length > SHORTEST:
             step = length * direction
             trial = risk.point(point.theta + step, point.zeta + point.slope @ step)
-            inner += trial.inner
-            moved = best._replace(point=trial, steps=best.steps + 1, inner=inner)
-            if trial.exact and moved.value <= best.value:
+            moved = best._replace(point=trial, steps=best.steps + 1)
+            if trial.miss <= LOOSE and moved.value <= best.value:
+                break
+            if not point.exact and trial.miss <= max(ZETA_TOLERANCE, point.miss / 2):
                 break
             length /= 2
         else:
-            return best._replace(inner=inner)
+            if point.exact:
+                return best
+            trial = risk.point(point.theta, point.zeta)
+            moved = best._replace(point=trial, steps=best.steps + 1)
         best = moved

@@ -41,7 +41,9 @@ from gladius.checks import Array
 from gladius.distinct import compress, factorised
 from gladius.folder import column, pieces, stored
 
-ALPHA = 0.001
+FALSE_SHARE = 0.005  # of the inputs chosen for the choices, expected
+ALPHA = 0.001  # probability of any false input of the transitions, or pair of the choices
+TESTS = 3  # of an input, the least of whose p-values counts
 KEPT = 10_000_000  # standardised numbers up to which they are kept between passes: 80 MB
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
@@ -392,12 +394,13 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
     Args:
         inputs: all K.
         outcome: residuals of the model on given inputs.
-        of_choice: whether ALPHA bounds the share of false ones among those that enter (Benjamini
-            and Hochberg) and pairs are tried, or the probability of any false one (Bonferroni).
+        of_choice: whether FALSE_SHARE bounds the share of false ones among those that enter
+            (Benjamini and Hochberg) and pairs are tried, or ALPHA the probability of any.
     """
     chosen: list[int] = []
     p_values: dict[int, float] = {}
     total = inputs.states.shape[1]
+    level = (FALSE_SHARE if of_choice else ALPHA) / total
     while len(chosen) < min(MOST_INPUTS, total):
         residuals = Residuals.of(outcome, inputs.cells(chosen))
         p = {
@@ -406,8 +409,8 @@ def select(inputs: Inputs, outcome: Outcome, *, of_choice: bool) -> Selection:
         }
         ranked = sorted(p, key=lambda k: p[k])
         before = len(chosen) if of_choice else 0
-        ranks = [i for i, k in enumerate(ranked, before + 1) if p[k] <= i * ALPHA / total]
-        limit = (max(ranks, default=before + 1) if of_choice else 1) * ALPHA / total
+        ranks = [i for i, k in enumerate(ranked, before + 1) if p[k] <= i * level]
+        limit = (max(ranks, default=before + 1) if of_choice else 1) * level
         entered = 0
         for k in ranked:
             if p[k] > limit or len(chosen) == MOST_INPUTS:
@@ -502,7 +505,7 @@ def _p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
     best = len(squared) * float(chdtrc(1, float(squared.max())))
     outcomes = residuals.fitted.shape[1]
     linear = outcomes * float(chdtrc(1, float(squared[:: len(squared) // outcomes].max())))
-    return min(1.0, 3 * min(linear, block, best))
+    return min(1.0, TESTS * min(linear, block, best))
 
 
 def _scores(inputs: Inputs, residuals: Residuals) -> Array:

@@ -32,7 +32,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gladius.checks import InputError
 from gladius.rows import Block, Minimum, Risk
 from gladius.screen import solve
 
@@ -203,6 +202,7 @@ class Refit(NamedTuple):
         batches: used.
         change: of r, relative, that a full step would still make; mean over visits.
         distance: length of that step in standard errors.
+        inner: Newton steps for zeta of the pass that judged it.
     """
 
     minimum: Minimum
@@ -210,6 +210,7 @@ class Refit(NamedTuple):
     batches: int
     change: float
     distance: float
+    inner: int
 
 
 def refit(
@@ -222,14 +223,8 @@ def refit(
         seed: of the order in which rows are drawn.
         rounds: (rho, batches) of each.
         batch: rows.
-
-    Raises:
-        InputError: r has more than WIDEST coefficients.
     """
     risk, penalty = fit.risk, fit.penalty
-    if risk.free > WIDEST:
-        hint = f"r has {risk.free} coefficients, more than {WIDEST}: use solver='full'"
-        raise InputError("solver", "stochastic", hint)
     data = Observations.of(risk, batch)
     stream, number = data.stream(batch, seed), data.batches(batch)
     reward, none = risk.reward, slice(0)
@@ -247,7 +242,7 @@ def refit(
         which, weight = next(stream)
         chain.ascend(data, which, weight, rounds[0][0])
         chain.descend(data, which, weight, 0.0)
-    result = judge(chain, fit.inner, theta, zeta)
+    result = judge(chain, theta, zeta)
     for rate, least in rounds:
         epochs = max(1, round(least / number)) if number <= least else 0
         late = (epochs + 1) // 2 * number if epochs else least // 2
@@ -261,7 +256,8 @@ def refit(
             if left < late:
                 theta_sum += chain.theta / late
                 zeta_sum += chain.inner[..., 0] / late
-        result = judge(chain, result.minimum.inner, theta_sum, zeta_sum)
+        judged = judge(chain, theta_sum, zeta_sum)
+        result = judged._replace(inner=result.inner + judged.inner)
         if result.status == "ok":
             break
         point = result.minimum.point
@@ -271,16 +267,16 @@ def refit(
     return result
 
 
-def judge(chain: Chain, inner: int, theta: Tensor, zeta: Tensor) -> Refit:
+def judge(chain: Chain, theta: Tensor, zeta: Tensor) -> Refit:
     """The iterate with zeta exact, and how far a full pass says that it is from the minimum."""
-    risk, point = chain.risk, chain.risk.point(theta, zeta)
+    risk, (point, inner) = chain.risk, chain.risk.settled(theta, zeta)
     slope = point.gradient + chain.penalty * theta
     step = -solve(point.information + torch.diag(chain.penalty), slope)
     decrement = -0.5 * float(slope @ step)
     visits, others = risk.rows.visits.sum(dim=1), len(risk.rows.others)
     reward, change = (risk.block.psi @ part.reshape(others, -1).T for part in (theta, step))
     left = float(visits @ (change / reward).abs().mean(dim=1) / visits.sum())
-    steps, inner = chain.batches, inner + point.inner
-    minimum = Minimum(risk, chain.penalty, point, steps, inner, decrement)
+    minimum = Minimum(risk, chain.penalty, point, chain.batches, decrement)
     status = "ok" if point.exact and left <= SETTLED else "not_converged"
-    return Refit(minimum, status, chain.batches, left, (2 * max(decrement, 0.0)) ** 0.5)
+    distance = (2 * max(decrement, 0.0)) ** 0.5
+    return Refit(minimum, status, chain.batches, left, distance, inner)

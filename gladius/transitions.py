@@ -148,6 +148,18 @@ class Transitions:
         """
         return cls(**read(folder))
 
+    @classmethod
+    def from_paths(cls, states: Array, actions: Integers, number_of_actions: int) -> Transitions:
+        """Paths of equal length, none ended: (N, H + 1, d) states and (N, H) actions."""
+        width, (number, horizon) = states.shape[2], actions.shape
+        return cls(
+            states[:, :-1].reshape(-1, width),
+            actions.ravel(),
+            states[:, 1:].reshape(-1, width),
+            np.repeat(np.arange(number), horizon),
+            number_of_actions=number_of_actions,
+        )
+
     def take(self, rows: NDArray[np.generic]) -> Transitions:
         """The rows of a mask or index array, as a data set of its own."""
         columns = ("states", "actions", "next_states", "trajectory", "done")
@@ -232,7 +244,7 @@ class Transitions:
         after = now if next_state is None else _columns(frame, next_state)
         choices = _actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
         if time is not None or next_state is None:
-            order, follows = _follows(frame, labels, id, time)
+            order, follows = _follows(frame, labels, id, time, next_state is None)
             now, after, choices = now[order], after[order], choices[order]
             labels, ended = labels[order], ended[order]
             _check_ends(ended, labels, id, done, time, frame)
@@ -272,9 +284,12 @@ class Transitions:
 
 
 def _follows(
-    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None
+    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None, joins: bool
 ) -> tuple[Integers, NDArray[np.bool_]]:
-    """The rows trajectory by trajectory in order of time; which are followed by the next period."""
+    """The rows trajectory by trajectory in order of time; which are followed by the next period.
+
+    Gaps are told where s' is to be the next row: `joins`.
+    """
     codes = pd.factorize(labels)[0]
     if time is None:
         order = np.argsort(codes, kind="stable").astype(np.int64)
@@ -297,7 +312,7 @@ def _follows(
     period = np.min(steps[same], initial=np.inf)
     joined = same & (steps <= period * (1 + 1e-9))
     gaps = np.flatnonzero(same & ~joined)
-    if len(gaps):
+    if joins and len(gaps):
         with_gap = ", ".join(map(str, pd.unique(labels[order[gaps]])[:5]))
         told = (
             f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; no row is joined across one"

@@ -1,7 +1,5 @@
 """`python -m proofs_checks`: decide the claims and write the ledger."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

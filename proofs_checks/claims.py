@@ -5,8 +5,6 @@ what else decides it: instances to try it on, a counterexample where there is on
 statement (a check like any other) and a negative control, a broken variant that must be rejected.
 """
 
-from __future__ import annotations
-
 import csv
 import inspect
 import math
@@ -34,7 +32,7 @@ STATEMENTS = Path(__file__).with_name("claims.csv")
 PARAGRAPHS = ("Where", "Assumes", "Decided")
 
 
-def assume_stated(true: bool | np.bool_, assumption: str) -> None:
+def assumed(true: bool | np.bool_, assumption: str) -> None:
     """Raise AssertionError where an instance misses a stated assumption of the paper."""
     if not true:
         raise AssertionError(f"the instance does not satisfy: {assumption}")
@@ -92,13 +90,48 @@ class CheckResult:
         return high / low if math.isfinite(high) else math.nan
 
 
+# --- a result by its relation; fractions stay exact, other numbers become floats
+def _exact(number: Any) -> float | Fraction:
+    return number if isinstance(number, Fraction) else float(number)
+
+
+def at_most(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed <= bound."""
+    return CheckResult(_exact(observed), "<=", _exact(bound), float(tolerance), reason)
+
+
+def at_least(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed >= bound."""
+    return CheckResult(_exact(observed), ">=", _exact(bound), float(tolerance), reason)
+
+
+def equal(observed: Any, bound: Any, tolerance: Any, reason: str) -> CheckResult:
+    """observed == bound; of two arrays, the entries that are farthest apart."""
+    if np.ndim(observed):
+        farthest = np.unravel_index(np.argmax(np.abs(observed - bound)), np.shape(observed))
+        observed, bound = observed[farthest], bound[farthest]
+    return CheckResult(_exact(observed), "==", _exact(bound), float(tolerance), reason)
+
+
+def weakest(*results: CheckResult) -> CheckResult:
+    """Of relations that must all hold: the one that fails by most, or has the least slack."""
+    failed = [r for r in results if not r.holds]
+    if failed:
+        return max(failed, key=lambda r: math.inf if math.isnan(r.excess) else r.excess)
+    tight = [r for r in results if not math.isnan(r.slack)]
+    if tight:
+        return min(tight, key=lambda r: r.slack)
+    return max(results, key=lambda r: r.excess - r.tolerance)
+
+
+# --- a claim
 Check = Callable[[Any], CheckResult]
 AnyCheck = TypeVar("AnyCheck", bound=Callable[..., CheckResult])  # with options for its control
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row of the ledger; made by the decorator `claim`.
+    """One row of the ledger; made by a decorator of `claim`.
 
     Attributes:
         id: as in the list of claims.
@@ -110,7 +143,7 @@ class Claim:
         rejected: the surviving check with that fault.
         rejected_at: an instance on which the sound check passes and the broken one must fail.
         counterexample: builds an instance on which the printed statement fails, and asserts with
-            `assume_stated` that every stated assumption holds.
+            `assumed` every stated assumption that constructors do not check (beta < 1).
         text: at most three lines by which a reader checks it by hand; `{observed}` and `{bound}`
             are filled in from the check.
         corrected: check of the statement to write instead; its docstring states it.
@@ -191,7 +224,7 @@ def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
 _REGISTER: dict[str, Claim] = {}
 
 
-def claim(
+def _claim(
     id_: str,
     *,
     rejected: Check | Mapping[str, Any],
@@ -224,16 +257,21 @@ def claim(
     return register
 
 
+class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
+    """`_claim` for each verdict."""
+
+    holds, holds_if, fails, misprint = (partial(_claim, verdict=verdict) for verdict in VERDICTS)
+
+
 @cache
 def claims() -> dict[str, Claim]:
     """Claim by id, in the order in which the paper makes them."""
     for module in sorted(m.name for m in pkgutil.iter_modules(sections.__path__)):
         import_module(f"{sections.__name__}.{module}")
-    order = {id_: n for n, id_ in enumerate(listed())}
     for id_ in _REGISTER:
-        if id_ not in order:
+        if id_ not in listed():
             raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")
-    return {id_: _REGISTER[id_] for id_ in order if id_ in _REGISTER}
+    return {id_: _REGISTER[id_] for id_ in listed() if id_ in _REGISTER}
 
 
 @cache

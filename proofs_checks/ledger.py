@@ -1,7 +1,5 @@
 """The ledger as files: claims.csv, a LaTeX table, a readable page and the list of errata."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ Read from paper_tables/published, which a test compares with the LaTeX. A number
 decimals stands for every value within half a unit of the third, exactly (fractions).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -49,7 +47,7 @@ class Printed:
         """The least and the largest value that rounds to these digits."""
         return self.value - self.unit / 2, self.value + self.unit / 2
 
-    def moved(self, units: int = 1) -> Printed:
+    def moved(self, units: int = 1) -> "Printed":
         """The same number with its last digit changed."""
         last = Decimal(self.unit.numerator) / self.unit.denominator
         return Printed(str(Decimal(self.digits) + units * last))
@@ -82,32 +80,24 @@ def cell(
     return Printed(digits)
 
 
-@dataclass(frozen=True)
-class Column:
-    """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print for one method."""
+@cache
+def grid(trajectories: int, method: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
+    """What Tables A1 and A2 (50 trajectories) or A3 and A4 (1,000) print, at mileages 1 to 10.
 
-    # r at the mileages 1 to 10 (rows) and the actions a0, a1
-    reward: tuple[tuple[Printed, ...], ...]
-    q: tuple[tuple[Printed, ...], ...]  # Q likewise
-
-    def values(self, kind: Literal["reward", "q"]) -> Array:
-        """(10, 2) the printed numbers."""
-        return np.array([[float(c.value) for c in row] for row in getattr(self, kind)])
-
-
-def _grid(table: str, method: str, symbol: str) -> tuple[tuple[Printed, ...], ...]:
+    `method` is a column, "Ground Truth", "ML-IRL", "Rust" or "GLADIUS"; `symbol` is r or Q. Each
+    row has the actions a0, a1.
+    """
+    table = TABLES[trajectories][symbol == "Q"]
     return tuple(tuple(cell(table, x, method, f"{symbol} a{a}") for a in ACTIONS) for x in MILEAGES)
 
 
-@cache
-def column(trajectories: int, method: str) -> Column:
-    """The column of "Ground Truth", "ML-IRL", "Rust" or "GLADIUS"."""
-    of_r, of_q = TABLES[trajectories]
-    return Column(_grid(of_r, method, "r"), _grid(of_q, method, "Q"))
+def values(trajectories: int, method: str, symbol: str) -> Array:
+    """(10, 2) the same numbers as floats."""
+    return np.array([[float(c.value) for c in row] for row in grid(trajectories, method, symbol)])
 
 
 @cache
 def frequencies(trajectories: int) -> tuple[tuple[int, ...], ...]:
     """Counts of (mileage, action), rows of mileages 1 to 10."""
-    counts = _grid(TABLES[trajectories][0], "Frequency", "frequency")
+    counts = grid(trajectories, "Frequency", "frequency")
     return tuple(tuple(int(count.value) for count in row) for row in counts)

@@ -5,10 +5,8 @@ probability zero, certain moves and ties likely, and a shrunk example readable. 
 100 either way, which makes choices certain to the last digit; beta reaches 0.999.
 """
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,9 +18,7 @@ from scipy.optimize import minimize_scalar
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks.claims import find
-from proofs_checks.oracle.occupancy import Expert
-from proofs_checks.oracle.occupancy import expert as solve_expert
-from proofs_checks.oracle.risk import Sample
+from proofs_checks.oracle.risk import Population, Sample
 
 
 def quarters(most: int) -> st.SearchStrategy[float]:
@@ -76,12 +72,9 @@ def tabular_mdps(
     )
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A tabular world and some Q (S, A) on it, not its solution."""
-
-    mdp: TabularMDP
-    q: Array
+# A tabular world, some Q (S, A) on it, not its solution, and where a check needs it a number for
+# each pair: h, zeta, or a step away from rho*.
+Fitted = namedtuple("Fitted", "mdp q dual", defaults=[np.zeros(1)])
 
 
 @st.composite
@@ -91,12 +84,14 @@ def fitted(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Fitted
     return Fitted(mdp, draw(tables(mdp.reward.shape)))
 
 
-@dataclass(frozen=True)
-class Empirical:
-    """A grouped data set and some outputs q (X, A) on its states."""
+def population(guess: Any) -> Population:
+    """The oracle's risks by pair of the Q of an instance, on its world."""
+    mdp = guess.mdp
+    return Population(np.swapaxes(mdp.transition, 0, 1), mdp.reward, guess.q, mdp.discount)
 
-    sample: Sample
-    q: Array
+
+# A grouped data set and some outputs q (X, A) on its states.
+Empirical = namedtuple("Empirical", "sample q")
 
 
 @st.composite
@@ -170,8 +165,3 @@ def tightest(make: Callable[[float], Any], id_: str, low: float, high: float) ->
         return make(float(least.x))
 
     return search
-
-
-def expert(mdp: TabularMDP) -> Expert:
-    """The oracle's solution of a world, by policy iteration."""
-    return solve_expert(mdp.reward, mdp.transition, mdp.discount, mdp.initial)

@@ -1,7 +1,5 @@
 """`python -m reproduce`: list, run, compare and check the exhibits, write the README's sections."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from gladius import author
 from gladius.anchor import Anchor
-from gladius.author import DECAY, LEARNING_RATE, SAVE_EVERY, ZETA, Network, Q
+from gladius.author import DECAY, LEARNING_RATE, SAVE_EVERY, ZETA, Network, Q, State
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
@@ -43,6 +43,22 @@ class Rows:
         self.anchored = torch.tensor(np.flatnonzero(data.actions == anchor.action))
         rewards = anchor.values(data.states)[data.actions == anchor.action]
         self.reward = torch.tensor(rewards, dtype=dtype)
+
+
+class Training(NamedTuple):
+    """Where a training ended.
+
+    Attributes:
+        parameters: after the last epoch.
+        best: the smallest test MAPE seen, per cent; infinite without a test split.
+        best_epoch: its epoch.
+        cpu_seconds: processor time, over all its resumptions.
+    """
+
+    parameters: Tensor
+    best: float
+    best_epoch: int
+    cpu_seconds: float
 
 
 def step(
@@ -68,7 +84,7 @@ def step(
         slope[0, anchor, here] += weight * (left + right)
         following = torch.softmax(q[0, :, count + here], dim=0)
         slope[0, :, count + here] -= 2.0 * beta * weight * left * following
-    # The module's own, so that both forms share one derivation.
+    # that module's, so that both forms share one derivation
     author._backward(net, out, rows.states[None], hidden, slope, (ZETA, Q)[kind])
 
 
@@ -84,8 +100,8 @@ def train(
     test: tuple[Transitions, Array] | None = None,
     dtype: torch.dtype = torch.float32,
     checkpoint: Path | None = None,
-) -> tuple[Tensor, float, int]:
-    """(parameters after the last epoch, the smallest test MAPE seen, its epoch).
+) -> Training:
+    """Train on one data set.
 
     Args:
         data: the training split, trajectories in file order.
@@ -98,12 +114,13 @@ def train(
         checkpoint: file that keeps the state every SAVE_EVERY epochs, from which a run goes on to
             the same numbers.
     """
+    started = time.process_time()
     label = pd.factorize(data.trajectory)[0] // BATCH
     batches = [Rows(data.take(label == b), anchor, dtype) for b in range(label.max() + 1)]
     form = author.shapes(data.states.shape[1], UNITS, data.number_of_actions)
     flat = author.initial(form, author.LEVEL if level_from_truth else 0.0, [rng]).to(dtype)
     head = sum(a * b for a, b in form[Q:])
-    state: dict[str, Any] = {
+    state: State = {
         "epoch": 0,
         "flat": flat,
         "mean": [torch.zeros(len(flat) - head, dtype=dtype) for _ in range(2)],
@@ -111,8 +128,18 @@ def train(
         "steps": [torch.zeros(()), torch.zeros(())],
         "best": (np.inf, 0),
     }
+    seen = () if test is None else (torch.tensor(test[0].states), torch.tensor(test[1]))
+    options = (anchor.action, discount, absolute, test is None)
+    tensors = [flat, *(part for rows in batches for part in vars(rows).values()), *seen]
+    mark = author._fingerprint(options, tensors)
     if checkpoint is not None and checkpoint.exists():
-        state = torch.load(checkpoint, weights_only=True)
+        state = author._load(checkpoint, mark, epochs)
+    before: float = state.get("cpu_seconds", 0.0)
+
+    def clock() -> float:
+        return before + time.process_time() - started
+
+    save = author._saver(checkpoint, mark, clock)
     flat, steps = state["flat"], state["steps"]
     gradient = torch.zeros_like(flat)
     net, out = author.blocks(flat, 1, form), author.blocks(gradient, 1, form)
@@ -135,12 +162,10 @@ def train(
                     moved[1][1].clamp_(-author.CLIP, author.CLIP)
                 author._adamw(*moved[kind], steps[kind], LEARNING_RATE / (1.0 + DECAY * epoch))
             state["epoch"] = epoch + 1
-            if checkpoint is not None and (epoch + 1) % SAVE_EVERY == 0:
-                unfinished = checkpoint.with_name(checkpoint.name + ".part")
-                torch.save(state, unfinished)
-                unfinished.replace(checkpoint)  # a crash while saving leaves the last one whole
+            if (epoch + 1) % SAVE_EVERY == 0:
+                save(state)
     best, best_epoch = state["best"]
-    return flat, best, best_epoch
+    return Training(flat, best, best_epoch, clock())
 
 
 def mape_of(
@@ -185,17 +210,17 @@ def compute(cell: Cell, device: str) -> Result:
     for place, (rng, start) in enumerate(zip(seeds.generators(cell), weights, strict=True)):
         train_split, test = world.simulate(settings["trajectories"], rng).split(SHARE)
         truth = world.reward(test.states, test.actions)
-        began = time.process_time()
-        flat, best, epoch = train(
+        trained = train(
             train_split, anchor, world.discount, start, settings["epochs"],
             level_from_truth=settings["level_from_truth"], test=(test, truth),
             checkpoint=kept_in(cell, author, sys.modules[__name__], place=str(place)),
         )  # fmt: skip
-        seconds.append(time.process_time() - began)
-        net = author.blocks(flat, 1, form)
-        errors["last"].append(mape_of(net, test, truth, world.discount, flat.dtype))
-        errors["oracle"].append(best)
-        epochs.append(float(epoch))
+        net = author.blocks(trained.parameters, 1, form)
+        dtype = trained.parameters.dtype
+        errors["last"].append(mape_of(net, test, truth, world.discount, dtype))
+        errors["oracle"].append(trained.best)
+        epochs.append(float(trained.best_epoch))
+        seconds.append(trained.cpu_seconds)
     records: list[Record] = []
     for selection, values in errors.items():
         statuses = ["ok" if np.isfinite(value) else "diverged" for value in values]

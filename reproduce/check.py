@@ -6,8 +6,6 @@ SHA-256. Versions of packages are told and do not decide: another machine may ha
 `rerun` says whether the numbers are the same there.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Sequence

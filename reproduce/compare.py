@@ -10,8 +10,6 @@ whose status is not ok gets no verdict but its status, unless it did not converg
 whose rule is a fixed budget of epochs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

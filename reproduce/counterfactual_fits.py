@@ -1,7 +1,5 @@
 """The cells of `counterfactual` that fit a method, and carry its estimates through."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from gladius.metrics import mape

@@ -4,8 +4,6 @@ The cells here carry the truth through, or what estimates tend to; those that fi
 in counterfactual_fits.py.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

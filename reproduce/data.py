@@ -6,8 +6,6 @@ numbers that go on by each (a, s') are multinomial with probabilities pi(a | s) 
 independently over s; adding up over the periods gives n(s, a, s') of N paths, exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -66,13 +64,9 @@ def counted(mdp: TabularMDP, moves: Array) -> Counts:
 def moves(
     mdp: TabularMDP, horizon: int, trajectories: Sequence[int], rng: np.random.Generator
 ) -> Array:
-    """(G, A, S, S) counts n(s, a, s') of G independent groups of trajectories.
+    """(G, A, S, S) counts n(s, a, s') of G independent groups of so many trajectories each.
 
-    Args:
-        mdp: the world; its expert acts.
-        horizon: periods of each trajectory.
-        trajectories: how many each group has.
-        rng: one generator for all groups.
+    Every trajectory has `horizon` periods, in which the expert of the world acts.
     """
     actions, n, _ = mdp.transition.shape
     joint = mdp.solution.policy.T[:, :, None] * mdp.transition

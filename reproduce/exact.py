@@ -1,7 +1,5 @@
 """What the exhibits show of the bus engine without fitting anything."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,7 +8,7 @@ from gladius import efficiency
 from gladius.anchor import Anchor
 from gladius.stability import expected_counts, stability
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine
+from gladius.worlds.bus import MAINTAIN, BusEngine
 from reproduce.data import SHARE, data_sets, make_world
 from reproduce.spec import Array, Cell, Record, Result
 
@@ -18,6 +16,7 @@ MEASURED = "measured"
 # numeral -> attribute of gladius.efficiency.Bounds
 BOUNDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
 MILEAGES = 10  # the paper's tables show 1 to 10 of the 20
+TRAJECTORIES = 1000  # of the data with inputs
 TERM = "signed Bellman term at the end"
 
 
@@ -30,14 +29,33 @@ def bounds(cell: Cell, device: str) -> Result:
     """A record for each bound that holds at the truth; exact, so without a standard error."""
     world, sizes = make_world(cell), [SHARE * cell.settings["trajectories"]]
     known = efficiency.bounds(world.mdp, world.horizon, sizes, world.anchor_action)
-    values = {numeral: float(getattr(known, field)[0]) for numeral, field in BOUNDS.items()}
-    return Result(
-        tuple(
-            Record("MAPE", value, repetitions=0, protocol=protocol(numeral))
-            for numeral, value in values.items()
-            if not math.isnan(value)  # the truth is not in the class
-        )
-    )
+    lines = [
+        Record("MAPE", float(getattr(known, field)[0]), repetitions=0, protocol=protocol(numeral))
+        for numeral, field in BOUNDS.items()
+    ]  # nan: the truth is not in the class
+    return Result(tuple(line for line in lines if not math.isnan(line.value)))
+
+
+def bound_cell(inputs: int, is_dense: bool) -> Cell:
+    """The cell of a bound on the bus engine's MAPE with inputs that do not matter."""
+    return Cell(f"{__name__}:with_inputs", {"inputs": inputs, "is_dense": is_dense}, "bound")
+
+
+def with_inputs(cell: Cell, device: str) -> Result:
+    """First-order expected MAPE, r affine in mileage; with a coefficient for each input or none."""
+    world = BusEngine()
+    expert = efficiency.linearise(world.mdp, world.horizon)
+    x = expert.world.features[:, 0]
+    basis = np.zeros((len(x), 2, 2))
+    basis[:, MAINTAIN] = np.stack([np.ones_like(x), x], axis=1)
+    deviation = efficiency.linear_deviation(expert, basis, False)
+    if cell.settings["is_dense"]:
+        each = efficiency.irrelevant_input_variance(expert)
+        variance = deviation[:, MAINTAIN] ** 2 + cell.settings["inputs"] * each
+        deviation[:, MAINTAIN] = np.sqrt(variance)
+    rows = np.array([SHARE * TRAJECTORIES * world.horizon])
+    value = float(efficiency.expected_mape(expert, deviation, rows)[0])
+    return Result((Record("MAPE", value, repetitions=0),))
 
 
 def truth(cell: Cell, device: str) -> Result:
@@ -57,12 +75,9 @@ def frequencies(cell: Cell, device: str) -> Result:
     shown = np.stack([_visits(t) for t in test])  # (R, trajectories of a test split, mileages, A)
     every = np.concatenate([*shown, *(_visits(t) for t in train)])
     size = shown.shape[1]
-    arrays = {
-        "expected": size * world.horizon * world.mdp.occupancy(world.horizon)[:MILEAGES],
-        "spread": math.sqrt(size) * every.std(axis=0, ddof=1),
-        "draws": shown.sum(axis=1),
-    }
-    return Result((), arrays=arrays)
+    expected = size * world.horizon * world.mdp.occupancy(world.horizon)[:MILEAGES]
+    spread = math.sqrt(size) * every.std(axis=0, ddof=1)
+    return Result((), {}, {"expected": expected, "spread": spread, "draws": shown.sum(axis=1)})
 
 
 def _visits(data: Transitions) -> Array:

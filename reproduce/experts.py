@@ -5,15 +5,15 @@ card beside it. Training takes minutes for CartPole and about half an hour of pr
 either of the others; none of the exhibits does it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +64,8 @@ RECIPES = {
     "CartPole-v1": Recipe(
         100_000,
         8,
-        {
-            "n_steps": 32,
-            "batch_size": 256,
-            "n_epochs": 20,
-            "gae_lambda": 0.8,
-            "gamma": 0.98,
-            "ent_coef": 0.0,
-        },
+        {"n_steps": 32, "batch_size": 256, "n_epochs": 20}
+        | {"gae_lambda": 0.8, "gamma": 0.98, "ent_coef": 0.0},
         {"learning_rate": 0.001, "clip_range": 0.2},
     ),
     "Acrobot-v1": Recipe(
@@ -82,26 +76,10 @@ RECIPES = {
     "LunarLander-v3": Recipe(
         1_000_000,
         16,
-        {
-            "n_steps": 1024,
-            "batch_size": 64,
-            "n_epochs": 4,
-            "gae_lambda": 0.98,
-            "gamma": 0.999,
-            "ent_coef": 0.01,
-        },
+        {"n_steps": 1024, "batch_size": 64, "n_epochs": 4}
+        | {"gae_lambda": 0.98, "gamma": 0.999, "ent_coef": 0.01},
     ),
 }
-
-
-@dataclass(frozen=True)
-class Falling:
-    """A setting that falls linearly to zero with what is left of the training, 1 to 0."""
-
-    start: float
-
-    def __call__(self, left: float) -> float:
-        return self.start * left
 
 
 def train(name: str, recipe: Recipe | None = None) -> Expert:
@@ -128,8 +106,8 @@ def train(name: str, recipe: Recipe | None = None) -> Expert:
     if name in NORMALISED:
         normalise = import_module("stable_baselines3.common.vec_env").VecNormalize
         worlds = normalise(worlds, gamma=chosen.options["gamma"])
-    options: dict[str, Any] = {**chosen.options}
-    options |= {option: Falling(start) for option, start in chosen.falling.items()}
+    options: dict[str, Any] = {**chosen.options}  # and functions of the share that is left, 1 to 0
+    options |= {option: partial(mul, start) for option, start in chosen.falling.items()}
     model = library.PPO("MlpPolicy", worlds, seed=seed, device="cpu", **options)
     model.learn(chosen.steps)
     normaliser = None
@@ -185,14 +163,10 @@ def card(chosen: Expert, origin: str, episodes: int) -> str:
 def write(
     names: Sequence[str], out: Path, zoo: Path | None, allow_pickle: bool, episodes: int
 ) -> Iterable[Path]:
-    """Train the named experts, or convert them from RL-Zoo's zips; yield the weight files.
+    """Train the named experts (all, if none is), or convert them; yield the weight files in `out`.
 
-    Args:
-        names: environments; none: all.
-        out: folder of the weight files and cards.
-        zoo: folder of zips with their LICENSE, in place of training.
-        allow_pickle: whether a normaliser may be read from a pickle there.
-        episodes: of each line of a card.
+    With `zoo`, a folder of RL-Zoo's zips and their LICENSE, nothing is trained; a normaliser is
+    read from a pickle there only with `allow_pickle`. A line of a card is over `episodes`.
     """
     for name in names:
         check_choice("experts", name, tuple(ENVIRONMENTS))

@@ -7,8 +7,7 @@ parameters is told the form, an oracle the transition probabilities too. Only th
 truth.
 """
 
-from __future__ import annotations
-
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -55,16 +54,16 @@ def fitting(
             random generators); `bootstrap` (resamples of the first data set); `drawn="counts"`
             (data sets drawn as counts, of which only the scores are kept).
     """
-    repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
-    if smoke and dict(options or {}).get("protocol") == "printed":
-        options = {**dict(options or {}), "iterations": SMOKE_ITERATIONS}
+    chosen, repetitions = dict(options or {}), SMOKE_REPETITIONS if smoke else REPETITIONS
+    if smoke and chosen.get("protocol") == "printed":
+        chosen["iterations"] = SMOKE_ITERATIONS
     told = {"method": method, "trajectories": trajectories, "repetitions": repetitions}
-    told |= {"seeds": "table_2", "options": dict(options or {})} | settings
+    told |= {"seeds": "table_2", "options": chosen} | settings
     if "bootstrap" in told:  # one data set; its resamples are no repetitions
         told |= {"repetitions": 1, "bootstrap": SMOKE_BOOTSTRAP if smoke else BOOTSTRAP}
     defaults: dict[str, Any] = {"options": {}, "oracle": False, "theta_1_given": False}
     told = {k: v for k, v in told.items() if k not in defaults or v != defaults[k]}
-    words = [method, f"N = {trajectories}", *map(str, dict(options or {}).values())]
+    words = [method, f"N = {trajectories}", *map(str, chosen.values())]
     return Cell(f"{__name__}:compute", told, ", ".join(words))
 
 
@@ -90,9 +89,7 @@ def compute(cell: Cell, device: str) -> Result:
         "MAPE": errors,
         "status": [severity(status) for status in statuses],
         "iterations": [float(run.iterations) for run in diagnostics],
-        "inner iterations": [
-            float(np.asarray(run.extra["inner_iterations"])) for run in diagnostics
-        ],
+        "inner iterations": [float(np.asarray(d.extra["inner_iterations"])) for d in diagnostics],
         "converged": [float(run.converged) for run in diagnostics],
     }
     if all("trace_bellman" in run.extra for run in diagnostics):
@@ -223,9 +220,6 @@ def scores(rewards: Array, test: Counts, truth: Array) -> Array:
 
 def means(result: Result, statistics: Sequence[str]) -> tuple[Record, ...]:
     """A record for the mean of each of these numbers of every repetition."""
+    values = ((statistic, result.replications[statistic]) for statistic in statistics)
     status = result.records[0].status
-    values = [result.replications[statistic] for statistic in statistics]
-    return tuple(
-        Record(statistic, float(np.mean(x)), repetitions=len(x), status=status)
-        for statistic, x in zip(statistics, values, strict=True)
-    )
+    return tuple(Record(s, float(np.mean(x)), math.nan, len(x), status) for s, x in values)

@@ -6,8 +6,6 @@ repetitions side by side, scored at the last epoch and at the oracle's, whose te
 reward is the smallest.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

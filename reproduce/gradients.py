@@ -10,13 +10,13 @@ Losses are per row, as in `gladius.algorithm`, whose iterations these are. "By v
 step by the share of its state and zeta's by that of its pair.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from timeit import Timer
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -54,7 +54,7 @@ class Tables:
     rows: Array
 
     @classmethod
-    def of(cls, cell: Cell) -> Tables:
+    def of(cls, cell: Cell) -> Self:
         """The training split of the cell's first data set."""
         world = BusEngine(discount=cell.settings["beta"])
         train, _ = data_sets(world, cell)
@@ -252,13 +252,13 @@ def follow(tables: Tables, step: Step, start: Array, last: int) -> Path:
 
 def seconds_of(step: Step, start: Array) -> float:
     """Processor time of a step, the least of three means over TIMED."""
-    times = []
-    for _ in range(3):
-        began, both = time.process_time(), start
+
+    def run() -> None:
+        both = start
         for _ in range(TIMED):
             both = step(both)
-        times.append((time.process_time() - began) / TIMED)
-    return min(times)
+
+    return min(Timer(run, timer=time.process_time).repeat(3, 1)) / TIMED
 
 
 def lines(cell: Cell, device: str) -> Result:

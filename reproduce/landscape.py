@@ -6,8 +6,6 @@ are centred at the minimiser of R_Q, where an action that a state lacks in the d
 count: with such a state the likelihood's infimum is not attained, and no ball contains a minimiser.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -1,23 +1,20 @@
 """Tables as .tex (booktabs), published beside ours; and what figures share."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Figure
 
 from reproduce import published
 from reproduce.compare import number
-from reproduce.results import COLUMNS, Results
+from reproduce.results import Results
 from reproduce.spec import FAILED, NOT_RUN
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
-    from matplotlib.figure import Figure
 
 PAPER = "paper"
 MARKS = {"not_converged": "*", "diverged": "!"}
@@ -48,22 +45,25 @@ def side_by_side(
     `source` names the published table and `index` what the rows are. A mark says how a number came
     about (MARKS); `failed` and `not run` stand where none did.
     """
-    frame, printed = results.frame(), published.load(source)
-    rows = list(dict.fromkeys(frame["row"]))
+    known = texts(results)
+    rows = list(dict.fromkeys(row for row, _, _ in known))
+    for line in published.load(source).to_dict("records"):
+        if line["statistic"] == "MAPE":
+            printed = line["value"] + (f" ({line['se']})" if line["se"] else "")
+            known[line["row"], line["column"], PAPER] = printed
     table = {}
     for shown in columns:
-        is_printed = shown.protocol == PAPER
-        known = printed if is_printed else frame[frame["protocol"] == shown.protocol]
-        chosen = known[(known["column"] == shown.column) & (known["statistic"] == "MAPE")]
-        told, missing = (_printed, "") if is_printed else (text, "not run")
-        texts = {line["row"]: told(line) for _, line in chosen.iterrows()}
+        missing = "" if shown.protocol == PAPER else "not run"
         head = (shown.column, shown.header or shown.protocol)
-        table[head] = [texts.get(row, missing) for row in rows]
+        table[head] = [known.get((row, shown.column, shown.protocol), missing) for row in rows]
     return pd.DataFrame(table, index=pd.Index(rows, name=index))
 
 
-def _printed(line: pd.Series) -> str:
-    return f"{line['value']} ({line['se']})" if line["se"] else str(line["value"])
+def texts(results: Results) -> dict[tuple[str, str, str], str]:
+    """(row, column, protocol) -> `text` of the MAPE."""
+    frame = results.frame()
+    lines = [line for _, line in frame[frame["statistic"] == "MAPE"].iterrows()]
+    return {(line["row"], line["column"], line["protocol"]): text(line) for line in lines}
 
 
 def text(line: pd.Series) -> str:
@@ -76,36 +76,8 @@ def text(line: pd.Series) -> str:
     return number(value) + ("" if math.isnan(se) else f" ({number(se)})") + MARKS.get(status, "")
 
 
-def write(
-    table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str]
-) -> list[Path]:
-    """Write `<name>.tex`; the same table gives the same bytes."""
-    tex = out / f"{name}.tex"
-    tex.write_text(to_latex(table, name, title, notes), encoding="utf-8")
-    return [tex]
-
-
-def write_paired(
-    results: Results, pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]], path: Path
-) -> Path:
-    """A long CSV of paired differences, (column, protocol) minus (column, protocol), by row.
-
-    `value` is the mean difference over equal data sets and `se` its standard error.
-    """
-    lines = []
-    for row in dict.fromkeys(entry.row for entry in results.entries if entry.is_shown):
-        for ours, other in pairs:
-            labels = map(" - ".join, zip(ours, other, strict=True))
-            gap, se, times = results.paired(row, ours, other)
-            status = "ok" if times else NOT_RUN
-            lines.append((row, *labels, "MAPE difference", gap, se, times, status))
-    frame = pd.DataFrame(lines, columns=pd.Index(COLUMNS))
-    frame.to_csv(path, index=False, float_format="%.10g")
-    return path
-
-
-def to_latex(table: pd.DataFrame, name: str, title: str, notes: Sequence[str]) -> str:
-    """A booktabs table for \\input, with its notes under it."""
+def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str] = ()) -> None:
+    """Write `<name>.tex`, for \\input, with its notes under it; the same table, the same bytes."""
     styled = table.style.format(escape="latex").format_index(escape="latex", axis=1)
     body = styled.format_index(escape="latex", axis=0).to_latex(
         hrules=True,
@@ -117,7 +89,8 @@ def to_latex(table: pd.DataFrame, name: str, title: str, notes: Sequence[str]) -
         position_float="centering",
     )
     under = "\n".join(f"\\par\\footnotesize {_escaped(note)}" for note in notes)
-    return body.replace("\\end{table}", f"{under}\n\\end{{table}}")
+    tex = body.replace("\\end{table}", f"{under}\n\\end{{table}}")
+    (out / f"{name}.tex").write_text(tex, encoding="utf-8")
 
 
 def _escaped(text: str) -> str:
@@ -126,23 +99,24 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\textbar{}").replace("^", "\\textasciicircum{}")
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure in inches, drawn without a display; no global state is touched."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:
+    """Numbers to so many digits; the same on every system."""
+    frame.to_csv(path, index=False, float_format=f"%.{digits}g", lineterminator="\n")
 
+
+def new_figure(width: float, height: float, title: str | None = None) -> Figure:
+    """An empty figure in inches, drawn without a display; no global state is touched."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
+    if title is not None:
+        figure.suptitle(title, fontsize=FONT + 1)
     return figure
 
 
-def save(figure: Figure, out: Path, name: str) -> list[Path]:
+def save(figure: Figure, out: Path, name: str) -> None:
     """`<name>.pdf` and `.png`; the same figure gives the same bytes."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = [out / f"{name}.pdf", out / f"{name}.png"]
-    figure.savefig(files[0], metadata={"CreationDate": None})
-    figure.savefig(files[1], dpi=250)
-    return files
+    figure.savefig(out / f"{name}.pdf", metadata={"CreationDate": None})
+    figure.savefig(out / f"{name}.png", dpi=250)
 
 
 def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:

@@ -1,7 +1,5 @@
 """How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence

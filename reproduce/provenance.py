@@ -8,8 +8,6 @@ a syntax tree without docstrings and comments, the same for every version of Pyt
 user names or paths are recorded.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.metadata

@@ -1,7 +1,5 @@
 """The marked sections of the README, and the long page of the exhibits beside the results."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What an exhibit's renderer sees: its entries as one long frame, and each stored cell in full."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +11,7 @@ from gladius.checks import InputError
 from reproduce.spec import Array, Entry, Record, Result, as_stored
 from reproduce.store import Stored
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # pandas costs what the command `list` takes
     import pandas as pd
 
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
@@ -30,7 +28,7 @@ class Results:
     smoke: bool  # whether this is a smoke run, whose numbers mean nothing
     view: View = as_stored  # the exhibit's
 
-    def frame(self, hidden: bool = False) -> pd.DataFrame:
+    def frame(self, hidden: bool = False) -> "pd.DataFrame":
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
         import pandas as pd
 
@@ -42,15 +40,17 @@ class Results:
                 rows.append(asdict(record) | place)
         return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
-    def times(self) -> pd.DataFrame:
+    @property
+    def rows(self) -> list[str]:
+        """The rows of all entries, in their order."""
+        return list(dict.fromkeys(entry.row for entry in self.entries))
+
+    def times(self) -> "pd.DataFrame":
         """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
         import pandas as pd
 
-        rows = [
-            (entry.row, entry.column, entry.protocol, stored.result.cpu_seconds)
-            for entry, stored in self
-            if entry.is_shown
-        ]
+        shown = [(e, stored.result.cpu_seconds) for e, stored in self if e.is_shown]
+        rows = [(e.row, e.column, e.protocol, seconds) for e, seconds in shown]
         return pd.DataFrame(rows, columns=pd.Index(TIMES))
 
     def get(self, row: str, column: str, protocol: str) -> Stored:

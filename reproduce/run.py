@@ -4,8 +4,6 @@ Cells run in this process, in joblib's workers (loky) or on a Dask cluster. A wo
 key of its cell from the files of its own checkout and refuses where it differs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

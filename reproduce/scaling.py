@@ -10,8 +10,6 @@ Times are no result of a cell: they are kept as its arrays, and only the error o
 which tells that the fit is one, is a record.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import signal
@@ -22,6 +20,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from timeit import Timer
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,7 @@ from gladius.screen import CHUNK
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.fits import options_of
+from reproduce.fits import fit
 from reproduce.provenance import ROOT
 from reproduce.run import one_thread
 from reproduce.spec import FAILED, NOT_RUN, Cell, Record, Result
@@ -42,15 +41,8 @@ MEMORY = 4.0  # GB of data that a fit may hold
 SECONDS = 60  # of processor time of its process
 PART = 2_000_000  # numbers of a part of a data set that is simulated at a time
 TEST = 20  # trajectories that score the estimate
-MEASURED = (
-    "cpu_seconds",
-    "wall_seconds",
-    "peak_mb",
-    "idle_mb",
-    "floor_seconds",
-    "read_mb",
-    "gflop",
-)
+TIMES, FLOOR = ("cpu_seconds", "wall_seconds"), ("floor_seconds", "read_mb", "gflop")
+MEASURED = (*TIMES, "peak_mb", "idle_mb", *FLOOR)
 AGAIN = 5  # measurements of a speed, of which the fastest counts
 
 
@@ -81,14 +73,13 @@ def compute(cell: Cell, device: str) -> Result:
             check=False,
         )
     told = ended.stdout.splitlines()
-    if ended.returncode < 0:
-        is_late = ended.returncode == -signal.SIGXCPU
-        why = f"stopped by signal {-ended.returncode}"
-        why = f"stopped after {SECONDS} s of processor time" if is_late else why
-        report: dict[str, Any] = {"failed": why}
-    elif not told:
-        raise RuntimeError(ended.stderr.strip().splitlines()[-1])
-    else:
+    report: dict[str, Any] = {"failed": f"stopped by signal {-ended.returncode}"}
+    if ended.returncode == -signal.SIGXCPU:
+        report = {"failed": f"stopped after {SECONDS} s of processor time"}
+    elif ended.returncode >= 0 and not told:
+        last = ended.stderr.strip().splitlines()[-1:] or ["it wrote nothing"]
+        raise RuntimeError(f"the process that fits ended with {ended.returncode}: {last[0]}")
+    elif ended.returncode >= 0:
         report = json.loads(told[-1])
     if "failed" in report:
         record = Record("MAPE", np.nan, repetitions=0, status=f"{FAILED}{report['failed']}")
@@ -121,8 +112,8 @@ def main(path: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the data of a folder: MAPE, status and MEASURED, or why it failed."""
     one_thread()
     cell = Cell(spec["compute"], spec["settings"])
-    method, world = cell.settings["method"], world_of(cell)
-    methods.method(method)  # imports are no part of the fit
+    world = world_of(cell)
+    methods.method(cell.settings["method"])  # imports are no part of the fit
     if cell.settings["options"].get("device", "cpu") == "cpu":  # a GPU's driver reserves more
         limit = int(MEMORY * 2**30)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
@@ -132,14 +123,7 @@ def main(path: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     try:
         data = Transitions.open(path)
         began, clock = time.process_time(), time.perf_counter()
-        (estimate,) = methods.fit(
-            [data],
-            method,
-            anchor_action=world.anchor_action,
-            anchor_reward=world.anchor_reward,
-            discount=world.discount,
-            **options_of(world, cell, {}),
-        )
+        (estimate,) = fit(world, cell, [data])
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     seconds, wall, peak = time.process_time() - began, time.perf_counter() - clock, peak_mb()
@@ -172,13 +156,9 @@ def peak_mb() -> float:
 def floor(rows: int, width: int, size: int) -> dict[str, float]:
     """What one pass of the screen costs at the least.
 
-    Its scores are two products of the (n, d) inputs with one column of weights; the pairs are half
-    a product of the inputs with themselves; the states are read once.
-
-    Args:
-        rows: n.
-        width: d = 1 + K.
-        size: bytes of a stored number.
+    Its scores are two products of the (rows, width) inputs with one column of weights; the pairs
+    are half a product of the inputs with themselves; the states, `size` bytes a number, are read
+    once.
     """
     step = min(rows, max(2 * width, CHUNK // width))
     rng = np.random.default_rng(0)
@@ -197,20 +177,12 @@ def floor(rows: int, width: int, size: int) -> dict[str, float]:
 
 
 def fastest(work: Any) -> float:
-    """Processor seconds of one call, of AGAIN batches of calls."""
-    calls, best = 1, np.inf
-    for _ in range(AGAIN):
-        spent = 0.0
-        while True:
-            began = time.process_time()
-            for _ in range(calls):
-                work()
-            spent = time.process_time() - began
-            if spent > 0.005:
-                break
-            calls *= 2
-        best = min(best, spent / calls)
-    return best
+    """Processor seconds of one call, the least of AGAIN batches of calls."""
+    timer = Timer(work, timer=time.process_time)
+    calls = 1
+    while timer.timeit(calls) <= 0.005:
+        calls *= 2
+    return min(timer.repeat(AGAIN, calls)) / calls
 
 
 if __name__ == "__main__":

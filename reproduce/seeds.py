@@ -5,8 +5,6 @@ stream see the same data sets, so their differences can be taken pair by pair. S
 SHA-256, which is the same in every process.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Any
 

@@ -4,8 +4,6 @@ The world is the bus engine with MILEAGES states, whose log-odds of maintaining 
 mileage, so that Q* is in a class of three parameters. Data are drawn as counts (data.py).
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Sequence

@@ -257,7 +257,7 @@ class Exhibit:
     title: str
     entries: Callable[[bool], list[Entry]]
     cost: float = field(kw_only=True)
-    render: Callable[[Results, Path], list[Path]] = lambda results, out: []
+    render: Callable[[Results, Path], None] = lambda results, out: None
     view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
     reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""

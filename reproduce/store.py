@@ -1,7 +1,5 @@
 """Finished cells on disk: one JSON file each, written whole or not at all, with a checksum."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Measurements behind Table 1: what a method forms, what it recovers, how far it scales."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import resource
@@ -19,12 +17,13 @@ import numpy as np
 from gladius.checks import InputError
 from gladius.estimate import Estimate
 from gladius.methods import needs
+from gladius.metrics import mape
 from gladius.rows import Rows
 from gladius.transition_probabilities import TransitionProbabilities
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.data import by_mileage, data_sets
+from reproduce.data import SHARE, by_mileage, data_sets
 from reproduce.fits import fit
 from reproduce.spec import FAILED, Array, Cell, Record, Result, summarise
 
@@ -37,13 +36,12 @@ LIMITS = (60.0, 8.0)  # of a fit that is to scale: processor seconds, gibibytes
 MEMORY, UNDECIDED = "memory", f"not decided in {LIMITS[0]:g} s"
 FINISHED = ("ok", "not_converged")  # statuses of a run that came to its own end
 CHILD = "from reproduce.traits import child; child()"
+TOGETHER = 20  # data sets of `errors` that are in memory at a time
+End = tuple[str, float]  # status of a fit, and its MAPE, NaN where there is none
 
 
-def tick_record(value: float) -> Record:
-    return Record(TICK, value)
-
-
-def mean_of(name: str, x: Array) -> Record:
+def mean_record(name: str, x: Array) -> Record:
+    """The mean of what each replication gave."""
     return summarise(name, x.tolist(), ["ok"] * len(x))[0]
 
 
@@ -51,11 +49,8 @@ def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Ar
     """(R,) roots of the expected squared Bellman error under the true law and state law.
 
     The first is of Q against the method's own r, E[(r-hat + beta E V_Q - Q)^2]; the second against
-    the given reward of the anchor, at the anchor's pairs, which the first cannot see.
-
-    Args:
-        world: whose law, anchor and occupancy.
-        q, reward: (R, S, A) on its grid.
+    the given reward of the anchor, at the anchor's pairs, which the first cannot see. q, reward:
+    (R, S, A) on the world's grid.
     """
     mdp, anchor = world.mdp, world.anchor_action
     weight = mdp.occupancy(world.horizon)
@@ -98,16 +93,26 @@ def free(cell: Cell, device: str) -> Result:
         forms(kind, lambda: fit(world, cell, train))
         for kind in (TransitionProbabilities, Counts, Rows)
     )
-    counts = tables or rows
-    is_declared = "transitions" not in needs(str(cell.settings["method"]))
-    return Result(
-        (
-            tick_record(float(is_declared and not probabilities)),
-            Record("declared to need P", float(not is_declared)),
-            Record("forms P", float(probabilities)),
-            Record("forms counts", float(counts)),
-        )
-    )
+    is_declared = "transitions" in needs(str(cell.settings["method"]))
+    told = {TICK: not (is_declared or probabilities), "declared to need P": is_declared}
+    told |= {"forms P": probabilities, "forms counts": tables or rows}
+    return Result(tuple(Record(name, float(value)) for name, value in told.items()))
+
+
+# --- errors of many data sets
+def errors(cell: Cell, device: str) -> Result:
+    """MAPE of hundreds of data sets of rows, TOGETHER at a time."""
+    world, rngs = BusEngine(), seeds.generators(cell)
+    scores: list[float] = []
+    statuses: list[str] = []
+    for start in range(0, len(rngs), TOGETHER):
+        part = rngs[start : start + TOGETHER]
+        sets = world.simulate(cell.settings["trajectories"], part)
+        train, test = zip(*(data.split(SHARE) for data in sets), strict=True)
+        fitted = fit(world, cell, train)
+        scores += [mape(e, data, world.reward) for e, data in zip(fitted, test, strict=True)]
+        statuses += [e.diagnostics.status for e in fitted]
+    return Result(summarise("MAPE", scores, statuses), {"MAPE": scores})
 
 
 # --- random starts
@@ -128,14 +133,9 @@ def optima(cell: Cell, device: str) -> Result:
         fitted = fit(world, cell, train * len(rngs), **{starts: rngs})
     objective, reward = spread(world, fitted)
     ok = float(np.mean([e.diagnostics.converged for e in fitted]))
-    return Result(
-        (
-            tick_record(float(ok == 1.0 and reward < SAME)),
-            Record("spread of the objective", objective, repetitions=len(fitted)),
-            Record("spread of r", reward, repetitions=len(fitted)),
-            Record("converged", ok, repetitions=len(fitted)),
-        )
-    )
+    told = {"spread of the objective": objective, "spread of r": reward, "converged": ok}
+    numbers = (Record(name, value, repetitions=len(fitted)) for name, value in told.items())
+    return Result((Record(TICK, float(ok == 1.0 and reward < SAME)), *numbers))
 
 
 def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, float]:
@@ -156,16 +156,19 @@ def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, floa
 def scale(cell: Cell, device: str) -> Result:
     """The tick, the largest K unless time ended the ladder, and how the run at each K ended."""
     ladder, limits = cell.settings["ladder"], tuple(cell.settings["limits"])
-    most, ends = largest(wide_fit, ladder, cell, limits)
+    most, finished = largest(wide_fit, ladder, cell, limits)
+    ends = {rung: end for rung, (end, _) in finished.items()}
     is_open = UNDECIDED in ends.values()
     # what fails outright at a K fails above it too, whatever time left open below it
     outright = [k for k, end in ends.items() if end not in (*FINISHED, UNDECIDED)]
     is_decided = most >= SCALABLE or not is_open or min(outright, default=math.inf) <= SCALABLE
-    records = [tick_record(float(most >= SCALABLE))]
+    records = [Record(TICK, float(most >= SCALABLE))]
     if not is_decided:
         records = [Record(TICK, math.nan, status=FAILED + UNDECIDED)]
     if not is_open:
         records.append(Record("largest K", float(most)))
+    if not is_open and most in finished:
+        records.append(Record("MAPE there", finished[most][1], status=ends[most]))
     for rung, end in sorted(ends.items()):
         value = math.nan if end == UNDECIDED else float(end in FINISHED)
         status = FAILED + end if end in (MEMORY, UNDECIDED) else end
@@ -174,12 +177,12 @@ def scale(cell: Cell, device: str) -> Result:
 
 
 def largest(
-    run: Callable[..., str], ladder: Sequence[int], *given: Any
-) -> tuple[int, dict[int, str]]:
+    run: Callable[..., End], ladder: Sequence[int], *given: Any
+) -> tuple[int, dict[int, End]]:
     """The largest rung that finishes, by bisection (what finishes at K is taken to below it).
 
     Args:
-        run: an importable function of (rung, *arguments) that returns the status of its fit.
+        run: an importable function of (rung, *arguments).
         ladder: ascending.
         given: the arguments, and last the limits of one run, (processor seconds, gibibytes).
 
@@ -187,27 +190,28 @@ def largest(
         The rung, -1 where none finishes, and rung -> how it ended.
     """
     *arguments, limits = given
-    ends: dict[int, str] = {}
+    ends: dict[int, End] = {}
     low, high = -1, len(ladder)  # finishes, does not
     while high - low > 1:
         place = high - 1 if not ends else (low + high) // 2  # most either finish all or few
         end = ends[ladder[place]] = within(limits, run, ladder[place], *arguments)
-        low, high = (place, high) if end in FINISHED else (low, place)
+        low, high = (place, high) if end[0] in FINISHED else (low, place)
     return (ladder[low] if low >= 0 else -1), ends
 
 
-def within(limits: tuple[float, float], run: Callable[..., str], *arguments: object) -> str:
-    """How a run in a process of its own ended: its status, MEMORY, UNDECIDED or why.
+def within(limits: tuple[float, float], run: Callable[..., End], *arguments: object) -> End:
+    """How a run in a process of its own ended: as it says, or MEMORY, UNDECIDED or why.
 
     The kernel holds the process to the limits; an error of the run is the reason it gives.
     """
     task = pickle.dumps((limits, run, arguments))
     done = subprocess.run([sys.executable, "-c", CHILD], input=task, stdout=subprocess.PIPE)
     if done.returncode == -signal.SIGXCPU:
-        return UNDECIDED
+        return UNDECIDED, math.nan
     if done.returncode:  # killed by the machine for want of memory, or torch gave up
-        return MEMORY
-    return str(pickle.loads(done.stdout))
+        return MEMORY, math.nan
+    status, error = pickle.loads(done.stdout)
+    return str(status), float(error)
 
 
 def child() -> None:
@@ -220,16 +224,17 @@ def child() -> None:
     try:
         end = run(*arguments)
     except MemoryError:
-        end = MEMORY
+        end = MEMORY, math.nan
     except InputError as error:
-        end = f"{FAILED}{error}"
+        end = f"{FAILED}{error}", math.nan
     except Exception as error:  # torch says in words that memory is out
-        end = MEMORY if "alloc" in str(error) else f"{FAILED}{error}"
+        end = MEMORY if "alloc" in str(error) else f"{FAILED}{error}", math.nan
     answer.write(pickle.dumps(end))
 
 
-def wide_fit(dummies: int, cell: Cell) -> str:
-    """Fit one data set of the bus engine with dummies; its status."""
+def wide_fit(dummies: int, cell: Cell) -> End:
+    """Fit one data set of the bus engine with dummies."""
     world = BusEngine(dummies=dummies)
-    (estimate,) = fit(world, cell, data_sets(world, cell)[0])
-    return estimate.diagnostics.status
+    train, (test,) = data_sets(world, cell)
+    (estimate,) = fit(world, cell, train)
+    return estimate.diagnostics.status, mape(estimate, test, world.reward)

@@ -28,7 +28,8 @@ METHODS = {
 # protocols of "gladius" other than its own -> module with a `fit` of the same form
 PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
 
-# function classes of "gladius" that work on rows -> module with a `fit` of the same form
+# function classes of "gladius" that work on rows -> module with `Options`, and
+# `fit_rows(transitions, anchor, discount, options)` of one data set
 ROW_CLASSES = {
     "sparse": "gladius.sparse",
     "mlp_rows": "gladius.row_networks",

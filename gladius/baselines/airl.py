@@ -46,7 +46,7 @@ from scipy.special import expit
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support
 from gladius.baselines.ccp import frequencies
-from gladius.checks import Array, InputError, check_finite, check_whole, generators
+from gladius.checks import Array, InputError, check_finite, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import KnownTransitions
 from gladius.mdp import soft_bellman
@@ -56,6 +56,7 @@ from gladius.transitions import Transitions
 
 TITLE, NEEDS = "Model-enhanced AIRL", ("next", "transitions")
 PSEUDO_COUNT = 0.5
+MAX_STEPS = 2000  # rounds of the game
 TOLERANCE = 1e-9  # on the discriminator's relative gradient against its own generator
 FIRST_STEP = 0.5  # share of the way to the discriminator's minimiser
 SMALLEST_STEP = 2.0**-10
@@ -73,7 +74,6 @@ def fit(
     anchored: bool = False,
     start_spread: float = 0.0,
     rng: int | Sequence[np.random.Generator] = 0,
-    max_iterations: int = 2000,
 ) -> list[Estimate]:
     """AIRL on each data set.
 
@@ -86,12 +86,10 @@ def fit(
         anchored: g(., anchor) = the anchor's reward. Not AIRL as published: it identifies r.
         start_spread: standard deviation of normal draws where g and phi start; 0: at zero.
         rng: of those draws: a seed, or one generator for each data set.
-        max_iterations: rounds of the game.
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
     """
-    check_whole("max_iterations", max_iterations, 1)
     rngs = generators(rng, len(data))
     if float(check_finite("start_spread", start_spread)) < 0:
         raise InputError("start_spread", start_spread, "give a number, 0 or more")
@@ -114,7 +112,6 @@ def fit(
                 start_spread * generator.standard_normal(visits.shape),
                 start_spread * generator.standard_normal(len(visits)),
             ),
-            max_iterations=max_iterations,
         )
         reported = {name: getattr(equilibrium, name) for name in REPORTED}
         estimate = grid_estimate(
@@ -176,7 +173,6 @@ def fit_counts(
     pseudo_count: float = PSEUDO_COUNT,
     start: tuple[Array, Array] | None = None,
     tolerance: float = TOLERANCE,
-    max_iterations: int = 2000,
 ) -> Equilibrium:
     """The alternation from counts.
 
@@ -208,7 +204,7 @@ def fit_counts(
         rows = expert + generated
         last, residual = residual, float(np.max(np.abs(slope) / np.where(rows > 0, rows, 1.0)))
         converged = residual <= tolerance and planned.converged
-        if converged or not np.isfinite(residual) or rounds == max_iterations:
+        if converged or not np.isfinite(residual) or rounds == MAX_STEPS:
             break
         # the discriminator's minimiser is ln pi + ln(expert / generated), without a tiny pi below
         best = np.log(expert) - np.log(rolled)[:, None]

@@ -317,10 +317,6 @@ class Networks:
         """All pairs with their shares, or as many as a batch drawn by their shares."""
         if self.x.shape[1] <= FULL_BATCH:
             return self.x, self.share, self.actions, wanted
-        rows = nets.drawn_rows(self.share, self.rngs, BATCH)
-        return (
-            torch.take_along_dim(self.x, rows[..., None], dim=1),
-            torch.full_like(rows, 1 / BATCH, dtype=torch.float64),
-            torch.gather(self.actions, 1, rows),
-            torch.take_along_dim(wanted, rows[..., None], dim=1),
-        )
+        columns = self.x, self.share, self.actions, wanted
+        x, share, actions, y = nets.draw(self.share, self.rngs, BATCH, *columns)
+        return x, torch.full_like(share, 1 / BATCH), actions, y

@@ -25,12 +25,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 from torch import Tensor
 
@@ -45,6 +46,7 @@ NORMALISATIONS = ("network", "zero_value", "mean_zero")
 ACTIVATIONS = ("relu", "tanh")
 CHECK_EVERY = 50  # steps between two evaluations of the full gradient and of the losses
 FEW_STATES = 2_000  # distinct states up to which every step sees all rows
+ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
 BEATEN = "failed: frequencies by state fit the choices better than the network by far"
 
 
@@ -86,6 +88,21 @@ def default_training(data: Transitions) -> Training:
     return Training(batch=1000, validation=held_out)
 
 
+def batches(
+    data: Sequence[Transitions], training: Training | None, default: Callable[..., Training]
+) -> list[tuple[Training, list[int]]]:
+    """Data sets trained together: of one setting, and small enough to be held together."""
+    groups: dict[Training, list[int]] = defaultdict(list)
+    for r, transitions in enumerate(data):
+        groups[training or default(transitions)].append(r)
+    parts = []
+    for how, members in groups.items():
+        largest = max(2 * data[r].states.size for r in members)
+        size = len(members) if how.batch is None else max(1, ENTRIES // largest)
+        parts += [(how, members[i : i + size]) for i in range(0, len(members), size)]
+    return parts
+
+
 def fit(
     data: Sequence[Transitions],
     anchor: Anchor,
@@ -116,11 +133,8 @@ def fit(
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
     rngs = generators(rng, len(data))
-    groups: dict[Training, list[int]] = defaultdict(list)
-    for r, rows in enumerate(data):
-        groups[training or default_training(rows)].append(r)
     fits: dict[int, tuple[nets.Network, Outcome, Training]] = {}
-    for how, members in groups.items():
+    for how, members in batches(data, training, default_training):
         trained = train([data[r] for r in members], how, [rngs[r] for r in members])
         for r, network, outcome in zip(members, *trained, strict=True):
             fits[r] = network, outcome, how
@@ -249,35 +263,37 @@ def train(
     widths = (x.shape[2], *how.hidden, share.shape[2])
     theta = nets.start(rngs, widths)
     best = [p.clone() for p in theta]
-    moments = nets.no_moments(theta)
-    reps, sizes = len(data), np.array([len(rows) for rows in data])
-    active, converged = np.ones(reps, dtype=bool), np.zeros(reps, dtype=bool)
-    lowest, since = np.full(reps, np.inf), np.zeros(reps, dtype=np.int64)
-    taken = np.zeros(reps, dtype=np.int64)
-    for t in range(how.steps + 1):
-        if t % CHECK_EVERY == 0 or t == how.steps:
-            converged |= active & (nets.norms(_gradient(theta, x, share, how)) <= how.tolerance)
-            with torch.no_grad():
-                losses = _losses(theta, *(validation or (x, share)), how).numpy()
-            margin = 0.0 if held_out else how.plateau / sizes
-            better = active & (losses < lowest - margin)
-            since = np.where(better, 0, since + 1)
-            lowest[better] = losses[better]
-            for kept, current in zip(best, theta, strict=True):
-                kept[better] = current[better]
-            converged |= active & (since >= how.patience) & np.isfinite(losses)
-            active &= ~converged
-        if t == how.steps or not np.any(active):
-            break
-        rows = (x, share) if how.batch is None else _sample(x, share, rngs, how.batch)
-        rate = torch.from_numpy(active * how.learning_rate * (1 - t / how.steps))[:, None, None]
-        nets.adam(theta, moments, _gradient(theta, *rows, how), rate, t + 1)
-        taken += active
+    rests = np.zeros(len(data), dtype=bool)
+    lowest, since = np.full(len(data), np.inf), np.zeros(len(data), dtype=np.int64)
+    margin = 0.0 if held_out else how.plateau / np.array([len(rows) for rows in data])
+
+    def gradient(rows: Tensor, chosen: Tensor) -> nets.Parameters:
+        return nets.gradient(theta, lambda leaves: _losses(leaves, rows, chosen, how))
+
+    def full() -> nets.Parameters:
+        return gradient(x, share)
+
+    def drawn() -> nets.Parameters:
+        return full() if how.batch is None else gradient(*_sample(x, share, rngs, how.batch))
+
+    def stop_at_rest(active: NDArray[np.bool_]) -> None:
+        with torch.no_grad():
+            losses = _losses(theta, *(validation or (x, share)), how).numpy()
+        better = active & (losses < lowest - margin)
+        since[...] = np.where(better, 0, since + 1)
+        lowest[better] = losses[better]
+        for kept, current in zip(best, theta, strict=True):
+            kept[better] = current[better]
+        rests[active & (since >= how.patience) & np.isfinite(losses)] = True
+        active &= ~rests
+
+    limits = how.steps, how.learning_rate, how.tolerance
+    end = nets.adam_descent(theta, full, drawn, *limits, CHECK_EVERY, stop_at_rest)
     if validation is not None:
         theta = best
-    norm = nets.norms(_gradient(theta, x, share, how))
-    held_nll = lowest if held_out else np.full(reps, np.nan)
-    ends = (part.tolist() for part in (converged, taken, norm, held_nll))
+    norm = nets.norms(full())
+    held_nll = lowest if held_out else np.full(len(data), np.nan)
+    ends = (part.tolist() for part in (end.converged | rests, end.steps, norm, held_nll))
     outcomes = [Outcome(*end) for end in zip(*ends, strict=True)]
     return nets.networks(theta, how.activation, scalings), outcomes
 
@@ -289,19 +305,12 @@ def _losses(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> 
     )
 
 
-def _gradient(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> nets.Parameters:
-    leaves = [p.detach().requires_grad_() for p in theta]
-    return list(torch.autograd.grad(_losses(leaves, x, share, how).sum(), leaves))
-
-
 def _sample(
     x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
 ) -> tuple[Tensor, Tensor]:
     """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    drawn = nets.drawn_rows(share.sum(dim=2), rngs, size).unsqueeze(2)
-    chosen = torch.take_along_dim(share, drawn, dim=1)
-    chosen = chosen / (chosen.sum(dim=2, keepdim=True) * size)
-    return torch.take_along_dim(x, drawn, dim=1), chosen
+    drawn, chosen = nets.draw(share.sum(dim=2), rngs, size, x, share)
+    return drawn, chosen / (chosen.sum(dim=2, keepdim=True) * size)
 
 
 def _choices(data: Transitions) -> tuple[Array, Array]:

@@ -97,11 +97,8 @@ def fit(
     """Two steps, or NPL.
 
     Args:
-        data: replications.
-        anchor: the form identifies theta; its action is the renewal of finite dependence.
-        discount: beta.
-        reward: the form, required.
-        transition: the oracle's knowledge; without it the frequencies of each data set.
+        data, discount, reward, transition: as in `nfxp.fit`.
+        anchor: the same; its action is the renewal of finite dependence.
         stages: of NPL; 1: the two-step estimator; None: until nothing moves (STAGE_TOLERANCE).
         finite_dependence: use the renewal action's CCPs only, and no inversion.
 
@@ -109,8 +106,7 @@ def fit(
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective
         (minus the pseudo-likelihood per observation), stages, inner_iterations.
 
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
+    Errors are those of `nfxp.fit`.
     """
     started = time.process_time()
     if stages is not None:

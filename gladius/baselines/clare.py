@@ -57,7 +57,7 @@ import numpy as np
 
 from gladius.anchor import Anchor, NearestState
 from gladius.baselines.discounted import Paths, discounted_paths, state_occupancy
-from gladius.checks import Array, InputError, check_finite, check_positive, check_whole, generators
+from gladius.checks import Array, InputError, check_finite, check_positive, generators
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
@@ -70,6 +70,7 @@ TITLE, NEEDS = "Clare", ("next", "transitions")
 MODELS = 7  # in the ensemble
 ROUNDING = 1e-7  # of features over their range: a variance of 1e-14 or less is none
 RESIDUAL = 1e-8  # largest |r - t(r)| of a fixed point, in units of reward
+MAX_STEPS = 500  # of Newton
 TOLERANCE = 1e-9  # of the solver: |F| before its last step
 NOTHING = 1e-12  # share of the expert's mass: less is rounding
 
@@ -84,7 +85,6 @@ def fit(
     transition: KnownTransitions | None = None,
     start: TableFunction | None = None,
     rng: int | Sequence[np.random.Generator] = 0,
-    max_iterations: int = 500,
 ) -> list[Estimate]:
     """CLARE of each data set.
 
@@ -97,7 +97,6 @@ def fit(
         transition: the true P, an oracle's knowledge.
         start: maps (n, d) features to the first rewards (n, A); by default 0.
         rng: a seed, or one generator for each data set, for the ensemble.
-        max_iterations: Newton steps.
 
     Returns:
         One Estimate for each data set; `diagnostics.gradient_norm` is the residual, `extra` holds
@@ -111,7 +110,6 @@ def fit(
     check_positive("eta", eta)
     if check_finite("u", u).shape != () or not 0 <= u <= 1:
         raise InputError("u", u, "give a number from 0 to 1")
-    check_whole("max_iterations", max_iterations, 1)
     results = []
     for replication, generator in zip(data, generators(rng, len(data)), strict=True):
         started = time.process_time()
@@ -126,7 +124,7 @@ def fit(
         target = expert + weighted
         game = Game(target, expert, scale, paths.first, probabilities, grid.discount, eta)
         first = check_start(None if start is None else start(grid.states), expert.shape)
-        end = fixed_point(game, first, max_iterations)
+        end = fixed_point(game, first)
         reward = NearestState(grid.states, end.reward)
         estimate = grid_estimate(
             "clare",
@@ -246,7 +244,7 @@ class FixedPoint:
     converged: bool  # whether the residual is one of rounding and the Bellman equation is solved
 
 
-def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoint:
+def fixed_point(game: Game, start: Array) -> FixedPoint:
     """The fixed point from `start` (S, A), by least squares on F over the pairs of the data."""
     pairs = np.flatnonzero(game.data)
     reward = np.where(game.data > 0, start, -1 / game.eta)
@@ -273,7 +271,7 @@ def fixed_point(game: Game, start: Array, max_iterations: int = 500) -> FixedPoi
         return value, (jacobian.T @ gap)[None], (jacobian.T @ jacobian)[None]
 
     first = reward.flat[pairs][None]
-    minimum = minimise(squares, first, tolerance=TOLERANCE, max_iterations=max_iterations)
+    minimum = minimise(squares, first, tolerance=TOLERANCE, max_iterations=MAX_STEPS)
     rho, _, gap, is_solved = solve(minimum.x[0])
     residual = float(np.max(np.abs(gap)))
     converged = is_solved and residual <= RESIDUAL

@@ -53,7 +53,6 @@ from gladius.checks import (
     check_choice,
     check_discount,
     check_positive,
-    check_whole,
     generators,
 )
 from gladius.estimate import Estimate, StateFunction, assess
@@ -64,6 +63,7 @@ TITLE, NEEDS = "IQ-Learn", ("next",)
 
 CLASSES = ("table", "network")
 PSEUDO_COUNT = 0.5
+MAX_STEPS = 200  # of Newton, for the table
 LONGEST_STEP = 20.0  # in Q, nats: a guard against overflow, not a tuning constant
 ACTIVATION = "elu"  # the original's
 CHECK_EVERY = 100  # steps between two full gradients
@@ -88,7 +88,6 @@ def fit(
     function_class: str = "table",
     alpha: float = 0.5,
     rng: int | Sequence[np.random.Generator] = 0,
-    max_iterations: int = 200,
     training: Training | None = None,
 ) -> list[Estimate]:
     """IQ-Learn on each data set.
@@ -100,7 +99,6 @@ def fit(
         function_class: one of CLASSES.
         alpha: the penalty's weight is 1/(4 alpha).
         rng: network only; a seed, or one generator for each data set.
-        max_iterations: table only; Newton steps.
         training: network only; by default `Training()`.
 
     Raises:
@@ -110,12 +108,11 @@ def fit(
     discount = check_discount(discount)
     check_choice("function_class", function_class, CLASSES)
     check_positive("alpha", alpha)
-    check_whole("max_iterations", max_iterations, 1)
     rngs = generators(rng, len(data))
     if function_class == "table":
         if training is not None:
             raise InputError("training", training, "the table takes none: function_class='network'")
-        fits = [_fit_table(replication, discount, alpha, max_iterations) for replication in data]
+        fits = [_fit_table(replication, discount, alpha) for replication in data]
     else:
         how = Training() if training is None else training
         if not isinstance(how, Training):
@@ -235,17 +232,17 @@ def make_table(
     return Table(choices, visits, moves, mean, alpha, discount, log_frequencies, open_levels)
 
 
-def minimum(table: Table, first: Array, max_iterations: int = 200) -> tuple[Array, bool, int]:
+def minimum(table: Table, first: Array) -> tuple[Array, bool, int]:
     """Q (S, A) from `first`, whether it is a minimum, and Newton's steps."""
 
     def longest(_: Integers, step: Array) -> Array:
         return np.asarray(LONGEST_STEP / np.maximum(np.abs(step).max(axis=1), LONGEST_STEP))
 
-    end = minimise(table.held, first.reshape(1, -1), max_iterations=max_iterations, longest=longest)
+    end = minimise(table.held, first.reshape(1, -1), max_iterations=MAX_STEPS, longest=longest)
     return end.x[0].reshape(first.shape), bool(end.converged[0]), int(end.iterations[0])
 
 
-def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations: int) -> Fitted:
+def _fit_table(data: Transitions, discount: float, alpha: float) -> Fitted:
     try:
         counts = group(data)
     except InputError as error:
@@ -254,7 +251,7 @@ def _fit_table(data: Transitions, discount: float, alpha: float, max_iterations:
         hint = "too many to count: function_class='network', or coarsen the features"
         raise InputError("states", error.value, hint) from None
     table = make_table(counts, alpha, discount)
-    q, converged, iterations = minimum(table, table.start, max_iterations)
+    q, converged, iterations = minimum(table, table.start)
     return Fitted(
         partial(look_up, counts.states, q, counts.seen[0] > 0),
         converged,
@@ -301,10 +298,8 @@ def stack(data: Sequence[Transitions]) -> Rows:
 
 def draw(rows: Rows, rngs: Sequence[np.random.Generator], size: int) -> Rows:
     """`size` rows of each replication, drawn with replacement by their shares."""
-    index = nets.drawn_rows(rows.share, rngs, size)
-    now, after = (torch.take_along_dim(x, index[..., None], dim=1) for x in (rows.now, rows.after))
-    action, alive = (torch.take_along_dim(x, index, dim=1) for x in (rows.action, rows.alive))
-    return Rows(now, after, action, alive, torch.full_like(alive, 1 / size))
+    drawn = Rows(*nets.draw(rows.share, rngs, size, *rows))
+    return drawn._replace(share=torch.full_like(drawn.share, 1 / size))
 
 
 def losses(theta: nets.Parameters, rows: Rows, discount: float, alpha: float) -> Tensor:
@@ -332,8 +327,7 @@ def train(
     pieces = [Rows(*(x[:, i : i + AT_ONCE] for x in rows)) for i in range(0, size, AT_ONCE)]
 
     def gradient(part: Rows) -> nets.Parameters:
-        leaves = [p.detach().requires_grad_() for p in theta]
-        return list(torch.autograd.grad(losses(leaves, part, discount, alpha).sum(), leaves))
+        return nets.gradient(theta, lambda leaves: losses(leaves, part, discount, alpha))
 
     def full() -> nets.Parameters:
         return [torch.stack(parts).sum(dim=0) for parts in zip(*map(gradient, pieces), strict=True)]

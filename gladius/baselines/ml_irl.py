@@ -47,7 +47,7 @@ import numpy as np
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import Paths, discounted_paths
-from gladius.checks import Array, InputError, check_choice, check_whole
+from gladius.checks import Array, InputError, check_choice
 from gladius.estimate import Estimate
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.parametric import Model, check_start, make_model, model_estimate
@@ -55,6 +55,7 @@ from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
 INNER = ("exact", "finite_dependence")
+MAX_STEPS = 500  # of Newton
 
 
 def fit(
@@ -66,30 +67,23 @@ def fit(
     transition: KnownTransitions | None = None,
     inner: str = "exact",
     start: Array | None = None,
-    max_iterations: int = 500,
 ) -> list[Estimate]:
     """ML-IRL of each data set.
 
     Args:
         data: replications; the rows of a trajectory in order of time.
         anchor: its action is the renewal action of `finite_dependence`.
-        discount: beta.
-        reward: the form of r, which has to be given.
-        transition: the true P, an oracle's knowledge. Without it, the frequencies of each data set.
+        discount, reward, transition, start: as in `nfxp.fit`.
         inner: exact or finite_dependence (which has no `start`).
-        start: (R, k) first theta of each data set; by default 0.
-        max_iterations: Newton steps.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective
         (-L over the discounted number of observations), inner_iterations.
 
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
+    Errors are those of `nfxp.fit`.
     """
     started = time.process_time()
     check_choice("inner", inner, INNER)
-    check_whole("max_iterations", max_iterations, 1)
     if inner == "finite_dependence":
         if start is not None:
             raise InputError("start", start, "not with inner='finite_dependence'")
@@ -110,7 +104,7 @@ def fit(
             model.offset,
             model.discount,
             start=first[[r]],
-            max_iterations=max_iterations,
+            max_iterations=MAX_STEPS,
         )
         estimate = model_estimate(
             "ml_irl[exact]",

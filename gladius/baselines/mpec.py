@@ -148,22 +148,11 @@ def fit(
     transition: KnownTransitions | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
-    """MPEC of each data set.
-
-    Args:
-        data: replications.
-        anchor: the form identifies theta; the anchor's reward must not contradict it.
-        discount: beta.
-        reward: the form, required.
-        transition: the oracle's knowledge; without it the frequencies of each data set.
-        start: (R, k) first theta of each data set; by default 0.
+    """MPEC of each data set; arguments and errors are those of `nfxp.fit`.
 
     Returns:
         One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
         log_likelihood, constraint_violation (largest |c|), inner_iterations (0).
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     began = time.process_time()
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]

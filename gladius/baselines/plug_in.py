@@ -17,7 +17,7 @@ import numpy as np
 from gladius.anchor import Anchor, NearestState, check_anchor_support
 from gladius.baselines.ccp import frequencies
 from gladius.checks import Array, InputError, check_discount
-from gladius.estimate import Diagnostics, Estimate
+from gladius.estimate import Estimate, conclude
 from gladius.objective import grouped_risk
 from gladius.transition_probabilities import (
     anchored_value,
@@ -68,17 +68,19 @@ def fit_counts(
     estimates = []
     for r, seen in enumerate(counts.seen > 0):
         advantage = NearestState(counts.states[seen], log_odds[r, seen])
-        diagnostics = Diagnostics(
-            converged=True,  # a closed form has no other outcome
+        estimate = conclude(
+            "plug_in",
+            *from_choices(advantage, v[r], p_hat, r, anchor, discount),
+            counts.states.shape[1],
+            risk.nll[r],
+            risk.bellman[r],
+            status="ok",  # a closed form has no other outcome
             iterations=0,
             gradient_norm=0.0,
-            nll=float(risk.nll[r]),
-            bellman_error=float(risk.bellman[r]),
-            cpu_seconds=seconds,
+            seconds=seconds,
             extra={"inner_iterations": 0},
         )
-        q, reward = from_choices(advantage, v[r], p_hat, r, anchor, discount)
-        estimates.append(Estimate("plug_in", q, reward, counts.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

@@ -30,7 +30,6 @@ is to replace and .9 where it is to maintain (MAPE up to hundreds from steps tha
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,7 +52,6 @@ from gladius.transitions import Transitions, distinct_moves, index_rows
 TITLE, NEEDS = "PQR", ("next", "anchor")
 
 FEW_STATES = 2_000  # distinct states up to which every Adam step sees all rows
-ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
 REFRESH = 25  # Adam steps between two targets of the fitted iteration, and between two checks
 ACCURACY = 1e-3  # of a weight from 0 to 1
 
@@ -129,7 +127,7 @@ def invert(
     if training is not None and not isinstance(training, Training):
         raise InputError("training", training, "give a Training")
     inversions: dict[int, Inversion] = {}
-    for how, members in _batches(data, training):
+    for how, members in bc.batches(data, training, default_training):
         sets, streams = [data[r] for r in members], [rngs[r] for r in members]
         fitted = invert_by_networks(sets, anchor, discount, with_reward, how, streams)
         inversions |= dict(zip(members, fitted, strict=True))
@@ -148,21 +146,6 @@ def default_training(data: Transitions) -> Training:
         return replace(network, steps=5_000, tolerance=1e-4)
     held_out = 0.1 if len(np.unique(data.trajectory)) > 4 else 0.0
     return replace(network, steps=3_000, batch=1_000, tolerance=2e-3, validation=held_out)
-
-
-def _batches(
-    data: Sequence[Transitions], training: Training | None
-) -> list[tuple[Training, list[int]]]:
-    """Data sets trained together: of one setting, and small enough to be held together."""
-    groups: dict[Training, list[int]] = defaultdict(list)
-    for r, transitions in enumerate(data):
-        groups[training or default_training(transitions)].append(r)
-    batches = []
-    for how, members in groups.items():
-        largest = max(2 * data[r].states.size for r in members)
-        size = len(members) if how.batch is None else max(1, ENTRIES // largest)
-        batches += [(how, members[i : i + size]) for i in range(0, len(members), size)]
-    return batches
 
 
 def network_q(
@@ -249,10 +232,8 @@ class Rows(NamedTuple):
 
     def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Rows:
         """`size` rows of each data set, drawn by their shares, which then count alike."""
-        index = nets.drawn_rows(self.share, rngs, size)
-        output, target = (torch.take_along_dim(t, index, dim=1) for t in (self.output, self.target))
-        x = torch.take_along_dim(self.x, index[..., None], dim=1)
-        return Rows(x, output, torch.full_like(target, 1.0 / size), target)
+        drawn = Rows(*nets.draw(self.share, rngs, size, *self))
+        return drawn._replace(share=torch.full_like(drawn.share, 1 / size))
 
 
 def level_network(
@@ -305,10 +286,12 @@ def least_squares(
     """Least squares, `theta` in place; `refresh` and the rest as in `adam_descent`."""
 
     def gradient(part: Rows) -> nets.Parameters:
-        leaves = [p.detach().requires_grad_() for p in theta]
-        table = nets.outputs(leaves, part.x, how.activation)
-        gap = part.target - torch.take_along_dim(table, part.output[..., None], dim=2)[..., 0]
-        return list(torch.autograd.grad(0.5 * (gap**2 * part.share).sum(), leaves))
+        def loss(leaves: nets.Parameters) -> Tensor:
+            table = nets.outputs(leaves, part.x, how.activation)
+            gap = part.target - torch.take_along_dim(table, part.output[..., None], dim=2)[..., 0]
+            return 0.5 * gap**2 * part.share
+
+        return nets.gradient(theta, loss)
 
     def drawn() -> nets.Parameters:
         return gradient(rows if how.batch is None else rows.draw(rngs, how.batch))

@@ -57,7 +57,7 @@ from scipy.special import log_softmax, logsumexp
 from gladius.anchor import Anchor, NearestState
 from gladius.baselines.choice_logit import maximise
 from gladius.checks import Array, InputError
-from gladius.estimate import Diagnostics, Estimate, StateFunction
+from gladius.estimate import Estimate, StateFunction, conclude
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.newton import Expansion, minimise
 from gladius.parametric import check_form, check_level
@@ -368,14 +368,17 @@ def two_step(
         q = partial(policy_value, function, part.ahead)
         visits, values = problem.data.visits, q(problem.data.states)
         losses = logsumexp(values, axis=1) - problem.chosen(values)
-        diagnostics = Diagnostics(
-            converged=status == "ok",
+        estimate = conclude(
+            name,
+            q,
+            function,
+            rows.states.shape[1],
+            visits @ losses / visits.sum(),
+            _bellman_error(q, rows, anchor, discount),
+            status=status,
             iterations=part.iterations or second.steps,
             gradient_norm=float(np.max(np.abs(second.gradient))),
-            nll=float(visits @ losses / visits.sum()),
-            bellman_error=_bellman_error(q, rows, anchor, discount),
-            cpu_seconds=cpu_seconds,
-            status=status,
+            seconds=cpu_seconds,
             extra={
                 "theta": second.theta,
                 "se": np.sqrt(np.where(variances >= 0, variances, np.nan)),
@@ -386,7 +389,7 @@ def two_step(
                 "learner": part.name,
             },
         )
-        estimates.append(Estimate(name, q, function, rows.states.shape[1], diagnostics))
+        estimates.append(estimate)
     return estimates
 
 

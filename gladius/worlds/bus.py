@@ -145,23 +145,11 @@ class BusEngine:
         """Expert data: one data set, or one for each generator in a sequence."""
         rngs = check_generators(rng)
         paths = self.mdp.simulate(trajectories, self.horizon, rngs)
-        labels = np.repeat(np.arange(trajectories), self.horizon)
         shape = (trajectories, self.horizon + 1, self.dummies)
         sets = []
         for r, generator in enumerate(rngs):
-            now, after = (s[r][..., None] + 1.0 for s in (paths.states, paths.next_states))
-            if self.dummies:
-                noise = generator.integers(-DUMMY_LIMIT, DUMMY_LIMIT + 1, shape).astype(float)
-                now = np.concatenate([now, noise[:, :-1]], axis=-1)
-                after = np.concatenate([after, noise[:, 1:]], axis=-1)
-            width = 1 + self.dummies
-            sets.append(
-                Transitions(
-                    states=now.reshape(-1, width),
-                    actions=paths.actions[r].ravel(),
-                    next_states=after.reshape(-1, width),
-                    trajectory=labels,
-                    number_of_actions=2,
-                )
-            )
+            visited = np.append(paths.states[r], paths.next_states[r][:, -1:], axis=1) + 1.0
+            noise = generator.integers(-DUMMY_LIMIT, DUMMY_LIMIT + 1, shape).astype(float)
+            states = np.concatenate([visited[..., None], noise], axis=-1)
+            sets.append(Transitions.from_paths(states, paths.actions[r], 2))
         return sets[0] if isinstance(rng, np.random.Generator) else sets

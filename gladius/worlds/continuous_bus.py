@@ -119,11 +119,4 @@ class ContinuousBus:
             moved = states[:, t, 0] + paths.exponential(self.mean, trajectories)
             actions[:, t] = np.where(replaces, REPLACE, MAINTAIN)
             states[:, t + 1, 0] = np.where(replaces, NEW, moved)
-        width = 1 + self.inputs
-        return Transitions(
-            states=states[:, :-1].reshape(-1, width),
-            actions=actions.ravel(),
-            next_states=states[:, 1:].reshape(-1, width),
-            trajectory=np.repeat(np.arange(trajectories), self.horizon),
-            number_of_actions=2,
-        )
+        return Transitions.from_paths(states, actions, 2)

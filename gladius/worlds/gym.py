@@ -46,7 +46,7 @@ Booleans = NDArray[np.bool_]
 Policy = Callable[[Array], Array]  # (n, d) observations -> (n, A) probabilities
 
 EXTRA = "pip install 'gladius-checked[gym]'"
-STARTS, DRAWS = 0.05, 1  # CartPole's largest start; the stream of a policy's draws under a seed
+DRAWS = 1  # the stream of a policy's draws under a seed
 LARGEST_SEED = 2**31
 
 
@@ -92,6 +92,12 @@ def installed(name: str, module: str, *packages: str) -> ModuleType:
         return import_module(module)
 
 
+def starts(seeds: Integers, most: float) -> Array:
+    """(4, n) first states, each uniform on +- most by its seed, as gymnasium draws them."""
+    draws = [np.random.default_rng(seed).uniform(-most, most, 4) for seed in seeds]
+    return np.stack(draws, axis=1)
+
+
 # CartPole -----------------------------------------------------------------------------------------
 
 
@@ -126,8 +132,7 @@ class CartPole:
         world = self._module().CartPoleVectorEnv(len(seeds), max_episode_steps=self.limit)
         world.length, world.polemass_length = self.pole, world.masspole * self.pole
         world.reset(seed=0)  # what it starts anew when an episode is over is never looked at
-        draws = [np.random.default_rng(seed).uniform(-STARTS, STARTS, 4) for seed in seeds]
-        world.state = np.stack(draws, axis=1)
+        world.state = starts(seeds, 0.05)
         return CartPoles(world, world.state.T.astype(np.float32).astype(np.float64))
 
 
@@ -176,8 +181,7 @@ class Acrobot:
 
     def begin(self, seeds: Integers) -> Running:
         """Started as gymnasium's with the same seeds, in float32 as there."""
-        draws = [np.random.default_rng(seed).uniform(-0.1, 0.1, 4) for seed in seeds]
-        state = np.stack(draws, axis=1).astype(np.float32)
+        state = starts(seeds, 0.1).astype(np.float32)
         return Acrobots(self.mass_2, state.astype(np.float64), acrobot_observations(state))
 
 

@@ -137,11 +137,4 @@ class InputsBus:
         full = np.concatenate(
             [mileage[..., None] + 1, relevant, np.moveaxis(noise, 0, -1)], axis=-1
         )
-        width = full.shape[-1]
-        return Transitions(
-            states=full[:, :-1].reshape(-1, width).astype(float),
-            actions=actions.ravel(),
-            next_states=full[:, 1:].reshape(-1, width).astype(float),
-            trajectory=np.repeat(np.arange(trajectories), self.horizon),
-            number_of_actions=self.number_of_actions,
-        )
+        return Transitions.from_paths(full.astype(float), actions, self.number_of_actions)

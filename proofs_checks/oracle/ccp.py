@@ -5,9 +5,7 @@ paper's system of equations (Lemma MagnacThesmar) as one linear system in the ta
 log_policy (S, A), transition (A, S, S), anchor (S,) the action a_s, given (S,) its reward.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +13,10 @@ from numpy.typing import NDArray
 from proofs_checks.oracle.soft_bellman import discounted_sum
 
 Array = NDArray[np.float64]
-Actions = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Observed:
+class Observed(namedtuple("Observed", "log_policy transition anchor given discount")):
     """What identification starts from: CCPs, the kernel, the anchor's reward, beta."""
-
-    log_policy: Array
-    transition: Array
-    anchor: Actions
-    given: Array
-    discount: float
 
     @property
     def log_anchor(self) -> Array:
@@ -38,7 +28,7 @@ class Observed:
         """(S, S) P(s' | s, a_s)."""
         return np.asarray(self.transition[self.anchor, np.arange(len(self.anchor))])
 
-    def restricted(self, states: NDArray[np.bool_]) -> Observed:
+    def restricted(self, states: NDArray[np.bool_]) -> "Observed":
         """The same on some states only; moves out of them are cut off."""
         return Observed(
             self.log_policy[states],

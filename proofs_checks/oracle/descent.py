@@ -5,9 +5,7 @@ ascends with tau_2. Only two facts about f enter the rate: g = max_y f is mu_1-P
 ((1/2) |grad g|^2 >= mu_1 (g - g*)), and f(x, .) is mu_2-PL for every x.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +15,22 @@ Array = NDArray[np.float64]
 WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
 
 
-@dataclass(frozen=True)
-class Constants:
-    """Constants of the problem."""
-
-    # smoothness of f
-    l: float  # noqa: E741  # the name in the cited theorem
-    mu_1: float  # PL constant of g
-    mu_2: float  # PL constant of f(x, .)
+class Constants(namedtuple("Constants", "l mu_1 mu_2")):
+    """f is l-smooth, g is mu_1-PL and f(x, .) is mu_2-PL."""
 
     @property
     def smooth_g(self) -> float:
         """L = l + l^2 / mu_2, the smoothness of g."""
-        return self.l + self.l**2 / self.mu_2
+        return float(self.l + self.l**2 / self.mu_2)
 
     @property
     def ratio(self) -> float:
         """tau_2 / tau_1 = 18 l^2 / mu_2^2; at least 18, since l >= mu_2."""
-        return 18 * self.l**2 / self.mu_2**2
+        return float(18 * self.l**2 / self.mu_2**2)
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """tau_1 = c / (gamma + t) and tau_2 = ratio tau_1."""
-
-    c: float
-    gamma: float
-    ratio: float
+# tau_1 = c / (gamma + t) and tau_2 = ratio tau_1
+Schedule = namedtuple("Schedule", "c gamma ratio")
 
 
 def schedule(constants: Constants) -> Schedule:
@@ -67,7 +54,7 @@ def rate(constants: Constants, steps: Schedule, start: float, noise: float) -> f
     """
     b = 11 * constants.smooth_g + constants.l + constants.l * constants.ratio**2
     from_noise = steps.c**2 * noise * b / (10 * constants.mu_1 * steps.c - 20)
-    return max(steps.gamma * start, from_noise)
+    return float(max(steps.gamma * start, from_noise))
 
 
 def expected_potential(

@@ -6,25 +6,16 @@ relative to each variable's own share, lies in [M - 5, M + 45]; there eight Gaus
 of 24 nodes leave a relative error below 1e-13 (tests/proofs_checks/test_oracle_gumbel.py).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-EDGES = (-5.0, -3.0, -1.0, 1.0, 4.0, 8.0, 16.0, 28.0, 45.0)
-NODES = 24
-
-
-def _rule() -> tuple[Array, Array]:
-    points, weights = np.polynomial.legendre.leggauss(NODES)
-    edges = np.array(EDGES)
-    half = np.diff(edges)[:, None] / 2
-    return (edges[:-1, None] + half * (points + 1)).ravel(), (half * weights).ravel()
-
-
-OFFSETS, WEIGHTS = _rule()
+EDGES = np.array([-5.0, -3.0, -1.0, 1.0, 4.0, 8.0, 16.0, 28.0, 45.0])
+NODES, SHARES = np.polynomial.legendre.leggauss(24)  # of a panel [-1, 1]
+HALF = np.diff(EDGES)[:, None] / 2
+OFFSETS = (EDGES[:-1, None] + HALF * (NODES + 1)).ravel()
+WEIGHTS = (HALF * SHARES).ravel()
 LONG = np.polynomial.legendre.leggauss(200)
 
 

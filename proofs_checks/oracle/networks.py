@@ -4,9 +4,8 @@ The wide networks: Q(z) = sum_k v_k sigma(w_k' u) / sqrt(m) + c with u = (z, 1),
 trained and v, w standard normal at the start: the usual over-parametrised scaling, biases included.
 """
 
-from __future__ import annotations
-
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,15 +67,8 @@ def gram_below(rows: int, columns: int, nonzero: float, present: float, level: f
 Scalar = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
-class Activation:
-    """sigma, sigma', sigma'', and the largest absolute values of the two derivatives."""
-
-    value: Scalar
-    slope: Scalar
-    bend: Scalar
-    most_slope: float
-    most_bend: float
+# sigma, sigma', sigma'', and the largest absolute values of the two derivatives
+Activation = namedtuple("Activation", "value slope bend most_slope most_bend")
 
 
 def _tanh_slope(z: Array) -> Array:
@@ -104,14 +96,6 @@ class Wide:
     w: Array
     u: Array
     activation: Activation
-
-    def jacobian(self) -> Array:
-        """(M, m (n + 2) + 1): v, then w unit by unit, then c."""
-        h = self.u @ self.w.T
-        slopes = self.activation.slope(h) * self.v
-        inner = (slopes[:, :, None] * self.u[:, None, :]).reshape(len(self.u), -1)
-        scaled = np.hstack([self.activation.value(h), inner]) / np.sqrt(len(self.v))
-        return np.hstack([scaled, np.ones((len(self.u), 1))])
 
     def kernel(self) -> Array:
         """J J' (M, M), without J."""
@@ -204,4 +188,4 @@ def hessian_bound(v: Array, u: Array, activation: Activation, radius: float) -> 
     length = float(np.max(np.linalg.norm(u, axis=1)))
     a = activation.most_slope * length
     c = (float(np.max(np.abs(v))) + radius) * activation.most_bend * length**2
-    return (c + float(np.sqrt(c**2 + 4 * a**2))) / 2
+    return float(c + np.sqrt(c**2 + 4 * a**2)) / 2

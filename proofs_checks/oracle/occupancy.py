@@ -5,8 +5,7 @@ equation: two linear systems that share no formula. No entropy there: Q^pi is th
 reward of the paper's appendix on occupancy matching. The expert is in floats.
 """
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,14 +24,8 @@ def exact(table: Any) -> Exact:
     return np.asarray(np.frompyfunc(Fraction, 1, 1)(table))
 
 
-@dataclass(frozen=True)
-class World:
-    """A finite world of rational numbers."""
-
-    reward: Exact  # (S, A) r
-    moves: Exact  # (A, S, S) P
-    initial: Exact  # (S,) nu_0
-    discount: Fraction  # beta
+# A finite world of rational numbers: r (S, A), P (A, S, S), nu_0 (S,) and beta.
+World = namedtuple("World", "reward moves initial discount")
 
 
 def shares(weights: Sequence[Fraction | int], otherwise: int = 0) -> Exact:
@@ -116,8 +109,9 @@ class Expert:
         return np.asarray(-xlogy(self.policy, self.policy).sum(axis=1))
 
 
-def expert(reward: Array, transition: Array, discount: float, initial: Array) -> Expert:
+def expert(mdp: Any) -> Expert:
     """Soft policy iteration: evaluate r_pi + H(pi), improve to the softmax, until it stands."""
+    reward, transition, discount = mdp.reward, mdp.transition, mdp.discount
     eye = np.eye(len(reward))
     policy = np.full_like(reward, 1 / reward.shape[1])
     q = reward
@@ -130,6 +124,6 @@ def expert(reward: Array, transition: Array, discount: float, initial: Array) ->
         if np.abs(logsumexp(q, axis=1) - v).max() <= 1e-13 * max(1.0, np.abs(v).max()):
             break
     flow = np.einsum("sa,ast->st", policy, transition)
-    states = np.linalg.solve((eye - discount * flow).T, (1 - discount) * initial)
+    states = np.linalg.solve((eye - discount * flow).T, (1 - discount) * mdp.initial)
     states = np.maximum(states, 0.0)
     return Expert(q, policy, log_softmax(q, axis=1), states, states[:, None] * policy)

@@ -7,12 +7,11 @@ parameter space is that in output space times mu, the least eigenvalue of the Ja
 matrix. f-hat_N divides both of its terms by N; `Sample` divides the Bellman term by N_BE.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import softmax
 
 from proofs_checks.oracle.risk import Array, Sample
@@ -136,23 +135,15 @@ def output_hessian(sample: Sample, q: Array) -> Array:
     With e = r + beta zeta - q_a each row adds e^2 + 2 beta e (V' - zeta), where e = 0 on average
     and zeta is the mean of V': the curvature of V' is multiplied by e = 0.
     """
-    size, actions = q.size, q.shape[1]
-    p = softmax(q, axis=1)
-    hessian = np.zeros((size + len(sample.be_states), size + len(sample.be_states)))
-    for k, x in enumerate(sample.nll_states):
-        block = slice(x * actions, (x + 1) * actions)
-        spread = np.diag(p[x]) - np.outer(p[x], p[x])
-        hessian[block, block] += sample.nll_weight[k] * spread
-    beta = sample.discount
-    for j, x in enumerate(sample.be_states):
-        ahead, anchored, aux = np.zeros((3, len(hessian)))
-        ahead[:size] = np.ravel(sample.law[j][:, None] * p)
-        anchored[x * actions + sample.anchor[x]], aux[size + j] = 1.0, 1.0
-        slope, lag = beta * aux - anchored, ahead - aux
-        weight = share(sample) * sample.be_weight[j]
-        hessian += weight * 2 * np.outer(slope, slope)
-        hessian += weight * 2 * beta * (np.outer(slope, lag) + np.outer(lag, slope))
-    return hessian
+    beta, p, eye = sample.discount, softmax(q, axis=1), np.eye(len(sample.be_states))
+    shares = sample.visits.sum(axis=1) / sample.size
+    nll = (n * (np.diag(row) - np.outer(row, row)) for n, row in zip(shares, p, strict=True))
+    ahead = np.reshape(sample.law[:, :, None] * p, (-1, q.size))
+    anchored = beta * ahead - sample.residual_jacobian(q)
+    slope, lag = np.hstack([-anchored, beta * eye]), np.hstack([ahead, -eye])
+    weighted = share(sample) * sample.be_weight[:, None] * slope
+    cross = beta * weighted.T @ lag
+    return np.asarray(block_diag(*nll, 0 * eye) + 2 * (weighted.T @ slope + cross + cross.T))
 
 
 def strong_concavity(sample: Sample) -> float:

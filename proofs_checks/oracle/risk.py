@@ -1,12 +1,10 @@
-"""The paper's risks: of the population, of a data set row by row, and of a data set grouped.
+"""The paper's risks: of the population, and of a data set grouped.
 
 Sums over successors, over rows and over counts, each written from the paper's displays (Section 4;
 Definition ERM and Equation empirical_minimax_gladius; appendix "Grouped empirical notation for the
 PL proof"). They share no code with the library: maxima and minima are searched for, derivatives
 taken by complex steps.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,14 +72,6 @@ class Population:
         """E[L_TD]."""
         return self.mean((self.target - self.q[:, :, None]) ** 2)
 
-    def backup_variance(self) -> Array:
-        """E[(T Q - T-hat Q)^2]."""
-        return self.mean((self.backup()[:, :, None] - self.target) ** 2)
-
-    def linear(self, h: Array) -> Array:
-        """2 E[delta] h - h^2."""
-        return np.asarray(2 * (self.backup() - self.q) * h - h * h)
-
     def spread(self, zeta: Array) -> Array:
         """E[(V_Q(s') - zeta(s, a))^2]."""
         return self.mean((self.v - zeta[:, :, None]) ** 2)
@@ -90,23 +80,6 @@ class Population:
         """D(Q), the least spread over zeta, searched for."""
         low, high = np.full(self.q.shape, self.v.min()), np.full(self.q.shape, self.v.max())
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
-
-
-def td_minimiser(law: Array, reward: Array, discount: float, weight: Array) -> Array:
-    """(S,) the Q of a world of one action (so V = Q) that minimises the expected squared TD error.
-
-    Least squares over the rows (s, s') of the law (S, S), weighted by weight(s) P(s' | s).
-    """
-    rows, targets = [], []
-    for s, p in enumerate(law):
-        for y in np.flatnonzero(p):
-            row = np.zeros(len(law))
-            row[y] += discount
-            row[s] -= 1.0
-            root = np.sqrt(weight[s] * p[y])
-            rows.append(root * row)
-            targets.append(-root * reward[s])
-    return np.asarray(np.linalg.lstsq(np.array(rows), np.array(targets), rcond=None)[0])
 
 
 def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
@@ -127,7 +100,7 @@ def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
     return zeta.reshape(weight.shape)
 
 
-# --- a data set, row by row
+# --- functions that a complex step may enter
 STEP = 1e-30  # of the complex step: no difference is formed, so nothing cancels
 
 
@@ -139,70 +112,7 @@ def v_of(q: Values) -> Values:
 
 def complex_gradient(f: Callable[[Values], Any], x: Array) -> Array:
     """Gradient of an analytic function, exact to rounding."""
-    slope = np.empty(len(x))
-    for k in range(len(x)):
-        moved = x.astype(complex)
-        moved[k] += 1j * STEP
-        slope[k] = np.imag(f(moved)) / STEP
-    return slope
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A data set D as its rows."""
-
-    # s, a and s', (N,) each
-    s: Whole
-    a: Whole
-    after: Whole
-    anchor: int  # a_s, the same in every state
-    reward: Array  # (S,) r(s, a_s)
-    discount: float  # beta
-
-    @property
-    def size(self) -> int:
-        """N."""
-        return len(self.s)
-
-    @property
-    def anchored(self) -> tuple[Whole, Whole]:
-        """s and s' of the rows at which the indicator of the anchor is one."""
-        there = self.a == self.anchor
-        return self.s[there], self.after[there]
-
-    def nll(self, q: Values) -> Any:
-        """Sum over rows of -log p-hat_Q(a | s)."""
-        return np.sum(v_of(q)[self.s] - q[self.s, self.a])
-
-    def td(self, q: Values) -> Any:
-        """Sum over anchor rows of (T-hat Q(s, a, s') - Q(s, a))^2."""
-        s, after = self.anchored
-        return np.sum((self.reward[s] + self.discount * v_of(q)[after] - q[s, self.anchor]) ** 2)
-
-    def spread(self, q: Values, zeta: Values) -> Any:
-        """Sum over anchor rows of (V_Q(s') - zeta(s, a))^2."""
-        s, after = self.anchored
-        return np.sum((v_of(q)[after] - zeta[s, self.anchor]) ** 2)
-
-    def zeta_bar(self, q: Values) -> Values:
-        """(S, A) the mean of V_Q(s') over the rows of each pair; zero at pairs without one."""
-        total, number = np.zeros(q.shape, dtype=q.dtype), np.zeros(q.shape)
-        np.add.at(total, (self.s, self.a), v_of(q)[self.after])
-        np.add.at(number, (self.s, self.a), 1)
-        return np.asarray(total / np.where(number > 0, number, 1.0))
-
-    def f_hat(self, q: Values, zeta: Values) -> Any:
-        """f-hat_N: the mean over all N rows, at the given zeta."""
-        inner = self.td(q) - self.discount**2 * self.spread(q, zeta)
-        return (self.nll(q) + inner) / self.size
-
-    def risk(self, q: Values) -> Any:
-        """R_emp of Definition ERM: f-hat_N at zeta-bar."""
-        return self.f_hat(q, self.zeta_bar(q))
-
-    def algorithm_2(self, q: Values) -> Any:
-        """Equation DeterministicERMIRL: the mean of the NLL and the squared TD error."""
-        return (self.nll(q) + self.td(q)) / self.size
+    return np.array([np.imag(f(x + move)) / STEP for move in 1j * STEP * np.eye(len(x))])
 
 
 # --- a data set, grouped: the states of Z_Q are those that the empirical objective evaluates
@@ -318,6 +228,23 @@ class Sample:
     def risk(self, q: Array) -> float:
         """R-hat_Q = L-hat_NLL + L-hat_BE, the appendix's weights."""
         return self.nll(q) + self.bellman(q)
+
+    # --- the min-max objective, as a mean over all N rows; q and zeta (X, A), real or complex
+    def td(self, q: Values) -> Any:
+        """Mean of 1{a = a_s} (T-hat Q(s, a, s') - Q(s, a))^2."""
+        known = self.reward - q[np.arange(len(q)), self.anchor]
+        return np.sum(self.anchored * (known[:, None] + self.discount * v_of(q)) ** 2) / self.size
+
+    def zeta_bar(self, q: Values) -> Values:
+        """(X, A) the mean of V_Q(s') over the rows of each pair; zero at pairs without one."""
+        return np.asarray(self.moves @ v_of(q) / np.maximum(self.visits, 1.0))
+
+    def f_hat(self, q: Values, zeta: Values) -> Any:
+        """f-hat_N: mean of -log p-hat_Q(a | s), and td less beta^2 times V(s')'s spread at zeta."""
+        v, here = v_of(q), zeta[np.arange(len(q)), self.anchor]
+        nll = np.sum(self.visits * (v[:, None] - q))
+        spread = np.sum(self.anchored * (v - here[:, None]) ** 2)
+        return self.td(q) + (nll - self.discount**2 * spread) / self.size
 
     # --- the auxiliary regression, on the anchor rows (the only ones where the objective has zeta)
     def target(self, q: Array) -> Array:

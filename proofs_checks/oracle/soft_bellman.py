@@ -4,8 +4,6 @@ Nothing here solves the equation by Newton's method, as the library does. Arrays
 transition (A, S, S), policies and Q (S, A), V (S,).
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
@@ -18,12 +16,8 @@ Array = NDArray[np.float64]
 
 
 def backup(q: Array, reward: Array, transition: Array, discount: float) -> Array:
-    """TQ(s, a) = r(s, a) + beta sum_s' P_a(s, s') log sum_b exp Q(s', b), pair by pair."""
-    v = np.logaddexp.reduce(q, axis=1)
-    target = np.empty_like(reward)
-    for a, successors in enumerate(transition):
-        target[:, a] = reward[:, a] + discount * (successors @ v)
-    return target
+    """TQ(s, a) = r(s, a) + beta sum_s' P_a(s, s') log sum_b exp Q(s', b)."""
+    return np.asarray(reward + discount * (transition @ np.logaddexp.reduce(q, axis=1)).T)
 
 
 def discounted_sum(flow: Array, gain: Array, discount: float) -> Array:

@@ -5,8 +5,6 @@ shares no code with the library. Rows are mileages, columns the actions a0 (main
 moves by 1 to 4) and a1 (replace: it returns to 1).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -32,13 +30,9 @@ def moves(mileage: int, action: int) -> list[int]:
 
 def transition() -> Array:
     """(A, S, S) transition probabilities."""
-    p = np.zeros((2, CAP, CAP))
-    for a in range(2):
-        for x in range(1, CAP + 1):
-            after = moves(x, a)
-            for y in after:
-                p[a, x - 1, y - 1] += 1 / len(after)
-    return p
+    eye, mileages = np.eye(CAP), range(1, CAP + 1)
+    after = ([[eye[y - 1] for y in moves(x, a)] for x in mileages] for a in range(2))
+    return np.array([np.mean(successors, axis=1) for successors in after])
 
 
 def linear_reward(theta: Sequence[float]) -> Array:

@@ -1,9 +1,7 @@
 """Appendix B, DDC and entropy-regularised IRL: Gumbel noise, entropy, value and policy."""
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,17 +11,14 @@ from scipy.special import softmax, xlogy
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import EPS, WHY, rounding
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, equal, vanishes, weakest
 from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
 
 # --- the T1EV distribution
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
-
-
 LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))
 PAIRS = tables(2, VALUES | REWARDS)
 
@@ -32,9 +27,8 @@ def quadrature_error(nu: Array) -> float:
     return 1e-12 * max(1.0, float(np.max(np.abs(nu))))
 
 
-@claim(
+@claim.holds(
     "lem:GumbelMax",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the mean of exp(nu_i) in place of their sum",
     rejected={"location": lambda nu: value(nu) - np.log(len(nu))},
@@ -54,7 +48,7 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
     of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
     printed = np.exp(-np.exp(-(points - location(nu))))
-    return vanishes(printed - of_max, quadrature_error(nu), QUADRATURE)
+    return zero(printed - of_max, quadrature_error(nu), QUADRATURE)
 
 
 def chosen(claimed: Array, q: Array, tolerance: float) -> CheckResult:
@@ -67,9 +61,8 @@ def _others(nu: Array) -> Array:
     return np.array([value(np.delete(nu, k)) for k in range(len(nu))])
 
 
-@claim(
+@claim.holds(
     "cor:GumbelOptProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="k left out of the sum in the denominator",
     rejected=lambda nu: chosen(nu - _others(nu), nu, quadrature_error(nu)),
@@ -114,13 +107,12 @@ def _equal() -> Array:
     nu = np.array([1.0, 1.0])
     means = np.array([gumbel.largest(nu[[i]])[1][0] for i in range(2)])
     gap = np.max(np.abs(means - nu - np.euler_gamma))
-    assume_stated(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
+    assumed(gap < 1e-12, "G_1 and G_2 have the means of Gumbel(nu_1, 1) and Gumbel(nu_2, 1)")
     return nu
 
 
-@claim(
+@claim.misprint(
     "lem:ExpofLargerGumbel",
-    verdict="misprint",
     instances=PAIRS,
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
@@ -145,9 +137,8 @@ def larger_of_two(nu: Array) -> CheckResult:
     return _larger(nu, _selection(nu))
 
 
-@claim(
+@claim.holds(
     "cor:GumbelMaxasProb",
-    verdict="holds",
     instances=LOCATIONS,
     broken="the proof's third line, which divides by exp(-nu_k) in place of exp(nu_k)",
     rejected=lambda nu: _larger(nu, np.euler_gamma + nu + np.logaddexp(0.0, _others(nu) + nu)),
@@ -171,18 +162,13 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
 SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
 
 
-@dataclass(frozen=True)
-class Programme:
+class Programme(namedtuple("Programme", "x tau other")):
     """The programme max over the simplex of G(q) = <q, x> + tau H(q), and some other q there.
 
-    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0}
-    [q_i (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate
-    that needs no formula for the maximiser.
+    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0} [q_i
+    (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate that
+    needs no formula for the maximiser.
     """
-
-    x: Array
-    tau: float
-    other: Array
 
     def objective(self, q: Array) -> float:
         """G(q), with 0 log 0 = 0."""
@@ -201,14 +187,12 @@ class Programme:
 
     def multiplier(self) -> float:
         """The lam of the least bound: where the slope of `dual` changes sign."""
-        low = float(np.max(self.x)) - self.tau
-        high = low + self.tau * float(np.log(len(self.x))) + 1e-9 * self.tau
+        low = float(np.max(self.x)) - self.tau * (1 + 1e-9)
+        high = low + self.tau * float(np.log(len(self.x)) + 2e-9)
 
         def slope(lam: float) -> float:
             return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
 
-        if slope(low) >= 0:  # one choice carries all the weight that can be represented
-            return low
         return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
 
 
@@ -221,7 +205,7 @@ def programmes(draw: st.DrawFn) -> Programme:
 
 
 def _scale(p: Programme) -> float:
-    return max(1.0, float(np.max(np.abs(p.x))) + p.tau * (1 + float(np.log(len(p.x)))))
+    return max(1.0, float(np.max(np.abs(p.x)) + p.tau * (1 + np.log(len(p.x)))))
 
 
 def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
@@ -249,9 +233,8 @@ def _library(p: Programme) -> tuple[float, Array]:
     return log_sum, np.exp(p.x / p.tau - log_sum)
 
 
-@claim(
+@claim.holds(
     "lem:logsumexp_Shannon",
-    verdict="holds",
     instances=programmes(),
     broken="the factor tau before the logarithm left out",
     rejected=lambda p: _solves(p, *_library(p)),
@@ -274,40 +257,31 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
     return _solves(p, p.tau * log_sum, maximiser)
 
 
-def _slope(p: Programme, slope: float) -> CheckResult:
-    """The partial derivatives of G at the softmax, all to equal a number; the worst."""
-    _, q = _library(p)
-    tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
-    return weakest(*(equal(g, slope, tolerance, why) for g in p.gradient(q)))
-
-
-def stationary_on_the_simplex(p: Programme) -> CheckResult:
+def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> CheckResult:
     """This q* is a stationary point of the Lagrangian G(q) - lambda (sum_i q_i - 1), with
     lambda = tau log sum_j exp(x_j/tau) - tau; G being concave, q* maximises G on the simplex.
 
     Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal
     the multiplier that the dual's root search finds.
     """
-    return _slope(p, p.multiplier())
+    expected = p.multiplier() if slope is None else slope
+    tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
+    partials = p.gradient(_library(p)[1])
+    return weakest(*(equal(partial, expected, tolerance, why) for partial in partials))
 
 
-def _two_equal() -> Programme:
-    p = Programme(np.zeros(2), 1.0, np.array([1.0, 0.0]))
-    assume_stated(p.tau > 0, "tau > 0")
-    return p
-
-
-@claim(
+@claim.fails(
     "lem:logsumexp_Shannon.proof-step",
-    verdict="fails",
     instances=programmes(),
-    counterexample=_two_equal,
+    counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
     "point of G, 1/e in each coordinate, sums to 0.736.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
-    rejected=lambda p: _slope(p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))),
+    rejected=lambda p: stationary_on_the_simplex(
+        p, p.tau * float(np.log(np.sum(np.exp(p.x / p.tau))))
+    ),
 )
 def stationary_after_normalising(p: Programme) -> CheckResult:
     """After the normalisation, "this new q* is still a stationary point" of G, "so it must be
@@ -322,51 +296,38 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
     zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The lemma itself is
     true: a constant gradient is what stationarity on the simplex asks for.
     """
-    return _slope(p, 0.0)
+    return stationary_on_the_simplex(p, 0.0)
 
 
 # --- the value function
 Period = tuple[TabularMDP, int]  # a world and a period h'
 
 
-def _recursion(period: Period, weight: Callable[[int, int], int]) -> CheckResult:
-    """V(s_h') of the definition against the right side of the Bellman equation.
-
-    `weight(h, h')` is the exponent of beta in the definition; it grows with h by one.
-    """
-    mdp, now = period
-    world = (mdp.reward, mdp.transition, mdp.discount)
-    ahead = oracle.policy_value(mdp.solution.policy, *world)
-    left, following = (mdp.discount ** weight(h, h) * ahead for h in (now, now + 1))
-    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
-
-
-def value_from_its_own_period(period: Period) -> CheckResult:
+def value_from_its_own_period(
+    period: Period, exponent: Callable[[int, int], int] = lambda h, now: h - now
+) -> CheckResult:
     """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
 
     Decided: counted from its own period the value does not depend on h', and splitting off the
     first term gives the Bellman equation. Measured: the sum against one step of the equation.
     """
-    return _recursion(period, lambda h, now: h - now)
+    mdp, now = period
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    ahead = oracle.policy_value(mdp.solution.policy, *world)
+    left, following = (mdp.discount ** exponent(h, h) * ahead for h in (now, now + 1))
+    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
 
 
-def _one_period() -> Period:
-    mdp = absorbing([[1.0]])
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    return mdp, 1
-
-
-@claim(
+@claim.misprint(
     "app.value-function-discount",
-    verdict="misprint",
     instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
-    counterexample=_one_period,
+    counterexample=lambda: (absorbing([[1.0]]), 1),
     text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
     "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
     "{bound:g}.",
     corrected=value_from_its_own_period,
     broken="discounting from the period after h' on: beta^(h - h' + 1)",
-    rejected=lambda period: _recursion(period, lambda h, now: h - now + 1),
+    rejected={"exponent": lambda h, now: h - now + 1},
 )
 def value_discounted_from_zero(period: Period) -> CheckResult:
     """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
@@ -380,7 +341,7 @@ def value_discounted_from_zero(period: Period) -> CheckResult:
     Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
     the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
     """
-    return _recursion(period, lambda h, now: h)
+    return value_from_its_own_period(period, lambda h, now: h)
 
 
 # --- the optimal policy
@@ -389,27 +350,21 @@ def ratio(q: Array) -> Array:
     return np.asarray(q / q.sum(axis=-1, keepdims=True))
 
 
-def _optimal(mdp: TabularMDP, policy: Array) -> CheckResult:
-    """A policy (S, A) against the probability that Q(s, a) + epsilon_a is largest."""
-    q = mdp.solution.q
-    chance = np.exp([gumbel.largest(row)[0] for row in q])
-    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
-    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
-    return equal(policy, chance, tolerance, why)
-
-
-def optimal_policy(mdp: TabularMDP) -> CheckResult:
+def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
     """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
 
     Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
     the probability of that by quadrature in every state, against the library's policy. The
     paper's Equation DDCopt, a few lines above, has this formula.
     """
-    return _optimal(mdp, mdp.solution.policy)
+    q, claimed = mdp.solution.q, mdp.solution.policy if policy is None else policy
+    chance = np.exp([gumbel.largest(row)[0] for row in q])
+    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
+    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
+    return equal(claimed, chance, tolerance, why)
 
 
 def _exact_q() -> TabularMDP:
-    """State 1 is absorbing with V(1) = 0, and both actions of state 0 lead there: Q(0, .) = r."""
     log_half = float(np.log(0.5))
     mdp = TabularMDP(
         reward=np.array([[1.0, -2.0], [log_half, log_half]]),
@@ -418,13 +373,12 @@ def _exact_q() -> TabularMDP:
         initial=np.array([1.0, 0.0]),
     )
     why = "Q solves the Bellman equation with delta = -gamma"
-    assume_stated(mdp.solution.residual < 1e-12, why)
+    assumed(mdp.solution.residual < 1e-12, why)
     return mdp
 
 
-@claim(
+@claim.misprint(
     "app.pi-star-ratio",
-    verdict="misprint",
     instances=tabular_mdps(max_states=3),
     counterexample=_exact_q,
     text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
@@ -432,7 +386,7 @@ def _exact_q() -> TabularMDP:
     "With exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: {observed:.0f}, not {bound:.4f}.)",
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
-    rejected=lambda mdp: _optimal(mdp, softmax(mdp.solution.q, axis=0)),
+    rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
 )
 def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
@@ -444,4 +398,4 @@ def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
     Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
     divide by zero, and it reverses the order of the actions where all Q are negative.
     """
-    return _optimal(mdp, ratio(mdp.solution.q))
+    return optimal_policy(mdp, ratio(mdp.solution.q))

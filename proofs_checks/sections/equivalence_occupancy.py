@@ -4,10 +4,8 @@ Here Q^pi and T^pi carry no entropy, as in that appendix. Worlds of rational num
 exactly, so tolerances are zero.
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from itertools import product
 
@@ -17,11 +15,10 @@ from scipy.special import softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import EPS
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import Exact, World, exact, shares
-from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.worlds import absorbing, distributions, tabular_mdps
 
 EXACT = "rational arithmetic"
@@ -66,14 +63,8 @@ def rational_worlds(draw: st.DrawFn, outside: int = 0) -> World:
 
 
 # --- Lemma telescoping
-@dataclass(frozen=True)
-class Function:
-    """A world, a policy, a function f[s][a] and a first pair."""
-
-    world: World
-    policy: Exact
-    f: Exact
-    pair: tuple[int, int]
+# A world, a policy, a function f[s][a] and a first pair.
+Function = namedtuple("Function", "world policy f pair")
 
 
 @st.composite
@@ -85,17 +76,9 @@ def functions(draw: st.DrawFn) -> Function:
     return Function(world, policy, draw(rational_tables(states, actions)), pair)
 
 
-def _telescope(function: Function, inside: Fraction, power: int = 1) -> CheckResult:
-    """Q^pi - f at the pair, and (1 - beta)^-power E of r + inside * E f(s', a') - f under d^pi."""
-    s, a = function.pair
-    q = oracle.action_values(function.world, function.policy)
-    target = oracle.backup(function.world, function.policy, function.f, inside)
-    d = oracle.occupancy_given(function.world, function.policy, s, a)
-    right = (d * (target - function.f)).sum() / (1 - function.world.discount) ** power
-    return equal(q[s, a] - function.f[s, a], right, 0.0, EXACT)
-
-
-def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
+def telescoping_discounted(
+    function: Function, power: int = 1, inside: Fraction | None = None
+) -> CheckResult:
     """Q^pi(s_0, a_0) - f(s_0, a_0) = (1/(1 - beta)) E_{d^pi}[(T^pi f - f)(s, a) | s_0, a_0] with
     T^pi f(s, a) := r(s, a) + beta E[f(s', a') | s, a].
 
@@ -103,25 +86,29 @@ def telescoping_discounted(function: Function, power: int = 1) -> CheckResult:
     both in rational arithmetic; the two sides are equal to the last digit. The proof writes the
     beta that the statement lacks.
     """
-    return _telescope(function, function.world.discount, power)
+    (world, policy, f, (s, a)), beta = function, function.world.discount
+    q = oracle.action_values(world, policy)
+    target = oracle.backup(world, policy, f, beta if inside is None else inside)
+    d = oracle.occupancy_given(world, policy, s, a)
+    right = (d * (target - f)).sum() / (1 - beta) ** power
+    return equal(q[s, a] - f[s, a], right, 0.0, EXACT)
 
 
 def _one_state() -> Function:
     certain = exact([[1]])
     world = World(exact([[0]]), exact([[[1]]]), exact([1]), HALF)
     function = Function(world, certain, certain, (0, 0))
-    assume_stated(0 < world.discount < 1, "beta in (0, 1)")
+    assumed(0 < world.discount < 1, "beta in (0, 1)")
     rows = (*world.moves[0], *function.policy)
     probable = all(row.sum() == 1 and row.min() >= 0 for row in rows)
-    assume_stated(probable, "P and pi are probabilities")
+    assumed(probable, "P and pi are probabilities")
     d = oracle.occupancy_given(world, function.policy, *function.pair)
-    assume_stated(d.sum() == 1, "d^pi is normalised by 1 - beta")
+    assumed(d.sum() == 1, "d^pi is normalised by 1 - beta")
     return function
 
 
-@claim(
+@claim.misprint(
     "lem:telescoping",
-    verdict="misprint",
     instances=functions(),
     counterexample=_one_state,
     text="One state, one action, r = 0, beta = 1/2, f = 1: Q^pi = 0, so the left side is "
@@ -142,17 +129,12 @@ def telescoping(function: Function) -> CheckResult:
     Decided: without beta inside T^pi nothing telescopes: the terms of f at t and t + 1 carry
     beta^t and beta^t in place of beta^t and beta^(t+1).
     """
-    return _telescope(function, Fraction(1))
+    return telescoping_discounted(function, inside=Fraction(1))
 
 
 # --- Lemma occp=naiveBE
-@dataclass(frozen=True)
-class Rival:
-    """A world with its expert, another policy (S, A) and a first pair."""
-
-    mdp: TabularMDP
-    policy: Array
-    pair: tuple[int, int]
+# A world with its expert, another policy (S, A) and a first pair.
+Rival = namedtuple("Rival", "mdp policy pair")
 
 
 @st.composite
@@ -177,9 +159,8 @@ def _rational(table: Array) -> Exact:
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
 
 
-@claim(
+@claim.holds(
     "cor:occp=naiveBE",
-    verdict="holds",
     instances=rivals(),
     broken="E_d[r | s_0, a_0] taken as Q(s_0, a_0), as in the proof's first line",
     rejected={"power": 1},
@@ -219,13 +200,8 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
 
 
 # --- what is concluded from the Lemma
-@dataclass(frozen=True)
-class Match:
-    """A world, the expert's policy in it, and a policy to follow where the expert never goes."""
-
-    world: World
-    expert: Exact
-    elsewhere: Exact
+# A world, the expert's policy in it, and a policy to follow where the expert never goes.
+Match = namedtuple("Match", "world expert elsewhere")
 
 
 @st.composite
@@ -247,7 +223,7 @@ def _matching(imitation: Match, elsewhere: Exact) -> Exact:
     d = _expert_occupancy(imitation)
     policy = exact([shares(row) if any(row) else e for row, e in zip(d, elsewhere, strict=True)])
     reached = oracle.occupancy(imitation.world, policy, imitation.world.initial)
-    assume_stated(np.array_equal(reached, d), "d^pi = d*")
+    assumed(np.array_equal(reached, d), "d^pi = d*")
     return policy
 
 
@@ -306,10 +282,7 @@ def errors_only_outside_the_support(imitation: Match) -> CheckResult:
 
 
 def _alternating() -> Match:
-    """Both actions lead to the other state; r(s, .) = (0, log 3), so pi* = (1/4, 3/4).
-
-    `elsewhere` is (3/4, 1/4) and (0, 1): from any first pair with s_0 = 0 it earns E[r] as pi*.
-    """
+    """From any first pair with s_0 = 0 `elsewhere` earns E[r] as pi*."""
     swap = [[[0, 1], [1, 0]]] * 2
     world = World(exact([[0, math.log(3)]] * 2), exact(swap), exact([1, 0]), HALF)
     imitation = Match(world, exact([[0.25, 0.75]] * 2), exact([[0.75, 0.25], [0, 1]]))
@@ -317,7 +290,7 @@ def _alternating() -> Match:
         world.reward.astype(float), world.moves.astype(float), 0.5, world.initial.astype(float)
     )
     gap = float(np.max(np.abs(mdp.solution.policy - imitation.expert.astype(float))))
-    assume_stated(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
+    assumed(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
     return imitation
 
 
@@ -326,13 +299,12 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     q, q_expert = (
         oracle.action_values(imitation.world, p) for p in (imitation.elsewhere, imitation.expert)
     )
-    assume_stated(np.array_equal(q[0], q_expert[0]), "E[r | s_0, a_0] is the same")
+    assumed(np.array_equal(q[0], q_expert[0]), "E[r | s_0, a_0] is the same")
     return _on_support(imitation, imitation.elsewhere)
 
 
-@claim(
+@claim.holds_if(
     "sec:occupancy.conclusion",
-    verdict="holds-if",
     condition="the pair is outside the support of d*, or only E[r] of the one r is matched",
     instances=matches(),
     counterexample=_alternating,

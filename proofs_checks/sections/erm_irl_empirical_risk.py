@@ -1,7 +1,5 @@
 """Section 4.2, Definition ERM: the empirical risk where states repeat, and where they never do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,39 +7,18 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from gladius.objective import conditional_mean, grouped_risk, sampled_risk, value
+from gladius.objective import grouped_risk, sampled_risk
 from gladius.transitions import Counts
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import anchor_first, objective, sample_counts
-from proofs_checks.relations import at_most, equal, weakest
+from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
+from proofs_checks.library import objective
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
-
 # --- finite states
-def _library_risks(data: Empirical) -> tuple[float, float]:
-    """R_emp of the library, from counts and from rows."""
-    sample = data.sample
-    order = anchor_first(sample)
-    moves = np.take_along_axis(sample.moves, order[:, :, None], axis=1)
-    q = np.take_along_axis(data.q, order, axis=1)
-    zeta = conditional_mean(value(q)[None], sample_counts(sample))[0]
-    cell = np.nonzero(moves)
-    times = moves[cell].astype(int)
-    s, a, after = (np.repeat(index, times) for index in cell)
-    taken: Any = a  # whole numbers
-    never = np.zeros(len(s), dtype=bool)
-    rows = sampled_risk(
-        q[s], q[after], taken, never, 0, sample.reward[s], sample.discount, zeta[s, a]
-    )
-    return objective(sample, data.q), float(rows.total())
-
-
 SQUARED = "rounding in sums of squares of r, Q and V"
 
 
-@claim(
+@claim.holds(
     "def:ERM.finite-states",
-    verdict="holds",
     instances=empirical(),
     broken="weights n(s, a_s)/N_BE, as in the appendix, not n(s, a_s)/N",
     rejected={"over_all_rows": False},
@@ -56,14 +33,14 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
     Assumes: zeta-bar is the minimiser over all of R^(S x A); P-hat is the empirical kernel.
 
     Decided: zeta-bar is the mean of V_Q(s') over the rows of (s, a), so Lemma OurBiconj (a) holds
-    with P-hat in place of P. The library's risk, from rows and from counts, against the residuals.
-    The appendix divides by N_BE, which weighs the term N/N_BE times as much.
+    with P-hat in place of P. The library's risk against the residuals. The
+    appendix divides by N_BE, which weighs the term N/N_BE times as much.
     """
     sample = data.sample
     share = sample.be_size / sample.size if over_all_rows else 1.0
     bound = sample.nll(data.q) + share * sample.bellman(data.q)
     scale = 1.0 + float(np.abs(sample.reward).max() + 3 * np.abs(data.q).max())
-    return weakest(*(equal(x, bound, 1e-13 * scale**2, SQUARED) for x in _library_risks(data)))
+    return equal(objective(sample, data.q), bound, 1e-13 * scale**2, SQUARED)
 
 
 # --- states that never repeat
@@ -179,15 +156,13 @@ def zeta_in_a_class(design: FixedDesign, power: int = 1) -> CheckResult:
 
 
 def _signs() -> FixedDesign:
-    """Four distinct states; E[V(s')] = 0 and Var = 1; r = Q, so that the Bellman error is zero."""
     design = FixedDesign(np.ones((4, 1)), np.zeros(1), np.ones(4), np.zeros(4), 0.5)
-    assume_stated(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
+    assumed(design.bellman() == 0.0, "Q solves the Bellman equation of the rows: it is Q*")
     return design
 
 
-@claim(
+@claim.fails(
     "def:ERM.continuous-states",
-    verdict="fails",
     instances=designs(),
     counterexample=_signs,
     text="s' uniform on (-1, 1); one action; r(s) = Q*(s) = V(s) = sign(s); beta = 1/2.\n"

@@ -1,8 +1,7 @@
 """Section 4.1, Identification via expected risk minimisation: Theorem mainopt, and cloning."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,91 +12,49 @@ from scipy.special import log_softmax, softmax
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp, gumbel
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections.equivalence import (
-    LOCATIONS,
-    QUADRATURE,
-    chosen,
-    quadrature_error,
-    ratio,
-)
-from proofs_checks.sections.setup import covered
+from proofs_checks.sections import equivalence
+from proofs_checks.sections.setup import Track
 from proofs_checks.worlds import absorbing, tables, tabular_mdps
 
-
 # --- the expected risk
-@dataclass(frozen=True)
-class Excess:
-    """How a table Q differs from Q*: in the likelihood and in the anchor's Bellman equation."""
-
-    weight: Array  # (S,) the expert's occupancy, summed period by period
-    floor: Array  # (S,) the chance of the likeliest path, discounted: weight is no less
-    reached: NDArray[np.bool_]  # (S,) S-bar
-    choices: Array  # (S, A) pi*
-    fitted: Array  # (S, A) p-hat_Q
-    log_ratio: Array  # (S, A) log p-hat_Q - log pi*
-    residual: Array  # (S,) TQ - Q at the anchor, action 0 in every state
-
-    @classmethod
-    def of(cls, mdp: TabularMDP, q: Array) -> Excess:
-        log_policy = log_softmax(mdp.solution.q, axis=1)
-        world = (mdp.transition, mdp.discount, mdp.initial)
-        target = oracle.backup(q, mdp.reward, mdp.transition, mdp.discount)
-        return cls(
-            weight=oracle.visits(mdp.solution.policy, *world),
-            floor=np.exp(oracle.log_likeliest(log_policy, *world)),
-            reached=oracle.reachable(mdp.initial, mdp.transition),
-            choices=mdp.solution.policy,
-            fitted=softmax(q, axis=1),
-            log_ratio=log_softmax(q, axis=1) - log_policy,
-            residual=(target - q)[:, 0],
-        )
-
-    @property
-    def divergence(self) -> Array:
-        """(S,) KL(pi* || p-hat_Q)."""
-        return np.asarray(-np.sum(self.choices * self.log_ratio, axis=1))
-
-    @property
-    def parts(self) -> Array:
-        """(S,) what each state adds to the risk above its value at Q*, per unit of weight."""
-        return self.divergence + self.choices[:, 0] * self.residual**2
-
-    @property
-    def distance(self) -> Array:
-        """(S,) sum_a |p-hat_Q - pi*|."""
-        return np.asarray(np.sum(np.abs(self.fitted - self.choices), axis=1))
+Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual parts")
 
 
-@dataclass(frozen=True)
-class Moved:
-    """A world, a change of Q* and a common change of all actions' values in a state."""
+def excess_over(mdp: TabularMDP, q: Array) -> Excess:
+    """How Q differs from Q* in the likelihood and at the anchor, action 0 in every state.
 
-    mdp: TabularMDP  # the world
-    change: Array  # (S, A) added to Q*
-    level: Array  # (S,) added to Q*(s, .)
-    # states that stand for an interval entered uniformly, over which reward, law and Q are
-    # constant; the others are points
-    intervals: tuple[int, ...] = ()
+    weight: (S,) the expert's occupancy, summed period by period; floor: (S,) no more than that, the
+    chance of the likeliest path, discounted; reached: (S,) S-bar; log_ratio: (S, A) log p-hat_Q -
+    log pi*; distance: (S,) sum of |p-hat_Q - pi*|; residual: (S,) TQ - Q at the anchor; parts: (S,)
+    what a state adds to the risk above its value at Q*, per unit of weight.
+    """
+    choices, log_policy = mdp.solution.policy, log_softmax(mdp.solution.q, axis=1)
+    world = (mdp.transition, mdp.discount, mdp.initial)
+    log_ratio = log_softmax(q, axis=1) - log_policy
+    residual = (oracle.backup(q, mdp.reward, mdp.transition, mdp.discount) - q)[:, 0]
+    divergence = -np.sum(choices * log_ratio, axis=1)  # KL(pi* || p-hat_Q)
+    return Excess(
+        weight=oracle.visits(choices, *world),
+        floor=np.exp(oracle.log_likeliest(log_policy, *world)),
+        reached=oracle.reachable(mdp.initial, mdp.transition),
+        log_ratio=log_ratio,
+        distance=np.sum(np.abs(softmax(q, axis=1) - choices), axis=1),
+        residual=residual,
+        parts=divergence + choices[:, 0] * residual**2,
+    )
 
-    @property
-    def charged(self) -> NDArray[np.bool_]:
-        """(S,) where d* has mass."""
-        return oracle.reachable(self.mdp.initial, self.mdp.transition)
 
-    @property
-    def points(self) -> NDArray[np.bool_]:
-        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
-        return self.charged & ~np.isin(np.arange(len(self.level)), self.intervals)
+class Moved(namedtuple("Moved", "mdp change level intervals", defaults=[()]), Track):
+    """A world, a change (S, A) of Q* and a common change (S,) of all actions' values in a state."""
 
     def shifted_on(self, inside: NDArray[np.bool_]) -> Array:
         """Q* + level on the states `inside`, and anything elsewhere."""
-        best = self.mdp.solution.q
-        return np.where(inside[:, None], best + self.level[:, None], best + self.change)
+        best: Array = self.mdp.solution.q
+        return np.asarray(best + np.where(inside[:, None], self.level[:, None], self.change))
 
 
 @st.composite
@@ -139,9 +96,8 @@ def _as_far_as_can_be() -> Moved:
     return Moved(mdp, np.array([[1.0, 3.0]]), np.zeros(1))
 
 
-@claim(
+@claim.holds(
     "thm:mainopt",
-    verdict="holds",
     instances=moved(),
     adversary=_as_far_as_can_be,
     broken="Q* claimed off S-bar as well",
@@ -167,7 +123,7 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     mdp, best = candidate.mdp, candidate.mdp.solution.q
     other = best + candidate.change
     tolerance = rounding(mdp, other)
-    excess = Excess.of(mdp, other)
+    excess = excess_over(mdp, other)
     gain = float((population_risk(mdp, other).total() - population_risk(mdp, best).total())[0])
     inside = excess.reached
     ratio = float(np.max(np.abs(excess.log_ratio[inside])))
@@ -179,7 +135,6 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     apart = tolerance + 1e-13 * squared
     why = WHY + "; squares of residuals, which come as a difference of squares"
     return weakest(
-        *covered(mdp),
         equal(gain, excess.weight @ excess.parts, apart, why),
         at_least(gain, np.max(excess.floor * excess.parts), apart, why),
         at_most(furthest, bound, tolerance / (1 - mdp.discount), WHY),
@@ -198,27 +153,19 @@ def exponential_choice(q: Array) -> CheckResult:
     row, zeros, done = q[None], np.zeros(1), np.zeros(1, dtype=bool)
     given = 0, zeros, 0.5, zeros
     nll = [sampled_risk(row, row, np.array([a]), done, *given).nll for a in range(len(q))]
-    return chosen(-np.array(nll, dtype=float), q, quadrature_error(q))
+    return equivalence.chosen(-np.array(nll, dtype=float), q, equivalence.quadrature_error(q))
 
 
-def _bounded() -> Array:
-    q = np.array([1.0, -2.0])
-    assume_stated(np.all(np.isfinite(q)), "Q is a bounded function")
-    return q
-
-
-@claim(
+@claim.misprint(
     "eq:BC.p-hat",
-    verdict="misprint",
-    instances=LOCATIONS,
-    counterexample=_bounded,
+    instances=equivalence.LOCATIONS,
+    counterexample=lambda: np.array([1.0, -2.0]),
     text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
     "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = 0.9526 and 0.0474. (Shown: "
     "{observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by zero.",
     corrected=exponential_choice,
     broken="the largest Q subtracted against overflow in the numerator only",
     rejected=lambda q: _claimed(q, np.exp(q - np.max(q) - value(q))),
-    rejected_at=lambda: np.array([1.0, -2.0]),
 )
 def ratio_of_q(q: Array) -> CheckResult:
     """p-hat_Q(a | s) = Q(s, a) / sum_a' Q(s, a').
@@ -231,16 +178,15 @@ def ratio_of_q(q: Array) -> CheckResult:
     and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
     the definition in Section 6, it is a misprint.
     """
-    return _claimed(q, ratio(q))
+    return _claimed(q, equivalence.ratio(q))
 
 
 def _claimed(q: Array, probability: Array) -> CheckResult:
-    return equal(probability, np.exp(gumbel.largest(q)[0]), 1e-12, QUADRATURE)
+    return equal(probability, np.exp(gumbel.largest(q)[0]), 1e-12, equivalence.QUADRATURE)
 
 
-@claim(
+@claim.holds(
     "rem:BC-superset",
-    verdict="holds",
     instances=moved(),
     broken="the bound without discounting: |c| for (1 - beta)|c|",
     rejected={"factor": 1.0},
@@ -257,9 +203,9 @@ def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) ->
     anchor Bellman error beta E[c(s')] - c(s) is at least (1 - beta) max|c| somewhere on S-bar.
     Measured: likelihood and Bellman error by the library at Q* + c; equality where c is constant.
     """
-    mdp, q = candidate.mdp, candidate.shifted_on(candidate.charged)
+    mdp, q = candidate.mdp, candidate.shifted_on(candidate.reached)
     tolerance = rounding(mdp, q)
-    inside = candidate.charged
+    inside = candidate.reached
     excess = population_risk(mdp, q).nll - population_risk(mdp, mdp.solution.q).nll
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     strength = 1 - mdp.discount if factor is None else factor

@@ -1,9 +1,7 @@
 """Section 7, Offline IRL/DDC experiments: the network, and sentences against the tables."""
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
@@ -16,33 +14,18 @@ from gladius import BusEngine
 from gladius.checks import Array
 from gladius.efficiency import Bounds, bounds
 from gladius.worlds.bus import DUMMY_LIMIT
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks import printed_tables as paper
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.printed_tables import (
-    ACTIONS,
-    MILEAGES,
-    ORACLES,
-    TABLES,
-    Printed,
-    cell,
-    column,
-    rows,
-)
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.sections.extended_experiments import EXACT, HALF, Method, implied_mape
 
 # --- Assumption nonSingularJac (ii) in the experiments
 HIDDEN = (10, 10)
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(namedtuple("Run", "dummies trajectories number")):
     """A data set of the bus engine and a random start of the 2 x 10 network, by number."""
-
-    dummies: int
-    trajectories: int
-    number: int
 
     def data(self) -> tuple[Array, int]:
         """X_Q of the training trajectories (80 %), standardised, and M."""
@@ -79,9 +62,8 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     return equal(rank == rows, points * actions / 2 <= size, 0.0, RANKS)
 
 
-@claim(
+@claim.fails(
     "exp.jacobian-condition",
-    verdict="fails",
     instances=st.builds(Run, st.just(0), st.sampled_from([50, 250, 500, 1000]), st.integers(0, 99))
     | st.builds(Run, st.sampled_from([2, 5, 20, 50, 100]), st.just(50), st.integers(0, 99)),
     cost=20,
@@ -134,17 +116,16 @@ def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     """
     few = method.trajectories == 50
     return weakest(
-        _near(method, ACTIONS, weighted)[few and method.name == "Rust"],
+        _near(method, paper.ACTIONS, weighted)[few and method.name == "Rust"],
         _near(method, range(1), weighted)[few],
         _near(method, range(1, 2), weighted)[0],
     )
 
 
-@claim(
+@claim.holds_if(
     "text.who-is-better-where",
-    verdict="holds-if",
     condition="1,000 trajectories (with 50, GLADIUS is worse than Rust at mileages 1-5)",
-    instances=st.sampled_from([Method(n, m) for n, m in product(TABLES, ORACLES)]),
+    instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
     text="Table A1, (1, a0), 412 of 1,000 pairs: |r-hat - r| = 0.074 for GLADIUS, 0.035 for "
     "Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
@@ -169,7 +150,7 @@ def who_is_better_where(method: Method) -> CheckResult:
     gap to Rust with 50, 0.08 points, is one repetition's and far within its noise ("(SE)" 1.28): it
     shows that the tables cited do not bear the sentence out there, not that Rust is better.
     """
-    surely_above = _near(method, ACTIONS)[1]
+    surely_above = _near(method, paper.ACTIONS)[1]
     return at_most(surely_above.observed, surely_above.bound, 0, EXACT)
 
 
@@ -183,7 +164,7 @@ def _bounds(trajectories: float) -> Bounds:
 def _gladius_mape(trajectories: int, spreads: Fraction) -> Fraction:
     """Table 2's MAPE of GLADIUS, plus so many of its "(SE)"."""
     where = ("table_2", trajectories, "GLADIUS", "MAPE")
-    return cell(*where).interval[1] + spreads * cell(*where, part="se").interval[1]
+    return paper.cell(*where).interval[1] + spreads * paper.cell(*where, part="se").interval[1]
 
 
 ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken at their largest"
@@ -202,9 +183,8 @@ def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
     return at_most(_gladius_mape(trajectories, Fraction(2)), bound, 1e-6, ASYMPTOTIC)
 
 
-@claim(
+@claim.fails(
     "text.below-the-bound",
-    verdict="fails",
     instances=st.sampled_from([250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
     text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13 "
@@ -239,38 +219,30 @@ def below_the_bound(trajectories: int) -> CheckResult:
 Row = tuple[int, int]  # 50 or 1,000 trajectories, whose tables are meant, and a mileage
 
 
-def _replaces(row: Row, action: int) -> CheckResult:
-    """Whether `action` is printed with r = -5 and the Q of a return to mileage 1."""
-    trajectories, mileage = row
-    printed = column(trajectories, "Ground Truth")
-    r, q = printed.reward[mileage - 1][action].value, printed.values("q")[mileage - 1, action]
-    value_of_one = math.log(sum(math.exp(x) for x in printed.values("q")[0]))
-    reset = -5.0 + oracle.DISCOUNT * value_of_one
-    return weakest(
-        equal(r, Fraction(-5), 0, "both are whole numbers"),
-        equal(q, reset, 2 * HALF, "rounding of Q and, by beta, of V"),
-    )
-
-
-def action_one_replaces(row: Row) -> CheckResult:
+def action_one_replaces(row: Row, action: int = 1) -> CheckResult:
     """The replacement action (action 1) resets the mileage to 1.
 
     Decided: in Tables A1 to A4, action a1 has r = -theta_1 and Q = -theta_1 + beta V(1) at every
     mileage. At mileage 5 only Q tells the actions apart: both rewards are -5.
     """
-    return _replaces(row, 1)
+    trajectories, mileage = row
+    r, q = (paper.values(trajectories, "Ground Truth", symbol) for symbol in "rQ")
+    reset = -5.0 + oracle.DISCOUNT * math.log(sum(math.exp(x) for x in q[0]))
+    return weakest(
+        equal(r[mileage - 1, action], -5.0, 0, "both are whole numbers"),
+        equal(q[mileage - 1, action], reset, 2 * HALF, "rounding of Q and, by beta, of V"),
+    )
 
 
-@claim(
+@claim.misprint(
     "text.action-zero",
-    verdict="misprint",
-    instances=st.sampled_from(list(product(TABLES, MILEAGES))),
+    instances=st.sampled_from(list(product(paper.TABLES, paper.MILEAGES))),
     counterexample=lambda: (1000, 1),
     text="Section 7.1: d = 1 denotes replacement; r = -theta_1 = -5, and it leads to mileage 1."
     "\nTables 3, A1, A3: r(1, a0) = {observed:.0f}, the maintenance cost, not {bound:.0f}.",
     corrected=action_one_replaces,
     broken="the column of a0 read for that of a1",
-    rejected=lambda row: _replaces(row, 0),
+    rejected={"action": 0},
     rejected_at=lambda: (50, 5),
 )
 def action_zero(row: Row) -> CheckResult:
@@ -283,37 +255,31 @@ def action_zero(row: Row) -> CheckResult:
     Decided: action 0 is printed with the rewards -1 to -10, the maintenance costs, and Table 3's
     caption calls those "for action 0".
     """
-    return _replaces(row, 0)
+    return action_one_replaces(row, action=0)
 
 
 # --- how many states
-def _configurations(dummies: int, values: int) -> CheckResult:
-    """Orders of magnitude: the count of the configurations that the definition allows, exactly."""
+def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
+    """Each dummy variable has 21 possible values: 21^10 = 1.7 x 10^13 configurations of 10 dummies
+    and 21^100 = 1.7 x 10^132 of 100.
+
+    Decided: by exact whole numbers. The mileage multiplies the number of states by 20.
+    """
     with mpmath.workdps(50):
         exact = mpmath.log10(len(range(-DUMMY_LIMIT, DUMMY_LIMIT + 1)) ** dummies)
         stated = dummies * mpmath.log10(values)
     return equal(exact, stated, 1e-12 * dummies, "50 digits, then double precision")
 
 
-def states_of_21_values(dummies: int) -> CheckResult:
-    """Each dummy variable has 21 possible values: 21^10 = 1.7 x 10^13 configurations of 10 dummies
-    and 21^100 = 1.7 x 10^132 of 100.
-
-    Decided: by exact whole numbers. The mileage multiplies the number of states by 20.
-    """
-    return _configurations(dummies, values=21)
-
-
-@claim(
+@claim.misprint(
     "text.state-space-size",
-    verdict="misprint",
     instances=st.integers(1, 100),
     counterexample=lambda: 100,
     text="{{-10, -9, .., 9, 10}} has 21 elements; 21^100 = 1.67 x 10^132, 20^100 = 1.27 x "
     "10^130.\nPowers of ten: {observed:.2f}, printed {bound:.2f}.",
     corrected=states_of_21_values,
     broken="20 values, zero or an end left out",
-    rejected=lambda dummies: _configurations(dummies, values=20),
+    rejected={"values": 20},
     rejected_at=lambda: 1,
 )
 def state_space_size(dummies: int) -> CheckResult:
@@ -328,17 +294,16 @@ def state_space_size(dummies: int) -> CheckResult:
     powers; for 10 dummies the order of magnitude stands, for 100 the true number is (21/20)^100 =
     131.5 times 20^100, and 166.7 times the rounded 10^130.
     """
-    return _configurations(dummies, values=20)
+    return states_of_21_values(dummies, values=20)
 
 
 # --- MAPE against the number of dummies
-def _figure_1(dummies: object) -> Printed:
-    return cell("figure_1", dummies, "GLADIUS", "MAPE")
+def _figure_1(dummies: object) -> paper.Printed:
+    return paper.cell("figure_1", dummies, "GLADIUS", "MAPE")
 
 
-@claim(
+@claim.holds(
     "text.about-ten-percent",
-    verdict="holds",
     instances=st.fractions(*_figure_1(100).interval),
     broken="within a tenth of it, 9 to 11",
     rejected={"share": Fraction(1, 10)},
@@ -357,10 +322,9 @@ def about_ten_percent(value: Fraction, share: Fraction = Fraction(1, 5)) -> Chec
     return at_most(abs(value - 10), 10 * share, 0, EXACT)
 
 
-@claim(
+@claim.holds(
     "text.sub-linear",
-    verdict="holds",
-    instances=st.sampled_from(list(combinations(map(int, rows("figure_1")), 2))),
+    instances=st.sampled_from(list(combinations(map(int, paper.rows("figure_1")), 2))),
     broken="growth like the root of K claimed",
     rejected={"limit": 0.5},
     rejected_at=lambda: (2, 5),

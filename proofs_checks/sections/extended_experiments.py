@@ -1,8 +1,6 @@
 """Appendix A, Extended experiment discussions: what Tables A1 to A4 print."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -12,19 +10,9 @@ from hypothesis import strategies as st
 
 from gladius import BusEngine
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, claim
+from proofs_checks import printed_tables as paper
+from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.oracle import tables as oracle
-from proofs_checks.printed_tables import (
-    ACTIONS,
-    MILEAGES,
-    ORACLES,
-    TABLES,
-    Printed,
-    cell,
-    column,
-    frequencies,
-)
-from proofs_checks.relations import at_least, at_most, equal, weakest
 
 HALF = Fraction(1, 2000)  # half a unit of the third decimal
 # A value iteration in single precision: near 55 the numbers are 3.8e-6 apart, 1/(1 - beta) = 20.
@@ -35,19 +23,10 @@ LEFT = (
 )
 EXACT = "exact fractions; the half unit of the last printed digit is part of the numbers"
 
-
 Pair = tuple[int, int, int]  # 50 or 1,000 trajectories, whose tables are meant, mileage, action
-
-
-@dataclass(frozen=True)
-class Method:
-    """One method's column in the tables for 50 or 1,000 trajectories."""
-
-    trajectories: int
-    name: str
-
-
-PAIRS: list[Pair] = list(product(TABLES, MILEAGES, ACTIONS))
+# One method's column in the tables for 50 or 1,000 trajectories.
+Method = namedtuple("Method", "trajectories name")
+PAIRS: list[Pair] = list(product(paper.TABLES, paper.MILEAGES, paper.ACTIONS))
 
 
 # --- the truth and the oracles
@@ -56,9 +35,8 @@ def _bus_q(theta: tuple[float, float]) -> Array:
     return oracle.solve(oracle.linear_reward(theta))
 
 
-@claim(
+@claim.holds(
     "tab.truth",
-    verdict="holds",
     instances=st.sampled_from(PAIRS),
     broken="a printed Q* off by a unit of its last digit (-62.073 for -62.074)",
     rejected={"moved": 1},
@@ -75,11 +53,11 @@ def truth(pair: Pair, moved: int = 0) -> CheckResult:
     third decimal at all 40 cells (furthest 0.0004). The cap matters little at these mileages.
     """
     trajectories, mileage, a = pair
-    printed, i = column(trajectories, "Ground Truth"), mileage - 1
-    q = printed.q[i][a].moved(moved)
-    r, stated = printed.reward[i][a].value, Fraction(-5 if a else -mileage)
+    i, column = mileage - 1, (trajectories, "Ground Truth")
+    q = paper.grid(*column, "Q")[i][a].moved(moved)
+    r, stated = paper.grid(*column, "r")[i][a].value, Fraction(-5 if a else -mileage)
     if trajectories == 1000 and a == 0:
-        r = cell("table_3", mileage, "True reward", "r a0").value if r == stated else r
+        r = paper.cell("table_3", mileage, "True reward", "r a0").value if r == stated else r
     if r != stated:
         return equal(r, stated, 0, "both are whole numbers")
     reason, half = "half a unit of the last digit", float(q.unit / 2)
@@ -90,18 +68,16 @@ def truth(pair: Pair, moved: int = 0) -> CheckResult:
 @cache
 def _distance(method: Method, moved: tuple[int, int, int] | None = None) -> float:
     """How far r and Q together are from the nearest (theta_0, theta_1), in sup norm."""
-    printed = column(method.trajectories, method.name)
-    q = printed.values("q")
+    q = paper.values(*method, "Q")
     if moved:
         x, a, units = moved
-        q[x - 1, a] = float(printed.q[x - 1][a].moved(units).value)
-    return oracle.fit(q, printed.values("reward"))[1]
+        q[x - 1, a] = float(paper.grid(*method, "Q")[x - 1][a].moved(units).value)
+    return oracle.fit(q, paper.values(*method, "r"))[1]
 
 
-@claim(
+@claim.holds(
     "tab.rust-r-versus-Q",
-    verdict="holds",
-    instances=st.sampled_from([Method(n, "Rust") for n in TABLES]),
+    instances=st.sampled_from([Method(n, "Rust") for n in paper.TABLES]),
     broken="one printed Q off by a unit of its last digit (-53.020 for -53.019)",
     rejected={"moved": (1, 0, -1)},
     rejected_at=lambda: Method(1000, "Rust"),
@@ -130,19 +106,18 @@ def ml_irl_parameters(method: Method, theta_0: float | None = None) -> CheckResu
 
     Decided: by solving the bus engine at these parameters.
     """
-    printed, theta = column(method.trajectories, method.name), ML_IRL_THETA[method.trajectories]
+    theta = ML_IRL_THETA[method.trajectories]
     theta = (theta_0 or theta[0], theta[1])
-    gaps = [np.abs(_bus_q(theta)[:10] - printed.values("q")).max()]
+    gaps = [np.abs(_bus_q(theta)[:10] - paper.values(*method, "Q")).max()]
     if method.trajectories == 50:
-        gaps.append(np.abs(oracle.linear_reward(theta)[:10] - printed.values("reward")).max())
+        gaps.append(np.abs(oracle.linear_reward(theta)[:10] - paper.values(*method, "r")).max())
     return at_most(max(gaps), float(HALF) + SINGLE, 1e-9, LEFT)
 
 
 def _residuals(method: Method) -> list[tuple[float, float]]:
     """(|r|, Bellman residual) of the pairs whose next states are printed: a0 moves on by 1 to 4."""
-    printed = column(method.trajectories, method.name)
-    r, q = printed.values("reward"), printed.values("q")
-    settled = [(x, a) for x in MILEAGES for a in ACTIONS if a == 1 or x <= 6]
+    r, q = paper.values(*method, "r"), paper.values(*method, "Q")
+    settled = [(x, a) for x in paper.MILEAGES for a in paper.ACTIONS if a == 1 or x <= 6]
     return [(abs(r[x - 1, a]), abs(oracle.residual(r[x - 1, a], q, x, a))) for x, a in settled]
 
 
@@ -151,10 +126,9 @@ def _solves(method: Method) -> CheckResult:
     return at_most(largest, float(oracle.rounding(HALF)) + SINGLE, 1e-12, LEFT)
 
 
-@claim(
+@claim.fails(
     "tab.mlirl-r-versus-Q",
-    verdict="fails",
-    instances=st.sampled_from([Method(n, "ML-IRL") for n in TABLES]),
+    instances=st.sampled_from([Method(n, "ML-IRL") for n in paper.TABLES]),
     counterexample=lambda: Method(1000, "ML-IRL"),
     text="Tables A3, A4, (mileage 6, a0): mean V(7..10) = -55.3999, -6.078 + 0.95 (-55.3999) = "
     "-58.7079; printed Q = -58.705.\n"
@@ -192,10 +166,9 @@ def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResul
     return at_most(share, bound, 1e-12, why)
 
 
-@claim(
+@claim.fails(
     "tab.gladius-r-versus-Q",
-    verdict="fails",
-    instances=st.sampled_from([Method(n, "GLADIUS") for n in TABLES]),
+    instances=st.sampled_from([Method(n, "GLADIUS") for n in paper.TABLES]),
     counterexample=lambda: Method(50, "GLADIUS"),
     text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
     "-54.2824; printed Q = -54.270.\n"
@@ -230,9 +203,17 @@ RESOLVED = 1e-10  # what is left of a smaller probability is rounding: it is put
 Count = tuple[int, tuple[int, int] | None]
 
 
-def _chance(tally: Count, share: Fraction, horizon: int) -> CheckResult:
+def counts_of_test_split(
+    tally: Count, horizon: int = 100, share: Fraction = Fraction(1, 5)
+) -> CheckResult:
+    """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
+
+    Decided: against the exact law of each of the 40 counts and of the two totals (a pair's count
+    in one trajectory by forward recursion, then a convolution); the least probable has a
+    probability of 0.011. Beyond mileage 10, 2.3 of 20,000 pairs are expected and 3 are missing.
+    """
     trajectories, pair = tally
-    table, inside = frequencies(trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
+    table, inside = paper.frequencies(trajectories), np.zeros((oracle.CAP, 2), dtype=bool)
     if pair is None:
         inside[:10] = True
         count = sum(map(sum, table))
@@ -244,21 +225,12 @@ def _chance(tally: Count, share: Fraction, horizon: int) -> CheckResult:
     return at_least(max(chance, RESOLVED), 1e-4, RESOLVED, why)
 
 
-def counts_of_test_split(tally: Count, horizon: int = 100) -> CheckResult:
-    """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
-
-    Decided: against the exact law of each of the 40 counts and of the two totals (a pair's count
-    in one trajectory by forward recursion, then a convolution); the least probable has a
-    probability of 0.011. Beyond mileage 10, 2.3 of 20,000 pairs are expected and 3 are missing.
-    """
-    return _chance(tally, Fraction(1, 5), horizon)
-
-
-@claim(
+@claim.holds_if(
     "tab.frequency",
-    verdict="holds-if",
     condition="the counts are those of the test split (20 % of the trajectories)",
-    instances=st.sampled_from([(n, (x, a)) for n, x, a in PAIRS] + [(n, None) for n in TABLES]),
+    instances=st.sampled_from(
+        [(n, (x, a)) for n, x, a in PAIRS] + [(n, None) for n in paper.TABLES]
+    ),
     cost=2,
     counterexample=lambda: (1000, None),
     text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
@@ -280,17 +252,16 @@ def frequency(tally: Count) -> CheckResult:
     Decided: by the exact law of the count. The captions name no split; "missing from the dataset"
     is said of a fifth of it, so the training data have four times as many of each pair.
     """
-    return _chance(tally, Fraction(1), horizon=100)
+    return counts_of_test_split(tally, share=Fraction(1))
 
 
 def implied_mape(
-    method: Method, last: int = 10, actions: range = ACTIONS, weighted: bool = True
+    method: Method, last: int = 10, actions: range = paper.ACTIONS, weighted: bool = True
 ) -> tuple[Fraction, Fraction]:
     """MAPE of the printed r at mileages 1 to `last`, weighted with the frequencies."""
-    printed = column(method.trajectories, method.name).reward
-    truths = column(method.trajectories, "Ground Truth").reward
+    printed, truths = paper.grid(*method, "r"), paper.grid(method.trajectories, "Ground Truth", "r")
     cells = [(x - 1, a) for x in range(1, last + 1) for a in actions]
-    counts = frequencies(method.trajectories)
+    counts = paper.frequencies(method.trajectories)
     return oracle.mape(
         [printed[i][a].interval for i, a in cells],
         [truths[i][a].value for i, a in cells],
@@ -298,10 +269,10 @@ def implied_mape(
     )
 
 
-def _reported(method: Method) -> tuple[Printed, Printed]:
+def _reported(method: Method) -> tuple[paper.Printed, paper.Printed]:
     """MAPE and (SE) of Table 2."""
     where = ("table_2", method.trajectories, method.name, "MAPE")
-    return cell(*where), cell(*where, part="se")
+    return paper.cell(*where), paper.cell(*where, part="se")
 
 
 def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
@@ -318,11 +289,12 @@ def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
     return at_most(gap, bound, 0, EXACT)
 
 
-@claim(
+@claim.holds_if(
     "tab.mape-from-tables",
-    verdict="holds-if",
     condition="the r columns are one repetition's estimates, not averages over the repetitions",
-    instances=st.sampled_from([Method(n, m) for n in TABLES for m in (*ORACLES, "GLADIUS")]),
+    instances=st.sampled_from(
+        [Method(n, m) for n in paper.TABLES for m in (*paper.ORACLES, "GLADIUS")]
+    ),
     counterexample=lambda: Method(1000, "ML-IRL"),
     text="Table A3, ML-IRL: r is 1.3 % too low for a0 (11,324 pairs) and 0.86 % for a1 (8,673)."
     "\nTheir mean is at least {observed:.3f} % up to rounding, by any weights over 0.8 %; "

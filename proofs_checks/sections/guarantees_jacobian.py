@@ -1,31 +1,23 @@
 """Section 6.1, Empirical PL conditions: nonSingularJac, linear classes, wide networks."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import EPS, Linear
 from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
-from proofs_checks.relations import at_least, at_most, equal, weakest
 from proofs_checks.worlds import tables
 
 # --- full column rank against full row rank
 SMALL = st.integers(-2, 2).map(float)
 
 
-@dataclass(frozen=True)
-class LinearClass:
+class LinearClass(namedtuple("LinearClass", "features visited actions")):
     """Q_theta(s, a) = theta_a' x(s): features x (n, w) of the states S, and which are in X_Q."""
-
-    features: Array
-    visited: tuple[bool, ...]
-    actions: int
 
     @property
     def gradients(self) -> Array:
@@ -89,15 +81,14 @@ def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
 
 def _square_features() -> LinearClass:
     world = LinearClass(np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (True, False, True), 2)
-    assume_stated(networks.least_response(world.gradients) > 0, "full column rank over S x A")
+    assumed(networks.least_response(world.gradients) > 0, "full column rank over S x A")
     enough = len(world.empirical) <= world.gradients.shape[1]
-    assume_stated(enough, "no more points than parameters")
+    assumed(enough, "no more points than parameters")
     return world
 
 
-@claim(
+@claim.fails(
     "remark.full-column-rank",
-    verdict="fails",
     instances=linear_classes(),
     counterexample=_square_features,
     text="S = [-1, 1], A = {{0, 1}}, Q(s, a) = theta_a0 + theta_a1 s^2, data at s = -1 and"
@@ -128,14 +119,8 @@ def full_column_rank(family: LinearClass) -> CheckResult:
 
 
 # --- linear classes
-@dataclass(frozen=True)
-class LinearPair:
-    """Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .)."""
-
-    phi: Array
-    chi: Array
-    theta: Array
-    theta_zeta: Array
+# Feature rows of Q (M, d) and of zeta (G, d'), each with two parameters of its ball (2, .).
+LinearPair = namedtuple("LinearPair", "phi chi theta theta_zeta")
 
 
 @st.composite
@@ -171,9 +156,8 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
     return weakest(*results)
 
 
-@claim(
+@claim.holds(
     "lem:linPolyNonsingular",
-    verdict="holds",
     instances=linear_pairs(),
     broken="the Gram matrix taken over features, Phi' Phi (d x d), as in least squares",
     rejected=lambda pair: _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi.T)),
@@ -207,14 +191,8 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
 WIDTH = 4096
 
 
-@dataclass(frozen=True)
-class Start:
+class Start(namedtuple("Start", "points activation radius number")):
     """Points z = (s, a) (M, 2), an activation, a ball; the random start is known by its number."""
-
-    points: Array
-    activation: str
-    radius: float
-    number: int
 
     @property
     def inputs(self) -> Array:
@@ -240,17 +218,6 @@ STARTS = st.builds(
 )
 
 
-def _ball(start: Start, share: float) -> CheckResult:
-    limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
-    least = float(np.linalg.eigvalsh(limit)[0])
-    floor = 1e-9 * float(np.trace(limit))
-    if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
-        observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
-        return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
-    observed = networks.least_in_ball(start.network(), start.radius)
-    return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
-
-
 def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
     """If moreover no hidden activation is a polynomial, sigma' and sigma'' are bounded, and every
     unit has a bias (or no two points of Z_Q are proportional), then for every fixed radius R, with
@@ -262,7 +229,14 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
     starts, against lambda_star from quadrature; theta is sought in the ball by descent on
     lambda_min, which can refute the bound and not prove it.
     """
-    return _ball(start, share)
+    limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
+    least = float(np.linalg.eigvalsh(limit)[0])
+    floor = 1e-9 * float(np.trace(limit))
+    if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
+        observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
+        return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
+    observed = networks.least_in_ball(start.network(), start.radius)
+    return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
 
 
 def _collinear_states() -> Start:
@@ -270,17 +244,16 @@ def _collinear_states() -> Start:
     start = Start(points, "identity", 1.0, 0)
     sigma, t = networks.ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
     numeric = (sigma.slope(t + 1e-4) - sigma.slope(t - 1e-4)) / 2e-4
-    assume_stated(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
-    assume_stated(len(np.unique(points, axis=0)) == len(points), "distinct points")
+    assumed(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
+    assumed(len(np.unique(points, axis=0)) == len(points), "distinct points")
     u = start.inputs / np.linalg.norm(start.inputs, axis=1, keepdims=True)
     cosines = np.abs(u @ u.T) - np.eye(len(u))
-    assume_stated(cosines.max() < 0.999, "no two inputs proportional")
+    assumed(cosines.max() < 0.999, "no two inputs proportional")
     return start
 
 
-@claim(
+@claim.holds_if(
     "lem:NNenjoysPL",
-    verdict="holds-if",
     condition="no hidden activation is a polynomial (C^2 does not exclude it), and sigma', sigma''"
     " are bounded",
     instances=STARTS,
@@ -314,4 +287,4 @@ def wide_networks(start: Start) -> CheckResult:
     its images under permutations of the hidden units a minimiser puts their mean into the
     (convex) ball, and there J has rank dim(z) + 3 at most, whatever the width.
     """
-    return _ball(start, 0.5)
+    return not_a_polynomial(start)

@@ -1,8 +1,6 @@
 """Section 6.2, Global convergence: the population excess risk and the error of Q."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +9,8 @@ from scipy.special import gammaln
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_most, claim
 from proofs_checks.library import population_risk
-from proofs_checks.relations import at_most
 from proofs_checks.worlds import absorbing, distributions, quarters, tables, uniform
 
 
@@ -24,13 +21,9 @@ def population_excess(mdp: TabularMDP, q: Array) -> Array:
     return np.asarray(risk[:-1] - risk[-1])
 
 
-@dataclass(frozen=True)
-class Draws:
-    """N independent transitions from d* in a world of two actions, and the class of tables."""
-
-    mdp: TabularMDP  # two states or one
-    number: int  # N
-    floor: float  # p_-, the class being |Q(s, 1) - Q(s, 0)| <= log((1 - p_-)/p_-)
+# N independent transitions from d* in a world of two actions and at most two states, and the class
+# of tables with |Q(s, 1) - Q(s, 0)| <= log((1 - p_-)/p_-), p_- the floor.
+Draws = namedtuple("Draws", "mdp number floor")
 
 
 @st.composite
@@ -112,22 +105,10 @@ def finite_state_rate(design: Draws, free: float | None = None) -> CheckResult:
 
 
 # --- states that never repeat
-@dataclass(frozen=True)
-class Cells:
-    """States uniform on [0, 1] whatever was done, and tables over K equal cells.
-
-    N transitions touch at most N + 1 states; the world is the same in every cell, so that the K
-    cells are a `TabularMDP`.
-    """
-
-    mdp: TabularMDP  # of the cells
-    number: int  # N
-    constant: float  # the C to try
-
-
-def distinct(draws: int, cells: int) -> float:
-    """Probability that so many uniform draws lie in different cells."""
-    return float(np.prod(1 - np.arange(draws) / cells))
+# States uniform on [0, 1] whatever was done, and tables over K equal cells.
+# N transitions touch at most N + 1 states; the world is the same in every cell, so that the K cells
+# are a `TabularMDP`. The constant is the C to try.
+Cells = namedtuple("Cells", "mdp number constant")
 
 
 def _twenty_transitions() -> Cells:
@@ -136,17 +117,17 @@ def _twenty_transitions() -> Cells:
     reward = np.repeat(np.log([[1.0, 3.0]]), cells, axis=0)
     design = Cells(uniform(reward, 0.5, np.full(cells, 1 / cells)), number, 2.0)
     policy = design.mdp.solution.policy
-    assume_stated(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
+    assumed(float(np.abs(policy - [0.25, 0.75]).max()) < 1e-12, "the expert is logit")
     step = np.ptp(design.mdp.solution.q, axis=0).max()
-    assume_stated(step < 1e-10, "realisable: Q* is a step function, in a ball around theta_0 = 0")
-    # the states of a trajectory are then in different cells, and J_Q J_Q' = I
-    assume_stated(0.78 < distinct(number + 1, cells) < 0.8, "(ii) holds with probability .79")
+    assumed(step < 1e-10, "realisable: Q* is a step function, in a ball around theta_0 = 0")
+    # J_Q J_Q' = I where the states of a trajectory lie in different cells
+    distinct = np.prod(1 - np.arange(number + 1) / cells)
+    assumed(0.78 < distinct < 0.8, "(ii) holds with probability .79")
     return design
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.population-rate",
-    verdict="holds-if",
     condition="finitely many states and a class that stays fixed while N grows (a C that may grow"
     " with the class makes C/N no rate); where states never repeat, (ii) needs d_theta >= |A| x"
     " (number of sampled states)",
@@ -190,23 +171,9 @@ def population_rate(design: Cells) -> CheckResult:
 
 
 # --- from the excess risk to the L2 error
-@dataclass(frozen=True)
-class Rates:
-    """Constants and sample sizes of Theorem distributional_q_bound."""
-
-    outer: float  # C_id (1 + L/rho) G
-    optimisation: float  # C_id nu
-    first: float  # constant of (c_2 + T)^-alpha
-    statistical: float  # C
-    # gamma_0 and c_2 and alpha: as in Theorem linConvergence
-    gamma_0: float
-    c_2: float
-    alpha: float
-    # n and t: N and T
-    n: int
-    t: int
-
-
+# Constants of Theorem distributional_q_bound: C_id (1 + L/rho) G, C_id nu, that of (c_2 + T)^-alpha
+# and C; gamma_0, c_2 and alpha as in Theorem linConvergence; N and T.
+Rates = namedtuple("Rates", "outer optimisation first statistical gamma_0 c_2 alpha n t")
 POSITIVE = st.floats(1e-3, 1e3)
 
 
@@ -214,14 +181,12 @@ POSITIVE = st.floats(1e-3, 1e3)
 def rates(draw: st.DrawFn) -> Rates:
     outer, optimisation, first, statistical = (draw(POSITIVE | st.just(0.0)) for _ in range(4))
     n, t = (draw(st.integers(1, 10**9)) for _ in range(2))
-    offsets = {name: draw(POSITIVE) for name in ("gamma_0", "c_2")}
-    alpha = draw(st.floats(0.01, 0.5))
-    return Rates(outer, optimisation, first, statistical, **offsets, alpha=alpha, n=n, t=t)
+    gamma_0, c_2, alpha = (draw(x) for x in (POSITIVE, POSITIVE, st.floats(0.01, 0.5)))
+    return Rates(outer, optimisation, first, statistical, gamma_0, c_2, alpha, n, t)
 
 
-@claim(
+@claim.holds(
     "thm:distributional_q_bound.algebra",
-    verdict="holds",
     instances=rates(),
     broken="the exponent of (c_2 + T) not halved",
     rejected={"power": 1.0},

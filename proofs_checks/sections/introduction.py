@@ -1,8 +1,6 @@
 """Section 1, Introduction: what is claimed of the reward, the parameter, the saddle point, PL."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 from fractions import Fraction
 from itertools import product
 
@@ -15,20 +13,13 @@ from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import EPS, descent, population_counts, population_risk
-from proofs_checks.relations import at_least, at_most, equal, vanishes, weakest
-
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
+from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
+from proofs_checks.oracle.occupancy import expert
 
 # --- what the reward costs
-@dataclass(frozen=True)
-class Revisit:
-    """A pair seen `visits` times; its successors have these chances and the values V* = `v`."""
-
-    chances: Array
-    v: Array
-    visits: int
-    discount: float
+# A pair seen `visits` times; its successors have these chances and the values V* = `v`.
+Revisit = namedtuple("Revisit", "chances v visits discount")
 
 
 @st.composite
@@ -92,13 +83,12 @@ def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
 def _even_chance() -> Revisit:
     pair = Revisit(np.array([0.5, 0.5]), np.array([0.0, 2.0]), 1, 0.5)
     mdp, q = _world(pair)
-    assume_stated(np.abs(mdp.solution.q - q).max() < 1e-12, "Q-hat is Q* of the world")
+    assumed(np.abs(mdp.solution.q - q).max() < 1e-12, "Q-hat is Q* of the world")
     return pair
 
 
-@claim(
+@claim.holds_if(
     "intro.reward-no-extra-cost",
-    verdict="holds-if",
     condition="V*(s') is certain given (s, a), as under deterministic transitions",
     instances=revisits(),
     counterexample=_even_chance,
@@ -126,15 +116,8 @@ def reward_no_extra_cost(pair: Revisit) -> CheckResult:
 
 
 # --- which parameter is found
-@dataclass(frozen=True)
-class LinearClass:
-    """Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0."""
-
-    transition: Array
-    discount: float
-    features: Array
-    truth: Array
-    start: Array
+# Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0.
+LinearClass = namedtuple("LinearClass", "transition discount features truth start")
 
 
 @st.composite
@@ -182,7 +165,7 @@ def _minimiser(family: LinearClass) -> Array:
 
 def _reaches(theta: Array, goal: Array) -> CheckResult:
     why = "a minimiser found to gradients of 1e-9, with curvatures from 1e-4 upwards"
-    return vanishes(theta - goal, 1e-4, why)
+    return zero(theta - goal, 1e-4, why)
 
 
 def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> CheckResult:
@@ -205,14 +188,13 @@ def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> Chec
 
 def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
     features, truth = np.ones((1, 2)), np.array([2.0, 0.0])
-    assume_stated(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
-    assume_stated((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
+    assumed(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
+    assumed((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
     return LinearClass(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
 
 
-@claim(
+@claim.holds_if(
     "intro.true-parameter",
-    verdict="holds-if",
     condition="theta -> Q_theta is one-to-one on S-bar x A",
     instances=linear_classes(),
     counterexample=_twice_the_same,
@@ -263,7 +245,7 @@ SQUARED = "Q* is solved to 1e-12 of |V|, and squares of |V| are added and subtra
 
 def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> CheckResult:
     mdp, shift = candidate
-    solved, q = worlds.expert(mdp), mdp.solution.q + shift
+    solved, q = expert(mdp), mdp.solution.q + shift
     risk = _risk(mdp, q, fixed_zeta)
     reach = float(np.abs(q).max() + np.abs(mdp.solution.v).max() + np.abs(mdp.reward).max())
     tolerance = 1e-11 * (1 + reach) + 500 * EPS * (1 + reach + np.ptp(q)) ** 2
@@ -283,19 +265,18 @@ def minimax(candidate: Shifted) -> CheckResult:
     star, moved = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
-    expected = (1 - 2 * mdp.discount) * worlds.expert(mdp).pairs[:, 0].sum()
+    expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
     return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
 
 
 def _shift_by_one() -> Shifted:
     mdp = worlds.absorbing(np.full((1, 2), -0.95 * np.log(2)), 0.95)
-    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
+    assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* = 0 solves the Bellman equation")
     return mdp, np.ones((1, 2))
 
 
-@claim(
+@claim.fails(
     "intro.unique-saddle",
-    verdict="fails",
     instances=shifted(),
     counterexample=_shift_by_one,
     text="One state, two actions, beta = .95, r = -beta log 2 for both: Q* = 0, V* = zeta* ="
@@ -323,25 +304,18 @@ def saddle_point(candidate: Shifted) -> CheckResult:
 
 
 # --- the sum of two PL functions
-@dataclass(frozen=True)
-class Valleys:
-    """f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
-
-    Exact fractions; the two PL inequalities are tried at `point`.
-    """
-
-    scale: Fraction
-    root: Fraction
-    tilt: Fraction
-    bow: Fraction
-    point: tuple[Fraction, Fraction]
+# f1 = (y - u(x))^2 and f2 = (y - u(x) - scale (x^2 - root^2))^2, u(x) = tilt x + bow x^2.
+# Exact fractions; the two PL inequalities are tried at `point`.
+Valleys = namedtuple("Valleys", "scale root tilt bow point")
+Point = tuple[Fraction, Fraction]
 
 
-def _valley(valleys: Valleys, x: Fraction, y: Fraction, rise: bool, bend: bool) -> list[Fraction]:
+def _valley(valleys: Valleys, point: Point, rise: bool, bend: bool) -> list[Fraction]:
     """Value, x- and y-derivative of f1, or of f2 (`rise`); `bend` False makes f2's floor straight.
 
     The straight floor touches that of f2 in one of the common minimisers, x = root.
     """
+    x, y = point
     floor, steep = valleys.tilt * x + valleys.bow * x * x, valleys.tilt + 2 * valleys.bow * x
     if rise and bend:
         floor += valleys.scale * (x * x - valleys.root**2)
@@ -358,9 +332,8 @@ _PARTS = st.fractions(-3, 3, max_denominator=8)
 _POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
 
 
-@claim(
+@claim.holds(
     "fn:sum-of-PL",
-    verdict="holds",
     instances=st.builds(Valleys, _POSITIVE, _POSITIVE, _PARTS, _PARTS, st.tuples(_PARTS, _PARTS)),
     broken="both valleys straight: the sum of two such quadratics is PL",
     rejected={"bend": False},
@@ -382,14 +355,14 @@ def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
     why = "exact arithmetic in fractions"
     results = []
     for rise in (False, True):
-        height, along, across = _valley(valleys, *valleys.point, rise, bend)
+        height, along, across = _valley(valleys, valleys.point, rise, bend)
         results.append(at_least((along**2 + across**2) / 2, 2 * height, 0.0, why))
     middle = -valleys.scale * valleys.root**2 / 2  # half-way between the floors at x = 0
-    first, second = (_valley(valleys, _ZERO, middle, rise, bend) for rise in (False, True))
+    first, second = (_valley(valleys, (_ZERO, middle), rise, bend) for rise in (False, True))
     stuck = (first[1] + second[1]) ** 2 + (first[2] + second[2]) ** 2
     results.append(equal(stuck, _ZERO, 0.0, why))
     meeting = valleys.tilt * valleys.root + valleys.bow * valleys.root**2
-    least = sum(_valley(valleys, valleys.root, meeting, rise, bend)[0] for rise in (False, True))
+    least = sum(_valley(valleys, (valleys.root, meeting), rise, bend)[0] for rise in (False, True))
     results.append(equal(least, _ZERO, 0.0, why))
     high = first[0] + second[0]
     results.append(equal(high, valleys.scale**2 * valleys.root**4 / 2, 0.0, why))

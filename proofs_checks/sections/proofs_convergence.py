@@ -1,25 +1,17 @@
 """Technical proofs of Theorem linConvergence: two-sided PL, and PL to quadratic growth."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.library import (
-    ROUNDING,
-    descent_slope,
-    objective,
-    objective_rounding,
-    sample_risk,
-)
+from proofs_checks import library
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.library import ROUNDING, objective, objective_rounding
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_least, equal, weakest
 from proofs_checks.sections.guarantees_convergence import full_samples
 from proofs_checks.worlds import empirical, one_state, tables
 
@@ -53,7 +45,7 @@ def primal_pl(point: Fixed) -> CheckResult:
     p = np.exp(q - value(q)[:, None])[sample.nll_states]
     modulus = oracle.pl_constant(sample, float(p.min()), oracle.share(sample))
     gap = oracle.profile(sample, q) - sample.entropy()
-    gradient = descent_slope(sample, q)
+    gradient = library.descent_slope(sample, q)
     pl = at_least(
         0.5 * float(np.sum(gradient**2)),
         modulus * gap,
@@ -70,18 +62,17 @@ def _at_the_solution() -> Fixed:
     sample = one_state([1, 1], -beta * np.log(2), beta)
     q = oracle.solution(sample)
     zeta = oracle.zeta_at(sample, q)
-    assume_stated(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
-    assume_stated(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
-    slope = np.abs(descent_slope(sample, q, zeta)).max()
-    assume_stated(slope < 1e-15, "theta is realisable: Q*")
+    assumed(np.all(sample.visits > 0), "the empirical minimiser exists, in B_Q")
+    assumed(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
+    slope = np.abs(library.descent_slope(sample, q, zeta)).max()
+    assumed(slope < 1e-15, "theta is realisable: Q*")
     small = objective(sample, q + 1e-3, zeta) - objective(sample, q, zeta)
-    assume_stated(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
+    assumed(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
     return sample, q, zeta
 
 
-@claim(
+@claim.fails(
     "prop:linConvergence.two-sided-PL",
-    verdict="fails",
     instances=fixed(),
     counterexample=_at_the_solution,
     text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
@@ -113,7 +104,7 @@ def two_sided_pl(point: Fixed) -> CheckResult:
     """
     sample, q, zeta = point
     return at_least(
-        0.5 * float(np.sum(descent_slope(sample, q, zeta) ** 2)),
+        0.5 * float(np.sum(library.descent_slope(sample, q, zeta) ** 2)),
         1e-9 * (objective(sample, q, zeta) - objective(sample, q + 1, zeta)),
         1e-20,
         "the gradient, a difference of numbers below one, is zero to 1e-15; squared",
@@ -121,15 +112,15 @@ def two_sided_pl(point: Fixed) -> CheckResult:
 
 
 # --- quadratic growth
-@dataclass(frozen=True)
-class Growth:
-    """A linear class on a data set."""
+class Growth(
+    namedtuple("Growth", "sample features theta radius_squared constant", defaults=[np.inf, 1.0])
+):
+    """A linear class on a data set.
 
-    sample: Sample  # every action taken in every state
-    features: Array  # (X A, d), Q = features theta, of full row rank: (ii)
-    theta: Array  # (d,)
-    radius_squared: float = np.inf  # of the ball B_Q around zero
-    constant: float = 1.0  # the c_qg that the printed statement is tried with
+    Every action is taken in every state; features (X A, d) are of full row rank: (ii). The radius
+    is that of the ball B_Q around zero, the constant the c_qg that the printed statement is tried
+    with.
+    """
 
     @property
     def q(self) -> Array:
@@ -150,7 +141,9 @@ def growths(draw: st.DrawFn) -> Growth:
 
 def _risk(point: Growth) -> float:
     """R-hat_Q, whose Bellman term has the weights m_j / N_BE."""
-    return float(sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0])
+    return float(
+        library.sample_risk(point.sample, point.q).total(1 / oracle.share(point.sample))[0]
+    )
 
 
 def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
@@ -167,13 +160,6 @@ def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
     return at_least(_risk(point) - point.sample.entropy(), constant * apart, tolerance, ROUNDING)
 
 
-def _pl_constant(point: Growth) -> float:
-    """On the sublevel set of theta, where n(x, a)/N times -log p is at most the risk."""
-    exponent = _risk(point) * point.sample.size / float(point.sample.visits.min())
-    gram = float(np.linalg.eigvalsh(point.features @ point.features.T)[0])
-    return gram * oracle.pl_constant(point.sample, float(np.exp(-exponent)), 1.0)
-
-
 def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
     """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)} (or on the ball
     enlarged by (2 max (R-hat_Q - R*) / c)^(1/2)), and let S be all minimisers there, inside B_Q or
@@ -183,7 +169,11 @@ def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
     length at most (2 (R-hat_Q - R*) / c)^(1/2). Checked with Theorem bothPL's constant on the
     sublevel set, for linear classes of full row rank.
     """
-    return _grows(point, share * _pl_constant(point), in_the_ball=False)
+    # on the sublevel set n(x, a)/N times -log p is at most the risk
+    exponent = _risk(point) * point.sample.size / float(point.sample.visits.min())
+    gram = float(np.linalg.eigvalsh(point.features @ point.features.T)[0])
+    constant = gram * oracle.pl_constant(point.sample, float(np.exp(-exponent)), 1.0)
+    return _grows(point, share * constant, in_the_ball=False)
 
 
 def _tangent() -> Growth:
@@ -193,15 +183,14 @@ def _tangent() -> Growth:
     theta = np.array([-k, -k, np.sqrt(2 - 2 * k**2)])
     point = Growth(sample, np.eye(2, 3), theta, 2.0, 1e-4)
     why = "an empirical minimiser, (-1, -1, 0), and Q*, the same, are in B_Q = {|theta|^2 <= 2}"
-    assume_stated(np.abs(oracle.solution(sample) + 1).max() < 1e-14, why)
-    assume_stated(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
-    assume_stated(np.all(point.features @ point.features.T == np.eye(2)), "(ii) with mu_Q = 1")
+    assumed(np.abs(oracle.solution(sample) + 1).max() < 1e-14, why)
+    assumed(float(theta @ theta) <= 2 + 1e-15, "theta is in B_Q")
+    assumed(np.all(point.features @ point.features.T == np.eye(2)), "(ii) with mu_Q = 1")
     return point
 
 
-@claim(
+@claim.holds_if(
     "prop:linConvergence.quadratic-growth",
-    verdict="holds-if",
     condition="PL where the gradient flow goes (a sublevel set, or an enlarged ball), and the"
     " distance taken to all minimisers there",
     instances=growths(),

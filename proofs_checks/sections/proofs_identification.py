@@ -1,7 +1,6 @@
 """Technical proofs of the biconjugate trick, of Lemma MagnacThesmar and of Theorem mainopt."""
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,29 +11,25 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
-from proofs_checks.relations import at_least, at_most, equal, weakest
-from proofs_checks.sections.erm_irl_identification import Excess, Moved, moved, off_track
-from proofs_checks.sections.erm_irl_minimax import Probe, backup, probes, rho_form
-from proofs_checks.sections.setup import covered
+from proofs_checks.sections.erm_irl_identification import Moved, excess_over, moved, off_track
+from proofs_checks.sections.erm_irl_minimax import backup, probes, rho_form
 from proofs_checks.sections.setup_identification import Anchored, anchored
-from proofs_checks.worlds import absorbing, coin, leaving_zero, tables
+from proofs_checks.worlds import Fitted, absorbing, coin, leaving_zero, tables
 
 
 # --- the biconjugate in rho
-@claim(
+@claim.holds(
     "eq:SBEED",
-    verdict="holds",
     instances=probes(),
     broken="the maximiser is taken to be h* = TQ - Q",
     rejected=lambda probe: rho_form(probe, backup(probe) - probe.q),
-    rejected_at=lambda: Probe(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
+    rejected_at=lambda: Fitted(coin(1), np.array([[1.0], [0.0], [2.0]]), np.zeros((3, 1))),
 )
-def sbeed(probe: Probe) -> CheckResult:
+def sbeed(probe: Fitted) -> CheckResult:
     """L_BE(Q)(s, a) = max over rho of E[(T-hat Q - Q)^2 - (T-hat Q - rho)^2 | s, a], and the unique
     maximiser is rho* = TQ(s, a).
 
@@ -49,13 +44,8 @@ def sbeed(probe: Probe) -> CheckResult:
 
 
 # --- Lemma MagnacThesmar: the contraction, its space, its last step
-@dataclass(frozen=True)
-class Pair:
-    """A world with anchors, and two functions f (S,)."""
-
-    problem: Anchored
-    first: Array
-    second: Array
+# A world with anchors, and two functions f (S,).
+Pair = namedtuple("Pair", "problem first second")
 
 
 @st.composite
@@ -72,9 +62,8 @@ def _both_to_the_first() -> Pair:
     return Pair(problem, np.array([1.0, 0.0]), np.zeros(2))
 
 
-@claim(
+@claim.holds(
     "thm:MagnacThesmar.contraction",
-    verdict="holds",
     instances=pairs(),
     broken="the Euclidean norm over states in place of the sup norm",
     rejected={"order": 2},
@@ -140,9 +129,8 @@ def _norm(f: Step) -> Fraction:
     return max(abs(x) for x in f)
 
 
-@claim(
+@claim.holds(
     "lem:completeMetric",
-    verdict="holds",
     instances=series(),
     broken="Cauchy at one pair (s, a) taken for Cauchy in the norm",
     rejected={"norm": lambda f: abs(f[0])},
@@ -192,14 +180,12 @@ def fixed_point_with_the_ccps(problem: Anchored, leave_out: tuple[int, ...] = ()
 
 def _same_f_other_q() -> Anchored:
     problem = Anchored(absorbing([[0.0, 0.0]]), np.array([0]), np.zeros((1, 2)))
-    assume_stated(0 < problem.mdp.discount < 1, "beta in (0, 1)")
-    assume_stated(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
+    assumed(np.allclose(problem.mdp.solution.policy, 0.5), "pi* is the optimal policy")
     return problem
 
 
-@claim(
+@claim.holds_if(
     "thm:MagnacThesmar.proof-step",
-    verdict="holds-if",
     condition="among Q with the CCPs pi*",
     instances=anchored(discount=0.99),
     counterexample=_same_f_other_q,
@@ -230,28 +216,9 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 
 
 # --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
-def _likelihood(
-    candidate: Moved,
-    inside: NDArray[np.bool_],
-    weigh: Callable[[Excess], Array] = lambda e: e.weight,
+def minimisers_almost_everywhere(
+    candidate: Moved, alike: bool = False, inside: NDArray[np.bool_] | None = None
 ) -> CheckResult:
-    mdp, best = candidate.mdp, candidate.mdp.solution.q
-    other = best + candidate.change
-    tolerance = rounding(mdp, other)
-    least, member, moved_nll = (
-        population_risk(mdp, q).nll for q in (best, candidate.shifted_on(inside), other)
-    )
-    gain, excess = float((moved_nll - least)[0]), Excess.of(mdp, other)
-    pinsker = excess.distance**2 / 2
-    return weakest(
-        zero(member - least, tolerance),
-        at_least(gain, weigh(excess) @ pinsker, tolerance, WHY),
-        at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
-        *covered(mdp),
-    )
-
-
-def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
     """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for d*-almost every s} = {Q: Q(s, a_1)
     - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted law of
     s. Where S is countable, this is the same as: for all s in S-bar.
@@ -262,24 +229,33 @@ def minimisers_almost_everywhere(candidate: Moved) -> CheckResult:
     where d* has no mass, and exceeds the minimum by Pinsker's bound, with visits summed period by
     period as weights, and by each state's part of it at the weight of its likeliest path.
     """
-    return _likelihood(candidate, candidate.charged)
+    mdp, best = candidate.mdp, candidate.mdp.solution.q
+    level_on = candidate.reached if inside is None else inside
+    other, member = best + candidate.change, candidate.shifted_on(level_on)
+    tolerance = rounding(mdp, other)
+    least, member_nll, other_nll = (population_risk(mdp, q).nll for q in (best, member, other))
+    gain, excess = float((other_nll - least)[0]), excess_over(mdp, other)
+    pinsker = excess.distance**2 / 2
+    weight = np.full(len(pinsker), 1 / len(pinsker)) if alike else excess.weight
+    return weakest(
+        zero(member_nll - least, tolerance),
+        at_least(gain, weight @ pinsker, tolerance, WHY),
+        at_least(gain, np.max(excess.floor * pinsker), tolerance, WHY),
+    )
 
 
 def _fits_at_zero() -> Moved:
-    """s_0 = 0, then s' uniform on (0, 1]; r = 0, and Q = Q* at 0, (log 3, 0) above Q* beyond."""
     mdp = leaving_zero(actions=2)
     candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    assume_stated(np.all(candidate.points == [True, False]), "S-bar = {0}")
-    assume_stated(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
+    assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
+    assumed(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
     fitted = log_softmax(candidate.shifted_on(candidate.points)[0])
-    assume_stated(np.allclose(fitted, np.log(0.5)), "p-hat_Q = pi* on S-bar")
+    assumed(np.allclose(fitted, np.log(0.5)), "p-hat_Q = pi* on S-bar")
     return candidate
 
 
-@claim(
+@claim.holds_if(
     "lem:minMLE",
-    verdict="holds-if",
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
     instances=moved(),
     counterexample=_fits_at_zero,
@@ -289,9 +265,7 @@ def _fits_at_zero() -> Moved:
     "log(4/3)/4 = {observed:.6f}, not {bound:g}.",
     corrected=minimisers_almost_everywhere,
     broken="all states weighed alike, those never reached included",
-    rejected=lambda candidate: _likelihood(
-        candidate, candidate.charged, lambda e: np.full_like(e.weight, 1 / len(e.weight))
-    ),
+    rejected={"alike": True},
     rejected_at=off_track,
 )
 def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
@@ -307,7 +281,7 @@ def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
     right-hand sets leave Q free where there are data; the printed "a.e." quantifies over S-bar and
     does not help. On a countable S the lemma holds as printed.
     """
-    return _likelihood(candidate, candidate.points)
+    return minimisers_almost_everywhere(candidate, inside=candidate.points)
 
 
 TwoFunctions = tuple[NDArray[np.int64], NDArray[np.int64]]  # f_1 and f_2 on the same finite set
@@ -332,9 +306,8 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     return equal(np.sum(premise & ~conclusion), 0.0, 0.0, "a count of points")
 
 
-@claim(
+@claim.holds(
     "lem:sharingsol",
-    verdict="holds",
     instances=sharing(),
     broken="the converse: a minimiser of f_1 minimises the sum",
     rejected=lambda pair: _implies(_minimisers(pair[0]), _minimisers(pair[0] + pair[1])),

@@ -1,41 +1,22 @@
 """Technical proofs of Assumption nonSingularJac: random features, the ball, output transforms."""
 
-from __future__ import annotations
-
 import math
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.special import expit
 
 from gladius.checks import Array
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.library import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
-from proofs_checks.relations import at_least, at_most, weakest
 from proofs_checks.worlds import quarters, tables, tightest
 
-
 # --- random features
-@dataclass(frozen=True)
-class RandomFeatures:
-    """M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present."""
-
-    rows: int
-    columns: int
-    nonzero: float = 1.0
-    present: float = 1.0
-
-
+# M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present.
+RandomFeatures = namedtuple("RandomFeatures", "rows columns nonzero present", defaults=[1.0, 1.0])
 C, WIDTH, RATE = 1 / 4, 160, 1 / 200
-
-
-def _gram_bound(design: RandomFeatures, share: float = C) -> CheckResult:
-    drawn = (design.rows, design.columns, design.nonzero, design.present)
-    chance, bound = gram_below(*drawn, share * design.columns), math.exp(-RATE * design.columns)
-    return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
 @st.composite
@@ -56,7 +37,9 @@ def independent_entries(design: RandomFeatures, share: float = C) -> CheckResult
     for one row of three-point entries, a random walk for two rows of signs. Instead of
     independent entries, |phi(z)|^2 = d for every row does as well (other constants).
     """
-    return _gram_bound(design, share)
+    chance = gram_below(*design, share * design.columns)
+    bound = math.exp(-RATE * design.columns)
+    return at_most(chance, bound, 1e-14, "binomial probabilities to 1e-14")
 
 
 def _absent_rows() -> RandomFeatures:
@@ -64,21 +47,20 @@ def _absent_rows() -> RandomFeatures:
     # phi = sqrt(2) b e, b in {0, 1} fair, e in {-1, 1}^d fair: moments by hand and by listing d = 2
     listed = [[b * x, b * y] for b in (0, 1) for x in (-1, 1) for y in (-1, 1)]
     rows = math.sqrt(2) * np.array(listed)
-    assume_stated(np.allclose(rows.mean(axis=0), 0), "centred rows")
-    assume_stated(np.allclose(rows.T @ rows / len(rows), np.eye(2)), "isotropic rows")
+    assumed(np.allclose(rows.mean(axis=0), 0), "centred rows")
+    assumed(np.allclose(rows.T @ rows / len(rows), np.eye(2)), "isotropic rows")
     t = np.linspace(-6, 6, 241)
     # along any unit u: E exp(t u'phi) <= (1 + exp(t^2)) / 2; here u = e_1 and u = 1 / sqrt(d)
     for spread in (1, design.columns):
         logs = spread * np.log(np.cosh(t * math.sqrt(2 / spread)))
         bounded = np.all(np.logaddexp(0, logs) - math.log(2) <= t**2 + 1e-12)
-        assume_stated(bounded, "sub-Gaussian rows, with a norm free of d")
-    assume_stated(design.columns >= WIDTH * design.rows, "d >= C M")
+        assumed(bounded, "sub-Gaussian rows, with a norm free of d")
+    assumed(design.columns >= WIDTH * design.rows, "d >= C M")
     return design
 
 
-@claim(
+@claim.holds_if(
     "rem:sub-gaussian-features",
-    verdict="holds-if",
     condition="the entries within a row are independent too (as in the theorem cited), or every"
     " row has norm sqrt(d)",
     instances=random_features(),
@@ -104,17 +86,12 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     Decided: isotropy fixes the mean of |phi|^2, not its law, and the first diagonal entry of the
     Gram matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
     """
-    return _gram_bound(design)
+    return independent_entries(design)
 
 
 # --- the perturbation along the ball
-@dataclass(frozen=True)
-class Quadratic:
+class Quadratic(namedtuple("Quadratic", "gradients hessians move")):
     """Q_theta(z_i) = g_i' t + t' H_i t / 2, t = theta - theta_0: g (M, d), H (M, d, d), t (d,)."""
-
-    gradients: Array
-    hessians: Array
-    move: Array
 
     def chain(self) -> tuple[Array, Array, float]:
         """J(theta_0), J(theta) and the largest norm of a Hessian."""
@@ -122,14 +99,8 @@ class Quadratic:
         return self.gradients, self.gradients + self.hessians @ self.move, most
 
 
-@dataclass(frozen=True)
-class Tanh:
+class Tanh(namedtuple("Tanh", "points units theta move")):
     """A tanh network of m units: points (M, n), theta_0 and a move (m (n + 2) + 1,)."""
-
-    points: Array
-    units: int
-    theta: Array
-    move: Array
 
     def network(self) -> MLP:
         return MLP(self.points.shape[1], 1, (self.units,))
@@ -171,9 +142,8 @@ def _scalar(log_growth: float) -> Quadratic:
     return Quadratic(np.ones((1, 1)), np.ones((1, 1, 1)), np.array([math.exp(log_growth)]))
 
 
-@claim(
+@claim.holds(
     "lem:NNenjoysPL.perturbation",
-    verdict="holds",
     instances=quadratics() | tanh_networks(),
     adversary=tightest(_scalar, "lem:NNenjoysPL.perturbation", -9, 3),
     broken="|J| on the ball taken to be C_0, its bound at the start",
@@ -217,9 +187,8 @@ def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckRe
 
 # --- output transforms
 TRANSFORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "softplus": (lambda z: np.logaddexp(0.0, z), expit),
+    **{name: (ACTIVATIONS[name].value, ACTIVATIONS[name].slope) for name in ("softplus", "tanh")},
     "exponential": (np.exp, np.exp),
-    "tanh": (np.tanh, lambda z: 1 - np.tanh(z) ** 2),
     "scale by -1/2": (lambda z: -z / 2, lambda z: -0.5 + 0 * z),
 }
 
@@ -228,11 +197,10 @@ TRANSFORMS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]]
 Transformed = tuple[Tanh, str]
 
 
-@claim(
+@claim.holds(
     "lem:NNenjoysPL.output-transform",
-    verdict="holds",
     instances=st.tuples(
-        tanh_networks().map(lambda net: replace(net, theta=net.theta / 4, move=net.move / 4)),
+        tanh_networks().map(lambda net: net._replace(theta=net.theta / 4, move=net.move / 4)),
         st.sampled_from(sorted(TRANSFORMS)),
     ),
     cost=2,

@@ -1,31 +1,21 @@
 """Technical proofs, quantitative identification: the anchor's overlap, and C_id."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
-from proofs_checks.oracle.occupancy import Expert
-from proofs_checks.relations import at_least, at_most
-
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
+from proofs_checks.oracle.occupancy import Expert, expert
 
 # --- Lemma anchor_overlap_logit
-@dataclass(frozen=True)
-class Overlap:
-    """A world, the anchor (S,) of each state, and H periods of data."""
-
-    mdp: TabularMDP
-    anchor: NDArray[np.int64]
-    horizon: int = 1
+# A world, the anchor (S,) of each state, and H periods of data.
+Overlap = namedtuple("Overlap", "mdp anchor horizon", defaults=[1])
 
 
 @st.composite
@@ -84,9 +74,8 @@ def _least_covered() -> Overlap:
     return _chain(least.x)
 
 
-@claim(
+@claim.holds(
     "lem:anchor_overlap_logit",
-    verdict="holds",
     instances=overlaps(),
     adversary=_least_covered,
     broken="exp(-B*) for exp(-2 B*) in p_A",
@@ -106,16 +95,23 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     of the library against beta p_A from an independent solution. Attained at Q* = 0 on a chain
     x -> y -> z, from which an optimiser over Q*(x, .) does not stray.
     """
-    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
+    mdp, solved = problem.mdp, expert(problem.mdp)
     states = mdp.discounted_occupancy().sum(axis=1)
     nu, actions = anchor_next(solved.states, problem), mdp.reward.shape[1]
     least = (least_choice(solved) * actions) ** power / actions
     return _least_density(states, nu, mdp.discount * least)
 
 
-def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
-    """Share of the H periods plus `after` x (laws of s_H less s_0) / H, against p_A nu_A."""
-    mdp, solved = problem.mdp, worlds.expert(problem.mdp)
+def overlap_with_the_last_state(
+    problem: Overlap, after: float = 1.0, per_action: bool = True
+) -> CheckResult:
+    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
+    nu_A is covered once the state after the last period is counted, not by d_H alone.
+
+    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
+    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
+    """
+    mdp, solved = problem.mdp, expert(problem.mdp)
     flow = np.einsum("sa,ast->st", solved.policy, mdp.transition)
     periods = [mdp.initial]
     for _ in range(problem.horizon):
@@ -123,31 +119,20 @@ def _finite(problem: Overlap, after: float, actions: int = 1) -> CheckResult:
     nu = anchor_next(np.mean(periods[:-1], axis=0), problem)
     visited = mdp.occupancy(problem.horizon).sum(axis=1)
     covering = visited + after * (periods[-1] - mdp.initial) / problem.horizon
-    return _least_density(covering, nu, actions * least_choice(solved))
-
-
-def overlap_with_the_last_state(problem: Overlap) -> CheckResult:
-    """For H undiscounted periods, nu_A(B) <= (1 / p_A) [d_H(B) + (P(s_H in B) - P(s_0 in B)) / H]:
-    nu_A is covered once the state after the last period is counted, not by d_H alone.
-
-    Decided: sum_{h < H} law_{h+1} = sum_{h < H} law_h + law_H - law_0, and law_{h+1} is at least
-    p_A times what the anchor sends. The library's occupancy of H periods on every instance.
-    """
-    return _finite(problem, after=1.0)
+    share = 1 if per_action else mdp.reward.shape[1]
+    return _least_density(covering, nu, share * least_choice(solved))
 
 
 def _one_period() -> Overlap:
-    """From x the anchor leads to y, the other action stays; r = -beta log 2 makes Q* zero."""
     move = np.array([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])
     mdp = TabularMDP(np.full((2, 2), -0.9 * np.log(2)), move, 0.9, np.array([1.0, 0.0]))
-    assume_stated(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
-    assume_stated(np.all(mdp.solution.policy > 0.49), "the expert is logit")
+    assumed(np.abs(mdp.solution.q).max() < 1e-11, "Q* is bounded: it is zero")
+    assumed(np.all(mdp.solution.policy > 0.49), "the expert is logit")
     return Overlap(mdp, np.zeros(2, dtype=np.int64), 1)
 
 
-@claim(
+@claim.fails(
     "lem:anchor_overlap_logit.finite-horizon",
-    verdict="fails",
     inferred="the lemma speaks of the discounted occupancy; the data are undiscounted periods",
     instances=overlaps(),
     counterexample=_one_period,
@@ -157,7 +142,7 @@ def _one_period() -> Overlap:
     "`maintain` as anchor: 2 periods from mileage 1 end at up to 9, where no decision is seen.",
     corrected=overlap_with_the_last_state,
     broken="the number of actions left out of p_A",
-    rejected=lambda problem: _finite(problem, after=1.0, actions=problem.mdp.reward.shape[1]),
+    rejected={"per_action": False},
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
     """The overlap nu_A << d_S holds for the state law of the data, H undiscounted periods, with
@@ -173,18 +158,12 @@ def finite_overlap(problem: Overlap) -> CheckResult:
     law has all periods, whence the flow identity; H periods lack the last step. The paper's own
     design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
     """
-    return _finite(problem, after=0.0)
+    return overlap_with_the_last_state(problem, after=0.0)
 
 
 # --- quantitative identification
-@dataclass(frozen=True)
-class Identified:
-    """A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try."""
-
-    mdp: TabularMDP
-    anchor: NDArray[np.int64]
-    q: Array
-    constant: float = 1.0
+# A world, the anchor (S,) of each state, some Q (S, A), and a C_id to try.
+Identified = namedtuple("Identified", "mdp anchor q constant", defaults=[1.0])
 
 
 @st.composite
@@ -255,7 +234,7 @@ def identification_with_a_bounded_inverse(problem: Identified, squared: bool = T
     (log pi_Q - log pi*)(., a_s); KL >= m E (log pi_Q - log pi*)^2. No class, no compactness and no
     derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
     """
-    solved = worlds.expert(problem.mdp)
+    solved = expert(problem.mdp)
     support, rows = solved.states > 1e-12, np.arange(len(problem.q))
     moves = problem.mdp.transition[problem.anchor, rows]
     kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
@@ -276,18 +255,17 @@ def _growing_direction() -> Identified:
     level = np.tanh(t * c)
     mass = mdp.discounted_occupancy().sum(axis=1)
     expected = (1 - beta / 2) * (beta / 2) ** np.arange(states)
-    assume_stated(np.abs(mass[:50] - expected[:50]).max() < 1e-12, "d*(n) ~ (beta/2)^n")
-    assume_stated(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
-    assume_stated(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
+    assumed(np.abs(mass[:50] - expected[:50]).max() < 1e-12, "d*(n) ~ (beta/2)^n")
+    assumed(float(np.abs(mdp.solution.q).max()) < 1e-10, "Q* = 0 is Q_theta at theta = 0")
+    assumed(float(np.abs(level).max()) <= 1, "outputs are bounded by 1")
     # |d^2 Q_t / dt^2| <= c^2, and E c^4 = sum (beta/2)^n beta^-4n is finite:
-    assume_stated(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
+    assumed(beta**3 > 1 / 2, "t -> Q_t is twice continuously differentiable into L2(d*)")
     q = np.broadcast_to(level[:, None], (states, 2)).copy()
     return Identified(mdp, np.zeros(states, dtype=np.int64), q, 1e6)
 
 
-@claim(
+@claim.holds_if(
     "lem:erm_ddc_quant_identification",
-    verdict="holds-if",
     condition="I - beta P_a has a bounded inverse on L2(d*_S): finite S-bar, say; the lemma denies"
     " that a finite state space is needed",
     instances=identified(),
@@ -317,4 +295,4 @@ def identification(problem: Identified) -> CheckResult:
     have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
     computed on 100 states; the mass beyond them is 1e-35.
     """
-    return _identification(problem, worlds.expert(problem.mdp), problem.constant)
+    return _identification(problem, expert(problem.mdp), problem.constant)

@@ -5,10 +5,9 @@ of gradients of length at most B, hence at most B^2, which opposed gradients att
 bound is too small for two and three actions (the paper's bus engine has two).
 """
 
-from __future__ import annotations
-
 import math
-from dataclasses import dataclass, replace
+from collections import namedtuple
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -19,28 +18,24 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal
 from proofs_checks.library import Complex, complex_slope, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.relations import at_most, equal
 
 
-@dataclass(frozen=True)
-class Curved:
-    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0."""
+class Curved(namedtuple("Curved", "sample q slopes bends residual")):
+    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
 
-    sample: Sample  # the data
-    q: Array  # (X, A)
-    slopes: Array  # (X, A, P)
-    bends: Array  # (X, A, P, P), symmetric
-    residual: float  # M, at least what the point itself gives
+    q is (X, A), slopes (X, A, P), bends (X, A, P, P) and symmetric; the residual M is at least what
+    the point itself gives.
+    """
 
     def outputs(self, d: Complex) -> Complex:
         """(R, X, A) at (R, P)."""
         straight = np.einsum("xap,rp->rxa", self.slopes, d)
-        outputs: Complex = straight + np.einsum("xapk,rp,rk->rxa", self.bends, d, d) / 2
-        return self.q + outputs
+        outputs = straight + np.einsum("xapk,rp,rk->rxa", self.bends, d, d) / 2
+        return np.asarray(self.q + outputs)
 
     @property
     def sizes(self) -> Sizes:
@@ -55,12 +50,12 @@ class Curved:
         )
 
 
-def local_residual(sample: Sample, q: Array) -> float:
-    """M with the suprema of |r|, |V| and |Q| taken at this q alone."""
-    seen = q[sample.evaluated]
-    highest = float(np.abs(value(seen)).max())
+def local(point: Curved) -> Curved:
+    """The same with M of its own: the suprema of |r|, |V| and |Q| taken at this point alone."""
+    sample, seen = point.sample, point.q[point.sample.evaluated]
+    highest, largest = (float(np.abs(x).max()) for x in (value(seen), seen))
     known = float(np.abs(sample.reward[sample.be_states]).max())
-    return known + sample.discount * highest + float(np.abs(seen).max())
+    return point._replace(residual=known + sample.discount * highest + largest)
 
 
 @st.composite
@@ -71,7 +66,7 @@ def curved(draw: st.DrawFn) -> Curved:
     slopes = draw(worlds.tables((*data.q.shape, width), worlds.quarters(8)))
     bends = draw(worlds.tables((*data.q.shape, width, width), worlds.quarters(8)))
     bends = (bends + np.swapaxes(bends, 2, 3)) / 2
-    return Curved(data.sample, data.q, slopes, bends, local_residual(data.sample, data.q))
+    return local(Curved(data.sample, data.q, slopes, bends, 0.0))
 
 
 def one_row(q: Array, slopes: Array, reward: float, discount: float, residual: float) -> Curved:
@@ -96,15 +91,15 @@ def assume_realisable(point: Curved, theta_star: Array, corners: Array) -> None:
     reward = best - point.sample.discount * value(best)[1]
     world = TabularMDP(reward, transition, point.sample.discount, np.eye(states)[0])
     gap = np.abs(world.solution.q - best).max()
-    assume_stated(gap < 1e-9, "Q* = Q_theta* for some theta* (realisability)")
+    assumed(gap < 1e-9, "Q* = Q_theta* for some theta* (realisability)")
     known = abs(point.sample.reward[0] - reward[0, 0]) < 1e-12
-    assume_stated(known, "the known reward of the anchor is that of the world")
+    assumed(known, "the known reward of the anchor is that of the world")
     reached = point.outputs(corners)
     largest = np.abs(reached).max()
     highest = max(value(reached).max(), largest)
     size = np.abs(reward).max() + point.sample.discount * highest + largest
-    assume_stated(abs(point.residual - size) < 1e-12, "M = R_max + beta V_max + Q_max")
-    assume_stated(point.sizes.slope <= 1 + 1e-15, "|grad Q| <= B = 1")
+    assumed(abs(point.residual - size) < 1e-12, "M = R_max + beta V_max + Q_max")
+    assumed(point.sizes.slope <= 1 + 1e-15, "|grad Q| <= B = 1")
 
 
 def _risk(point: Curved, d: Complex) -> Risk:
@@ -129,15 +124,6 @@ def bounded(point: Curved, which: Literal["risk", "nll"], bound: float) -> Check
 
 
 # --- Lemma EmpLipschitz
-def _steepness(point: Curved, bound: float) -> CheckResult:
-    width = point.slopes.shape[2]
-    gradient = complex_slope(lambda d: _risk(point, d).total(), np.zeros(width))
-    largest = 1 + np.abs(point.sample.reward).max() + 2 * np.abs(point.q).max()
-    size = float(largest * np.linalg.norm(point.slopes.reshape(-1, width), 2))
-    why = "rounding of a gradient by complex steps"
-    return at_most(np.linalg.norm(gradient), bound, 1e-5 * math.sqrt(1e-13) * size, why)
-
-
 def _aligned(high: float, reward: float, residual: float, discount: float = 0.95) -> Curved:
     """Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta) at theta = high; one row (s, 0, s')."""
     slopes = np.array([[[-1.0], [1.0]], [[1.0], [1.0]]])
@@ -152,31 +138,30 @@ def _realised_slope() -> Curved:
     return point
 
 
-def _steepest(high: float) -> Curved:
-    """A theta at which M is what the point gives; the likelihood's part tends to 2 B with it."""
-    free = _aligned(high, 0.0, 0.0, discount=0.1)
-    return replace(free, residual=local_residual(free.sample, free.q))
-
-
 def _without_value(point: Curved) -> CheckResult:
     """M without beta V_max."""
     highest = abs(point.residual - np.abs(point.sample.reward).max() - np.abs(point.q).max())
     less = replace(point.sizes, residual=point.residual - highest)
-    return _steepness(point, less.lipschitz())
+    return empirical_lipschitz_both(point, less.lipschitz())
 
 
-def empirical_lipschitz_both(point: Curved) -> CheckResult:
+def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> CheckResult:
     """R_emp is Lipschitz in theta with constant (2 + 2 M (1 + beta)) B.
 
     Decided: the proof's own bounds: 2 B for the likelihood's gradient, 2 M (1 + beta) B for the
     Bellman term's. Sharp: all three inequalities are approached at once.
     """
-    return _steepness(point, point.sizes.lipschitz())
+    width = point.slopes.shape[2]
+    gradient = complex_slope(lambda d: _risk(point, d).total(), np.zeros(width))
+    largest = 1 + np.abs(point.sample.reward).max() + 2 * np.abs(point.q).max()
+    size = float(largest * np.linalg.norm(point.slopes.reshape(-1, width), 2))
+    tolerance, why = 1e-5 * math.sqrt(1e-13) * size, "rounding of a gradient by complex steps"
+    most = point.sizes.lipschitz() if bound is None else bound
+    return at_most(np.linalg.norm(gradient), most, tolerance, why)
 
 
-@claim(
+@claim.fails(
     "lem:EmpLipschitz",
-    verdict="fails",
     instances=curved(),
     counterexample=_realised_slope,
     text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
@@ -187,7 +172,10 @@ def empirical_lipschitz_both(point: Curved) -> CheckResult:
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
     rejected=_without_value,
-    adversary=worlds.tightest(_steepest, "lem:EmpLipschitz", 0, 20),
+    # the likelihood's part tends to 2 B with theta
+    adversary=worlds.tightest(
+        lambda high: local(_aligned(high, 0.0, 0.0, discount=0.1)), "lem:EmpLipschitz", 0, 20
+    ),
     cost=2,
 )
 def empirical_lipschitz(point: Curved) -> CheckResult:
@@ -203,7 +191,7 @@ def empirical_lipschitz(point: Curved) -> CheckResult:
     adding delta times a parameter of its own to each output gives (ii) with mu = delta^2 and
     changes the numbers by O(delta).
     """
-    return _steepness(point, point.sizes.lipschitz(choice=1.0))
+    return empirical_lipschitz_both(point, point.sizes.lipschitz(choice=1.0))
 
 
 # --- Lemma lipsSmooth: the second derivative of V
@@ -229,10 +217,10 @@ def _compare(outputs: Slope, formula: Array) -> CheckResult:
 def _parallel() -> Slope:
     """Q(s, 0) = Q(s, 1) = theta at theta = 0."""
     q, gradients, step = np.zeros(2), np.array([[1.0], [1.0]]), 1e-5
-    assume_stated(np.max(np.abs(gradients)) <= 1, "|grad Q| <= B = 1")
+    assumed(np.max(np.abs(gradients)) <= 1, "|grad Q| <= B = 1")
     up, down = (logsumexp(q + move * gradients[:, 0]) for move in (step, -step))
     mean = softmax(q) @ gradients[:, 0]
-    assume_stated(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
+    assumed(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
     return q, gradients
 
 
@@ -247,9 +235,8 @@ def hessian_of_v_as_covariance(outputs: Slope, sign: float = -1.0) -> CheckResul
     return _compare(outputs, gradients.T * p @ gradients + sign * np.outer(mean, mean))
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.hessian-of-V",
-    verdict="fails",
     instances=slopes(),
     counterexample=_parallel,
     text="A = 2, Q(s, 0) = Q(s, 1) = theta: V = theta + log 2, whose second derivative is 0.\n"
@@ -282,8 +269,8 @@ def _opposed(actions: int = 2) -> Curved:
     q[0, 2:] = -30.0
     slopes[0, :2, 0] = 1.0, -1.0
     point = one_row(q, slopes, 0.0, 0.95, 100.0)
-    assume_stated(point.sizes.slope == 1, "|grad Q| <= B = 1")
-    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    assumed(point.sizes.slope == 1, "|grad Q| <= B = 1")
+    assumed(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
     return point
 
 
@@ -297,9 +284,8 @@ def choice_curvature_by_variance(point: Curved) -> CheckResult:
     return bounded(point, "nll", point.sizes.choice())
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.NLL-bound",
-    verdict="fails",
     instances=curved(),
     counterexample=_opposed,
     text="A = 2, Q(s, .) = (theta, -theta), one row (s, 0): L_NLL = log(2 cosh theta) - theta;"
@@ -345,14 +331,8 @@ def _realised_curvature() -> Curved:
     point = _tall(reward, high, largest + beta * highest + high)
     corners = np.array([[u, w] for u in (-1.0, 0.0, 1.0) for w in (-high, high)])
     assume_realisable(point, np.array([0.0, -2 * high]), corners - [0.0, high])
-    assume_stated(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
+    assumed(point.sizes.bend == 0, "|Hess Q| <= B_2 = 0")
     return point
-
-
-def _most_curved(reward: float) -> Curved:
-    """M is the residual up to a constant, by the known reward."""
-    tall = _tall(reward, 1.0, 0.0)
-    return replace(tall, residual=local_residual(tall.sample, tall.q))
 
 
 def risk_curvature_by_variance(point: Curved) -> CheckResult:
@@ -365,9 +345,8 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     return bounded(point, "risk", point.sizes.theta())
 
 
-@claim(
+@claim.fails(
     "lem:lipsSmooth.L-theta",
-    verdict="fails",
     instances=curved(),
     counterexample=_realised_curvature,
     text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
@@ -377,7 +356,10 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",
     rejected=lambda point: bounded(point, "risk", point.sizes.theta(product=1.0)),
-    adversary=worlds.tightest(_most_curved, "lem:lipsSmooth.L-theta", 0, 1000),
+    # M is the residual up to a constant, by the known reward
+    adversary=worlds.tightest(
+        lambda reward: local(_tall(reward, 1.0, 0.0)), "lem:lipsSmooth.L-theta", 0, 1000
+    ),
     cost=2,
 )
 def risk_curvature(point: Curved) -> CheckResult:
@@ -397,13 +379,8 @@ def risk_curvature(point: Curved) -> CheckResult:
 
 
 # --- the risk in zeta
-@dataclass(frozen=True)
-class Duals:
-    """A data set, Q on its states, and two zeta (B,) at its anchor states."""
-
-    data: worlds.Empirical
-    first: Array
-    second: Array
+# A data set, Q on its states, and two zeta (B,) at its anchor states.
+Duals = namedtuple("Duals", "data first second")
 
 
 @st.composite
@@ -415,8 +392,13 @@ def duals(draw: st.DrawFn) -> Duals:
     return Duals(data, first, second)
 
 
-def _dual_slope(pair: Duals, constant: float) -> CheckResult:
-    """|difference of the library's gradients in zeta| against a constant times |difference|."""
+def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) -> CheckResult:
+    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= 2 beta^2 ||zeta_1 - zeta_2||.
+
+    Decided: the term -beta^2 (V - zeta)^2 has second derivative -2 beta^2, weighted by the share of
+    the pair in the data, at most 1. Attained by one pair. In the parameters phi of a class there
+    are further factors, |J_zeta|^2 and the curvature of zeta.
+    """
     sample, q = pair.data.sample, pair.data.q
 
     def loss(zeta: Complex) -> Complex:
@@ -425,36 +407,20 @@ def _dual_slope(pair: Duals, constant: float) -> CheckResult:
         return sample_risk(sample, np.broadcast_to(q, (len(zeta), *q.shape)), full).bellman
 
     apart = complex_slope(loss, pair.first) - complex_slope(loss, pair.second)
-    bound = constant * float(np.linalg.norm(pair.first - pair.second))
+    bound = factor * sample.discount**power * float(np.linalg.norm(pair.first - pair.second))
     largest = 1 + np.abs(q).max() + np.abs(pair.first).max() + np.abs(pair.second).max()
     why = "rounding of two gradients of size |V| + |zeta|"
     return at_most(np.linalg.norm(apart), bound, 1e-14 * largest, why)
 
 
-def _one_dual() -> Duals:
-    sample = worlds.one_state([1], discount=0.95)
-    assume_stated(0 < sample.discount < 1, "beta in (0, 1)")
-    assume_stated(sample.be_size == sample.size == 1, "one row, an anchor's")
-    pair = Duals(worlds.Empirical(sample, np.zeros((1, 1))), np.zeros(1), np.ones(1))
-    assume_stated(len(pair.first) == len(sample.be_states), "zeta is the vector of its values")
-    return pair
-
-
-def dual_smoothness_by_square(pair: Duals, factor: float = 2.0) -> CheckResult:
-    """||grad_zeta R_emp(zeta_1) - grad_zeta R_emp(zeta_2)|| <= 2 beta^2 ||zeta_1 - zeta_2||.
-
-    Decided: the term -beta^2 (V - zeta)^2 has second derivative -2 beta^2, weighted by the share of
-    the pair in the data, at most 1. Attained by one pair. In the parameters phi of a class there
-    are further factors, |J_zeta|^2 and the curvature of zeta.
-    """
-    return _dual_slope(pair, factor * pair.data.sample.discount**2)
-
-
-@claim(
+@claim.fails(
     "lem:lipsSmooth.L-zeta",
-    verdict="fails",
     instances=duals(),
-    counterexample=_one_dual,
+    counterexample=lambda: Duals(
+        worlds.Empirical(worlds.one_state([1], discount=0.95), np.zeros((1, 1))),
+        np.zeros(1),
+        np.ones(1),
+    ),
     text="One anchor row, beta = .95: R = ... - beta^2 (V - zeta)^2.\nThe gradients at zeta = 0"
     " and 1 differ by 2 beta^2 = {observed:.4f}; the printed bound is beta = {bound:.4f}.",
     corrected=dual_smoothness_by_square,
@@ -472,4 +438,4 @@ def dual_smoothness(pair: Duals) -> CheckResult:
 
     Decided: 2 beta^2 exceeds beta once beta > 1/2.
     """
-    return _dual_slope(pair, pair.data.sample.discount)
+    return dual_smoothness_by_square(pair, factor=1.0, power=1)

@@ -1,29 +1,20 @@
 """Section 2, Related works: the constraints of Su and Judd."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from gladius.checks import Array
-from gladius.mdp import TabularMDP, action_values, soft_bellman
+from gladius.mdp import action_values, soft_bellman
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY
-from proofs_checks.relations import at_most, equal, weakest
 from proofs_checks.worlds import REWARDS, absorbing, tables, tabular_mdps
 
-
-@dataclass(frozen=True)
-class Mixture:
-    """Two rewards on one world's moves, how far V lies above each solution, and a share."""
-
-    mdp: TabularMDP  # the world with the first reward
-    reward: Array  # (S, A) the second
-    above: Array  # (2, S) what is added to log sum exp of the two; 0 for solutions
-    share: float  # of the first in the mixture
+# The world with the first reward, a second (S, A), what is added to log sum exp of the two (2, S),
+# 0 for solutions, and the share of the first in the mixture.
+Mixture = namedtuple("Mixture", "mdp reward above share")
 
 
 @st.composite
@@ -63,17 +54,12 @@ def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     return weakest(*(at_most(np.max(gap), 0.0, tolerance, WHY) for gap in gaps))
 
 
-def _two_rewards() -> Mixture:
-    mixture = Mixture(absorbing([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((2, 1)), 0.5)
-    assume_stated(0 < mixture.mdp.discount < 1, "beta in (0, 1)")
-    return mixture
-
-
-@claim(
+@claim.fails(
     "related.polyhedral",
-    verdict="fails",
     instances=mixtures(),
-    counterexample=_two_rewards,
+    counterexample=lambda: Mixture(
+        absorbing([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.zeros((2, 1)), 0.5
+    ),
     text="One state, two actions, beta = 1/2, r_theta = (theta, 1 - theta). Theta = 1 and 0 "
     "have V = 2 log(1 + e) = {observed:.6f}.\nThe midpoint theta = 1/2 with that V violates "
     "V = log(2 exp(1/2 + V/2)), whose right side is {bound:.6f}.\nWith max for log sum exp "

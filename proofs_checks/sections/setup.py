@@ -1,9 +1,8 @@
 """Section 3, Problem set-up: both agents, their equivalence, the states reached, the TD error."""
 
-from __future__ import annotations
-
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -15,10 +14,9 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks import worlds
-from proofs_checks.claims import CheckResult, assume_stated, claim
+from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.relations import at_most, equal, weakest
 
 # --- the entropy-regularised agent
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
@@ -33,9 +31,8 @@ def rivals(draw: st.DrawFn) -> Rival:
     return mdp, share * other + (1 - share) * mdp.solution.policy
 
 
-@claim(
+@claim.holds(
     "setup.softmax-policy",
-    verdict="holds",
     instances=rivals(),
     broken="the return of pi* counted without its entropy",
     rejected={"entropy": 0.0},
@@ -70,9 +67,8 @@ def _swapped(q: Array, reward: Array, transition: Array, discount: float) -> Arr
     return np.asarray(reward + discount * logsumexp(mean, axis=2))
 
 
-@claim(
+@claim.holds(
     "eq:QBellman",
-    verdict="holds",
     instances=worlds.fitted(),
     cost=3,
     broken="log sum exp taken of the expected Q(s', .)",
@@ -131,18 +127,10 @@ def policies_that_see_the_noise(guess: worlds.Fitted, location: float = -EULER) 
     return weakest(zero(best - star.v, tolerance), gain)
 
 
-def _coin() -> worlds.Fitted:
-    guess = worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2)))
-    assume_stated(guess.mdp.reward.shape[1] == 2, "finitely many actions")
-    assume_stated(0 < guess.mdp.discount < 1, "beta in (0, 1)")
-    return guess
-
-
-@claim(
+@claim.misprint(
     "setup.ddc-policy-class",
-    verdict="misprint",
     instances=worlds.fitted(max_states=3),
-    counterexample=_coin,
+    counterexample=lambda: worlds.Fitted(worlds.absorbing([[0.0, 0.0]]), np.zeros((1, 2))),
     text="One state, two actions, r = 0, beta = 1/2. The displayed Bellman equation gives "
     "V = log 2 + V/2 = {observed:.6f}.\nA policy pi(a | s) draws a without seeing eps, so "
     "E eps_a = 0 in every period\nand each policy is worth {bound:g}.",
@@ -169,35 +157,30 @@ def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
 
 
 # --- the equivalence
-@dataclass(frozen=True)
-class Noisy:
+class Noisy(namedtuple("Noisy", "mdp delta scale", defaults=[1.0])):
     """A world, and the location delta and scale lambda of the DDC agent's Gumbel noise.
 
     lambda is also the weight of the MaxEnt agent's entropy.
     """
 
-    mdp: TabularMDP
-    delta: float
-    scale: float = 1.0
-
     @property
     def at_one(self) -> TabularMDP:
         """The world with rewards r / lambda, where lambda is one."""
-        return replace(self.mdp, reward=self.mdp.reward / self.scale)
+        mdp: TabularMDP = self.mdp
+        return replace(mdp, reward=mdp.reward / self.scale)
 
     @property
     def ahead(self) -> float:
         """lambda (delta + gamma)/(1 - beta), what the noise's mean is worth from now on."""
-        return self.scale * (self.delta + EULER) / (1 - self.mdp.discount)
+        return float(self.scale * (self.delta + EULER) / (1 - self.mdp.discount))
 
 
 LOCATIONS = st.just(-EULER) | worlds.quarters(12)
 SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
 
 
-@claim(
+@claim.holds(
     "sec:DDCIRLequiv",
-    verdict="holds",
     instances=st.builds(Noisy, worlds.tabular_mdps(3, 3), LOCATIONS, SCALES),
     broken="the shift of V, (delta + gamma)/(1 - beta), taken for that of Q",
     rejected={"exponent": 0},
@@ -258,19 +241,12 @@ def bounded_rewards_bound_q(window: Window, entropy: float = 1.0) -> CheckResult
     return _largest(mdp, (np.max(np.abs(mdp.reward)) + ahead) / (1 - mdp.discount))
 
 
-def _state_of_the_line() -> Window:
-    mdp = worlds.absorbing([[1e6]])  # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
-    assume_stated(0 < mdp.discount < 1, "beta in (0, 1)")
-    assume_stated(np.all(mdp.reward == 1e6), "r in R^(S x A)")
-    return mdp, 1e6
-
-
-@claim(
+@claim.holds_if(
     "setup.Q-star-bounded",
-    verdict="holds-if",
     condition="the reward is bounded (as it is where there are finitely many states)",
     instances=worlds.tabular_mdps().map(lambda mdp: (mdp, np.inf)),
-    counterexample=_state_of_the_line,
+    # the state s = 10^6 of S = {0, 1, 2, ...}, r(s) = s
+    counterexample=lambda: (worlds.absorbing([[1e6]]), 1e6),
     text="S = {{0, 1, 2, ...}}, one action, every state absorbing, r(s) = s, beta = 1/2: "
     "Q*(s) = 2s.\nWhatever bound M is named, the state s = M exceeds it: "
     "for M = {bound:.0f}, Q*(M) = {observed:.0f}.",
@@ -302,13 +278,32 @@ def covered(mdp: TabularMDP) -> list[CheckResult]:
     star, world = mdp.solution, (mdp.transition, mdp.discount, mdp.initial)
     mass = oracle.visits(star.policy, *world)
     log_floor = oracle.log_likeliest(star.q - star.v[:, None], *world)
-    reached = oracle.reachable(mdp.initial, mdp.transition)
-    floor = np.exp(log_floor)
+    floor, reached = np.exp(log_floor), oracle.reachable(mdp.initial, mdp.transition)
     short = (floor > 1e-280) & (mass < (1 - 1e-9) * floor)  # below, products underflow
-    wrong = float(np.sum(short | (reached != np.isfinite(log_floor))))
+    wrong = np.sum(short | (reached != np.isfinite(log_floor)))
     gap = mdp.discounted_occupancy().sum(axis=1) - mass
     why = "a linear system of condition 2/(1 - beta)"
     return [zero(gap, 1e-13 / (1 - mdp.discount), why), equal(wrong, 0.0, 0.0, "a count of states")]
+
+
+class Track:
+    """Where the expert goes in `mdp`, whose states among `intervals` stand for an interval.
+
+    Over such an interval, entered uniformly, everything is constant; the other states are points.
+    """
+
+    mdp: TabularMDP
+    intervals: tuple[int, ...]
+
+    @property
+    def reached(self) -> NDArray[np.bool_]:
+        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
+        return oracle.reachable(self.mdp.initial, self.mdp.transition)
+
+    @property
+    def points(self) -> NDArray[np.bool_]:
+        """(S,) S-bar as printed: the states s with Pr(s_h = s) > 0 for some h."""
+        return self.reached & ~np.isin(np.arange(len(self.mdp.initial)), self.intervals)
 
 
 # A world whose states are cells, and which of them (S,) are unit intervals entered uniformly, not
@@ -335,19 +330,11 @@ def support_carries_data(space: Cells) -> CheckResult:
     a countable (discrete) S this is the printed set.
 
     Decided: the support has full measure by definition. Measured: the expert's occupancy (library,
-    one linear system) of the states that a search along possible moves reaches; none has mass 0.
+    one linear system) of the states that a search along possible moves reaches; each has at least
+    the mass of its likeliest path.
     """
     mdp, _ = space
-    reached = oracle.reachable(mdp.initial, mdp.transition)
-    empty = np.sum(mdp.discounted_occupancy().sum(axis=1)[reached] <= 0)
-    return weakest(_carried(mdp, reached), equal(empty, 0.0, 0.0, "a count"))
-
-
-def _interval() -> Cells:
-    mdp = worlds.absorbing([[0.0, 0.0]])
-    assume_stated(mdp.reward.shape[1] == 2, "finitely many actions")
-    assume_stated(np.all(mdp.transition == 1), "P(. | s, a) is a law on S")
-    return mdp, np.array([True])
+    return weakest(_carried(mdp, oracle.reachable(mdp.initial, mdp.transition)), *covered(mdp))
 
 
 def _chain() -> Cells:
@@ -356,12 +343,11 @@ def _chain() -> Cells:
     return mdp, np.zeros(3, dtype=bool)
 
 
-@claim(
+@claim.holds_if(
     "setup.reachable-set",
-    verdict="holds-if",
     condition="the state space is countable (or the expert's state law purely atomic)",
     instances=cells(),
-    counterexample=_interval,
+    counterexample=lambda: (worlds.absorbing([[0.0, 0.0]]), np.array([True])),
     text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
     "and h.\nSo S-bar is empty: the data lie in it with probability {observed:g}, not "
     "{bound:g},\nand what is claimed 'for all s in S-bar' claims nothing.",
@@ -388,9 +374,8 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 
 
 # --- Lemma expTD=BE
-@claim(
+@claim.holds(
     "lem:expTD=BE",
-    verdict="holds",
     instances=worlds.fitted(),
     broken="both sides squared: the mean squared TD error against the squared Bellman error",
     rejected={"power": 2},
@@ -409,14 +394,9 @@ def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     Decided: the expectation is linear and r and Q do not depend on s'. Measured: the TD errors
     averaged successor by successor against the library's Bellman operator.
     """
-    # E over s' of the TD error, term by term, to a power, against the library's Bellman error.
     mdp, q = guess.mdp, guess.q
-    v = logsumexp(q, axis=1)
-    mean = np.zeros_like(q)
-    for a, moves in enumerate(mdp.transition):
-        for after, p in enumerate(moves.T):
-            sampled = mdp.reward[:, a] + mdp.discount * v[after]
-            mean[:, a] += p * (sampled - q[:, a]) ** power
+    known = worlds.population(guess)
+    mean = known.mean((known.target - q[:, :, None]) ** power)
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power
     return zero(mean - error**power, 1e-14 * scale, "rounding of sums of numbers of this size")

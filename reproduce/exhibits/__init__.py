@@ -1,7 +1,5 @@
 """The exhibits: every module here holds an `EXHIBIT`, or `EXHIBITS` by name (see SHARED)."""
 
-from __future__ import annotations
-
 import pkgutil
 from functools import cache
 from importlib import import_module

@@ -1,17 +1,14 @@
 """Accuracy of leak-free GLADIUS over many data sets, against the bounds and the plug-in.
 
 Table 2's 20 data sets, whose means have errors of 15 per cent, are too few to tell an estimator
-from a bound. Here are hundreds, and four more truths (`data.TRUTHS`): r(x, maintain) = -x and
-curved ones, the anchor as ever. Data sets are drawn as counts (see reproduce/data.py) on seeds of
-their own. Methods of a row share data sets: where one has fewer, they are the first of the other's.
-Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
+from a bound. Here are hundreds, and four more truths (`data.TRUTHS`), drawn as counts on seeds of
+their own. Verdicts come from 95 % intervals, see `decide`; the targets stand in TARGETS.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +42,18 @@ SMOKE_REPETITIONS = 6
 def entries(smoke: bool) -> list[Entry]:
     """A row for each truth and N; the oracle only where its form is true."""
     found = []
-    for truth in TRUTHS:
-        for n in SMOKE_TRAJECTORIES if smoke else TRAJECTORIES:
-            row = f"{truth}/{n}"
-            drawn: dict[str, Any] = {"seeds": NAME, "seeds_row": row, "truth": truth}
-            drawn["drawn"] = "counts"
-            for which, (method, times, told) in FITS.items():
-                if "oracle" in told and truth != "affine":
-                    continue
-                halved = truth != "affine" and which == NETWORK
-                times = SMOKE_REPETITIONS if smoke else times // (1 + halved)
-                cell = fitting(method, n, smoke, repetitions=times, **drawn, **told)
-                found.append(Entry(row, *which, cell))
-            found.append(bounds.bound_entry(row, n, truth))
+    for truth, n in product(TRUTHS, SMOKE_TRAJECTORIES if smoke else TRAJECTORIES):
+        row = f"{truth}/{n}"
+        drawn: dict[str, Any] = {"seeds": NAME, "seeds_row": row, "truth": truth}
+        drawn["drawn"] = "counts"
+        for which, (method, times, told) in FITS.items():
+            if "oracle" in told and truth != "affine":
+                continue
+            halved = truth != "affine" and which == NETWORK
+            times = SMOKE_REPETITIONS if smoke else times // (1 + halved)
+            cell = fitting(method, n, smoke, repetitions=times, **drawn, **told)
+            found.append(Entry(row, *which, cell))
+        found.append(bounds.bound_entry(row, n, truth))
     return found
 
 
@@ -102,6 +98,7 @@ class Check:
     `limit` is the upper end of a difference's 95 % interval, in per cent of the other's MAPE.
     """
 
+    row: str
     target: Target
     value: float
     se: float
@@ -127,14 +124,14 @@ def check(results: Results, row: str, target: Target) -> Check | None:
         return None
     if isinstance(target.other, str):
         bound = bounds.value(results, row, target.other)
-        return None if math.isnan(bound) else Check(target, *mean_of(ours / bound))
+        return None if math.isnan(bound) else Check(row, target, *mean_of(ours / bound))
     other = _errors(results, row, target.other)
     if other is None:
         return None
     shared = min(len(ours), len(other))  # seeds are keyed by repetition: the first are the same
     mean, se, times = mean_of(ours[:shared] - other[:shared])
     limit = 100.0 * (mean + CRITICAL * se) / float(other[:shared].mean())
-    return Check(target, mean, se, times, limit)
+    return Check(row, target, mean, se, times, limit)
 
 
 def _errors(results: Results, row: str, which: tuple[str, str]) -> Array | None:
@@ -159,27 +156,21 @@ SHOWN = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """MAPE, ratios and differences with verdicts; `accuracy_checks.csv` has the latter in full."""
-    rows = list(dict.fromkeys(entry.row for entry in results.entries))
-    frame = results.frame()
-    frame = frame[frame["statistic"] == "MAPE"]
-    mape = {tuple(line)[:3]: layout.text(line) for _, line in frame.iterrows()}
+    rows, mape = results.rows, layout.texts(results)
     table = {header: [mape.get((row, *which), "") for row in rows] for which, header in SHOWN}
     for numeral in BOUNDS:
         values = [bounds.value(results, row, numeral) for row in rows]
         table[f"({numeral})", "bound"] = ["" if math.isnan(v) else number(v) for v in values]
-    checks: list[tuple[str, Check]] = []
+    checks: list[Check] = []
     for target in TARGETS:
-        column = {row: check(results, row, target) for row in rows}
-        table[target.header] = ["" if c is None else c.text for c in column.values()]
-        checks += [(row, c) for row, c in column.items() if c is not None]
+        column = [check(results, row, target) for row in rows]
+        table[target.header] = ["" if c is None else c.text for c in column]
+        checks += filter(None, column)
     shown = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
-    verdicts = [c.verdict for _, c in checks]
-    files = layout.write(shown, out, NAME, EXHIBIT.title, notes(results, verdicts))
-    path = out / f"{NAME}_checks.csv"
-    _frame(checks).to_csv(path, index=False, float_format="%.10g")
-    return [*files, path]
+    layout.write(shown, out, NAME, EXHIBIT.title, notes(results, [c.verdict for c in checks]))
+    layout.write_csv(_frame(checks), out / f"{NAME}_checks.csv")
 
 
 def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
@@ -210,14 +201,13 @@ def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     ]
 
 
-def _frame(checks: Sequence[tuple[str, Check]]) -> pd.DataFrame:
-    """(row, check) pairs as a long table: the columns of every CSV, then target and verdict."""
+def _frame(checks: Sequence[Check]) -> pd.DataFrame:
+    """A long table: the columns of every CSV, then target and verdict."""
     lines = []
-    for row, check_ in checks:
-        target = check_.target
-        numbers = (check_.value, check_.se, check_.repetitions, "ok", target.low, target.high)
-        label = (row, *target.ours, target.statistic)
-        lines.append((*label, *numbers, check_.verdict, check_.limit))
+    for c in checks:
+        numbers = (c.value, c.se, c.repetitions, "ok", c.target.low, c.target.high)
+        label = (c.row, *c.target.ours, c.target.statistic)
+        lines.append((*label, *numbers, c.verdict, c.limit))
     names = [*COLUMNS, "low", "high", "verdict", "upper limit, per cent"]
     return pd.DataFrame(lines, columns=pd.Index(names))
 

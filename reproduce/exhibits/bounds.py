@@ -1,17 +1,13 @@
 """Table 2 against the asymptotic bounds on the expected MAPE, by sample size.
 
 A cell is the bounds of one N, at the .8 N training trajectories of Table 2; the points are Table
-2's own fits and published numbers. A method and the bound on its class have one colour:
-
-(i) Rust: P known, slope and anchor's reward estimated; (ii) the same, anchor's reward given;
-(iii) P and reward unknown in every cell; (iv) P unknown, reward affine in mileage.
+2's own fits and published numbers. A method and the bound on its class have one colour; in (i) and
+(ii) Rust estimates the anchor's reward, or is given it.
 
 The bounds are first-order in the root of N, and hold for regular estimators of the class: that a
 point lies below says something about a method only where its error bar, and more repetitions than
 the figure's 20 (see `accuracy`), say so too.
 """
-
-from __future__ import annotations
 
 import math
 from dataclasses import replace
@@ -80,7 +76,7 @@ DODGE = 1.05  # factor between neighbouring markers of one N
 LEVEL_FREE = ("BC", "IQ-learn")  # identify no level; far above the rest
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """One panel, log-log, at the width of a column."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 4.6)
     axes = figure.add_subplot()
@@ -90,12 +86,9 @@ def render(results: Results, out: Path) -> list[Path]:
         axes.plot(sizes, values, style, color=colour, label=label, linewidth=1.1, zorder=1)
     frame, printed = results.frame(hidden=True), published.load(table_2.NAME)
     frame = frame[(frame["statistic"] == "MAPE") & frame["value"].notna()]
-    lines = [
-        (look, frame[(frame["column"] == column) & (frame["protocol"] == protocol_)], True)
-        for (column, protocol_), look in OURS.items()
-    ]
+    groups = dict(list(frame.groupby(["column", "protocol"], sort=False)))
+    lines = [(look, groups[which], True) for which, look in OURS.items() if which in groups]
     lines += [(look, printed[printed["column"] == c], False) for c, look in PAPER.items()]
-    lines = [line for line in lines if not line[1].empty]  # what was not run is not in the legend
     for i, ((label, colour, marker), chosen, ours) in enumerate(lines):
         look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
         shift = DODGE ** (i - (len(lines) - 1) / 2)  # the markers of one N side by side
@@ -109,7 +102,7 @@ def render(results: Results, out: Path) -> list[Path]:
     title = "Table 2 against the bounds (hollow: the paper's)"
     layout.words(axes, told, "MAPE of the reward, per cent (bars: 95 %)", title)
     layout.legend_below(figure, axes, 2)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _points(axes: layout.Axes, known: pd.DataFrame, shift: float, ours: bool, **style: Any) -> None:

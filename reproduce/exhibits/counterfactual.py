@@ -2,18 +2,14 @@
 
 The paper's remark: a change of the reward is solved by offline reinforcement learning on relabelled
 data without P, a change of P with a model. Every estimate from Table 2's data sets (training split)
-goes through each solver, and the policy is judged in the true new world. Offline learners see the
-logged moves with r-hat + Delta; planners the mileages 1 to 20 and P or P-hat. No logged move
-follows a new P, so only planners answer a change of P. `kept` does not answer: it is the
-estimate's own policy, and all that BC has. BC's rewards are log pi (the level V = 0 of Table 2).
-The population is infinitely many data, where every anchored estimate is the truth.
+goes through each solver, and the policy is judged in the true new world; `notes` says what the
+solvers see. The population is infinitely many data, where every anchored estimate is the truth.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +23,8 @@ from reproduce import counterfactuals as work
 from reproduce import layout
 from reproduce.exhibits import table_2
 from reproduce.fits import fitting
-from reproduce.results import COLUMNS, Results
-from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result, summarise
+from reproduce.results import COLUMNS, Results, mean_of
+from reproduce.spec import FAILED, NOT_RUN, Cell, Entry, Exhibit, Record, Result
 from reproduce.store import Stored
 
 NAME = "counterfactual"
@@ -149,25 +145,23 @@ PAIRS: tuple[Pair, ...] = (
 def paired(results: Results) -> pd.DataFrame:
     """Differences of the welfare loss over equal data sets, as lines of the long table."""
     places, lines = by_place(results), []
-    for change in work.CHANGES:
+    rows = [row for row in results.rows if row != work.POPULATION]
+    for change, row, pair in product(work.CHANGES, rows, PAIRS):
         main = MAIN[change.transition is not None]
-        for row in dict.fromkeys(row for row, _ in places if row != work.POPULATION):
-            for pair in PAIRS:
-                (ours, first), (other, second) = ((c, s or main) for c, s in pair)
-                if change.transition is not None and {first, second} & set(work.OFFLINE):
-                    continue
-                series = [
-                    places[row, column].result.replications.get(
-                        work.label(work.LOSS, change.name, solver), []
-                    )
-                    for column, solver in ((ours, first), (other, second))
-                ]
-                gap = [a - b for a, b in zip(*series, strict=True)] if all(series) else [math.nan]
-                status = "ok" if all(series) else NOT_RUN
-                mean = summarise(f"{work.LOSS} difference", gap, [status] * len(gap))[0]
-                names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
-                numbers = (mean.value, mean.se, len(gap) if all(series) else 0)
-                lines.append((*names, mean.statistic, *numbers, status))
+        (ours, first), (other, second) = ((c, s or main) for c, s in pair)
+        if change.transition is not None and {first, second} & set(work.OFFLINE):
+            continue
+        series = [
+            places[row, column].result.replications.get(
+                work.label(work.LOSS, change.name, solver), ()
+            )
+            for column, solver in ((ours, first), (other, second))
+        ]
+        there = all(series)
+        numbers = mean_of(np.subtract(series[0], series[1])) if there else (math.nan, math.nan, 0)
+        names = (f"{row}, {change.name}", f"{ours} - {other}", f"{first} - {second}")
+        status = "ok" if there else NOT_RUN
+        lines.append((*names, f"{work.LOSS} difference", *numbers, status))
     return pd.DataFrame(lines, columns=pd.Index(COLUMNS))
 
 
@@ -243,7 +237,7 @@ POLICIES = {
 }
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     """A panel of policies for each change, at the most trajectories."""
     world, places, x = BusEngine(), by_place(results), np.arange(1, SHOWN + 1)
     row = str(max(int(row) for row, _ in places if row.isdigit()))
@@ -267,19 +261,17 @@ def _draw(results: Results, out: Path) -> list[Path]:
     panels[0].set_ylabel("probability of replacing", fontsize=layout.FONT)
     title = "Answers to a change of the reward (left two) and of P (right two)"
     figure.suptitle(title, fontsize=layout.FONT + 2)
-    return layout.save(figure, out, f"{NAME}_policies")
+    layout.save(figure, out, f"{NAME}_policies")
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The losses after changes of r and of P, their paired differences, and a figure."""
-    path = out / f"{NAME}_paired.csv"
-    paired(results).to_csv(path, index=False, float_format="%.10g")
-    files = [path]
+    layout.write_csv(paired(results), out / f"{NAME}_paired.csv")
     for of_transition, suffix, what in ((False, "", "r"), (True, "_law", "P")):
         heading = f"{EXHIBIT.title}, a change of {what}: welfare loss by solver"
         table = losses(results, of_transition)
-        files += layout.write(table, out, NAME + suffix, heading, notes(results))
-    return [*files, *_draw(results, out)]
+        layout.write(table, out, NAME + suffix, heading, notes(results))
+    _draw(results, out)
 
 
 def verdict(folder: Path) -> str:

@@ -1,7 +1,5 @@
 """Figures A1 and A2: errors of the estimated reward by mileage and action."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,8 +42,8 @@ def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibi
     def entries(smoke: bool) -> list[Entry]:
         return estimator_entries(trajectories, smoke)
 
-    def render(results: Results, out: Path) -> list[Path]:
-        return _draw(results, str(trajectories), published_errors(table), title, out / name)
+    def render(results: Results, out: Path) -> None:
+        _draw(results, str(trajectories), published_errors(table), title, out / name)
 
     return Exhibit(name, title, entries, cost=5.5, render=render, view=view, tolerance=5e-4)
 
@@ -77,7 +75,7 @@ def published_errors(table: str) -> dict[tuple[str, int], Array]:
 
 def _draw(
     results: Results, row: str, printed: dict[tuple[str, int], Array], title: str, stem: Path
-) -> list[Path]:
+) -> None:
     figure = layout.new_figure(8.5, 4.4)
     panels = figure.subplots(1, 2, sharex=True)
     for axes, (action, heading) in zip(panels, ACTIONS, strict=True):
@@ -94,7 +92,7 @@ def _draw(
     bands = f"bands: one standard deviation over {sets} data sets"
     ours = "leak-free GLADIUS is given r(., a1); the author's code uses the truth"
     figure.suptitle(f"{title}\n{bands}; {ours}", fontsize=layout.FONT + 1)
-    return layout.save(figure, stem.parent, stem.name)
+    layout.save(figure, stem.parent, stem.name)
 
 
 def _draw_ours(axes: layout.Axes, results: Results, row: str, action: int) -> int:

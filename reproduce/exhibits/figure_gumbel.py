@@ -5,8 +5,6 @@ is nu + gamma. Checked here: both are SciPy's, whose law has mean 0 and variance
 draws follow the printed distribution function.
 """
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any
@@ -68,11 +66,11 @@ def compute(cell: Cell, device: str) -> Result:
     )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The printed density over a histogram of the draws, with the mean."""
     result = results.get(ROW, COLUMN, "measured").result
     if not result.records:
-        return []
+        return
     found = {r.statistic: r for r in result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
@@ -90,7 +88,7 @@ def render(results: Results, out: Path) -> list[Path]:
     layout.words(axes, r"taste shock $\epsilon$ (utils)", "density", title)
     axes.set_xlim(BINS[0], BINS[-1])
     axes.legend(fontsize=layout.FONT)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 EXHIBIT = Exhibit(NAME, TITLE, entries, cost=0.1, render=render)

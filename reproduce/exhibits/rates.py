@@ -3,16 +3,10 @@
 Against T: g(theta_T) - g* of Algorithm 1 with eta_t = c_1 / (c_2 + t), mini-batches and a neutral
 start, c_1 twice what the theorem needs and the first step 1/l. As printed both blocks have this
 schedule; beside it zeta is given RATIO times the step (as the cited theorem has it, whose own
-ratio, 18 l^2/mu_2^2, leaves c_2 out of reach), or is exact (the profiled descent). Classes: tables,
-and linear ones with random features, M = 10 outputs, 2 M parameters, so that condition (ii) holds;
-`zeta/2`: zeta's features half as long, which (iii) allows.
-
-Against N: exact empirical minimisers, tables and three parameters (realisable); and tables over
-sampled states where the state has a continuous part and never repeats (see
-short_bus.interpolating_errors). All on a short bus engine, see short_bus.py.
+ratio, 18 l^2/mu_2^2, leaves c_2 out of reach), or is exact. Linear classes have M = 10 outputs and
+2 M random features, so that condition (ii) holds; `zeta/2` is what (iii) allows. Against N: exact
+empirical minimisers. All on a short bus engine, see short_bus.py.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,7 +52,6 @@ CLAIMED = {GAP: -1.0, EXCESS: -1.0, L2: -0.5}
 
 def entries(smoke: bool) -> list[Entry]:
     """One for each class, discount and kind of steps; one for each estimator and discount."""
-
     found: list[Entry] = []
 
     def add(row: str, column: str, protocol: str, statistic: str, **settings: Any) -> None:
@@ -71,15 +64,10 @@ def entries(smoke: bool) -> list[Entry]:
         for column, (protocol, ratio) in STEPS.items():
             if scale != 1.0 and column == "profiled":
                 continue  # zeta is exact, whatever its features
-            settings: dict[str, Any] = {
-                "ratio": ratio,
-                "beta": beta,
-                "features": features,
-                "zeta": scale,
-            }
-            settings |= {"trajectories": 100, "batch": 100, "checkpoints": CHECKPOINTS}
+            settings: dict[str, Any] = {"trajectories": 100, "batch": 100, "beta": beta}
+            settings |= {"ratio": ratio, "features": features, "zeta": scale}
+            settings |= {"checkpoints": CHECKPOINTS, "last": SMOKE_LAST if smoke else LAST}
             settings |= {"repetitions": SMOKE_REPETITIONS if smoke else REPETITIONS}
-            settings |= {"last": SMOKE_LAST if smoke else LAST}
             add(f"T, {family}, beta {beta:g}", column, protocol, GAP, **settings)
     for beta, (family, times) in product(BETAS, FITS.items()):
         settings = {"beta": beta, "family": family, "limit": LIMIT.get(family, 0.0)}
@@ -106,11 +94,10 @@ COLOURS = {
 }
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The figure, and the slopes as a table; `rates_slopes.csv` has their verdicts."""
     lines = slopes(results)
-    path = out / f"{NAME}_slopes.csv"
-    lines.to_csv(path, index=False, float_format="%.10g")
+    layout.write_csv(lines, out / f"{NAME}_slopes.csv")
     shown = {
         "slope": lines["value"].map(_text),
         "+-": (CRITICAL * lines["se"]).map(_text),
@@ -121,8 +108,8 @@ def render(results: Results, out: Path) -> list[Path]:
     names += lines["statistic"].str.removeprefix("slope of ")
     index = pd.Index(names, name="against, class, discount: steps, error")
     table = pd.DataFrame(shown).set_axis(index)
-    files = layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
-    return [*files, path, *_draw(results, out)]
+    layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
+    _draw(results, out)
 
 
 def _text(value: float) -> str:
@@ -172,9 +159,8 @@ def notes(results: Results) -> list[str]:
     ]
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
-    figure = layout.new_figure(layout.PAGE, 5.8)
-    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
+def _draw(results: Results, out: Path) -> None:
+    figure = layout.new_figure(layout.PAGE, 5.8, EXHIBIT.title)
     panels = figure.subplots(2, 2)
     for axes in panels.ravel():
         axes.set_xscale("log")
@@ -184,7 +170,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
     for axes, statistic in zip(panels[1], (EXCESS, L2), strict=True):
         _sizes(axes, results, statistic)
     layout.legend_below(figure, panels[0][0], 4)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _curves(

@@ -1,16 +1,13 @@
-"""Scale: processor time and peak memory of one fit against N and against K, beside the floor.
+"""Scale: time and peak memory of one fit against N and against K, beside the floor.
 
-Data sets of the bus engine with K inputs that do not matter, 100 rows a trajectory, all of them
-fitted, from a folder. Each fit runs in a process of its own, so that its memory is its own (see
-`reproduce.scaling`, which has the limits). The exponents are slopes of least squares in logarithms,
-over N of at least LEAST_SAMPLE and K of at least LEAST_INPUTS, where what every fit costs whatever
-its size no longer shows; memory is what the fit adds to that of the idle process.
+Each fit runs in a process of its own (see `reproduce.scaling`, which has the limits), on the bus
+engine with K inputs that do not matter, read from a folder. The exponents are slopes of least
+squares in logarithms, over N of at least LEAST_SAMPLE and K of at least LEAST_INPUTS, where what
+every fit costs whatever its size no longer shows.
 
 Times and memory are those of one run on one machine: they are in `scaling_measured.csv`, and no
 number that another machine must find again. Those are in `scaling.csv`.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -62,6 +59,10 @@ class Method:
     def name(self) -> str:
         """Column and label."""
         return f"{self.column} {self.label}".strip()
+
+    def lines(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Its fits."""
+        return frame[(frame["column"] == self.column) & (frame["protocol"] == self.protocol)]
 
 
 ON_GPU = Method("GLADIUS", "leak_free sparse cuda", "gladius", {"device": "cuda"})
@@ -120,7 +121,7 @@ def slope(x: Array, y: Array) -> tuple[float, float]:
     if kept.sum() < 3:
         return math.nan, math.nan
     u, v = np.log(x[kept]), np.log(y[kept])
-    u = u - u.mean()
+    u = u - u.mean()  # SciPy's linregress gives no error where y is constant
     b = float(u @ v / (u @ u))
     left = v - v.mean() - b * u
     return b, float(np.sqrt(left @ left / (len(u) - 2) / (u @ u)))
@@ -128,7 +129,7 @@ def slope(x: Array, y: Array) -> tuple[float, float]:
 
 def lines_of(frame: pd.DataFrame, how: Method, along: str) -> pd.DataFrame:
     """The fits of a method along N with its few inputs, or along K, in order."""
-    part = frame[(frame["column"] == how.column) & (frame["protocol"] == how.protocol)]
+    part = how.lines(frame)
     fixed = part["K"] == how.few
     if along == "K":  # at the N where it was tried
         sample = part["N"].mode()
@@ -162,20 +163,19 @@ def text(value: float, digits: int = 2) -> str:
     return f"{value:,.{places}f}"
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """What was measured as a CSV and a table, the exponents, and both against N and against K."""
     frame = measured(results)
-    long = out / f"{NAME}_measured.csv"
-    frame.to_csv(long, index=False, float_format="%.6g", lineterminator="\n")
+    layout.write_csv(frame, out / f"{NAME}_measured.csv", 6)
     least = {"N": LEAST_SAMPLE, "K": LEAST_INPUTS} if not results.smoke else {"N": 0, "K": 1}
-    fits = layout.write(table(frame), out, NAME, EXHIBIT.title, notes(frame))
+    layout.write(table(frame), out, NAME, EXHIBIT.title, notes(frame))
     title = "Exponents of time and of memory (standard error of the fit)"
     said = (
         f"Least squares in logarithms: N from {least['N']:,}, K from {least['K']}. Memory: what the"
         " fit adds to the idle process. -: fewer than three sizes.",
     )
-    rates = layout.write(exponents(frame, least), out, f"{NAME}_exponents", title, said)
-    return [long, *fits, *rates, *_draw(frame, out)]
+    layout.write(exponents(frame, least), out, f"{NAME}_exponents", title, said)
+    _draw(frame, out)
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -184,11 +184,8 @@ def table(frame: pd.DataFrame) -> pd.DataFrame:
     rows, index = [], []
     for n, k in sizes:
         here = frame[(frame["N"] == n) & (frame["K"] == k)]
-        texts = [text(float(here["floor_seconds"].min()))]
-        for how in (*METHODS, ON_GPU):
-            part = here[(here["column"] == how.column) & (here["protocol"] == how.protocol)]
-            texts.append(cell_text(part))
-        rows.append(texts)
+        texts = [cell_text(how.lines(here)) for how in (*METHODS, ON_GPU)]
+        rows.append([text(float(here["floor_seconds"].min())), *texts])
         index.append(f"{n:,}/{k:,}")
     heads = [("floor", "CPU-s"), *((h.column, h.label) for h in (*METHODS, ON_GPU))]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(heads))
@@ -224,17 +221,18 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
     return (
         "N trajectories of 100 rows, K inputs that do not matter. Processor seconds of one fit on"
         " one core (times the floor, measured in the same process); peak MB of the process, of"
-        " which an idle one has about 290. * did not converge.",
+        f" which an idle one has {text(float(frame['idle_mb'].median()))}. * did not converge.",
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",
+        "stochastic: its two steps refit what full passes have chosen, so its time holds theirs.",
         f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GB of data; a method's"
         " largest size is at these limits or close to them, and none beyond it was tried (blank).",
         *(f"{reason} ({', '.join(sizes)})." for reason, sizes in why.items()),
     )
 
 
-def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
+def _draw(frame: pd.DataFrame, out: Path) -> None:
     """Time above, memory below; against N on the left, against K on the right."""
     figure = layout.new_figure(layout.PAGE, 5.0)
     panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
@@ -250,10 +248,8 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
                 part = lines_of(frame, how, along)
                 part = part[(part[along] > 0) & part[number].notna()]
                 fixed = "" if along == "K" else f", K = {part['K'].min()}" if len(part) else ""
-                axes.plot(
-                    part[along], part[number], "o-", color=colour, label=how.name + fixed,
-                    markersize=3.5, linewidth=1.1,
-                )  # fmt: skip
+                base: dict[str, Any] = {"color": colour, "label": how.name + fixed}
+                axes.plot(part[along], part[number], "o-", markersize=3.5, linewidth=1.1, **base)
                 ticks |= set(part[along].tolist())
             if number == "cpu_seconds":
                 part = lines_of(frame, METHODS[0], along)
@@ -264,14 +260,14 @@ def _draw(frame: pd.DataFrame, out: Path) -> list[Path]:
             layout.words(axes, below, y if along == "N" else "")
             axes.tick_params(axis="x", labelrotation=30)
     layout.legend_below(figure, panels[0, 0], 6)
-    return layout.save(figure, out, f"{NAME}_plot")
+    layout.save(figure, out, f"{NAME}_plot")
 
 
 def verdict(folder: Path) -> str:
     """What the largest fits of GLADIUS cost."""
     frame = pd.read_csv(folder / f"{NAME}_measured.csv")
-    ours = frame[frame["protocol"] == METHODS[0].protocol].sort_values(["N", "K"])
-    ours = ours[(ours["column"] == METHODS[0].column) & ours["cpu_seconds"].notna()]
+    ours = METHODS[0].lines(frame.sort_values(["N", "K"]))
+    ours = ours[ours["cpu_seconds"].notna()]
     largest = [ours.iloc[-1], ours.sort_values(["K", "N"]).iloc[-1]]
     told = (
         f"{100 * line['N']:.3g} rows, K = {line['K']}: {text(line['cpu_seconds'])} CPU-s,"

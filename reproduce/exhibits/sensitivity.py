@@ -6,10 +6,9 @@ The dashed line in both is the paper's network of 2 x 10 with c(s). Data sets ar
 that did not converge stays in the mean; it makes its marker hollow and is counted beside it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ WEIGHTS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 SMOKE_WEIGHTS = (0.1, 1.0, 10.0)
 WIDTHS, SMOKE_WIDTHS = (2, 5, 10, 20, 50), (2, 10)
 DEPTHS, SMOKE_DEPTHS = (1, 2, 3), (1, 2)
-REFERENCE = (10, 10)  # the default
+REFERENCE = (10, 2)  # width and depth, the default
 WEIGHT, SIZE = "Bellman weight", "hidden layers"
 
 
@@ -36,9 +35,9 @@ def of_weight(weight: float) -> str:
     return f"leak_free weight {weight:g}"
 
 
-def of_size(hidden: Sequence[int]) -> str:
+def of_size(width: int, depth: int) -> str:
     """The protocol of a cell of the right panel."""
-    return f"leak_free {len(hidden)} x {hidden[0]}"
+    return f"leak_free {depth} x {width}"
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -49,13 +48,12 @@ def entries(smoke: bool) -> list[Entry]:
             options: dict[str, Any] = {"function_class": "mlp", "level": "scalar", "weight": weight}
             cell = fitting("gladius", n, smoke, options)
             found.append(Entry(str(n), WEIGHT, of_weight(weight), cell))
-        for depth in SMOKE_DEPTHS if smoke else DEPTHS:
-            for width in SMOKE_WIDTHS if smoke else WIDTHS:
-                hidden = (width,) * depth
-                options = {"function_class": "mlp"}
-                options |= {} if hidden == REFERENCE else {"hidden": hidden}
-                cell = fitting("gladius", n, smoke, options)
-                found.append(Entry(str(n), SIZE, of_size(hidden), cell))
+        depths, widths = (SMOKE_DEPTHS, SMOKE_WIDTHS) if smoke else (DEPTHS, WIDTHS)
+        for depth, width in product(depths, widths):
+            is_default = (width, depth) == REFERENCE
+            options = {} if is_default else {"hidden": (width,) * depth}
+            cell = fitting("gladius", n, smoke, {"function_class": "mlp"} | options)
+            found.append(Entry(str(n), SIZE, of_size(width, depth), cell))
     return found
 
 
@@ -85,24 +83,23 @@ CAPTION = (
 TICKS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Two panels over one scale of MAPE."""
     figure = layout.new_figure(layout.PAGE, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
-    weights = SMOKE_WEIGHTS if results.smoke else WEIGHTS
-    depths = SMOKE_DEPTHS if results.smoke else DEPTHS
-    widths = SMOKE_WIDTHS if results.smoke else WIDTHS
+    weights, depths, widths = (
+        (SMOKE_WEIGHTS, SMOKE_DEPTHS, SMOKE_WIDTHS) if results.smoke else (WEIGHTS, DEPTHS, WIDTHS)
+    )
     known = points(results)
-    rows = dict.fromkeys(entry.row for entry in results.entries)
-    for row, colour in zip(rows, COLOURS, strict=False):
-        sizes = known.reindex([(row, SIZE, of_size(REFERENCE))])
+    for row, colour in zip(results.rows, COLOURS, strict=False):
+        sizes = known.reindex([(row, SIZE, of_size(*REFERENCE))])
         for axes in (left, right):
             base: dict[str, Any] = {"color": colour, "linestyle": "--", "linewidth": 0.8}
             axes.axhline(float(sizes["mape"].iloc[0]), zorder=1, **base)
         line = known.reindex([(row, WEIGHT, of_weight(w)) for w in weights])
         _line(left, weights, line, colour, ("s", "-"), f"N = {int(row):,}")
         for depth in depths:
-            line = known.reindex([(row, SIZE, of_size([w] * depth)) for w in widths])
+            line = known.reindex([(row, SIZE, of_size(w, depth)) for w in widths])
             shifted = [width * DODGE ** (depth - 2) for width in widths]
             _line(right, shifted, line, colour, DEPTH_MARKS[depth], "_")
     for depth in depths:
@@ -117,7 +114,7 @@ def render(results: Results, out: Path) -> list[Path]:
         axes.legend(fontsize=layout.FONT, frameon=False)
     figure.supxlabel(CAPTION, fontsize=layout.FONT)
     figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _line(

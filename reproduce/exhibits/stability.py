@@ -4,16 +4,13 @@ The map: Algorithm 1 with full batches, plain gradients and tables, on expected 
 engine with each discount (no sampling error), from Q = zeta = 0. The colour is the rate at which
 the stationary point that the data define repels (zero: it does not), a cross a run that blew up.
 Drawn in are the linear flow of the level, stable for rho = ascents x ratio > 2 beta - 1, and the
-two-sided PL condition, which needs a loss bounded below in Q for fixed zeta: beta <= 1/2.
-
-Below the map, in the CSV, the algorithm on Table 2's data sets at beta = .95, as tables and as
-the paper's network, with plain gradients and with Adam: `diverged`, `not_converged` or ok.
+two-sided PL condition, which needs a loss bounded below in Q for fixed zeta: beta <= 1/2. In the
+CSV too: the algorithm on Table 2's data sets, see CLASSES and RUNS.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +51,14 @@ def entries(smoke: bool) -> list[Entry]:
         cell = Cell("reproduce.exact:stability_map", settings, f"stability, {row}")
         found.append(Entry(row, MAP, "printed", cell, "growth rate"))
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
-    for family, optimiser, step in CLASSES:
-        for ascents, ratio in RUNS:
-            options = {"protocol": "printed", "function_class": family, "optimiser": optimiser}
-            steps = {"ascents": ascents, "tau_1": ratio * step, "tau_2": step}
-            cell = fitting(
-                "gladius",
-                TRAJECTORIES,
-                smoke,
-                options | steps | {"iterations": iterations},
-                repetitions=repetitions,
-                streams={"rngs": "weights"},
-            )
-            protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
-            found.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
+    for (family, optimiser, step), (ascents, ratio) in product(CLASSES, RUNS):
+        options: dict[str, Any] = {"protocol": "printed", "iterations": iterations}
+        options |= {"function_class": family, "optimiser": optimiser, "ascents": ascents}
+        options |= {"tau_1": ratio * step, "tau_2": step}
+        told: dict[str, Any] = {"repetitions": repetitions, "streams": {"rngs": "weights"}}
+        cell = fitting("gladius", TRAJECTORIES, smoke, options, **told)
+        protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
+        found.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
     return found
 
 
@@ -91,20 +82,21 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
 REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The map, and the runs on data as a table."""
-    return [*_draw(results, out), *_runs(results, out)]
+    _draw(results, out)
+    _runs(results, out)
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     """One panel for each number of ascents."""
     from matplotlib import colormaps
 
-    figure = layout.new_figure(layout.PAGE, 3.4)
-    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
+    figure = layout.new_figure(layout.PAGE, 3.4, EXHIBIT.title)
     maps = [(e.cell.settings, s.result.arrays) for e, s in results if "growth" in s.result.arrays]
     if not maps:  # every cell failed: the CSV says why
-        return layout.save(figure, out, NAME)
+        layout.save(figure, out, NAME)
+        return
     every_ascents, ratios = (maps[0][0][name] for name in ("ascents", "ratios"))
     betas, logs = np.array([settings["beta"] for settings, _ in maps]), np.log10(ratios)
     growth, diverged, unstable = (
@@ -136,7 +128,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
     )
     figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=layout.FONT + 1)
     layout.legend_below(figure, panels[0], 3)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def notes() -> list[str]:
@@ -154,7 +146,7 @@ def notes() -> list[str]:
     ]
 
 
-def _runs(results: Results, out: Path) -> list[Path]:
+def _runs(results: Results, out: Path) -> None:
     """The runs on data as a table."""
     table = {}
     for entry, stored in results:
@@ -175,7 +167,7 @@ def _runs(results: Results, out: Path) -> list[Path]:
     shown = pd.DataFrame.from_dict(table, orient="index", columns=heads)
     shown.index.name = "run"
     title = "Algorithm 1 as printed on data, by step ratio tau_1 / tau_2 and ascents per descent"
-    return layout.write(shown, out, f"{NAME}_runs", title, notes())
+    layout.write(shown, out, f"{NAME}_runs", title, notes())
 
 
 def _count(number_: float, of: int) -> str:

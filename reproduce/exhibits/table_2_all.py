@@ -1,15 +1,12 @@
 """Table 2 for every method of the paper's Table 1: MAPE, iterations and convergence.
 
-The methods are those of `gladius.METHODS`, each as it comes, and VARIANTS of them; the data sets
-are Table 2's, so that two methods of a row can be compared pair by pair. A method gets the training
-split, the anchor's reward and the discount factor; those with `P known` the true transition
-probabilities too. `converged` is each method's own flag, which is about a gradient or a fixed
-point, never about having reached a limit of steps.
+The methods are those of `gladius.METHODS`, each as it comes, and VARIANTS of them, on Table 2's
+data sets, so that two methods of a row can be compared pair by pair. `converged` is each method's
+own flag, which is about a gradient or a fixed point, never about having reached a limit of steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +19,28 @@ from reproduce import layout
 from reproduce.compare import number
 from reproduce.fits import RUNS, SMOKE_TRAJECTORIES, TRAJECTORIES, fitting, means
 from reproduce.results import Results
-from reproduce.spec import Entry, Exhibit, Record, Result
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 
 NAME = "table_2_all"
 PLAIN = "leak_free"  # protocol of a method as it comes
-# method, word for the protocol, options, whether P is given
-VARIANTS: tuple[tuple[str, str, dict[str, object], bool], ...] = (
-    ("gladius", "network", {"function_class": "mlp"}, False),
-    ("gladius", "on rows", {"function_class": "sparse"}, False),
-    ("gladius", "Algorithm 1", {"protocol": "printed"}, False),
-    ("nfxp", "P known", {}, True),
-    ("mpec", "P known", {}, True),
-    ("ccp", "NPL", {"stages": None}, False),
-    ("ccp", "NPL, P known", {"stages": None}, True),
-    ("ccp", "finite dependence", {"finite_dependence": True}, False),
-    ("avi", "one-hot", {"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
-    ("semi_gradient", "linear", {"basis": "polynomial", "degree": 1}, False),
-    ("samq", "5 cells", {"cells": 5}, False),
-    ("iq_learn", "network", {"function_class": "network"}, False),
-    ("ml_irl", "P known", {}, True),
-    ("ml_irl", "finite dependence", {"inner": "finite_dependence"}, False),
-    ("airl", "anchored", {"anchored": True}, False),
-)
+# (method, word for the protocol) -> options, whether P is given
+VARIANTS: dict[tuple[str, str], tuple[dict[str, Any], bool]] = {
+    ("gladius", "network"): ({"function_class": "mlp"}, False),
+    ("gladius", "on rows"): ({"function_class": "sparse"}, False),
+    ("gladius", "Algorithm 1"): ({"protocol": "printed"}, False),
+    ("nfxp", "P known"): ({}, True),
+    ("mpec", "P known"): ({}, True),
+    ("ccp", "NPL"): ({"stages": None}, False),
+    ("ccp", "NPL, P known"): ({"stages": None}, True),
+    ("ccp", "finite dependence"): ({"finite_dependence": True}, False),
+    ("avi", "one-hot"): ({"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
+    ("semi_gradient", "linear"): ({"basis": "polynomial", "degree": 1}, False),
+    ("samq", "5 cells"): ({"cells": 5}, False),
+    ("iq_learn", "network"): ({"function_class": "network"}, False),
+    ("ml_irl", "P known"): ({}, True),
+    ("ml_irl", "finite dependence"): ({"inner": "finite_dependence"}, False),
+    ("airl", "anchored"): ({"anchored": True}, False),
+}
 # Pairs that theory makes equal in each sample: (method, word), (method, word), tolerance in utils
 EQUAL: tuple[tuple[tuple[str, str], tuple[str, str], float], ...] = (
     (("nfxp", ""), ("mpec", ""), 1e-7),
@@ -69,20 +66,17 @@ MILEAGES = 10  # rewards are compared at the mileages that the paper's tables sh
 
 def entries(smoke: bool) -> list[Entry]:
     """Every method and variant at every N, on the data sets of Table 2."""
-    lines = [(method, "") for method in METHODS] + [(m, word) for m, word, _, _ in VARIANTS]
+    lines = [*((method, "") for method in METHODS), *VARIANTS]
     return [
-        Entry(str(n), *column_of(*line), fitting(line[0], n, smoke, **variant(*line)))
-        for n in (SMOKE_TRAJECTORIES if smoke else TRAJECTORIES)
-        for line in lines
+        Entry(str(n), *column_of(*line), cell(*line, n, smoke))
+        for n, line in product(SMOKE_TRAJECTORIES if smoke else TRAJECTORIES, lines)
     ]
 
 
-def variant(method: str, word: str) -> dict[str, Any]:
-    """Options of a variant and whether it is an oracle; of a method as it comes without a word."""
-    if not word:
-        return {}
-    ((options, oracle),) = [(o, known) for m, w, o, known in VARIANTS if (m, w) == (method, word)]
-    return {"options": options, "oracle": oracle}
+def cell(method: str, word: str, trajectories: int, smoke: bool) -> Cell:
+    """The fit of a variant; of a method as it comes without a word."""
+    options, oracle = VARIANTS[method, word] if word else ({}, False)
+    return fitting(method, trajectories, smoke, options, oracle=oracle)
 
 
 def column_of(method: str, word: str) -> tuple[str, str]:
@@ -119,10 +113,9 @@ PAIR_NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Tables of the errors, of what the fits took, and of who agrees with whom."""
-    frame = results.frame()
-    rows = list(dict.fromkeys(frame["row"]))
+    frame, rows, mape = results.frame(), results.rows, layout.texts(results)
     lines = {(e.column, e.protocol): e.cell.settings for e in results.entries}
     errors: dict[str, list[str]] = {}
     runs: dict[str, list[str]] = {}
@@ -133,9 +126,9 @@ def render(results: Results, out: Path) -> list[Path]:
         word = protocol.removeprefix(PLAIN).strip()
         label = column + (f" ({word})" if word else "") + (f" [{', '.join(uses)}]" if uses else "")
         line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
-        errors[label] = [_error(line[line["row"] == row]) for row in rows]
+        errors[label] = [mape.get((row, column, protocol), "not run") for row in rows]
         runs[label] = [_run(line[line["row"] == row]) for row in rows]
-    about, files = "Every method on Table 2's data", []
+    about = "Every method on Table 2's data"
     for texts, suffix, heading, notes in (
         (errors, "", EXHIBIT.title, NOTES),
         (runs, "_runs", f"{about}: iterations, convergence", RUN_NOTES),
@@ -143,8 +136,7 @@ def render(results: Results, out: Path) -> list[Path]:
     ):
         table = pd.DataFrame(texts, index=pd.Index(rows, name="trajectories")).T
         table.index.name = "trajectories"
-        files += layout.write(table, out, NAME + suffix, heading, notes)
-    return files
+        layout.write(table, out, NAME + suffix, heading, notes)
 
 
 def _pairs(results: Results, rows: list[str]) -> dict[str, list[str]]:
@@ -177,11 +169,6 @@ def _equal(
 def _name(which: tuple[str, str]) -> str:
     method, word = which
     return column_of(method, word)[0] + (f" ({word})" if word else "")
-
-
-def _error(lines: pd.DataFrame) -> str:
-    known = lines[lines["statistic"] == "MAPE"]
-    return "not run" if known.empty else layout.text(known.iloc[0])
 
 
 def _run(lines: pd.DataFrame) -> str:

@@ -6,9 +6,8 @@ Each is a switch here; the data sets are those of Table 2. One cell is one train
 repetitions side by side and yields the last epoch and the oracle's. Hours for the whole.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 from reproduce import layout, published
@@ -30,18 +29,13 @@ VARIANTS = {  # protocol: (level from the truth, absolute value)
 
 def entries(smoke: bool) -> list[Entry]:
     """Both selections of each variant, row by row."""
-    return [
-        Entry(
-            str(n),
-            "GLADIUS",
-            f"{protocol} {selection}",
-            training(n, smoke, level_from_truth=level, absolute=absolute),
-        )
-        for n in (SMOKE_TRAJECTORIES if smoke else TRAJECTORIES)
-        for protocol, (level, absolute) in VARIANTS.items()
-        if (level and absolute) or n in SWITCHED
-        for selection in SELECTIONS
-    ]
+    found = []
+    sizes = SMOKE_TRAJECTORIES if smoke else TRAJECTORIES
+    for n, (protocol, (level, absolute)) in product(sizes, VARIANTS.items()):
+        if (level and absolute) or n in SWITCHED:
+            cell = training(n, smoke, level_from_truth=level, absolute=absolute)
+            found += [Entry(str(n), "GLADIUS", f"{protocol} {s}", cell) for s in SELECTIONS]
+    return found
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
@@ -49,8 +43,7 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
     selection = entry.protocol.split()[-1]
     if f"MAPE {selection}" not in result.replications:
         return result.records
-    codes = result.replications[f"status {selection}"]
-    statuses = [SEVERITY[int(code)] for code in codes]
+    statuses = [SEVERITY[int(code)] for code in result.replications[f"status {selection}"]]
     return summarise("MAPE", result.replications[f"MAPE {selection}"], statuses)
 
 
@@ -71,10 +64,10 @@ NOTES = (
 )
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The published line and one for each variant and epoch."""
     table = layout.side_by_side(results, LAYOUT, "table_2", "trajectories").T
-    return layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    layout.write(table, out, NAME, EXHIBIT.title, NOTES)
 
 
 def reason(row: str, column: str, protocol: str) -> str:

@@ -15,11 +15,9 @@ expected count of the test split with the standard deviation that the simulated 
 The mileages of a column are not independent: Rust's twenty numbers are two parameters.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +28,7 @@ from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_2, table_2_author
 from reproduce.fits import REPETITIONS, SMOKE_REPETITIONS
 from reproduce.fits_author import training
-from reproduce.layout import MARKS, PAPER
+from reproduce.layout import MARKS, PAPER, Column
 from reproduce.results import Results
 from reproduce.spec import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 
@@ -83,28 +81,18 @@ def laws(draws: Array, quantity: str, actions: Sequence[int], status: str) -> tu
 def _frequency_records(result: Result, actions: Sequence[int]) -> tuple[Record, ...]:
     expected, spread, draws = (result.arrays[name] for name in ("expected", "spread", "draws"))
     n, found = len(draws), []
-    for action in actions:
-        for i in range(MILEAGES):
-            name, row, x = f"frequency a{action}", str(i + 1), draws[:, i, action]
-            sd = float(spread[i, action]) or math.nan
-            se = float(np.std(x, ddof=1)) / math.sqrt(n) or math.nan
-            found.append(Record(name, float(expected[i, action]), sd, n, row=row))
-            found.append(Record(name + MEAN, float(np.mean(x)), se, n, row=row))
-            found.append(Record(name + ONE, float(x[0]), row=row))
+    for action, i in product(actions, range(MILEAGES)):
+        name, row, x = f"frequency a{action}", str(i + 1), draws[:, i, action]
+        sd = float(spread[i, action]) or math.nan
+        se = float(np.std(x, ddof=1)) / math.sqrt(n) or math.nan
+        found.append(Record(name, float(expected[i, action]), sd, n, row=row))
+        found.append(Record(name + MEAN, float(np.mean(x)), se, n, row=row))
+        found.append(Record(name + ONE, float(x[0]), row=row))
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a table: a column of the paper, or ours under a protocol."""
-
-    column: str
-    protocol: str
-    label: str
-    suffix: str = ""
-
-
-def _lines(true: str) -> tuple[Line, ...]:
+def _lines(true: str) -> list[tuple[Column, str]]:
+    """Lines of a table, and what their statistic ends with: the paper's, ours, our first draw."""
     places = (
         (FREQUENCY, "measured", "expected (sd)", "first data set"),
         (true, "measured", "ours", ""),
@@ -114,13 +102,13 @@ def _lines(true: str) -> tuple[Line, ...]:
         ("GLADIUS", "leak_free mlp", "network, mean (sd)", "network, first data set"),
         (*AUTHOR, "author's code, mean (sd)", "author's code, first data set"),
     )
-    lines: list[Line] = []
+    lines: list[tuple[Column, str]] = []
     for column, protocol, label, first in places:
-        if column not in {line.column for line in lines}:
-            lines.append(Line(column, PAPER, "paper"))
-        lines.append(Line(column, protocol, label))
-        lines += [Line(column, protocol, first, ONE)] if first else []
-    return tuple(lines)
+        if column not in {line.column for line, _ in lines}:
+            lines.append((Column(column, PAPER, "paper"), ""))
+        lines.append((Column(column, protocol, label), ""))
+        lines += [(Column(column, protocol, first), ONE)] if first else []
+    return lines
 
 
 NOTES = (
@@ -165,20 +153,19 @@ def make_table(
         status = "ok" if entry.column == true else table_2_author.view(entry, result)[0].status
         return laws(draws(result, quantity), quantity, actions, status)
 
-    def render(results: Results, out: Path) -> list[Path]:
+    def render(results: Results, out: Path) -> None:
         frame, printed = results.frame(), published.load(name)
         body = {}
-        for action in actions:
-            for line in _lines(true):
-                symbol = "frequency" if line.column == FREQUENCY else quantity
-                statistic = f"{symbol} a{action}"
-                where = printed if line.protocol == PAPER else frame
-                texts = _texts(where[where["column"] == line.column], line, statistic)
-                body[f"a{action}", line.column, line.label] = texts
+        for action, (line, suffix) in product(actions, _lines(true)):
+            symbol = "frequency" if line.column == FREQUENCY else quantity
+            where = printed if line.protocol == PAPER else frame
+            where = where[where["column"] == line.column]
+            texts = _texts(where, line, f"{symbol} a{action}", suffix)
+            body[f"a{action}", line.column, line.header] = texts
         mileages = pd.Index([str(i + 1) for i in range(MILEAGES)], name="mileage")
         table = pd.DataFrame(body, index=mileages).T
         notes = [note.format(sets=frame["repetitions"].max()) for note in NOTES]
-        return layout.write(table, out, name, title, notes)
+        layout.write(table, out, name, title, notes)
 
     return Exhibit(
         name,
@@ -194,18 +181,16 @@ def make_table(
     )
 
 
-def _texts(lines: pd.DataFrame, line: Line, statistic: str) -> list[str]:
+def _texts(lines: pd.DataFrame, line: Column, statistic: str, suffix: str) -> list[str]:
     """The line's text at each mileage; `not run` or `failed` where there is no number."""
     if line.protocol == PAPER:
         return [str(value) for value in lines[lines["statistic"] == statistic]["value"]]
     lines = lines[lines["protocol"] == line.protocol]
-    known = lines[lines["statistic"] == statistic + line.suffix]
+    known = lines[lines["statistic"] == statistic + suffix]
     if known.empty:
         missing = set(lines["status"]) <= {NOT_RUN}
         return ["not run" if missing else "failed"] * MILEAGES
-    digits = 3
-    if line.column == FREQUENCY:
-        digits = 0 if line.suffix else 2
+    digits = 3 if line.column != FREQUENCY else 0 if suffix else 2
     return [
         f"{value:.{digits}f}"
         + ("" if math.isnan(se) else f" ({se:.{digits}f})")

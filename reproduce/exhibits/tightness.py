@@ -6,8 +6,6 @@ table: constants of the Polyak-Lojasiewicz inequality: from the appendix; the le
 which no constant that holds exceeds; and the least non-zero curvature at the centre.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from pathlib import Path
@@ -38,15 +36,16 @@ def entries(smoke: bool) -> list[Entry]:
     return [Entry(str(n), "tabular", "measured", cell, "PL") for n, cell in cells.items()]
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """The figure and the table."""
-    return [*_draw(results, out), *_table(results, out)]
+    _draw(results, out)
+    _table(results, out)
 
 
 KINDS = ("appendix", "least found", "curvature")
 
 
-def _table(results: Results, out: Path) -> list[Path]:
+def _table(results: Results, out: Path) -> None:
     frame = results.frame()
     value = frame.set_index(["row", "protocol", "statistic"])["value"]
     lines = {}
@@ -59,7 +58,7 @@ def _table(results: Results, out: Path) -> list[Path]:
     table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
     table.index.name = "N, radius, loss"
     title = "Constants of the Polyak-Lojasiewicz inequality on the paper's data"
-    return layout.write(table, out, f"{NAME}_pl", title, notes(frame))
+    layout.write(table, out, f"{NAME}_pl", title, notes(frame))
 
 
 def notes(frame: pd.DataFrame) -> list[str]:
@@ -85,7 +84,7 @@ def notes(frame: pd.DataFrame) -> list[str]:
 COLOURS = (layout.SKY, layout.BLUE, layout.ORANGE, layout.VERMILION)  # a data set and ball each
 
 
-def _draw(results: Results, out: Path) -> list[Path]:
+def _draw(results: Results, out: Path) -> None:
     """A row for each constant, in it a strip of points for each data set and ball."""
     figure = layout.new_figure(layout.PAGE, 4.4)
     axes, names = figure.subplots(), list[str]()
@@ -105,7 +104,7 @@ def _draw(results: Results, out: Path) -> list[Path]:
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
     layout.words(axes, "bound over observed (1 is tight)", title=EXHIBIT.title)
     layout.legend_below(figure, axes, 4)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def verdict(folder: Path) -> str:

@@ -3,15 +3,11 @@
 Lemma NNenjoysPL says that a wide random network keeps lambda_min(K(theta)) above half its
 infinite-width limit lambda_star in a ball about the start (3/4 at the start itself). Left: one
 hidden tanh layer at six well separated points (s, a), with the lowest value that descent finds in
-balls of three radii. Right: the shape and the data of the paper's experiments, two hidden layers
-and one output an action at the distinct mileages of a training set (K = 0); the cross is 2 x 10.
-Weights are standard normal times 1 / sqrt(fan-in), biases standard normal; the limit is quadrature.
-
-In the CSV too: the width from which the proof's own inequalities hold for one hidden layer on the
-same points (C_R from the bounds on sigma', sigma'' and the largest of m weights).
+balls. Right: the shape and the data of the paper's experiments, two hidden layers and one output an
+action at the distinct mileages of a training set. Weights are standard normal times
+1 / sqrt(fan-in), biases standard normal; the limit is quadrature. In the CSV too: the width from
+which the proof's own inequalities hold for one hidden layer on the same points.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Mapping
@@ -179,10 +175,9 @@ def limit_cell(cell: Cell, device: str) -> Result:
     return Result((star, Record("evaluation points", float(len(kernel))), asked))
 
 
-def render(results: Results, out: Path) -> list[Path]:
+def render(results: Results, out: Path) -> None:
     """Two panels: six points with balls, the paper's data."""
-    figure = layout.new_figure(layout.PAGE, 3.5)
-    figure.suptitle(EXHIBIT.title, fontsize=layout.FONT + 1)
+    figure = layout.new_figure(layout.PAGE, 3.5, EXHIBIT.title)
     table = results.frame().pivot_table(index="row", columns="statistic", values="value")
     for axes, design in zip(figure.subplots(1, 2), (APART, BUS), strict=True):
         widths = {
@@ -194,7 +189,7 @@ def render(results: Results, out: Path) -> list[Path]:
             curves = table.loc[list(widths)].set_axis(list(widths.values())).sort_index()
             limits = {str(name): float(x) for name, x in table.T[design].items()}
             _panel(axes, design, curves, limits)
-    return layout.save(figure, out, NAME)
+    layout.save(figure, out, NAME)
 
 
 def _panel(

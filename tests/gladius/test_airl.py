@@ -235,9 +235,11 @@ def test_known_transitions_are_used_and_bound_q() -> None:
         known.q(np.array([[21.0]]))
 
 
-def test_the_flag_means_it() -> None:
+def test_the_flag_means_it(monkeypatch: pytest.MonkeyPatch) -> None:
     data = BUS.simulate(20, np.random.default_rng(11))
-    short = fitted(data, max_iterations=3).diagnostics
+    with monkeypatch.context() as few:
+        few.setattr(airl, "MAX_STEPS", 3)
+        short = fitted(data).diagnostics
     assert not short.converged
     assert short.status == "not_converged"
     assert short.iterations == 3

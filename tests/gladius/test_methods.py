@@ -30,6 +30,9 @@ QUICK = bc.Training(steps=50, tolerance=1e6)  # every gradient is small enough
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 VARIANTS = variants() | {
     "gladius printed batch": ("gladius", {"protocol": "printed", "iterations": 20, "batch": 32}),
+    "gladius sparse": ("gladius", {"function_class": "sparse"}),
+    "gladius stochastic": ("gladius", {"function_class": "sparse", "solver": "stochastic"}),
+    "gladius mlp_rows": ("gladius", {"function_class": "mlp_rows", "steps": 100}),
     "bc batch": ("bc", {"training": bc.Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": bc.Training(steps=50, validation=0.25)}),
     "iq_learn network batch": (
@@ -171,7 +174,6 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("ml_irl", {}, "start", [np.zeros(3)]),
     ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
     ("airl", {}, "start_spread", [-1.0]),
-    *[(name, {}, "max_iterations", [0]) for name in ("iq_learn", "clare", "ml_irl", "airl")],
     *[(name, {}, "rng", [-1]) for name in ("avi", "bc", "iq_learn", "clare", "airl")],
 ]
 
@@ -237,18 +239,19 @@ FEW: list[tuple[str, dict[str, Any], int]] = [
     ("gladius", {**PRINTED, "iterations": 2}, 2),
     ("avi", {"regression": "one_hot", "tolerance": 1e-9, "iterations": 3}, 2),
     ("bc", {"training": bc.Training(steps=2, tolerance=1e-9)}, 2),
-    ("iq_learn", {"max_iterations": 2}, 2),
+    ("iq_learn", {}, 2),
     ("iq_learn", {**NETWORK, "training": iq_learn.Training(steps=2)}, 2),
-    ("clare", {"eta": 0.01, "max_iterations": 1}, 1),
-    ("ml_irl", {"max_iterations": 2}, 2),
-    ("airl", {"max_iterations": 3}, 3),
+    ("clare", {"eta": 0.01}, 1),
+    ("ml_irl", {}, 2),
+    ("airl", {}, 3),
 ]
 
 
 @pytest.mark.parametrize(("method", "options", "steps"), FEW)
 def test_too_few_steps_are_not_convergence(
-    method: str, options: dict[str, Any], steps: int
+    method: str, options: dict[str, Any], steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(f"{METHODS[method]}.MAX_STEPS", steps, raising=False)
     for estimate in fit(SETS, method, **GIVEN, **named(method, options)):
         assert estimate.diagnostics.status == "not_converged"
         assert not estimate.diagnostics.converged

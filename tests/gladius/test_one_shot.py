@@ -9,8 +9,7 @@ import pytest
 import scipy.optimize
 
 import gladius
-from gladius import levenberg_marquardt, mdp, networks, newton, rows
-from gladius.baselines import bc
+from gladius import levenberg_marquardt, mdp, networks, newton, rows, stochastic
 from gladius.baselines.bc import Training
 from gladius.linear_reward import linear_in_features
 
@@ -19,9 +18,9 @@ SOLVERS = (
     mdp.soft_bellman,
     levenberg_marquardt.fit_network,
     rows.minimise,
-    rows.Risk.solve_zeta,
+    rows.Risk.settled,
+    stochastic.refit,
     networks.adam_descent,
-    bc.train,
     scipy.optimize.minimize,
     scipy.optimize.root,
 )
@@ -31,13 +30,15 @@ LINEAR = {"reward": linear_in_features(2, 1, -5.0)}
 ONE_SHOT = {
     "gladius": {},
     "gladius mlp": {"function_class": "mlp"},
+    "gladius sparse": {"function_class": "sparse"},
     "mpec": LINEAR,
     "plug_in": {},
     "pqr": SHORT,
     "iq_learn": {},
     "bc": SHORT,
 }
-NESTED = {"nfxp": LINEAR, "clare": {}, "gladius sparse": {"function_class": "sparse"}}
+STOCHASTIC = {"function_class": "sparse", "solver": "stochastic"}
+NESTED = {"nfxp": LINEAR, "clare": {}, "gladius stochastic": STOCHASTIC}
 
 
 def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:

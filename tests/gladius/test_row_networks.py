@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ def bus_rows(paths: int, seed: int, ends: float = 0.0, **world: Any) -> Transiti
 
 
 def fit(data: Transitions, **options: Any) -> gladius.Estimate:
-    return gladius.fit(data, **KEYS, function_class="mlp_rows", **options)
+    return gladius.fit(data, **{**KEYS, "function_class": "mlp_rows", **options})
 
 
 def bent(fit: Fit) -> None:
@@ -98,6 +100,11 @@ def test_zeta_is_the_ridge_regression_and_the_bellman_term_is_zero() -> None:
     exact = np.linalg.solve(h, design.reshape(len(data), -1).T @ after)
     w = fit.w.numpy().ravel()
     np.testing.assert_allclose(phi.reshape(len(data), -1) @ (w - exact), 0.0, atol=1e-6)
+    value = torch.logsumexp(fit.risk.table(fit.theta) + 0.9 * fit.risk.zeta(fit.w), dim=1)
+    assert fit.risk.bellman(value, fit.w, fit.factor) == pytest.approx(0.0, abs=1e-9)
+    gap = 0.9 * (phi[:, 0] + phi[:, 2]).sum(axis=1) * (data.actions == 1)
+    wrong = fit.risk.bellman(value, fit.w + 1.0, fit.factor)
+    assert wrong == pytest.approx(gap @ gap, rel=1e-6)
 
 
 def test_a_path_that_ended_has_no_next_value_and_one_cut_short_has() -> None:
@@ -119,15 +126,7 @@ def test_a_path_that_ended_has_no_next_value_and_one_cut_short_has() -> None:
     v = brentq(value, -100.0, 100.0)
     for ended, expected in ((done, odds + 0.9 * 0.5 * v), (np.zeros_like(done), odds)):
         data = Transitions(states, actions, after, labels, ended, 2)
-        estimate = gladius.fit(
-            data,
-            anchor_action=1,
-            anchor_reward=0.0,
-            discount=0.9,
-            function_class="mlp_rows",
-            hidden=(6,),
-            steps=100,
-        )
+        estimate = fit(data, anchor_reward=0.0, **SMALL)
         rewards = estimate.reward(np.array([[-1.0], [0.0], [1.0]]), 0)
         np.testing.assert_allclose(rewards, expected, atol=0.35)
         assert (0.9 * 0.5 * v) > 3.0  # what taking an end for a cut costs
@@ -136,30 +135,52 @@ def test_a_path_that_ended_has_no_next_value_and_one_cut_short_has() -> None:
 def test_it_reaches_the_reward_of_a_curved_world() -> None:
     engine = gladius.BusEngine(maintenance=lambda x: -x - 0.6 * np.sin(x))
     data = engine.simulate(300, np.random.default_rng(5))
-    keys = {**KEYS, "discount": 0.95}
-    line = gladius.fit(data, **keys, function_class="mlp_rows", steps=0)
-    options: dict[str, Any] = {"hidden": (20,), "steps": 1500, "learning_rate": 5e-3}
-    bent = gladius.fit(data, **keys, function_class="mlp_rows", **options)
+    line = fit(data, discount=0.95, steps=0)
+    bent = fit(data, discount=0.95, hidden=(20,), steps=1500, learning_rate=5e-3)
     assert bent.diagnostics.iterations > 0
     assert line.diagnostics.status == "not_converged"  # the held-out rows had no say
     assert mape(bent, data, engine.reward) < 0.6 * mape(line, data, engine.reward)
     assert mape(bent, data, engine.reward) < 3.0
 
 
-def test_early_stopping_sees_the_training_data_alone() -> None:
-    """The rows held out are the data's own; others, of the user's test split, are not reached."""
+def test_early_stopping_sees_rows_that_were_not_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The trial's trajectories, those that judge it, and those of the fit that follows."""
     data = bus_rows(40, 6)
-    training, test = data.split(0.8)
-    kept, held = hold_out(training, 0)
-    told = set(np.unique(training.trajectory))
-    assert set(np.unique(kept.trajectory)) | set(np.unique(held.trajectory)) == told
-    assert not set(np.unique(kept.trajectory)) & set(np.unique(held.trajectory))
-    before = fit(training, **SMALL)
-    for part in (test, data):
-        part.states[...] = part.next_states[...] = np.nan
-    after = fit(training, **SMALL)
-    grid = np.arange(1.0, 9.0)[:, None]
-    np.testing.assert_array_equal(before.q(grid), after.q(grid))
+    told: list[set[int]] = []
+
+    def watched(asked: Callable[..., NetworkRisk]) -> Callable[..., NetworkRisk]:
+        def spy(*given: Any) -> NetworkRisk:
+            told.extend(set(part.trajectory) for part in given if isinstance(part, Transitions))
+            return asked(*given)
+
+        return spy
+
+    for name in ("of", "on"):
+        monkeypatch.setattr(NetworkRisk, name, watched(getattr(NetworkRisk, name)))
+    fit(data, **SMALL)
+    trained, judged, everyone = told
+    assert everyone == trained | judged == set(data.trajectory)
+    assert len(judged) == 8
+    assert not trained & judged
+
+
+def test_choices_that_are_chance_where_they_judge_keep_the_line() -> None:
+    """So the network's steps are chosen by the held-out rows, not by those trained on."""
+    engine = gladius.BusEngine(maintenance=lambda x: -x - 0.6 * np.sin(x))
+    data = engine.simulate(200, np.random.default_rng(5))
+    _, held = hold_out(data, 0)
+    judges = np.isin(data.trajectory, held.trajectory)
+    coins = np.random.default_rng(6).integers(0, 2, len(data))
+    options: dict[str, Any] = {"discount": 0.95, "hidden": (20,), "steps": 600}
+    options["learning_rate"] = 5e-3
+    steps = [
+        fit(
+            replace(data, actions=np.where(spoilt, coins, data.actions)), **options
+        ).diagnostics.iterations
+        for spoilt in (np.zeros_like(judges), judges)
+    ]
+    assert steps[0] > 0
+    assert steps[1] == 0
 
 
 def test_held_out_rows_choose_the_steps_and_nothing_else_does() -> None:
@@ -199,9 +220,8 @@ def test_unrestricted_it_has_the_policy_of_behavioural_cloning() -> None:
     )
     grid = np.arange(1.0, 9.0)[:, None]
     for restricted in (False, True):
-        same: dict[str, Any] = {"function_class": "mlp_rows", "restricted": restricted, **SMALL}
-        first = gladius.fit(data, **KEYS, **same)
-        other = gladius.fit(elsewhere, anchor_action=1, anchor_reward=-2.0, discount=0.8, **same)
+        first = fit(data, restricted=restricted, **SMALL)
+        other = fit(elsewhere, anchor_reward=-2.0, discount=0.8, restricted=restricted, **SMALL)
         moved = np.abs(first.policy(grid) - other.policy(grid)).max()
         assert (moved > 1e-3) == restricted
         assert moved < 1e-12 or restricted
@@ -244,14 +264,7 @@ def test_an_action_hardly_ever_taken_does_not_explode() -> None:
         push = np.array([0.1, -0.1, 0.3])[actions[t]]
         states[t + 1] = 0.9 * states[t] + push + 0.1 * rng.normal(size=2)
     data = Transitions(states[:-1], actions, states[1:], number_of_actions=3)
-    estimate = gladius.fit(
-        data,
-        anchor_action=0,
-        anchor_reward=0.0,
-        discount=0.95,
-        function_class="mlp_rows",
-        **SMALL,
-    )
+    estimate = fit(data, anchor_action=0, anchor_reward=0.0, discount=0.95, **SMALL)
     assert 0 < np.sum(actions == 2) < 10
     assert estimate.diagnostics.extra["zeta_settled"]
     assert np.ptp(estimate.q(states)) < 60.0

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from scipy.stats import norm
+from sparse_fits import fit_sparse
 
 import gladius
 from gladius.anchor import Anchor
@@ -43,24 +45,13 @@ def one_input(effect: Array, inputs: int, **changed: object) -> InputsBus:
     )
 
 
-def fit(data: Transitions, **options: object) -> gladius.Estimate:
-    return gladius.fit(
-        data,
-        anchor_action=1,
-        anchor_reward=-5.0,
-        discount=0.95,
-        function_class="sparse",
-        **options,  # type: ignore[arg-type]  # options of any kind
-    )
-
-
 def test_inputs_that_do_not_matter_change_nothing() -> None:
     grid = np.arange(1.0, 13.0)[:, None]
     rewards = []
     for inputs in (0, 1, 20):
         world = gladius.BusEngine(dummies=inputs)
         data = world.simulate(300, np.random.default_rng(5))
-        estimate = fit(data)
+        estimate = fit_sparse(data)
         assert estimate.diagnostics.extra["reward_inputs"] == (0,)
         states = np.concatenate([grid, np.full((12, inputs), 3.0)], axis=1)
         rewards.append(estimate.reward(states, 0))
@@ -128,6 +119,25 @@ def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
     np.testing.assert_allclose(ours.point.theta.numpy(), plain.x, atol=1e-3)
 
 
+@settings(max_examples=20)
+@given(
+    arrays(float, 2, elements=st.floats(-1, 1)), arrays(float, (2, 32), elements=st.floats(-40, 40))
+)
+def test_the_minimum_is_reached_from_any_zeta(theta: Array, zeta: Array) -> None:
+    """theta and zeta are moved together, from wherever they start."""
+    risk = small_risk(few_rows(ended=True))
+    none = torch.zeros(2, dtype=torch.float64)
+    near = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
+    best, far = (
+        minimise(risk, none, *start) for start in ((none, near), map(torch.tensor, (theta, zeta)))
+    )
+    assert far.point.exact
+    assert far.decrement <= 1e-6
+    assert far.point.nll == pytest.approx(best.point.nll, abs=3e-6)
+    settled, _ = risk.settled(far.point.theta, far.point.zeta)
+    torch.testing.assert_close(far.point.zeta, settled.zeta, rtol=1e-9, atol=1e-9)
+
+
 @settings(max_examples=6)
 @given(arrays(float, 2, elements=st.floats(-3, 3)))
 def test_the_gradient_is_the_derivative_of_the_risk(theta: Array) -> None:
@@ -135,7 +145,7 @@ def test_the_gradient_is_the_derivative_of_the_risk(theta: Array) -> None:
     risk = small_risk(data)
     plain = PlainRisk(data, risk)
     start = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
-    point = risk.point(torch.tensor(theta), start)
+    point, _ = risk.settled(torch.tensor(theta), start)
     assert point.nll == pytest.approx(plain(theta), rel=1e-7)
     for k in range(2):
         step = 1e-4 * np.eye(2)[k]
@@ -153,7 +163,7 @@ def test_an_input_that_matters_enters_and_its_noisy_copy_does_not() -> None:
         for part in (data.states, data.next_states)
     ]
     wider = Transitions(copies[0], data.actions, copies[1], data.trajectory)
-    estimate = fit(wider)
+    estimate = fit_sparse(wider)
     assert estimate.diagnostics.extra["reward_inputs"] == (0, 1)
     states = np.zeros((21, 8))
     states[:, 0], states[:, 1] = 3.0, np.arange(-10, 11)
@@ -170,7 +180,7 @@ def test_two_inputs_that_matter_only_together_are_seen() -> None:
         effect=np.tile(0.8 * np.outer(LEVELS, LEVELS).ravel(), (20, 1)),
         increments=np.full((441, 4), 0.25),
     )
-    estimate = fit(world.simulate(500, np.random.default_rng(6)))
+    estimate = fit_sparse(world.simulate(500, np.random.default_rng(6)))
     assert estimate.diagnostics.extra["reward_inputs"] == (0, 1, 2)
 
 
@@ -180,7 +190,7 @@ def test_an_input_of_the_moves_alone_is_zetas_and_not_rs() -> None:
     moved = InputsBus(
         3, world.draw, world.type_of, UNIFORM, world.effect, tilt / tilt.sum(1, keepdims=True)
     )
-    extra = fit(moved.simulate(800, np.random.default_rng(8))).diagnostics.extra
+    extra = fit_sparse(moved.simulate(800, np.random.default_rng(8))).diagnostics.extra
     assert extra["reward_inputs"] == (0,)
     assert extra["zeta_inputs"] == (0, 1)
 
@@ -192,7 +202,7 @@ def test_three_actions() -> None:
         partial=np.tile(-3.0 - 0.2 * np.arange(1.0, 21)[:, None], (1, 21)),
     )
     data = world.simulate(800, np.random.default_rng(9))
-    estimate = fit(data)
+    estimate = fit_sparse(data)
     assert estimate.diagnostics.status == "ok"
     assert mape(estimate, data, world.reward) < 6.0
 
@@ -204,6 +214,19 @@ def test_noise_chooses_nothing(seed: int) -> None:
     inputs = Inputs.of(rng.standard_normal((2_000, 12)))
     actions = torch.tensor(rng.integers(0, 3, 2_000))
     assert select(inputs, choice_outcome(actions, 3, 0), of_choice=True).inputs == ()
+
+
+def test_what_could_have_been_seen_is_half_way_to_the_bar_of_the_screen() -> None:
+    """The score of an input of that strength is half the time beyond its level in the screen."""
+    data = gladius.BusEngine(dummies=7).simulate(100, np.random.default_rng(24))
+    estimate = fit_sparse(data)
+    extra = estimate.diagnostics.extra
+    assert extra["reward_inputs"] == (0,)
+    policy = estimate.policy(data.states)[:, 0]
+    information = np.sum(policy * (1 - policy))
+    t = float(str(extra["detectable"])) * np.sqrt(information)
+    level = 2 * norm.sf(t)  # two of 8 inputs, mileage the first; the least of three p-values
+    assert level * 3 * 8 / 2 == pytest.approx(0.005, rel=1e-9)
 
 
 def test_the_default_where_states_do_not_repeat() -> None:
@@ -222,12 +245,12 @@ def test_the_default_where_states_do_not_repeat() -> None:
 def test_bad_options_name_the_field() -> None:
     data = gladius.BusEngine().simulate(20, np.random.default_rng(0))
     with pytest.raises(InputError, match="device = 'gpu'"):
-        fit(data, device="gpu")
+        fit_sparse(data, device="gpu")
     with pytest.raises(InputError, match="choose from"):
-        fit(data, penalty=1.0)
+        fit_sparse(data, penalty=1.0)
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match="no CUDA device"):
-            fit(data, device="cuda")
+            fit_sparse(data, device="cuda")
 
 
 def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
@@ -235,23 +258,9 @@ def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
     ended = Transitions(
         data.states, data.actions, data.next_states, data.trajectory, data.actions == 1, 2
     )
-    estimate = fit(ended)
+    estimate = fit_sparse(ended)
     assert estimate.diagnostics.status == "ok"
     np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
-
-
-def test_what_ends_the_path_counts_in_the_mean_of_the_next_value() -> None:
-    """Where V is 1 everywhere, zeta is the share of rows that go on."""
-    data = few_rows(ended=True)
-    risk = small_risk(data)
-    ones = torch.ones(len(risk.rows.states), dtype=torch.float64)
-    ridged = risk.with_ridge(ones)
-    for a in (0, 1):
-        zeta = ridged.block.phi[a] @ ridged.regress(ones)[a]
-        seen = risk.rows.visits[:, a]
-        share = 1 - np.mean(data.done[data.actions == a])
-        assert float(seen @ zeta / seen.sum()) == pytest.approx(share, abs=1e-6)
-        assert share < 0.95
 
 
 def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
@@ -276,7 +285,7 @@ def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
 def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
     states = np.random.default_rng(13).normal(size=(400, 2))
     actions = (states[:, 0] > 0).astype(np.int64)
-    estimate = fit(Transitions(states, actions, states[::-1]))
+    estimate = fit_sparse(Transitions(states, actions, states[::-1]))
     assert estimate.diagnostics.status == "not_converged"
 
 
@@ -297,7 +306,7 @@ def test_rows_that_end_a_path_count_with_value_zero() -> None:
 
 def test_a_wide_network_is_compared_and_chooses_nothing() -> None:
     data = gladius.BusEngine(dummies=1).simulate(60, np.random.default_rng(14))
-    plain, checked = fit(data), fit(data, wide_check=True)
+    plain, checked = fit_sparse(data), fit_sparse(data, wide_check=True)
     extra = checked.diagnostics.extra
     held_out, wide = (np.asarray(extra[name]) for name in ("held_out_nll", "wide_network_nll"))
     assert 0.3 < held_out < 0.5
@@ -310,7 +319,7 @@ def test_a_wide_network_sees_the_input_that_a_fit_was_denied() -> None:
     data = world.simulate(60, np.random.default_rng(15))
     gains = []
     for told in ({"inputs": (0,), "zeta_inputs": (0,)}, {}):
-        extra = fit(data, wide_check=True, **told).diagnostics.extra
+        extra = fit_sparse(data, wide_check=True, **told).diagnostics.extra
         held_out, wide = (np.asarray(extra[name]) for name in ("held_out_nll", "wide_network_nll"))
         gains.append(float(held_out - wide))
     assert gains[0] > 0.02  # nats a row

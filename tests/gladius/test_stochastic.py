@@ -11,9 +11,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sparse_fits import fit_sparse
 
 import gladius
-from gladius import stochastic
+from gladius import sparse
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.rows import Minimum, Risk, Rows, make_features, minimise
@@ -127,22 +128,11 @@ def test_an_epoch_has_every_row_once(states: Array, actions: Array, done: Array,
         assert len(heavy) == 0 or float(heavy.max()) <= max(1.5 * LEVERAGE, float(leverage.max()))
 
 
-def fit_bus(data: Transitions, **options: object) -> gladius.Estimate:
-    return gladius.fit(
-        data,
-        anchor_action=1,
-        anchor_reward=-5.0,
-        discount=0.95,
-        function_class="sparse",
-        **options,  # type: ignore[arg-type]  # options of any kind
-    )
-
-
 def test_a_user_asks_for_it() -> None:
     data = gladius.BusEngine(dummies=3).simulate(300, np.random.default_rng(23))
-    full = fit_bus(data)
-    ours, again = (fit_bus(data, solver="stochastic", seed=5) for _ in range(2))
-    other = fit_bus(data, solver="stochastic", seed=6)
+    full = fit_sparse(data)
+    ours, again = (fit_sparse(data, solver="stochastic", seed=5) for _ in range(2))
+    other = fit_sparse(data, solver="stochastic", seed=6)
     extra = ours.diagnostics.extra
     assert (ours.diagnostics.status, extra["solver"]) == ("ok", "stochastic")
     assert 0 < float(str(extra["change_left"])) <= 0.001
@@ -153,12 +143,19 @@ def test_a_user_asks_for_it() -> None:
     assert np.mean(np.abs(rewards[0] / rewards[3] - 1)) < 0.002
 
 
-def test_what_it_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_cannot_do_is_refused() -> None:
     data = bus(20)
     with pytest.raises(InputError, match="solver = 'adam'"):
-        fit_bus(data, solver="adam")
+        fit_sparse(data, solver="adam")
     with pytest.raises(InputError, match="seed"):
-        fit_bus(data, solver="stochastic", seed=-1)
-    monkeypatch.setattr(stochastic, "WIDEST", 1)
-    with pytest.raises(InputError, match="use solver='full'"):
-        fit_bus(data, solver="stochastic")
+        fit_sparse(data, solver="stochastic", seed=-1)
+
+
+def test_where_it_would_cost_more_full_passes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = bus(20)
+    full = fit_sparse(data)
+    monkeypatch.setattr(sparse, "WIDEST", 1)
+    with pytest.warns(UserWarning, match="cost more than full passes"):
+        wide = fit_sparse(data, solver="stochastic")
+    assert wide.diagnostics.extra["solver"] == "full"
+    np.testing.assert_array_equal(wide.reward(data.states, 0), full.reward(data.states, 0))

@@ -453,6 +453,8 @@ def test_no_row_is_joined_across_a_gap() -> None:
     with pytest.warns(UserWarning, match="1 gaps, among them in who 2"):
         data = read(panel(year=[0, 1, 2, 0, 1, 5]))
     assert data.next_states[:, 0].tolist() == [12, 11, 21]
+    told = panel(year=[0, 1, 2, 0, 1, 5]).assign(then=np.arange(6.0))
+    assert len(read(told, next_state=["then"])) == 6  # without a warning: nothing is joined
 
 
 def test_two_rows_at_one_time_are_refused() -> None:

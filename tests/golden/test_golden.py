@@ -78,8 +78,8 @@ OTHERWISE = {
     "ccp logit": "the smoothed first step is gone: no exhibit set it",
     "gladius polynomial": "the class is gone: no exhibit set it",
     "gladius polynomial scalar": "the class is gone: no exhibit set it",
-    "dummy/gladius": "smooth without a roughness takes several features: a table",
-    "dummy/gladius penalty": "refused still, but for the penalty: there is no roughness",
+    "dummy/gladius": "several features go to the class on rows, which is newer",
+    "dummy/gladius penalty": "refused still: the class on rows has no such option",
 }
 
 

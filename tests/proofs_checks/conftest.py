@@ -1,7 +1,5 @@
 """Every claim is decided once, on two processes, and the tests read the decisions."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

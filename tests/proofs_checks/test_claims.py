@@ -1,7 +1,5 @@
 """Every claim of the paper is decided as recorded; what a claim and a result must consist of."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import subprocess
@@ -23,13 +21,13 @@ from proofs_checks.claims import (
     STATEMENTS,
     CheckResult,
     Claim,
-    assume_stated,
+    assumed,
     claims,
     listed,
     paragraphs,
+    weakest,
 )
 from proofs_checks.decide import Decision, decide, decisions
-from proofs_checks.relations import weakest
 
 SHARED = Path(__file__).parents[3] / "shared" / "paper" / "claims.csv"
 
@@ -175,9 +173,9 @@ def test_a_result_without_meaning_is_refused(relation: Any, tolerance: float, re
 
 
 def test_assumptions_are_asserted_by_name() -> None:
-    assume_stated(True, "beta < 1")
+    assumed(True, "beta < 1")
     with pytest.raises(AssertionError, match="beta < 1"):
-        assume_stated(False, "beta < 1")
+        assumed(False, "beta < 1")
 
 
 def test_a_docstring_is_read_by_paragraph() -> None:

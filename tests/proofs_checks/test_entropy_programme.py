@@ -1,7 +1,5 @@
 """The entropy programme's dual bound against a conic solver."""
 
-from __future__ import annotations
-
 import cvxpy as cp
 import numpy as np
 import pytest

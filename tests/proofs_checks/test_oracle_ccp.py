@@ -1,7 +1,5 @@
 """From CCPs and an anchor to Q, by hand and where equations are left out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Descent-ascent on quadratics: exact moments by enumeration, and the conditions of the steps."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

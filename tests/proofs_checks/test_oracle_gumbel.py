@@ -1,7 +1,5 @@
 """The oracle's quadrature against mpmath at 60 digits."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Exact ranks, random Gram matrices, tangent kernels: against listing, sampling, autograd."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -118,7 +116,7 @@ def derivative(values: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
 
 
 @given(networks())
-def test_jacobian_is_that_of_automatic_differentiation(drawn: tuple[Wide, str]) -> None:
+def test_the_kernel_is_that_of_automatic_differentiation(drawn: tuple[Wide, str]) -> None:
     network, name = drawn
     units, width = network.w.shape
 
@@ -134,7 +132,6 @@ def test_jacobian_is_that_of_automatic_differentiation(drawn: tuple[Wide, str]) 
     e = torch.linspace(1, 2, len(network.u), dtype=torch.float64)
     rows = derivative(outputs(theta), theta)
     jacobian = rows.detach().numpy()
-    np.testing.assert_allclose(network.jacobian(), jacobian, atol=1e-12)
     np.testing.assert_allclose(network.kernel(), jacobian @ jacobian.T, atol=1e-9)
     dv, dw = network.downhill(e.numpy())
     slope = derivative(torch.sum((e @ rows) ** 2)[None], theta)[0].detach().numpy() * units / 2

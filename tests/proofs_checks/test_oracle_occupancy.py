@@ -1,7 +1,5 @@
 """Exact occupancies against their series; the expert's against iteration; L2(d*) norms by hand."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -13,6 +11,7 @@ from scipy.special import logsumexp
 
 from gladius.mdp import TabularMDP
 from proofs_checks.oracle import occupancy as oracle
+from proofs_checks.oracle.occupancy import expert
 from proofs_checks.sections.equivalence_occupancy import (
     Function,
     Match,
@@ -26,7 +25,7 @@ from proofs_checks.sections.proofs_quantitative_identification import (
     identified,
     inverse_norm,
 )
-from proofs_checks.worlds import VALUES, expert, tabular_mdps
+from proofs_checks.worlds import VALUES, tabular_mdps
 
 ONE = oracle.exact([[1]])
 

@@ -1,7 +1,5 @@
 """PL constants by hand, the min-max objective against sums over rows, and the risk's bounds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The oracle against a linear programme and by hand; the claims compare it with the library."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -13,9 +13,10 @@ from proofs_checks.printed_tables import (
     TABLES,
     Printed,
     cell,
-    column,
     frequencies,
+    grid,
     rows,
+    values,
 )
 
 
@@ -67,7 +68,7 @@ def test_rows_are_in_the_printed_order():
 @pytest.mark.parametrize("method", ["Rust", "ML-IRL", "GLADIUS"])
 def test_table_3_is_a_part_of_table_a3(method):
     again = [cell("table_3", x, method, "r a0") for x in MILEAGES]
-    assert again == [row[0] for row in column(1000, method).reward]
+    assert again == [row[0] for row in grid(1000, method, "r")]
 
 
 @pytest.mark.parametrize("trajectories", TABLES)
@@ -78,7 +79,7 @@ def test_both_tables_of_a_size_print_the_same_frequencies(trajectories):
         for x in MILEAGES
     )
     assert again == frequencies(trajectories)
-    assert column(trajectories, "Rust").values("q").shape == (10, 2)
+    assert values(trajectories, "Rust", "Q").shape == (10, 2)
 
 
 def test_totals():

@@ -11,8 +11,8 @@ from scipy.special import logsumexp, softmax
 from gladius import BusEngine, methods
 from gladius.metrics import mape
 from gladius.worlds.inputs_bus import InputsBus
+from reproduce.exact import bound_cell, with_inputs
 from reproduce.exhibits import figure_1, relevant_inputs
-from reproduce.input_bounds import bound, bound_cell
 from reproduce.inputs_worlds import VARIANTS
 from reproduce.many_inputs import FALSE, RIGHT, compute, fitting, make_world
 from reproduce.results import Results
@@ -108,8 +108,8 @@ def test_the_truth_is_used_by_the_scores_alone(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_bounds_grow_with_the_inputs_that_get_a_coefficient() -> None:
-    values = [bound(bound_cell(k, True), "cpu").records[0].value for k in (0, 2, 20, 100)]
-    alone = bound(bound_cell(100, False), "cpu").records[0].value
+    values = [with_inputs(bound_cell(k, True), "cpu").records[0].value for k in (0, 2, 20, 100)]
+    alone = with_inputs(bound_cell(100, False), "cpu").records[0].value
     assert values[0] == alone == pytest.approx(1.01, abs=0.005)
     assert values == sorted(values)
     squares = np.square(values)  # a single cell's would be affine in K; the sum over cells nearly
@@ -127,6 +127,7 @@ def test_figure_1_is_drawn_with_and_without_results(tmp_path: Path) -> None:
     assert sorted(set(paired["protocol"])) == [
         "author level-0 last",
         "author oracle",
+        "leak_free dense network",
         "leak_free sparse",
     ]
     assert not any("author" in protocol for protocol in paired[paired["row"] == "5"]["protocol"])

@@ -139,9 +139,8 @@ def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_sho
     (visible, hidden) = toy(rows=("10",)).entries(False)
     seen: list[int] = []
 
-    def render(results: Results, out: Path) -> list[Path]:
+    def render(results: Results, out: Path) -> None:
         seen.extend((len(results.frame()), len(results.frame(hidden=True))))
-        return []
 
     exhibit = replace(
         toy(),
@@ -228,7 +227,7 @@ def test_a_failed_cell_shows_the_real_error_and_is_tried_again_while_others_go_o
 def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(
     run: Run, tmp_path: Path
 ) -> None:
-    def render(results: Results, out: Path) -> list[Path]:
+    def render(results: Results, out: Path) -> None:
         (out / "half.pdf").touch()
         raise ValueError("no such column")
 

@@ -59,7 +59,7 @@ def test_help_has_an_example():
 
 
 def test_processor_time_counts_work_and_not_sleep():
-    fitted = speed.RewardTable(np.zeros((20, 2))), True
+    fitted = speed.reward_table(np.zeros((20, 2))), True
 
     def work(_):
         end = time.process_time() + 0.02
@@ -84,7 +84,7 @@ def test_processor_time_counts_work_and_not_sleep():
 
 def test_each_call_gets_data_of_its_own():
     seen = []
-    table = speed.RewardTable(np.zeros((20, 2))), False
+    table = speed.reward_table(np.zeros((20, 2))), False
     who = replace(contender(lambda data: seen.append(data) or table), prepare=object)
     result = speed.measure(who, lambda e: 0.0, budget=0.0)
     assert result.status == "not_converged"
@@ -111,7 +111,7 @@ def test_the_reward_table_scores_like_a_hand_count():
     test = Transitions(states, np.array([0, 0, 1, 1]), np.ones((4, 1)))
     table = np.stack([-1.1 * np.arange(1, 21), np.full(20, -4.0)], axis=1)
     # |r-hat - r| / |r| is 10 % twice and 20 % twice
-    assert mape(speed.RewardTable(table), test, world.reward) == pytest.approx(15.0)
+    assert mape(speed.reward_table(table), test, world.reward) == pytest.approx(15.0)
 
 
 @given(POSITIVE, POSITIVE)
@@ -146,7 +146,7 @@ def test_the_long_table_pairs_methods_and_keeps_the_columns():
 
 def test_ours_are_given_the_transition_law_at_most_and_never_the_reward(monkeypatch):
     given_options = []
-    estimate = speed.RewardTable(np.zeros((20, 2)))
+    estimate = speed.reward_table(np.zeros((20, 2)))
     object.__setattr__(estimate, "diagnostics", SimpleNamespace(converged=True))
 
     def spy(data, **options):
