@@ -27,7 +27,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -178,10 +178,8 @@ def clone(
     moments, rate = nets.no_moments(theta), torch.full((len(data), 1, 1), RATE).double()
     policies: list[list[Policy]] = [[] for _ in data]
     for step in range(1, budgets[-1] + 1):
-        leaves = [part.detach().requires_grad_() for part in theta]
-        drawn = iq_learn.draw(rows, rngs, BATCH)
-        gradient = torch.autograd.grad(losses(leaves, drawn, alpha).sum(), leaves)
-        nets.adam(theta, moments, list(gradient), rate, step)
+        loss = partial(losses, rows=iq_learn.draw(rows, rngs, BATCH), alpha=alpha)
+        nets.adam(theta, moments, nets.gradient(theta, loss), rate, step)
         if step in budgets:
             trained = nets.networks(theta, iq_learn.ACTIVATION, scalings)
             for kept, network in zip(policies, trained, strict=True):
