@@ -26,24 +26,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 
 import numpy as np
 import torch
-from scipy.special import softmax
 
 from gladius import networks as nets
 from gladius import row_networks
 from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
 from gladius.checks import Array, InputError
+from gladius.estimate import Estimate
 from gladius.network_risk import NetworkRisk
 from gladius.networks import Parameters, Tensor
 from gladius.transitions import Integers, Transitions
 from gladius.worlds.experts import PUBLISHED_AS, expert
 from gladius.worlds.gym import Environment, Policy, environment, episode_seeds, evaluate, rollout
 from reproduce import seeds
+from reproduce.soft_q import Softmax
 from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
 
 STREAM = "imitation"
@@ -135,20 +136,11 @@ def learn(
     """
     if method != "gladius":
         alpha = ALPHA if method == "iq_learn" else None
-        return clone(data, budgets, rngs, alpha), ["ok"] * len(data)
-    fits = [_gladius(part, budgets, rng) for part, rng in zip(data, rngs, strict=True)]
+        cloned = clone(data, budgets, rngs, alpha)
+        return [[*every] for every in cloned], ["ok"] * len(data)
+    fits = [row_network(part, budgets, rng) for part, rng in zip(data, rngs, strict=True)]
     statuses = ["ok" if settled else "not_converged" for _, settled in fits]
-    return [policies for policies, _ in fits], statuses
-
-
-@dataclass(frozen=True)
-class Softmax:
-    """(n, d) states -> (n, A) probabilities, softmax of a network."""
-
-    network: nets.Network
-
-    def __call__(self, states: Array) -> Array:
-        return np.asarray(softmax(self.network(states), axis=1))
+    return [[estimate.policy for estimate in every] for every, _ in fits], statuses
 
 
 def losses(theta: Parameters, rows: iq_learn.Rows, alpha: float | None) -> Tensor:
@@ -165,7 +157,7 @@ def clone(
     budgets: Sequence[int],
     rngs: Sequence[np.random.Generator],
     alpha: float | None,
-) -> list[list[Policy]]:
+) -> list[list[Softmax]]:
     """BC (`alpha` None) or IQ-learn: Adam at a constant rate, all data sets as one batch."""
     scalings = [nets.scaling(part.states, True) for part in data]
     rows = iq_learn.stack(
@@ -176,7 +168,7 @@ def clone(
     )
     theta = nets.start(rngs, (rows.now.shape[2], *HIDDEN, data[0].number_of_actions))
     moments, rate = nets.no_moments(theta), torch.full((len(data), 1, 1), RATE).double()
-    policies: list[list[Policy]] = [[] for _ in data]
+    policies: list[list[Softmax]] = [[] for _ in data]
     for step in range(1, budgets[-1] + 1):
         loss = partial(losses, rows=iq_learn.draw(rows, rngs, BATCH), alpha=alpha)
         nets.adam(theta, moments, nets.gradient(theta, loss), rate, step)
@@ -187,21 +179,21 @@ def clone(
     return policies
 
 
-def _gladius(
-    data: Transitions, budgets: Sequence[int], rng: np.random.Generator
-) -> tuple[list[Policy], bool]:
-    """The row network, and whether zeta was solved for.
+def row_network(
+    data: Transitions, budgets: Sequence[int], rng: np.random.Generator, anchor: Anchor = ANCHOR
+) -> tuple[list[Estimate], bool]:
+    """GLADIUS at each budget, and whether zeta was solved for.
 
     From budget to budget Adam goes on anew, from its averaged weights.
     """
     options = row_networks.Options(HIDDEN, learning_rate=RATE, seed=int(rng.integers(2**31)))
-    fit = row_networks.begin(NetworkRisk.of(data, ANCHOR, DISCOUNT, True, "cpu"), options)
-    policies: list[Policy] = []
+    fit = row_networks.begin(NetworkRisk.of(data, anchor, DISCOUNT, True, "cpu"), options)
+    estimates: list[Estimate] = []
     for budget in budgets:
         row_networks.train(fit, budget - fit.steps, options)
         unheld = row_networks.Course([0.0], ended=False)
-        policies.append(row_networks.estimate(fit, ANCHOR, unheld, 0.0).policy)
-    return policies, fit.settled
+        estimates.append(row_networks.estimate(fit, anchor, unheld, 0.0))
+    return estimates, fit.settled
 
 
 def compute(cell: Cell, device: str) -> Result:
