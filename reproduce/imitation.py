@@ -250,6 +250,29 @@ def compute(cell: Cell, device: str) -> Result:
     return Result(tuple(records), replications, arrays, cpu_seconds=seconds)
 
 
+def film(cell: Cell, device: str) -> Result:
+    """One episode of the policy learned from the first seed's demonstrations, or of the expert's.
+
+    Records: its return and steps. Arrays: `states` (steps + 1, d). Settings: environment, method
+    (none: the expert), trajectories, budget, seeds.
+    """
+    told = cell.settings
+    try:
+        world = environment(told["environment"])
+    except InputError as missing:  # no failure, for all else that was asked can be run
+        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    policy: Policy = expert(world.name, deterministic=True, normalised=False)
+    if "method" in told:
+        (rng,) = seeds.generators(cell, "demonstrations")
+        data = [demonstrations(world, told["trajectories"], rng)]
+        training = seeds.generators(cell, "training 0")
+        ((policy,),), _ = learn(told["method"], data, [told["budget"]], training)
+    data_of, _, scores = rollout(world, policy, evaluation_seeds(world.name, 1))
+    states = np.concatenate([data_of.states, data_of.next_states[-1:]])
+    records = Record("return", float(scores.returns[0])), Record("steps", float(scores.lengths[0]))
+    return Result(records, arrays={"states": states})
+
+
 def row(name: str, trajectories: int) -> str:
     """A row's label in the paper's Table 4."""
     return f"{PUBLISHED_AS.get(name, name)}/{trajectories}"

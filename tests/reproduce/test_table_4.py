@@ -22,7 +22,7 @@ from gladius.transitions import Transitions
 from gladius.worlds.gym import Acrobot, Acrobots, episode_seeds, evaluate
 from reproduce import imitation, seeds
 from reproduce import seed_statistics as ss
-from reproduce.exhibits import table_4
+from reproduce.exhibits import table_4, table_4_films
 from reproduce.spec import NOT_RUN, Cell, Result
 from tests.reproduce.shown import computed, results_of, stored, written
 
@@ -302,3 +302,18 @@ def test_failed_cells_are_left_out(tmp_path: Path) -> None:
     frame = written(table_4.EXHIBIT, replace(results, stored=broken), tmp_path)
     assert frame["status"].iloc[0] == "failed: why"
     assert len(pd.read_csv(tmp_path / "table_4_pairs.csv")) == 1
+
+
+def test_films_show_episodes_that_start_alike(tmp_path: Path) -> None:
+    entries = [e for e in table_4_films.entries(True) if e.row == ACROBOT]
+    results = results_of(table_4_films.EXHIBIT, entries)
+    frame = written(table_4_films.EXHIBIT, results, tmp_path)
+    assert set(frame["status"]) == {"ok"}
+    states = [stored.result.arrays["states"] for _, stored in results]
+    for other in states[1:]:
+        np.testing.assert_array_equal(states[0][0], other[0])
+    assert not np.array_equal(states[0][-1], states[1][-1])
+    drawn = table_4_films.lines(ACROBOT, states[0])
+    np.testing.assert_allclose(np.linalg.norm(np.diff(drawn, axis=1), axis=2), 1.0, atol=1e-6)
+    assert drawn[-1, -1, 1] > 1.0  # the expert's last frame has the tip above the line
+    assert np.all(drawn[:-1, -1, 1] <= 1.0 + 1e-6)
