@@ -58,7 +58,9 @@ CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     "LunarLander-v3": ("wind 15", {"wind": 15.0}),
 }
 ESTIMATED = ("gladius", "iq_learn", "bc")
-TRUTH = (0.98, 4.0)  # discount, and what the reward is multiplied by, not on the bus engine
+# discount, and what the reward is multiplied by, not on the bus engine: settled on seeds of no
+# exhibit, so that the environment's own reward is a ceiling (at .98 and 4 it was none on Acrobot)
+TRUTH = (0.99, 20.0)
 CARRIED, ANEW, EXACT = "carried", "re-optimised", "exact"
 RETURN, SHARE = "return", "% of the welfare between even draws and the best"
 
