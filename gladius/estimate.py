@@ -15,6 +15,8 @@ from gladius.transitions import Integers, Transitions
 
 StateFunction = Callable[[Array], Array]
 
+FAR_OFF = 10.0  # standard deviations of a chi-square by which a fit is beaten, not by chance
+
 
 @dataclass(frozen=True)
 class Diagnostics:

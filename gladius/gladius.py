@@ -70,7 +70,7 @@ from gladius.checks import (
     check_whole,
     check_widths,
 )
-from gladius.estimate import Estimate, StateFunction, conclude
+from gladius.estimate import FAR_OFF, Estimate, StateFunction, conclude
 from gladius.function_classes import MLP, AnchoredLine, NetworkOutputs
 from gladius.levenberg_marquardt import OutputRisk, fit_network
 from gladius.newton import minimise
@@ -97,7 +97,6 @@ UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent
 DECREMENT = 1e-5  # nats: a thousandth of what one observation can move the likelihood by
-FAR_OFF = 10.0  # standard deviations of a chi-square
 LAST_STEP = 3e-3  # standard errors
 MAX_STEPS = 60  # at each lambda
 
@@ -167,7 +166,7 @@ def fit(
     began = time.process_time()
     has_one_feature = data[0].states.shape[1] == 1
     function_class = options.get("function_class") or ("smooth" if has_one_feature else "sparse")
-    check_choice("function_class", function_class, (*CLASSES, *ROW_CLASSES))
+    check_choice("function_class", function_class, tuple({**dict.fromkeys(CLASSES), **ROW_CLASSES}))
     either = function_class == "mlp"  # of counts, or of rows
     if function_class not in ROW_CLASSES or (either and has_one_feature):
         check_options(Options, options)

@@ -91,7 +91,9 @@ def fit(
         method: one of METHODS.
         anchor_action: the action whose reward is given (the paper's a_s); it must occur in the
             data of a method that needs an anchor.
-        anchor_reward: its reward: a number, a function of the features, or one number a row.
+        anchor_reward: its reward: a number, a function of the features, or one number for each row
+            of the transitions (which `from_frame` may have sorted, and some of which it may have
+            left out).
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).

@@ -59,7 +59,8 @@ from gladius.network_risk import (
 from gladius.networks import Parameters, check_device, start
 from gladius.rows import Features
 from gladius.screen import RIDGE, logit, solve
-from gladius.sparse import CRITICAL, LEAST_DOUBT
+from gladius.sparse import CRITICAL
+from gladius.specification import LEAST_DOUBT
 from gladius.transitions import Transitions
 
 GRADIENT = 1e-6  # per row, at the minimum over lines

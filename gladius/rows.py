@@ -479,14 +479,15 @@ class Start(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """A stationary point of the penalised risk.
+    """Where the steps on a penalised risk ended: a stationary point of it, if they converged.
 
     Attributes:
         risk: whose minimum it is.
         penalty: (M,) of each squared coefficient, halved.
         point: where it is.
         steps: of theta and zeta, those of the fits that led here too.
-        decrement: half the last step's predicted decrease, in nats.
+        decrement: what a further step would take off, in nats, by the quadratic model.
+        is_sound: whether the fits that led here, which chose the form of r, converged.
     """
 
     risk: Risk
@@ -494,6 +495,15 @@ class Minimum(NamedTuple):
     point: Point
     steps: int
     decrement: float
+    is_sound: bool = True
+
+    @property
+    def converged(self) -> bool:
+        """Whether zeta is exact and no step would gain DECREMENT.
+
+        Where all choices are certain the information is rounding, and a decrement below zero.
+        """
+        return self.point.exact and abs(self.decrement) <= DECREMENT
 
     @property
     def value(self) -> float:
@@ -515,17 +525,22 @@ def minimise(
 
     theta rests while zeta is LOOSE. Its step is halved until the penalised risk falls with a zeta
     that is not or, before zeta is exact, until zeta is twice as near; where no step does, theta
-    rests too. `before` is the fit that led here, whose steps count.
+    rests too. A theta whose choices are less likely than even odds is no start: 0 is taken.
+    `before` is the fit that led here, whose steps count.
     """
     steps = 0 if before is None else before.steps
-    best = Minimum(risk, penalty, risk.point(theta, zeta), steps, np.inf)
+    is_sound = before is None or (before.is_sound and before.converged)
+    point = risk.point(theta, zeta)
+    if not point.nll <= float(risk.rows.visits.sum()) * np.log(len(risk.rows.actions)):
+        point = risk.point(torch.zeros_like(theta), zeta)
+    best = Minimum(risk, penalty, point, steps, np.inf, is_sound)
     most = steps + MAX_STEPS
     while True:
         point = best.point
         slope = point.gradient + penalty * point.theta
         direction = -solve(point.information + torch.diag(penalty), slope)
         best = best._replace(decrement=-0.5 * float(slope @ direction))
-        if best.steps == most or (point.exact and best.decrement <= DECREMENT):
+        if best.steps == most or best.converged:
             return best
         length = 1.0 if point.miss <= LOOSE else 0.0
         while length > SHORTEST:

@@ -7,10 +7,11 @@ regression on them, action by action. An input z_k not yet chosen is tried in th
     {z_k, z_k^2 - 1} x {1, z_j for each chosen j},
 
 the gradient of the likelihood in the first-layer weights of an input that is not yet connected.
-Its statistic is the score with the chosen inputs' polynomial projected out and with robust
-variance; its p-value is three times the least of that of z_k alone, of the block (chi-square), and
-of the best direction (Bonferroni over the directions). It is computed for a short list, which is
-ranked by the plain score: two matrix products over all rows and inputs, in chunks.
+Its statistic is the score with the chosen inputs' polynomial projected out, over its variance, the
+robust or the model's, whichever says less for the input; its p-value is three times the least of
+that of z_k alone, of the block (chi-square), and of the best direction (Bonferroni over the
+directions). It is computed for a short list, which is ranked by the plain score: two matrix
+products over all rows and inputs, in chunks.
 
 A model on the chosen inputs, and the test of one more, are functions of those inputs' values alone:
 rows are first grouped by them, exactly, into cells. Where few values occur the cost of both is that
@@ -49,6 +50,7 @@ CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 MOST_INPUTS = 12
+SAMPLE = 10_000  # rows kept as a sample
 SHORT_LIST = 8  # inputs, or pairs, whose statistic is computed exactly in each round
 ALWAYS = 3  # of the short list, however small their scores
 NEAR = 8.0  # rough squared t, less than half of what the least threshold asks
@@ -81,7 +83,9 @@ class Inputs:
         states: (n, K) features, in memory or memory-mapped.
         center, scale: (K,) their mean and standard deviation, 1 for an input that is constant.
         varies: (K,) whether it is not; one that is constant is never chosen.
-        farthest: (K,) the largest distance from the mean, in standard deviations.
+        farthest: (K,) the largest distance from the median in spreads, that is interquartile
+            ranges over 1.35, or standard deviations where the middle half is one value.
+        sample: (n', K) rows at equal distances, from which quantiles and correlations are taken.
         device: cpu or cuda.
     """
 
@@ -90,6 +94,7 @@ class Inputs:
     scale: Array
     varies: NDArray[np.bool_]
     farthest: Array
+    sample: Array
     device: str = "cpu"
 
     @classmethod
@@ -97,15 +102,19 @@ class Inputs:
         """Standardised by the rows themselves."""
         total = np.sum([part.sum(axis=0) for _, part in pieces(states, KEPT)], axis=0)
         center = total / len(states)
-        squares, largest = [], np.zeros(states.shape[1])
+        squares, low, high = [], center, center
         for _, part in pieces(states, KEPT):
+            low, high = np.minimum(low, part.min(axis=0)), np.maximum(high, part.max(axis=0))
             square = part - center
             squares.append(np.square(square, out=square).sum(axis=0))
-            np.maximum(largest, square.max(axis=0), out=largest)
         scale = np.sqrt(np.sum(squares, axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
         scale = np.where(varies, scale, 1.0)
-        return cls(states, center, scale, varies, np.sqrt(largest) / scale, device)
+        sample = np.array(states[:: max(1, len(states) // SAMPLE)])
+        first, middle, third = np.quantile(sample, (0.25, 0.5, 0.75), axis=0)
+        spread = np.where(third > first, (third - first) / 1.35, scale)
+        farthest = np.maximum(high - middle, middle - low) / spread
+        return cls(states, center, scale, varies, farthest, sample, device)
 
     def cells(self, chosen: Sequence[int]) -> Cells:
         """The rows grouped by the chosen inputs."""
@@ -182,11 +191,13 @@ class Moments(NamedTuple):
         errors: (g, m) what a model leaves of the outcome.
         squares: (g, m, m) products of those errors.
         information: (g, m, m) weight of a row in the information matrix.
+        expected: (g, m, m) the products that the model expects.
     """
 
     errors: Tensor
     squares: Tensor
     information: Tensor
+    expected: Tensor
 
 
 class Outcome(Protocol):
@@ -302,7 +313,8 @@ class Choice:
         left = taken - fitted[:, None, :]  # (g, A, m) the error of a row by its action
         weighted = counts[..., None] * left
         information = counts.sum(dim=1)[:, None, None] * _information(fitted)
-        return Moments(weighted.sum(dim=1), weighted.transpose(1, 2) @ left, information)
+        squares = weighted.transpose(1, 2) @ left
+        return Moments(weighted.sum(dim=1), squares, information, information)
 
     def errors(self, rows: slice, fitted: Tensor) -> Tensor:
         """1{a} less its probability."""
@@ -346,7 +358,8 @@ class NextValue:
 
         size = len(fitted), self.number_of_actions
         counts, sums, squares = tally(index, self.actions, *size, left)
-        return Moments(sums, torch.diag_embed(squares), torch.diag_embed(counts))
+        expected = counts * (squares.sum(dim=0) / counts.sum(dim=0).clamp_min(1))
+        return Moments(sums, *map(torch.diag_embed, (squares, counts, expected)))
 
     def errors(self, rows: slice, fitted: Tensor) -> Tensor:
         """V(s') less its fit, in the column of the action."""
@@ -437,7 +450,9 @@ def robust_test(
 ) -> tuple[float, Tensor]:
     """The p-value of p further directions as a block, and each one's squared t (m p,).
 
-    The score with the design projected out; its variance is that of its summands.
+    The score with the design projected out. Its variance is that of its summands or that which the
+    model expects, whichever says less for the input: where few rows weigh much and an action
+    is rare the summands have hardly any.
 
     Args:
         residuals: of the model.
@@ -460,7 +475,8 @@ def robust_test(
     ]
     inner, cross = (torch.stack(sums).sum(dim=0) for sums in zip(*information, strict=True))
     carried = solve(inner, cross)  # (m q, m p)
-    score, variance = carried.new_zeros(cross.shape[1]), carried.new_zeros((cross.shape[1],) * 2)
+    score = carried.new_zeros(cross.shape[1])
+    variances = carried.new_zeros((2, len(score), len(score)))
     for design, new, part in parts():
         # the influence of a row is the sum over outcomes of its error times these
         eye = torch.eye(len(outcomes), dtype=new.dtype, device=new.device)
@@ -469,9 +485,11 @@ def robust_test(
         for a in outcomes:
             score += part.errors[:, a] @ rows[a]
             for c in outcomes:
-                variance += rows[a].T @ (part.squares[:, a, c, None] * rows[c])
-    block = float(chdtrc(len(score), float(score @ solve(variance, score))))
-    return block, score**2 / torch.diagonal(variance).clamp_min(1e-300)
+                for variance, weight in zip(variances, (part.squares, part.expected), strict=True):
+                    variance += rows[a].T @ (weight[:, a, c, None] * rows[c])
+    chi_square = min(float(score @ solve(variance, score)) for variance in variances)
+    largest = torch.diagonal(variances, dim1=1, dim2=2).amax(dim=0)
+    return float(chdtrc(len(score), chi_square)), score**2 / largest.clamp_min(1e-300)
 
 
 def solve(matrix: Tensor, right: Tensor) -> Tensor:

@@ -24,7 +24,8 @@ is chosen by restricted maximum likelihood (REML, Laplace's approximation at the
 repeated until lambda rests) and kept at infinity unless REML gains CRITICAL; once it is finite it
 is taken UNDERSMOOTHING_STEPS below REML's choice: the two rules of the class `smooth`. If the
 scores of the inputs left out are significant together, they enter r linearly as one more ridge
-block, whose penalty is the inverse of their estimated variance (the dense tail).
+block, whose penalty is the inverse of their estimated variance (the dense tail). `specification`
+then says whether the fit is to be trusted.
 
 Rows may be memory-mapped (`Transitions.open`): the screens read them in chunks, and everything
 else works on the distinct states in the inputs chosen, so that memory is a matter of how many
@@ -49,19 +50,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import chdtrc, chdtri
+from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_choice, check_whole
-from gladius.estimate import Diagnostics, Estimate
+from gladius.estimate import Estimate, conclude
 from gladius.networks import check_device
 from gladius.rows import (
-    DECREMENT,
     Features,
     Minimum,
     Point,
@@ -72,8 +71,6 @@ from gladius.rows import (
     minimise,
 )
 from gladius.screen import (
-    FALSE_SHARE,
-    TESTS,
     Inputs,
     NextValue,
     Selection,
@@ -81,6 +78,7 @@ from gladius.screen import (
     select,
     solve,
 )
+from gladius.specification import LeftOut, examine, faults
 from gladius.stochastic import WIDEST, refit
 from gladius.transitions import Transitions
 
@@ -91,11 +89,8 @@ UNDERSMOOTHING_STEPS = 2  # half decades, as in the class `smooth`
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
-LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 LARGEST_TAIL = 400_000_000  # numbers of the tail's refit, whose states hardly repeat: 3.2 GB
-SAMPLE = 10_000  # rows from which the correlations of the inputs left out are taken
-ROWS_EACH = 10  # rows for each coefficient of r, or the status is not ok
-CODE = 20.0  # standard deviations: a value so far out is most often a code
+CODE = 20.0  # spreads: a value so far out is most often a code
 ROUNDS = 4  # of the choice of zeta's inputs
 
 
@@ -201,13 +196,13 @@ def bend(fit: Minimum, scaling: Inputs) -> Minimum:
     input beyond the first or with no part in r so far: where zeta bends in it, noise has zeta's
     error to add to.
     """
-    rows, inputs, known = fit.risk.rows, fit.risk.reward.inputs, reward_inputs(fit.risk.reward)
+    rows, inputs = fit.risk.rows, fit.risk.reward.inputs
     sizes = (1, 2) if len(inputs) <= FEW else (1,)
     sets = [curved for size in sizes for curved in combinations(inputs, size)]
     weighted = fit.risk.reward(rows.states) * rows.visits.sum(dim=1)[:, None]
     gram = weighted.T @ fit.risk.reward(rows.states)
     while True:
-        best, chosen = 0.0, fit
+        best, chosen, known = 0.0, fit, reward_inputs(fit.risk.reward)
         taken: tuple[int, ...] = ()
         for curved in sets:
             fresh = make_features(inputs, scaling, fit.risk.reward.terms, curved=curved)
@@ -278,62 +273,7 @@ def reml_gain(point: Point, held: Tensor, known: Tensor, strength: float) -> flo
     return bent + float(held.sum()) * float(np.log(strength)) - straight
 
 
-# The inputs left out ------------------------------------------------------------------------------
-
-
-class LeftOut(NamedTuple):
-    """The inputs that no test chose, and what their scores say.
-
-    Attributes:
-        inputs: K' of them.
-        p_value: of all their scores together.
-        variance: (A - 1,) of their coefficients per standard deviation, by moments.
-        detectable: the coefficient per standard deviation of one more input that the screen would
-            find in half of all data sets, for the action where this is hardest.
-    """
-
-    inputs: tuple[int, ...]
-    p_value: float
-    variance: Array
-    detectable: float
-
-
-def left_out(fit: Minimum, scaling: Inputs, actions: Tensor, chosen: int) -> LeftOut:
-    """Score tests of the inputs that are left out: each one-step coefficient is delta = U / I.
-
-    Args:
-        fit: without them.
-        scaling: all inputs.
-        actions: (n,) of the rows.
-        chosen: how many inputs the screen of the choices chose.
-    """
-    rows = fit.risk.rows
-    rest = [k for k in range(scaling.states.shape[1]) if k not in fit.risk.used]
-    policy = torch.softmax(fit.risk.q(fit.risk.block, fit.point.theta, fit.point.zeta), dim=1)
-    policy = policy[:, rows.others]
-    information = rows.visits.sum(dim=1) @ (policy * (1 - policy))
-    tests = TESTS * len(rows.others) * scaling.states.shape[1]
-    level = FALSE_SHARE * (1 + chosen) / tests  # of the next discovery
-    bar = float(chdtri(1, min(1.0, level)))
-    detectable = float(torch.sqrt(bar / information).max())
-    if not rest:
-        return LeftOut((), 1.0, np.zeros(len(rows.others)), detectable)
-    score = torch.zeros(scaling.states.shape[1], len(rows.others), dtype=policy.dtype)
-    for part, z in scaling.chunks():
-        taken = torch.stack([actions[part] == a for a in rows.others], dim=1)
-        score += (z.T @ (taken.double() - policy[rows.place[part]])).cpu()
-    delta = score[rest] / information.cpu()
-    statistic = float((delta**2 * information.cpu()).sum())
-    step = max(1, len(scaling.states) // SAMPLE)
-    sample = scaling.states[::step, rest]
-    varies = sample.std(axis=0) > 0
-    together = np.corrcoef(sample[:, varies], rowvar=False) if varies.sum() > 1 else np.eye(1)
-    count = float(varies.sum())
-    squares = max(count, np.sum(together**2) - count * (count - 1) / len(sample))
-    freedom = len(rows.others) * count**2 / squares  # Satterthwaite's, for correlated scores
-    p_value = float(chdtrc(freedom, statistic * count / squares)) if count else 1.0
-    variance = np.maximum((delta**2 - 1 / information.cpu()).mean(dim=0).numpy(), 0.0)
-    return LeftOut(tuple(rest), p_value, variance, detectable)
+# The dense tail -----------------------------------------------------------------------------------
 
 
 def wants_tail(fit: Minimum, rest: LeftOut, rows: int) -> bool:
@@ -409,8 +349,10 @@ class Options:
     """What a user may set.
 
     Attributes:
-        inputs: columns of the state on which r may depend; by default those that the screen finds.
-        zeta_inputs: columns on which zeta may depend; likewise.
+        inputs: columns of the state on which r may depend, by name or place; by default those that
+            the screen finds.
+        zeta_inputs: columns on which zeta may depend; likewise. What is left out of those given is
+            not tested.
         tail: whether the inputs left out may enter r as a ridge block.
         device: where the sums over rows are computed, cpu or cuda.
         wide_check: whether a wide network of all inputs is trained for comparison; it costs
@@ -420,8 +362,8 @@ class Options:
         seed: of the stochastic solver.
     """
 
-    inputs: Sequence[int] | None = None
-    zeta_inputs: Sequence[int] | None = None
+    inputs: Sequence[int | str] | None = None
+    zeta_inputs: Sequence[int | str] | None = None
     tail: bool = True
     device: str = "cpu"
     wide_check: bool = False
@@ -431,11 +373,13 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("inputs", "zeta_inputs"):
             given = getattr(self, name)
-            whole = isinstance(given, Iterable) and not isinstance(given, str)
-            if given is not None and not (whole and all(isinstance(k, Integral) for k in given)):
-                raise InputError(name, given, "give a list of columns of the state")
-            if given is not None:
-                object.__setattr__(self, name, tuple(int(k) for k in given))
+            several = isinstance(given, Iterable) and not isinstance(given, str)
+            if given is None:
+                continue
+            if not (several and all(isinstance(k, (Integral, str)) for k in given)):
+                hint = "give a list of columns of the state, by name or by place from 0"
+                raise InputError(name, given, hint)
+            object.__setattr__(self, name, tuple(given))
         for name in ("tail", "wide_check"):
             if not isinstance(getattr(self, name), bool):
                 raise InputError(name, getattr(self, name), "give True or False")
@@ -444,38 +388,53 @@ class Options:
         check_device(self.device)
 
 
+def columns(
+    data: Transitions, field: str, given: Sequence[int | str] | None
+) -> tuple[int, ...] | None:
+    """Places of the columns that an option names, in order.
+
+    Raises:
+        InputError: one is no column of the state.
+    """
+    if given is None:
+        return None
+    names = list(data.feature_names)
+    places = {names.index(k) if k in names else k for k in given}
+    if not places <= set(range(len(names))):
+        hint = f"the state's columns are {names}, or 0 to {len(names) - 1}"
+        raise InputError(field, list(given), hint)
+    return tuple(sorted(int(k) for k in places))
+
+
 def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
     """Fit one data set.
 
     Raises:
         InputError: for an input that is no column of the state.
     """
-    width = data.states.shape[1]
-    for name in ("inputs", "zeta_inputs"):
-        if not set(getattr(options, name) or ()) <= set(range(width)):
-            hint = f"give columns of the state, from 0 to {width - 1}"
-            raise InputError(name, getattr(options, name), hint)
+    given = [columns(data, name, getattr(options, name)) for name in ("inputs", "zeta_inputs")]
+    of_choice, of_transitions = given
     began = time.process_time()
     scaling = Inputs.of(data.states, options.device)
     for k in np.flatnonzero(scaling.farthest > CODE):
         name, far = data.feature_names[k], scaling.farthest[k]
-        message = f"{name}: a value {far:.0f} standard deviations from the mean; if it is a code,"
+        message = f"{name}: a value {far:.0f} spreads from the median; if it is a code,"
         warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=2)
     actions = torch.tensor(data.actions.astype(np.int32), device=options.device)
     size = data.number_of_actions
-    if options.inputs is None:
+    if of_choice is None:
         choice = select(scaling, choice_outcome(actions, size, anchor.action), of_choice=True)
         choice = with_anchor(choice, scaling, anchor)
     else:
-        choice = Selection(tuple(sorted(set(options.inputs))))
+        choice = Selection(of_choice)
     grouped = tuple(sorted(choice.inputs))
     rows = Rows.of(data, grouped, anchor, discount, options.device)
     value = first_value(rows, scaling, choice.inputs)
-    transition = Selection(tuple(options.zeta_inputs or ()))
+    transition = Selection(of_transitions or ())
     tried: list[tuple[int, ...]] = []
     is_settled = False
     while len(tried) < ROUNDS:
-        if options.zeta_inputs is None:
+        if of_transitions is None:
             outcome = NextValue(rows.next_values(value), actions, size)
             transition = select(scaling, outcome, of_choice=False)
         of_zeta = tuple(sorted(set(transition.inputs)))
@@ -486,11 +445,11 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         used = tuple(sorted({*choice.inputs, *of_zeta}))
         if used != grouped:
             rows, grouped = Rows.of(data, used, anchor, discount, options.device), used
-        of_reward = used if options.inputs is None else choice.inputs
+        of_reward = used if of_choice is None else choice.inputs
         minimum = fit_form(rows, scaling, of_reward, of_zeta)
         value = minimum.v
     minimum = bend(minimum, scaling)
-    rest = left_out(minimum, scaling, actions, len(choice.inputs))
+    rest, misfit = examine(minimum, scaling, actions, len(choice.inputs))
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(minimum.risk.reward),
         "zeta_inputs": tuple(minimum.risk.zeta[0].inputs),
@@ -500,40 +459,60 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "left_out_p_value": rest.p_value,
         "detectable": rest.detectable,
         "inputs_settled": is_settled,
-        "tail": options.tail and options.inputs is None and wants_tail(minimum, rest, len(data)),
+        "tail": options.tail and of_choice is None and wants_tail(minimum, rest, len(data)),
     }
     if extra["tail"]:
         minimum = with_tail(minimum, rest, data, scaling, anchor)
+        _, misfit = examine(minimum, scaling, actions, len(choice.inputs))
     if options.wide_check:
         from gladius.row_networks import against_wide_network  # which imports this module
 
         alone = replace(options, wide_check=False)
         again = partial(fit_rows, anchor=anchor, discount=discount, options=alone)
         extra |= against_wide_network(data, anchor, discount, again, options.device)
-    status = "ok" if minimum.decrement <= DECREMENT else "not_converged"
+    extra["misfit_inputs"] = misfit
+    status, is_sound = "ok" if minimum.converged else "not_converged", minimum.is_sound
     extra["solver"] = options.solver
     if options.solver == "stochastic" and minimum.risk.free > WIDEST:
         wide = f"r has {minimum.risk.free} coefficients, more than {WIDEST}, where mini-batches"
         warnings.warn(f"{wide} cost more than full passes: these were used", stacklevel=2)
         extra["solver"] = "full"
     elif options.solver == "stochastic":
+        is_sound = is_sound and minimum.converged
         minimum, status, *told = refit(minimum, options.seed)
         extra |= dict(
             zip(("batches", "change_left", "distance", "inner_iterations"), told, strict=True)
         )
+    minimum = minimum._replace(is_sound=is_sound)
+    extra["not_ok_because"] = faults(minimum, status == "ok", is_settled, misfit)
+    if status == "ok" and extra["not_ok_because"]:
+        status = "not_converged"
     return estimate(minimum, anchor, status, time.process_time() - began, extra)
 
 
 def with_anchor(choice: Selection, scaling: Inputs, anchor: Anchor) -> Selection:
-    """The choice's inputs and those of the anchor's reward, which r must offset elsewhere."""
+    """The choice's inputs and those of the anchor's reward, which r must offset elsewhere.
+
+    An input is one of the reward's if the reward changes where each row is given the input of
+    another.
+
+    Raises:
+        InputError: the reward cannot be computed there.
+    """
     if not callable(anchor.reward):
         return choice
-    given = torch.tensor(anchor.values(scaling.states), device=scaling.device)
-    if float(given.std()) == 0.0:
-        return choice
-    same = torch.zeros(len(given), dtype=torch.int32, device=scaling.device)
-    known = select(scaling, NextValue(given.__getitem__, same, 1), of_choice=False)
-    return Selection(tuple(dict.fromkeys(choice.inputs + known.inputs)), choice.p_values)
+    sample = scaling.sample
+    before, moved = anchor.values(sample), []
+    for k in range(sample.shape[1]):
+        mixed = sample.copy()
+        mixed[:, k] = np.random.default_rng(k).permutation(mixed[:, k])
+        try:
+            if not np.array_equal(anchor.values(mixed), before):
+                moved.append(k)
+        except Exception as error:  # whatever a user's function raises off the data
+            hint = "it cannot be computed where inputs are exchanged: name those of r in inputs="
+            raise InputError("anchor_reward", type(error).__name__, hint) from error
+    return Selection(tuple(dict.fromkeys((*choice.inputs, *moved))), choice.p_values)
 
 
 def first_value(rows: Rows, scaling: Inputs, inputs: Sequence[int]) -> Tensor:
@@ -560,25 +539,21 @@ def estimate(
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     q = replace(reward, zeta=risk.zeta, coefficients=zeta.cpu().numpy(), discount=rows.discount)
     total = float(rows.visits.sum())
-    policy = torch.softmax(risk.q(risk.block, point.theta, point.zeta), dim=1)
-    doubt = float(rows.visits.sum(dim=1) @ (1 - (policy**2).sum(dim=1))) / total
-    even_odds = total * float(np.log(len(rows.actions)))  # a fit that is worse is none
-    stands = point.exact and total >= ROWS_EACH * risk.free and bool(extra["inputs_settled"])
-    stands = stands and doubt > LEAST_DOUBT and point.nll <= even_odds * (1 + 1e-9)
-    if status == "ok" and not stands:
-        status = "not_converged"
+    total = float(rows.visits.sum())
     slope = point.gradient + fit.penalty * point.theta
     left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     anchored = rows.visits[:, rows.anchor]  # there the Bellman error is that of zeta
     gap = rows.discount * (risk.block.phi[rows.anchor] @ left)
-    diagnostics = Diagnostics(
-        converged=status == "ok",
+    return conclude(
+        "gladius sparse",
+        q,
+        reward,
+        rows.states.shape[1],
+        point.nll / total,
+        float(anchored @ gap**2) / total,
+        status=status,
         iterations=fit.steps,
         gradient_norm=float(slope.abs().max()) / total,
-        nll=point.nll / total,
-        bellman_error=float(anchored @ gap**2) / total,
-        cpu_seconds=seconds,
-        status=status,
+        seconds=seconds,
         extra={"inner_iterations": 0, **extra},
     )
-    return Estimate("gladius sparse", q, reward, rows.states.shape[1], diagnostics)

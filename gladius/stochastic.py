@@ -137,6 +137,8 @@ class Chain:
             total = phi.T @ times
             self.totals.append(total)
             self.inertia += float(times.sum() - rows.discount * total @ total)
+            if not bool(risk.factor[a].any()):  # every row of the action ends the path: zeta is 0
+                continue
             constant = torch.zeros_like(total)
             constant[0] = 1.0
             self.shift[a] = torch.linalg.solve(risk.factor[a], constant)
@@ -200,7 +202,7 @@ class Refit(NamedTuple):
         minimum: with zeta exact at theta.
         status: ok, not_converged, or diverged where a coefficient passed BLOWN_UP.
         batches: used.
-        change: of r, relative, that a full step would still make; mean over visits.
+        change: of r that a full step would still make, mean over visits, relative to mean |r|.
         distance: length of that step in standard errors.
         inner: Newton steps for zeta of the pass that judged it.
     """
@@ -275,7 +277,7 @@ def judge(chain: Chain, theta: Tensor, zeta: Tensor) -> Refit:
     decrement = -0.5 * float(slope @ step)
     visits, others = risk.rows.visits.sum(dim=1), len(risk.rows.others)
     reward, change = (risk.block.psi @ part.reshape(others, -1).T for part in (theta, step))
-    left = float(visits @ (change / reward).abs().mean(dim=1) / visits.sum())
+    left = float((visits @ change.abs()).sum() / (visits @ reward.abs()).sum())
     minimum = Minimum(risk, chain.penalty, point, chain.batches, decrement)
     status = "ok" if point.exact and left <= SETTLED else "not_converged"
     distance = (2 * max(decrement, 0.0)) ** 0.5

@@ -317,6 +317,7 @@ def _follows(
         told = (
             f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; no row is joined across one"
         )
+        told += f" (a period is {period:g}: where it is not, number the periods 0, 1, 2, ...)"
         warnings.warn(told, stacklevel=3)
     return order, np.append(joined, False)
 
@@ -491,7 +492,8 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
     states, index = index_rows(blocks, np.sqrt(LARGEST_TABLE / (len(sets) * actions)))
     total = len(sets) * actions * len(states) ** 2
     if total > LARGEST_TABLE:
-        hint = "coarsen the features, or choose a method without a table, such as avi or pqr"
+        hint = "coarsen the features, or choose a method without a table: gladius with"
+        hint += " function_class='sparse', avi or pqr"
         told = f"a table of {total} counts is too large: {hint}"
         raise InputError("states", f"{len(states)} distinct states", told)
     shape = (actions, len(states))

@@ -2,12 +2,13 @@
 
 z = (ours - published) / sqrt(se_ours^2 + se_published^2). The paper does not say whether its "(SE)"
 is the standard error of the mean or the standard deviation over repetitions, so both readings are
-taken: `agrees` needs |z| <= 1.96 under both, `unclear` is agreement only if the printed number is a
-standard error, or agreement of an estimate of ours so noisy that it could not tell the published
-number from zero; `differs` is neither. The rounding of the printed digits counts as a further,
-uniform error. Without any standard error, ours must round to the printed digits. A number of ours
-whose status is not ok gets no verdict but its status, unless it did not converge under a protocol
-whose rule is a fixed budget of epochs.
+taken: `agrees` needs |z| <= 1.96 under both (Student's quantile where the error is that of few
+repetitions of ours, by Welch's degrees of freedom), `unclear` is agreement only if the printed
+number is a standard error, or agreement of an estimate of ours so noisy that it could not tell the
+published number from zero; `differs` is neither. The rounding of the printed digits counts as a
+further, uniform error. Without any standard error, ours must round to the printed digits. A number
+of ours whose status is not ok gets no verdict but its status, unless it did not converge under a
+protocol whose rule is a fixed budget of epochs.
 """
 
 import math
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 from rich.table import Table
+from scipy.stats import t as student
 
 from gladius.checks import InputError
 from reproduce import published
@@ -47,8 +49,9 @@ def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
     for line in frame.to_dict("records"):
         times = exhibit.published_repetitions.get(line["column"], 1)
         z, verdict = judge(
-            line["ours"], line["ours_se"], line["published"], line["published_se"], times
-        )
+            line["ours"], line["ours_se"], line["published"], line["published_se"], times,
+            draws=line["repetitions"],
+        )  # fmt: skip
         is_by_rule = line["protocol"].split()[0] in exhibit.fixed_budget
         is_by_rule &= line["repetitions"] > 1  # one training has no spread to judge it by
         is_judged = line["status"] == "ok" or (is_by_rule and line["status"] == "not_converged")
@@ -73,7 +76,12 @@ def read(exhibit: str, folder: Path) -> pd.DataFrame:
 
 
 def judge(
-    value: float, se: float, printed: str, printed_se: str, repetitions: int = 1
+    value: float,
+    se: float,
+    printed: str,
+    printed_se: str,
+    repetitions: int = 1,
+    draws: float = math.inf,
 ) -> tuple[float, str]:
     """(z, verdict) of one number against a printed one; (NaN, "-") where either is missing.
 
@@ -83,6 +91,7 @@ def judge(
         printed: theirs.
         printed_se: what stands in parentheses; z takes it as printed.
         repetitions: if it were a standard deviation, of how many; 1 where only one reading is open.
+        draws: how many repetitions ours is the mean of.
     """
     theirs, spread = (pd.to_numeric(text, errors="coerce") for text in (printed, printed_se))
     if math.isnan(value) or math.isnan(theirs):
@@ -93,13 +102,21 @@ def judge(
     if not known or math.isinf(value):
         return math.nan, AGREES if abs(gap) <= half_digit * (1 + 1e-9) else DIFFERS
     rounding = half_digit**2 / 3
-    z = gap / math.sqrt(sum(x * x for x in known) + rounding)
-    strict = [se, spread / math.sqrt(repetitions)]
-    other = gap / math.sqrt(sum(x * x for x in strict if not math.isnan(x)) + rounding)
-    if abs(z) > CRITICAL:
+
+    def scored(error: float) -> tuple[float, float]:
+        """z and its critical value where the printed number has this error."""
+        variance = sum(x * x for x in (se, error) if not math.isnan(x)) + rounding
+        z = gap / math.sqrt(variance)
+        if not (draws > 1 and se > 0):
+            return z, CRITICAL
+        return z, float(student.ppf(0.975, (draws - 1) * (variance / se**2) ** 2))
+
+    z, critical = scored(spread)
+    if abs(z) > critical:
         return z, DIFFERS
-    blind = not math.isnan(se) and CRITICAL * se > abs(theirs) > 0
-    return z, AGREES if abs(other) <= CRITICAL and not blind else UNCLEAR
+    strict, bar = scored(spread / math.sqrt(repetitions))
+    blind = not math.isnan(se) and critical * se > abs(theirs) > 0
+    return z, AGREES if abs(strict) <= bar and not blind else UNCLEAR
 
 
 def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:

@@ -17,8 +17,17 @@ from reproduce.compare import CRITICAL
 from reproduce.data import TRUTHS
 from reproduce.fits import fitting as bus_fitting
 from reproduce.inputs_worlds import STRENGTHS, VARIANTS, WEAK
-from reproduce.many_inputs import FALSE, FOUND, RIGHT, WORLDS, ZETA_FALSE, ZETA_RIGHT, fitting
-from reproduce.results import Results
+from reproduce.many_inputs import (
+    DRAWN_AGAIN,
+    FALSE,
+    FOUND,
+    RIGHT,
+    WORLDS,
+    ZETA_FALSE,
+    ZETA_RIGHT,
+    fitting,
+)
+from reproduce.results import Results, mean_of
 from reproduce.spec import Entry, Exhibit, Result
 
 NAME = "relevant_inputs"
@@ -52,7 +61,7 @@ def entries(smoke: bool) -> list[Entry]:
                 cell = fitting("gladius", name, inputs, sets, smoke, options)
                 found.append(Entry(name, *which, cell))
     for truth in TRUTHS:
-        told = {"repetitions": times, "seeds": NAME, "seeds_row": truth, "truth": truth}
+        told = {"repetitions": times, "seeds": DRAWN_AGAIN, "seeds_row": truth, "truth": truth}
         for which, options in ((OURS, SPARSE_CLASS), (SMOOTH, {})):
             cell = bus_fitting("gladius", 250 if smoke else 1000, smoke, options, **told)
             found.append(Entry(f"{ALONE}, {truth}", *which, cell))
@@ -74,8 +83,10 @@ def render(results: Results, out: Path) -> None:
         if not ours.records or not beside.records:  # a cell failed: the CSV says why
             continue
         gap, se, _ = results.paired(row, OURS, other)
-        ratio = ours.records[0].value / beside.records[0].value
-        compared = [_text(beside), f"{gap:+.2f} ({se:.2f})", f"{ratio:.2f}"]
+        x, y = (np.array(part.replications["MAPE"]) for part in (ours, beside))
+        ratio = x.mean() / y.mean()
+        spread = mean_of(x - ratio * y)[1] / y.mean()  # of a ratio of means, to first order
+        compared = [_text(beside), f"{gap:+.2f} ({se:.2f})", f"{ratio:.2f} ({spread:.2f})"]
         records = {record.statistic: record for record in ours.records}
         told = WORLDS[row].title if row in WORLDS else "no input, the truth as named"
         shares = [
@@ -132,17 +143,17 @@ def verdict(folder: Path) -> str:
     )
     blind = oracle.index[oracle > BLIND]  # near an oracle that fails is no success
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
-    shares = frame[frame["statistic"].isin((RIGHT, ZETA_RIGHT))].pivot_table(
-        index="row", columns="statistic", values="value"
-    )
-    shares = shares[shares.index.isin(list(VARIANTS))]
+    shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
+    sets = {
+        name: (int((part["value"] * part["repetitions"]).sum()), int(part["repetitions"].sum()))
+        for name, part in shares.groupby("statistic")
+    }
     near = int((ratios <= NEAR_ORACLE).sum())
-    always = int((shares == 1).all(axis=1).sum())
     failing = f"; the oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
-    return (
-        f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing};"
-        f" all inputs of r and of zeta found in every data set in {always} of {len(shares)}"
-    )
+    told = {RIGHT: "all inputs of r found", FALSE: "a false one"}
+    counts = [f"{told[s]} in {sets[s][0]} of {sets[s][1]} data sets" for s in told if s in sets]
+    within = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing}"
+    return "; ".join([within, *counts])
 
 
 NOTES = (
@@ -153,8 +164,9 @@ NOTES = (
     "r: all, the share of data sets in which every input of r was chosen for it; found, of those"
     " beside mileage; false, the share of data sets in which a further one was; likewise for zeta.",
     "wave: sin(5 pi u) turns faster than the cosines of the class and is orthogonal to low powers.",
-    "Settings of the estimator were settled on other seeds and on the worlds linear, moves, slope,"
-    " product, persistent, three, even and eight.",
+    "Settings of the estimator were settled on seeds of no exhibit and on the worlds linear, moves,"
+    " slope, product, persistent, three, even and eight, three of them after this exhibit had shown"
+    " a fault on earlier data sets; those here were drawn after the last choice.",
 )
 EXHIBIT = Exhibit(
     NAME,

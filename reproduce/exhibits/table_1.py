@@ -226,7 +226,7 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
         if not n:
             return math.nan, "not run"
         faster = ", faster" if mean + half < HALF else ""
-        is_told = half <= WIDE or mean - half > HALF
+        is_told = half <= WIDE or abs(mean - HALF) > half
         tick = float(mean - half <= HALF) if is_told else math.nan
         return tick, f"{mean:.2f} +- {half:.2f}{faster}; {n} sets"
     mine = frame[(frame["row"] == line.name) & (frame["column"] == column)]

@@ -23,7 +23,7 @@ from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.distinct import compress, count_distinct, factorised
 from gladius.screen import Choice, Inputs, NextValue, Residuals, robust_test, select
-from gladius.sparse import LeftOut
+from gladius.specification import LeftOut
 from gladius.transitions import Transitions, index_rows
 from gladius.worlds.bus import BusEngine
 from gladius.worlds.continuous_bus import ContinuousBus
@@ -247,7 +247,7 @@ def test_a_fit_never_holds_the_features_of_all_rows(
     monkeypatch.setattr(folder.Columns, "__getitem__", watched)
     monkeypatch.setattr(folder.Columns, "__array__", refused)
     monkeypatch.setattr("gladius.screen.KEPT", 40_000)
-    monkeypatch.setattr("gladius.sparse.SAMPLE", 1_000)
+    monkeypatch.setattr("gladius.screen.SAMPLE", 1_000)
     monkeypatch.setattr("gladius.anchor.pieces", lambda states: folder.pieces(states, 40_000))
     gladius.fit(
         data,
@@ -282,15 +282,23 @@ def test_chunks_and_cells_do_not_change_the_choice(monkeypatch: pytest.MonkeyPat
 # The test of a direction, row by row --------------------------------------------------------------
 
 
-def plain_p_value(design: Array, errors: Array, weights: Array, new: Array) -> Array:
-    """(m p,) squared t of directions, from (n, m) errors and (n, m, m) weights, row by row."""
+def plain_p_value(
+    design: Array, errors: Array, weights: Array, new: Array, expected: Array
+) -> Array:
+    """(m p,) squared t of directions, from (n, m) errors and (n, m, m) weights, row by row.
+
+    `expected`: (n, m, m) variances of the errors under the model; the larger variance counts.
+    """
     m = errors.shape[1]
     left = np.stack([np.kron(np.eye(m), x) for x in design])  # (n, m, m q)
     right = np.stack([np.kron(np.eye(m), x) for x in new])
     inner = np.einsum("nai,nab,nbj->ij", left, weights, left)
     cross = np.einsum("nai,nab,nbj->ij", left, weights, right)
-    influence = np.einsum("na,naj->nj", errors, right - left @ np.linalg.solve(inner, cross))
-    return np.asarray(influence.sum(axis=0) ** 2 / (influence**2).sum(axis=0))
+    projected = right - left @ np.linalg.solve(inner, cross)
+    influence = np.einsum("na,naj->nj", errors, projected)
+    of_model = np.einsum("naj,nab,nbj->j", projected, expected, projected)
+    variance = np.maximum((influence**2).sum(axis=0), of_model)
+    return np.asarray(influence.sum(axis=0) ** 2 / variance)
 
 
 @pytest.mark.parametrize("actions", [2, 3])
@@ -318,7 +326,10 @@ def test_the_statistic_from_cells_is_that_from_rows(actions: int, of_choice: boo
     else:
         errors, weights = hot * (value[:, None] - fitted), np.stack([np.diag(h) for h in hot])
     z = (states - states.mean(axis=0)) / states.std(axis=0)
-    plain = plain_p_value(design, errors, weights, z[:, 1:] * z[:, :1])
+    expected = weights
+    if not of_choice:
+        expected = weights * ((errors**2).sum(axis=0) / hot.sum(axis=0))[None, None]
+    plain = plain_p_value(design, errors, weights, z[:, 1:] * z[:, :1], expected)
     np.testing.assert_allclose(squared.numpy(), plain, rtol=1e-6)
     np.testing.assert_allclose(residuals.errors(slice(None)).numpy(), errors, atol=1e-12)
     assert select(inputs, outcome, of_choice=of_choice).inputs == ()  # noise
@@ -359,7 +370,7 @@ def test_a_tail_that_cannot_be_held_is_left_out_and_said(
     monkeypatch.setattr("gladius.sparse.TAIL", 1.0)  # every tail is significant
     monkeypatch.setattr("gladius.sparse.LARGEST_TAIL", 10)
     monkeypatch.setattr(
-        "gladius.sparse.left_out", lambda *_: LeftOut((1, 2), 1e-9, np.ones(1), 0.1)
+        "gladius.sparse.examine", lambda *_: (LeftOut((1, 2), 1e-9, np.ones(1), 0.1), ())
     )
     with pytest.warns(UserWarning, match="matter together"):
         fit = gladius.fit(

@@ -21,7 +21,7 @@ from gladius.checks import Array, InputError
 from gladius.metrics import mape
 from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features, minimise
 from gladius.screen import Inputs, Selection, choice_outcome, select
-from gladius.sparse import make_zeta
+from gladius.sparse import make_zeta, with_anchor
 from gladius.transitions import Transitions
 from gladius.worlds.inputs_bus import InputsBus
 
@@ -121,18 +121,17 @@ def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
 
 @settings(max_examples=20)
 @given(
-    arrays(float, 2, elements=st.floats(-1, 1)), arrays(float, (2, 32), elements=st.floats(-40, 40))
+    arrays(float, 2, elements=st.floats(-4, 4)), arrays(float, (2, 32), elements=st.floats(-40, 40))
 )
 def test_the_minimum_is_reached_from_any_zeta(theta: Array, zeta: Array) -> None:
-    """theta and zeta are moved together, from wherever they start."""
+    """theta and zeta are moved together; a theta that is worse than even odds starts at 0."""
     risk = small_risk(few_rows(ended=True))
     none = torch.zeros(2, dtype=torch.float64)
     near = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
     best, far = (
         minimise(risk, none, *start) for start in ((none, near), map(torch.tensor, (theta, zeta)))
     )
-    assert far.point.exact
-    assert far.decrement <= 1e-6
+    assert far.converged
     assert far.point.nll == pytest.approx(best.point.nll, abs=3e-6)
     settled, _ = risk.settled(far.point.theta, far.point.zeta)
     torch.testing.assert_close(far.point.zeta, settled.zeta, rtol=1e-9, atol=1e-9)
@@ -207,13 +206,18 @@ def test_three_actions() -> None:
     assert mape(estimate, data, world.reward) < 6.0
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_noise_chooses_nothing(seed: int) -> None:
-    """False inputs at .001: one in a thousand data sets, so none in five."""
-    rng = np.random.default_rng(seed)
-    inputs = Inputs.of(rng.standard_normal((2_000, 12)))
-    actions = torch.tensor(rng.integers(0, 3, 2_000))
-    assert select(inputs, choice_outcome(actions, 3, 0), of_choice=True).inputs == ()
+@pytest.mark.parametrize("rare", [0.5, 0.1, 0.03])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_noise_chooses_nothing(rare: float, skewed: bool) -> None:
+    """Where few rows weigh much and an action is rare, robust variances alone let noise in."""
+    chosen = []
+    for seed in range(6):
+        rng = np.random.default_rng([26, seed])
+        draws = rng.exponential(size=(2_000, 24)) if skewed else rng.normal(size=(2_000, 24))
+        actions = torch.tensor((rng.uniform(size=2_000) < rare).astype(np.int64))
+        outcome = choice_outcome(actions, 2, 0)
+        chosen.append(select(Inputs.of(draws), outcome, of_choice=True).inputs)
+    assert chosen == [()] * 6
 
 
 def test_what_could_have_been_seen_is_half_way_to_the_bar_of_the_screen() -> None:
@@ -258,6 +262,8 @@ def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
     ended = Transitions(
         data.states, data.actions, data.next_states, data.trajectory, data.actions == 1, 2
     )
+    # mini-batches blow up here, where full passes do not: it is said, and nothing crashes
+    assert fit_sparse(ended, solver="stochastic").diagnostics.status == "diverged"
     estimate = fit_sparse(ended)
     assert estimate.diagnostics.status == "ok"
     np.testing.assert_allclose(estimate.q(data.states[:5])[:, 1], -5.0, atol=1e-12)
@@ -282,11 +288,90 @@ def test_an_input_of_the_anchors_reward_is_one_of_r() -> None:
     assert np.diff(estimate.reward(ones, 0))[0] == pytest.approx(2.0, abs=0.3)
 
 
+@pytest.mark.parametrize(
+    ("reward", "inputs"),
+    [
+        (lambda s: s[:, 0] * s[:, 1], (0, 1)),
+        (lambda s: np.sin(4 * s[:, 1]), (1,)),
+        (lambda s: np.where(s[:, 2] > 2.0, 1.0, 0.0), (2,)),
+        (lambda s: np.zeros(len(s)), ()),
+    ],
+)
+def test_the_inputs_of_the_anchors_reward_are_seen_whatever_its_form(reward, inputs) -> None:
+    states = np.random.default_rng(27).normal(size=(2_000, 3))
+    known = with_anchor(Selection(), Inputs.of(states), Anchor(1, reward))
+    assert known.inputs == inputs
+
+
+def test_an_anchors_reward_that_fails_off_the_data_is_told() -> None:
+    def table(states: Array) -> Array:
+        if np.any(states[:, 0] != -states[:, 1]):
+            raise KeyError("no such state")
+        return states[:, 0]
+
+    line = np.linspace(-1.0, 1.0, 50)
+    with pytest.raises(InputError, match="name those of r in inputs"):
+        with_anchor(Selection(), Inputs.of(np.stack([line, -line], axis=1)), Anchor(1, table))
+
+
+def test_what_no_test_sees_is_not_ok_and_is_named() -> None:
+    """Choices that turn with the parity of a code: the screen is blind, the bins are not."""
+    rng = np.random.default_rng(28)
+    states = np.stack([rng.normal(size=4_000), rng.integers(0, 16, 4_000).astype(float)], axis=1)
+    odds = np.where(states[:, 1] % 2, 1.0, -1.0)
+    actions = (rng.logistic(size=4_000) < odds).astype(np.int64)
+    blind = fit_sparse(Transitions(states, actions, states[rng.permutation(4_000)]))
+    assert blind.diagnostics.extra["misfit_inputs"] == (1,)
+    assert blind.diagnostics.status == "not_converged"
+    even = rng.integers(0, 2, 4_000)
+    fine = fit_sparse(Transitions(states, even, states[rng.permutation(4_000)]))
+    assert fine.diagnostics.extra["misfit_inputs"] == ()
+    assert fine.diagnostics.status == "ok"
+
+
+def test_a_plug_in_that_is_worse_than_even_odds_is_no_start() -> None:
+    """On this data set the steps from it stood at 3,819 nats, beside a minimum of 214."""
+    data = gladius.BusEngine(discount=0.5).simulate(6, np.random.default_rng(31))
+    scaling = Inputs.of(data.states)
+    rows = Rows.of(data, [0], ANCHOR, 0.5, "cpu")
+    reward, zeta = make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0])
+    start = Risk(rows, reward, zeta).start()
+    none = torch.zeros_like(start.theta)
+    assert start.risk.point(start.theta, start.zeta).nll > 600 * np.log(2)
+    fit = minimise(start.risk, none, start.theta, start.zeta)
+    best = minimise(start.risk, none, none, start.zeta)
+    assert fit.converged
+    assert fit.point.nll == pytest.approx(best.point.nll, abs=1e-5)
+    certain = start.risk.settled(start.theta, start.zeta)[0]
+    stuck = fit._replace(point=certain, decrement=-1e19)
+    assert not stuck.converged
+
+
+def test_columns_have_names() -> None:
+    data = gladius.BusEngine(dummies=2).simulate(60, np.random.default_rng(30))
+    by_name = fit_sparse(data, inputs=[data.feature_names[0]], zeta_inputs=[data.feature_names[0]])
+    by_place = fit_sparse(data, inputs=[0], zeta_inputs=[0])
+    np.testing.assert_array_equal(by_name.q(data.states), by_place.q(data.states))
+    with pytest.raises(InputError, match=r"inputs = \['mileage'\]: the state's columns are"):
+        fit_sparse(data, inputs=["mileage"])
+
+
+def test_a_handful_of_rows_of_an_action_is_not_ok() -> None:
+    rng = np.random.default_rng(29)
+    states = rng.normal(size=(3_000, 1))
+    actions = np.zeros(3_000, dtype=np.int64)
+    actions[:8] = 1
+    estimate = fit_sparse(Transitions(states, actions, states[::-1]))
+    assert estimate.diagnostics.status == "not_converged"
+    assert estimate.diagnostics.extra["not_ok_because"] == ("an action is too rare",)
+
+
 def test_choices_that_are_all_but_certain_are_no_convergence() -> None:
     states = np.random.default_rng(13).normal(size=(400, 2))
     actions = (states[:, 0] > 0).astype(np.int64)
     estimate = fit_sparse(Transitions(states, actions, states[::-1]))
     assert estimate.diagnostics.status == "not_converged"
+    assert estimate.diagnostics.extra["not_ok_because"] == ("choices are all but certain",)
 
 
 def test_rows_that_end_a_path_count_with_value_zero() -> None:
@@ -364,12 +449,13 @@ def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> Non
     assert estimate.diagnostics.status == "not_converged"
 
 
-def test_a_code_among_the_values_is_told() -> None:
+@pytest.mark.parametrize("share", [3, 400])  # standard deviations would not see the latter
+def test_a_code_among_the_values_is_told(share: int) -> None:
     data = curved_data(np.random.default_rng(24), 2_000)
     states = data.states.copy()
-    states[:3, 1] = -999.0
+    states[:share, 1] = -999.0
     spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
-    with pytest.warns(UserWarning, match="s1: a value .* standard deviations from the mean"):
+    with pytest.warns(UserWarning, match="s1: a value .* spreads from the median"):
         gladius.fit(spoilt, **CURVED, inputs=[0, 2], zeta_inputs=[0])
 
 

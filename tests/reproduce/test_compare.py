@@ -44,7 +44,8 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     judged = frame[frame["verdict"] != NOTHING]
     assert len(judged) == len(ours) == 34
     # where a printed (SE), taken for ours, exceeds half of its number, nothing can be told
-    noisy = 1.96 * judged["ours_se"] > judged["ours"].abs()
+    # Welch: the two errors are equal, so that 19 degrees of freedom are 76
+    noisy = 1.992 * judged["ours_se"] > judged["ours"].abs()
     assert 0 < noisy.sum() < 34
     assert (judged["verdict"] == noisy.map({False: AGREES, True: UNCLEAR})).all()
     assert (judged["z"].abs() < 1e-9).all()
@@ -175,3 +176,12 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     assert "3.62 (1.70)" in text
     assert "50 Rust fresh" in text
     assert "36 comparisons: 0 agree, 0 unclear, 34 differ" in comparison.summary(frame)
+
+
+def test_two_repetitions_are_not_taken_for_many() -> None:
+    """Student's quantile with one degree of freedom is 12.7."""
+    assert judge(3.0, 0.3, "1.00", "0.10")[1] == DIFFERS
+    assert judge(3.0, 0.3, "1.00", "0.10", draws=2)[1] != DIFFERS
+    assert judge(3.0, 0.3, "1.00", "0.10", draws=20)[1] == DIFFERS
+    # where the printed number has nearly all of the error, ours being of two means little
+    assert judge(3.0, 0.01, "1.00", "0.60", draws=2)[1] == DIFFERS

@@ -142,12 +142,14 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     assert oracle.empty
     assert relevant_inputs.verdict(tmp_path).startswith("within 1.25 of the oracle in")
     worse = frame.copy()
-    ours = (worse["protocol"] == relevant_inputs.OURS[1]) & (worse["statistic"] == "MAPE")
-    worse.loc[ours, "value"] *= 100
+    errors = worse["statistic"] == "MAPE"
+    worse.loc[errors, "value"] = 1.0
+    worse.loc[errors & (worse["protocol"] == relevant_inputs.OURS[1]), "value"] = 2.0
     worse.loc[worse["statistic"] == RIGHT, "value"] = 0.5
+    worse.loc[worse["statistic"] == FALSE, "value"] = 1.0
     worse.to_csv(tmp_path / "relevant_inputs.csv", index=False)
     said = relevant_inputs.verdict(tmp_path)
     assert said == (
         "within 1.25 of the oracle in 0 of 2 worlds;"
-        " all inputs of r and of zeta found in every data set in 0 of 2"
+        " all inputs of r found in 2 of 4 data sets; a false one in 4 of 4 data sets"
     )

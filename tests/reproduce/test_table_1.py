@@ -200,6 +200,20 @@ def test_the_rate_is_root_n_or_faster(power: float, tick: float) -> None:
     assert table_1._ours(results, results.frame(), line, table_1.RATE)[0] == tick
 
 
+@pytest.mark.parametrize(("power", "tick"), [(-0.5, math.nan), (-0.9, 1.0), (-0.1, 0.0)])
+def test_a_wide_interval_around_root_n_is_no_tick(power: float, tick: float) -> None:
+    results = with_errors("NFXP", power)
+    noise = np.random.default_rng(0)
+    for stored_cell in results.stored:
+        errors = stored_cell.result.replications["MAPE"]
+        errors[:] = (np.array(errors) * np.exp(noise.normal(0.0, 0.4, len(errors)))).tolist()
+    line = table_1.BY_NAME["NFXP"]
+    found = table_1._ours(results, results.frame(), line, table_1.RATE)
+    assert found[0] == pytest.approx(tick, nan_ok=True)
+    half = float(found[1].split("+- ")[1].split(";")[0].split(",")[0])
+    assert half > table_1.WIDE
+
+
 OPEN = f"failed: {traits.UNDECIDED}"
 
 
