@@ -10,14 +10,12 @@ import os
 import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from gladius.checks import Array, InputError, check_finite, check_whole, shaped
 from gladius.distinct import compress, factorised
@@ -294,12 +292,9 @@ def _follows(
     if time is None:
         order = np.argsort(codes, kind="stable").astype(np.int64)
         if np.any(order != np.arange(len(order))):
-            told = (
-                f"{id}: rows of a trajectory are not together and were taken in the order of the "
-            )
-            warnings.warn(
-                told + "table: where that is not the order of time, name time", stacklevel=3
-            )
+            told = f"{id}: rows of a trajectory are not together and were taken in the order of "
+            told += "the table: where that is not the order of time, name time"
+            warnings.warn(told, stacklevel=3)
         return order, np.append(np.diff(codes[order]) == 0, False)
     clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
     order = np.lexsort((clock, codes)).astype(np.int64)
@@ -314,9 +309,8 @@ def _follows(
     gaps = np.flatnonzero(same & ~joined)
     if joins and len(gaps):
         with_gap = ", ".join(map(str, pd.unique(labels[order[gaps]])[:5]))
-        told = (
-            f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; no row is joined across one"
-        )
+        told = f"{time}: {len(gaps)} gaps, among them in {id} {with_gap}; "
+        told += "no row is joined across one, the row before it is left out"
         told += f" (a period is {period:g}: where it is not, number the periods 0, 1, 2, ...)"
         warnings.warn(told, stacklevel=3)
     return order, np.append(joined, False)
@@ -505,99 +499,3 @@ def group(data: Transitions | Sequence[Transitions]) -> Counts:
         triple = (pair * len(states) + after)[~given.done]
         moves[r] = np.bincount(triple, minlength=moves[r].size).reshape(moves[r].shape)
     return Counts(states, np.swapaxes(visits, 1, 2), moves)
-
-
-ENDED = -1  # in the place of the next pair where the path ends
-
-
-@dataclass(frozen=True)
-class SarsaTuples:
-    """Distinct pairs (s, a) of one data set and how they follow each other.
-
-    A mean "over SARSA tuples" is over the rows whose next pair is known or that end the path; the
-    last period of a trajectory that goes on has neither and serves as a next pair alone.
-
-    Attributes:
-        states: (P, d) features of the distinct pairs, in lexicographic order of (s, a).
-        actions: (P,) their actions.
-        visits: (P,) in how many rows of the data each occurs, last periods included.
-        now: (M,) pair in the earlier period of each distinct SARSA tuple.
-        after: (M,) the pair that follows it; ENDED where the path ends instead.
-        weights: (M,) how often it occurs.
-        number_of_actions: A.
-    """
-
-    states: Array
-    actions: Integers
-    visits: Array
-    now: Integers
-    after: Integers
-    weights: Array
-    number_of_actions: int
-
-    @property
-    def size(self) -> float:
-        """Number of SARSA tuples."""
-        return float(self.weights.sum())
-
-    @cached_property
-    def left(self) -> Array:
-        """(P,) in how many SARSA tuples a pair is the earlier one."""
-        counts = np.bincount(self.now, weights=self.weights, minlength=len(self.actions))
-        return counts.astype(np.float64, copy=False)
-
-    @cached_property
-    def follows(self) -> csr_array:
-        """(P, P) how often the column's pair follows the row's."""
-        known = self.after != ENDED
-        cells = (self.now[known], self.after[known])
-        size = len(self.actions)
-        return csr_array((self.weights[known], cells), shape=(size, size))
-
-    def ahead(self, values: Array) -> Array:
-        """(P, c) mean of (P, c) values over the next pair, zero after an end; 0 if never left."""
-        left = np.where(self.left > 0, self.left, 1.0)
-        return np.asarray((self.follows @ values) / left[:, None])
-
-    def behind(self, values: Array) -> Array:
-        """(P, c) sum of (P, c) values over the pairs before, per occurrence as the earlier pair.
-
-        The adjoint of `ahead` under the frequencies of the earlier pairs. Where the paths are
-        stationary it is the conditional mean of the past. 0 where a pair is never left.
-        """
-        left = np.where(self.left > 0, self.left, np.inf)
-        return np.asarray((self.follows.T @ values) / left[:, None])
-
-
-def sarsa_tuples(data: Transitions) -> SarsaTuples:
-    """The SARSA tuples (s, a, s', a') of a data set.
-
-    Row j follows row i where it is the next of the same trajectory and s'_i = s_j: rows of a
-    trajectory are in order of time, as everywhere in `Transitions`, and a gap shows in s'_i != s_j.
-
-    Raises:
-        InputError: where no period is followed by another of the same trajectory.
-    """
-    _, label = np.unique(data.trajectory, return_inverse=True)
-    order = np.argsort(label, kind="stable")
-    i, j = order[:-1], order[1:]
-    follows = (label[i] == label[j]) & ~data.done[i]
-    follows &= np.all(data.next_states[i] == data.states[j], axis=1)
-    if not np.any(follows):
-        hint = "no row is followed by the next period of its trajectory: give trajectory labels "
-        raise InputError("trajectory", f"{len(data)} rows", hint + "and rows in order of time")
-    joint = np.concatenate([data.states, data.actions[:, None].astype(np.float64)], axis=1)
-    pairs, (place,) = index_rows([joint])
-    now = np.concatenate([place[i[follows]], place[data.done]])
-    after = np.concatenate([place[j[follows]], np.full(np.count_nonzero(data.done), ENDED)])
-    span = len(pairs) + 1
-    codes, weights = np.unique(now * span + after + 1, return_counts=True)
-    return SarsaTuples(
-        states=pairs[:, :-1],
-        actions=pairs[:, -1].astype(np.int64),
-        visits=np.bincount(place).astype(np.float64),
-        now=codes // span,
-        after=codes % span - 1,
-        weights=weights.astype(np.float64),
-        number_of_actions=data.number_of_actions,
-    )

@@ -34,7 +34,8 @@ from gladius.baselines import td_ccp
 from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
-from gladius.transitions import SarsaTuples, Transitions
+from gladius.sarsa import SarsaTuples
+from gladius.transitions import Transitions
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")
 BASES = ("auto", "one_hot", "polynomial")

@@ -61,14 +61,8 @@ from gladius.estimate import Estimate, StateFunction, conclude
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.newton import Expansion, minimise
 from gladius.parametric import check_form, check_level
-from gladius.transitions import (
-    ENDED,
-    Integers,
-    SarsaTuples,
-    Transitions,
-    index_rows,
-    sarsa_tuples,
-)
+from gladius.sarsa import ENDED, SarsaTuples, sarsa_tuples
+from gladius.transitions import Integers, Transitions, index_rows
 
 Rung = tuple[str, int]  # name of a basis and its degree
 

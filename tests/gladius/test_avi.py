@@ -17,7 +17,8 @@ from gladius.baselines import avi, semi_gradient
 from gladius.baselines.avi import LeastSquares, Networks, ValueIteration, relative_change
 from gladius.baselines.semi_gradient import SemiGradient
 from gladius.baselines.td_ccp import ONE_HOT, Problem, make_problem, second_step
-from gladius.transitions import Transitions, sarsa_tuples
+from gladius.sarsa import sarsa_tuples
+from gladius.transitions import Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 Array = NDArray[np.float64]

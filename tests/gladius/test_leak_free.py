@@ -10,15 +10,9 @@ from scipy.special import logsumexp
 import gladius
 from gladius import BusEngine, TabularMDP, Transitions
 from gladius.anchor import Anchor
-from gladius.gladius import (
-    PENALTIES,
-    Options,
-    Problem,
-    fit_counts,
-    fit_smooth,
-    roughness_rows,
-)
+from gladius.gladius import Options, fit_counts
 from gladius.objective import grouped_risk
+from gladius.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, group
 

@@ -36,7 +36,8 @@ from gladius.baselines.td_ccp import (
 from gladius.checks import InputError
 from gladius.linear_reward import LinearReward
 from gladius.mdp import TabularMDP
-from gladius.transitions import SarsaTuples, Transitions, sarsa_tuples
+from gladius.sarsa import SarsaTuples, sarsa_tuples
+from gladius.transitions import Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 Array = NDArray[np.float64]

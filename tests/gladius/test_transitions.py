@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, paths, transitions
 
 from gladius.checks import InputError
-from gladius.transitions import (
-    ENDED,
-    SarsaTuples,
-    Transitions,
-    distinct_rows,
-    group,
-    index_rows,
-    sarsa_tuples,
-)
+from gladius.sarsa import ENDED, SarsaTuples, sarsa_tuples
+from gladius.transitions import Transitions, distinct_rows, group, index_rows
 from gladius.worlds.bus import BusEngine
 
 FIELDS = ("states", "actions", "next_states", "trajectory", "done")

@@ -319,7 +319,7 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     assert manifest.stat().st_mtime_ns > written
     mended.touch()
     resumed = run(*cheap_and_dear(tmp_path))
-    assert resumed.reused >= 4
+    assert resumed.reused >= 3  # of the four before 30A, the last may be at work beside it
     assert files(tmp_path / "out")["toy.csv"] == complete["toy.csv"]
 
 
