@@ -8,6 +8,7 @@ A source names a reward, and its cell plays it in an environment and in the chan
     iq_learn   r = Q - beta E[V(s')], V(s') a mean over the rows nearest; an action without a row
                has the mean of the others
     truth      the environment's, its discount nearer to one and its temperature lower (TRUTH)
+    distance   exp(-d), d the distance of the state to the nearest demonstrated, standardised
     constant   0: agents who want nothing but to choose at random for as long as they may
 
 `carried` is the policy that was learned with the reward, taken over as it is (beside the truth: the
@@ -24,6 +25,7 @@ from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from gladius.anchor import Anchor
 from gladius.baselines.bc import at_level, read_off
@@ -77,7 +79,7 @@ def playing(
     """The cell of a source in an environment and in the changed one.
 
     Args:
-        source: one of ESTIMATED, truth or constant.
+        source: one of ESTIMATED, distance, truth or constant.
         name: of CHANGED.
         trajectories: demonstrations of each seed; on the bus engine ten times as many.
         repetitions: seeds.
@@ -186,6 +188,8 @@ def sources(
         return [(teacher, 1.0 if on_bus else TRUTH[1])] * len(data), statuses
     if source == "constant":
         return [(None, partial(constant, old.number_of_actions))] * len(data), statuses
+    if source == "distance":
+        return [(None, Nearness.of(part, old.number_of_actions)) for part in data], statuses
     if source == "gladius":
         bus = BusEngine()
         given = Anchor(bus.anchor_action, bus.anchor_reward) if on_bus else imitation.ANCHOR
@@ -203,6 +207,26 @@ def sources(
 def constant(actions: int, states: Array) -> Array:
     """(n, A) zeros."""
     return np.zeros((len(states), actions))
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """(n, d) states -> (n, A) exp(-d), d the distance to the nearest state demonstrated."""
+
+    demonstrated: cKDTree
+    centre: Array
+    scale: Array
+    actions: int
+
+    @classmethod
+    def of(cls, data: Transitions, actions: int) -> Nearness:
+        """Of states standardised by the demonstrations."""
+        centre, scale = scaling(data.states, True)
+        return cls(cKDTree((data.states - centre) / scale), centre, scale, actions)
+
+    def __call__(self, states: Array) -> Array:
+        far, _ = self.demonstrated.query((states - self.centre) / self.scale)
+        return np.repeat(np.exp(-far)[:, None], self.actions, axis=1)
 
 
 def implied(q: StateFunction, data: Transitions) -> StateFunction:

@@ -113,6 +113,15 @@ def test_iq_learns_reward_speaks_of_every_action() -> None:
     np.testing.assert_allclose(rewards[:, 0], 1.0 - imitation.DISCOUNT * v)
 
 
+def test_nearness_to_the_demonstrations_is_one_there_and_falls_with_the_distance() -> None:
+    data = BusEngine().simulate(50, np.random.default_rng(24))
+    near = transfer.Nearness.of(data, 2)
+    np.testing.assert_allclose(near(data.states), 1.0)
+    spread, top = data.states.std(), data.states.max()
+    away = near(np.array([[top + spread], [top + 3 * spread]]))
+    np.testing.assert_allclose(away, np.exp([[-1.0, -1.0], [-3.0, -3.0]]), rtol=1e-6)
+
+
 def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
     entries = [e for e in exhibit.entries(True) if e.row == transfer.BUS]
     results = results_of(exhibit.EXHIBIT, entries)
@@ -120,7 +129,7 @@ def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
     assert set(frame["status"]) == {"ok"}
     assert set(frame["row"]) == set(transfer.worlds(transfer.BUS))
     ways = frame.groupby("column")["protocol"].nunique()
-    assert ways.to_dict() == dict.fromkeys(exhibit.COLUMNS, 3) | {"Constant": 2}
+    assert ways.to_dict() == dict.fromkeys(exhibit.COLUMNS, 3) | {"Constant": 2, "Distance": 2}
     assert exhibit.verdict(tmp_path).count("bus engine") == 2
     truth = next(e for e in entries if e.column == "Truth")
     again = transfer.compute(truth.cell, "cpu")
@@ -130,7 +139,7 @@ def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
 def test_cells_of_the_exhibit() -> None:
     """What is not re-optimised has no cell for a reward that nobody learned with."""
     entries = exhibit.EXHIBIT.checked_entries(False)
-    assert len(entries) == 4 * 5 - 1
+    assert len(entries) == 4 * 6 - 2
     for entry in entries:
         told = entry.cell.settings
         assert entry.cell.repetitions == 5
