@@ -10,12 +10,14 @@ bound, so that how sharp a sampled policy is depends on when the training stops.
 
     bc        V - Q
     iq_learn  V - Q + (Q - beta V')^2 / (4 alpha), the chi-square objective of `iq_learn`, its
-              temperature 1: BC and a penalty, bounded below on the expert's rows alone. The form
-              with V at the first states in place of that at all has fallen apart there.
+              temperature 1: BC and a penalty, bounded below on the expert's rows alone
     gladius   `row_networks`: reward = line + network, zeta solved for, from the minimum over lines
+    bc, not restricted    the same with the network for the log-odds: BC, as GLADIUS is trained
 
 Networks are 2 x 64, inputs standardised. BC and IQ-learn start from the same weights and draw the
 same rows, all the seeds of a cell as one batch, so that the penalty is all that tells them apart.
+So do GLADIUS and the BC of its class, from a line each, where few demonstrations leave nothing to
+learn: a class of networks that starts at random is behind it there however it goes on.
 The last iterate is evaluated, at three budgets that no return has chosen.
 
 Three variances are told apart where a second training has the same demonstrations (`repeat`): of
@@ -68,6 +70,7 @@ def fitting(
     episodes: int,
     curve: tuple[int, int],
     repeat: int = 0,
+    restricted: bool = True,
 ) -> Cell:
     """The cell of a method on so many demonstrations of an environment.
 
@@ -76,14 +79,18 @@ def fitting(
         name: the environment's.
         trajectories: demonstrations of each training seed.
         repetitions: training seeds.
-        budgets: steps, ascending; the last one's policy is scored on all episodes.
+        budgets: steps, ascending; the last one's policy is scored on all episodes. Gladius after 0
+            steps is the line.
         episodes: of an evaluation.
         curve: training seeds and episodes on which the other budgets' policies are scored.
         repeat: 1 for a second training on the same demonstrations, scored sampled only.
+        restricted: of gladius, whether the network is r; otherwise it is BC.
     """
+    options: dict[str, object] = {"function_class": "mlp_rows"} if method == "gladius" else {}
+    options |= {} if restricted else {"restricted": False}
     told = {
         "method": method,
-        "options": {"function_class": "mlp_rows"} if method == "gladius" else {},
+        "options": options,
         "environment": name,
         "trajectories": trajectories,
         "repetitions": repetitions,
@@ -94,7 +101,8 @@ def fitting(
         "seeds": STREAM,
         "seeds_row": f"{name}/{trajectories}",
     }
-    words = [method, name, str(trajectories), *(["again"] if repeat else [])]
+    words = [method, name, str(trajectories)]
+    words += ["not restricted"] * (not restricted) + ["again"] * repeat
     return Cell(f"{__name__}:compute", told, ", ".join(words))
 
 
@@ -129,16 +137,21 @@ def learn(
     data: Sequence[Transitions],
     budgets: Sequence[int],
     rngs: Sequence[np.random.Generator],
+    restricted: bool = True,
 ) -> tuple[list[list[Policy]], list[str]]:
     """The policies of every data set at every budget, [data set][budget], and how each fit ended.
 
-    A fixed budget is no convergence: `not_converged` is a zeta that GLADIUS could not solve for.
+    All end by their budget, which is the protocol: `ok` says no more than that, and
+    `not_converged` that GLADIUS could not solve for zeta.
     """
     if method != "gladius":
         alpha = ALPHA if method == "iq_learn" else None
         cloned = clone(data, budgets, rngs, alpha)
         return [[*every] for every in cloned], ["ok"] * len(data)
-    fits = [row_network(part, budgets, rng) for part, rng in zip(data, rngs, strict=True)]
+    fits = [
+        row_network(part, budgets, rng, restricted=restricted)
+        for part, rng in zip(data, rngs, strict=True)
+    ]
     statuses = ["ok" if settled else "not_converged" for _, settled in fits]
     return [[estimate.policy for estimate in every] for every, _ in fits], statuses
 
@@ -180,14 +193,19 @@ def clone(
 
 
 def row_network(
-    data: Transitions, budgets: Sequence[int], rng: np.random.Generator, anchor: Anchor = ANCHOR
+    data: Transitions,
+    budgets: Sequence[int],
+    rng: np.random.Generator,
+    anchor: Anchor = ANCHOR,
+    restricted: bool = True,
 ) -> tuple[list[Estimate], bool]:
     """GLADIUS at each budget, and whether zeta was solved for.
 
     From budget to budget Adam goes on anew, from its averaged weights.
     """
-    options = row_networks.Options(HIDDEN, learning_rate=RATE, seed=int(rng.integers(2**31)))
-    fit = row_networks.begin(NetworkRisk.of(data, anchor, DISCOUNT, True, "cpu"), options)
+    seed = int(rng.integers(2**31))
+    options = row_networks.Options(HIDDEN, restricted, learning_rate=RATE, seed=seed)
+    fit = row_networks.begin(NetworkRisk.of(data, anchor, DISCOUNT, restricted, "cpu"), options)
     estimates: list[Estimate] = []
     for budget in budgets:
         row_networks.train(fit, budget - fit.steps, options)
@@ -216,7 +234,8 @@ def compute(cell: Cell, device: str) -> Result:
     ]
     rngs = seeds.generators(cell, f"training {told['repeat']}")
     began = time.process_time()
-    policies, statuses = learn(told["method"], data, told["budgets"], rngs)
+    restricted = told["options"].get("restricted", True)
+    policies, statuses = learn(told["method"], data, told["budgets"], rngs, restricted)
     seconds = (time.process_time() - began) / len(data)
     starts = evaluation_seeds(world.name, told["episodes"])
     best, worst = references(world.name, told["episodes"])

@@ -11,6 +11,7 @@ from gladius.checks import Array
 
 LEVEL = 0.95
 RESAMPLES = 2000
+DRAWS = 9999  # of signs, where there are more than 13 pairs
 
 
 def interval(x: Array) -> tuple[float, float, float]:
@@ -59,6 +60,20 @@ def paired(x: Array, y: Array) -> tuple[float, float, float]:
     if se == 0.0:  # the same in every pair
         return mean, se, 1.0 if mean == 0.0 else 0.0
     return mean, se, float(2 * stats.t.sf(abs(mean) / se, len(gap) - 1))
+
+
+def lower_bound(x: Array, y: Array, comparisons: int) -> float:
+    """Of the mean of x - y, Student's, so that all of so many bounds hold together (Bonferroni)."""
+    mean, se, _ = paired(x, y)
+    return mean - float(stats.t.ppf(1 - (1 - LEVEL) / comparisons, len(x) - 1)) * se
+
+
+def exchanged(x: Array, y: Array) -> float:
+    """Two-sided p of the mean of x - y were each pair's sign a coin's; exact for few pairs."""
+    test = stats.permutation_test(
+        (x - y,), np.mean, permutation_type="samples", n_resamples=DRAWS, rng=0
+    )
+    return float(test.pvalue)
 
 
 def holm(p: Array) -> Array:

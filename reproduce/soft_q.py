@@ -93,8 +93,8 @@ def learn(
     discount: float,
     rounds: int,
     rngs: Sequence[np.random.Generator],
-) -> list[Softmax]:
-    """The policies of R rewards.
+) -> tuple[list[Softmax], list[Softmax]]:
+    """The policies of R rewards after half of the rounds, and after all of them.
 
     Args:
         world: where.
@@ -119,10 +119,16 @@ def learn(
 
         return q
 
+    def answers() -> list[Softmax]:
+        return [Softmax(network) for network in nets.networks(copy, ACTIVATION, scalings)]
+
     players = [
         episodes(world, Softmax(live(run), EVEN), rng, EPISODES) for run, rng in enumerate(rngs)
     ]
+    half: list[Softmax] = []
     for step in range(rounds * STEPS):
+        if step == rounds * STEPS // 2:
+            half = answers()
         if step % STEPS == 0:
             for run, (player, reward) in enumerate(zip(players, rewards, strict=True)):
                 memory.add(run, list(islice(player, STEPS)), reward)
@@ -134,7 +140,7 @@ def learn(
             nets.adam(theta[part], moments[part], gradient[part], factor * rate, step + 1)
         for slow, fast in zip(copy, theta, strict=True):
             slow.lerp_(fast, FOLLOW)
-    return [Softmax(network) for network in nets.networks(copy, ACTIVATION, scalings)]
+    return half, answers()
 
 
 def _squares(now: Tensor, action: Tensor, target: Tensor) -> Callable[[Parameters], Tensor]:

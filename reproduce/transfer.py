@@ -7,14 +7,18 @@ A source names a reward, and its cell plays it in an environment and in the chan
                any law with it, so that its agents do in every world what the clone does
     iq_learn   r = Q - beta E[V(s')], V(s') a mean over the rows nearest; an action without a row
                has the mean of the others
-    truth      the environment's, its discount nearer to one and its temperature lower (TRUTH)
-    distance   exp(-d), d the distance of the state to the nearest demonstrated, standardised
+    truth      the environment's, its discount nearer to one and its temperature lower (PATIENT)
+    truth as estimated    the environment's at the estimators' own beta and temperature
+    distance   exp(-d), d the distance of the state to the nearest demonstrated, standardised; it
+               has no scale of its own, and follows PATIENT as the truth does
     constant   0: agents who want nothing but to choose at random for as long as they may
 
 `carried` is the policy that was learned with the reward, taken over as it is (beside the truth: the
 demonstrator's); `re-optimised` follows the reward by `soft_q`, at the estimators' beta and
-temperature. On the bus engine, where r-hat is identified and the changed law known, `exact` solves
-the new world by `counterfactual.plan`: that is the positive control, of the rewards and of soft_q.
+temperature. Whether that has ended is seen by its score after half of the rounds: `not_converged`
+where it is more than SETTLED away. On the bus engine, where r-hat is identified and the changed law
+known, `exact` solves the new world by `counterfactual.plan`: that is the positive control, of the
+rewards and of soft_q.
 """
 
 from __future__ import annotations
@@ -62,7 +66,10 @@ CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
 ESTIMATED = ("gladius", "iq_learn", "bc")
 # discount, and what the reward is multiplied by, not on the bus engine: settled on seeds of no
 # exhibit, so that the environment's own reward is a ceiling (at .98 and 4 it was none on Acrobot)
-TRUTH = (0.99, 20.0)
+PATIENT = (0.99, 20.0)
+AS_ESTIMATED = "truth as estimated"
+SETTLED = 0.1  # of the score
+NLL, SPREAD = "negative log-likelihood a row", "standard deviation of r over the rows"
 CARRIED, ANEW, EXACT = "carried", "re-optimised", "exact"
 RETURN, SHARE = "return", "% of the welfare between even draws and the best"
 
@@ -79,7 +86,7 @@ def playing(
     """The cell of a source in an environment and in the changed one.
 
     Args:
-        source: one of ESTIMATED, distance, truth or constant.
+        source: one of ESTIMATED, distance, truth, AS_ESTIMATED or constant.
         name: of CHANGED.
         trajectories: demonstrations of each seed; on the bus engine ten times as many.
         repetitions: seeds.
@@ -180,16 +187,20 @@ def sources(
 ) -> tuple[list[Source], list[str]]:
     """What each data set gives, and how the fits ended."""
     on_bus, statuses = isinstance(old, Bus), ["ok"] * len(data)
+    if source == AS_ESTIMATED:
+        return [(None, 1.0)] * len(data), statuses
     if source == "truth":
         if isinstance(old, Bus):
             teacher: Policy = by_mileage(old.mdp.solution.policy)
         else:
             teacher = expert(old.name, deterministic=True, normalised=False)
-        return [(teacher, 1.0 if on_bus else TRUTH[1])] * len(data), statuses
+        return [(teacher, 1.0 if on_bus else PATIENT[1])] * len(data), statuses
     if source == "constant":
         return [(None, partial(constant, old.number_of_actions))] * len(data), statuses
     if source == "distance":
-        return [(None, Nearness.of(part, old.number_of_actions)) for part in data], statuses
+        multiple = 1.0 if on_bus else PATIENT[1]
+        made = (Nearness.of(part, old.number_of_actions, multiple) for part in data)
+        return [(None, near) for near in made], statuses
     if source == "gladius":
         bus = BusEngine()
         given = Anchor(bus.anchor_action, bus.anchor_reward) if on_bus else imitation.ANCHOR
@@ -211,22 +222,23 @@ def constant(actions: int, states: Array) -> Array:
 
 @dataclass(frozen=True)
 class Nearness:
-    """(n, d) states -> (n, A) exp(-d), d the distance to the nearest state demonstrated."""
+    """(n, d) states -> (n, A) a multiple of exp(-d), d the distance to the nearest demonstrated."""
 
     demonstrated: cKDTree
     centre: Array
     scale: Array
     actions: int
+    multiple: float = 1.0
 
     @classmethod
-    def of(cls, data: Transitions, actions: int) -> Nearness:
+    def of(cls, data: Transitions, actions: int, multiple: float = 1.0) -> Nearness:
         """Of states standardised by the demonstrations."""
         centre, scale = scaling(data.states, True)
-        return cls(cKDTree((data.states - centre) / scale), centre, scale, actions)
+        return cls(cKDTree((data.states - centre) / scale), centre, scale, actions, multiple)
 
     def __call__(self, states: Array) -> Array:
         far, _ = self.demonstrated.query((states - self.centre) / self.scale)
-        return np.repeat(np.exp(-far)[:, None], self.actions, axis=1)
+        return np.repeat(self.multiple * np.exp(-far)[:, None], self.actions, axis=1)
 
 
 def implied(q: StateFunction, data: Transitions) -> StateFunction:
@@ -248,17 +260,16 @@ def anew(
     rewards: Sequence[Reward],
     data: Sequence[Transitions],
     rounds: int,
+    discount: float,
     rngs: Sequence[np.random.Generator],
-) -> list[Policy]:
-    """The policies that follow the rewards there, by soft_q."""
+) -> tuple[list[soft_q.Softmax], list[soft_q.Softmax]]:
+    """The policies that follow the rewards there by soft_q, after half of the rounds and all."""
     even = soft_q.Softmax(partial(constant, world.number_of_actions))
     scalings = []
     for part, rng in zip(data, rngs, strict=True):
         other = rollout(world, even, episode_seeds(rng, soft_q.EPISODES)).data
         scalings.append(scaling(np.concatenate([part.states, other.states]), True))
-    true = isinstance(rewards[0], float) and not isinstance(world, Bus)
-    discount = TRUTH[0] if true else imitation.DISCOUNT
-    return [*soft_q.learn(world, rewards, scalings, discount, rounds, rngs)]
+    return soft_q.learn(world, rewards, scalings, discount, rounds, rngs)
 
 
 def exact(mdp: TabularMDP, reward: Reward) -> Policy:
@@ -268,14 +279,34 @@ def exact(mdp: TabularMDP, reward: Reward) -> Policy:
     return by_mileage(solved.policy)
 
 
+def fit_of(source: Source, data: Transitions) -> tuple[float, float]:
+    """(NLL, SPREAD) of a policy and its reward on the rows that they were learned from.
+
+    Where the choices have no chance left the likelihood fixes no scale of r, and that of r-hat is
+    where the training ended: which, at temperature 1, decides what its agents do.
+    """
+    policy, reward = source
+    if policy is None or isinstance(reward, float):
+        return np.nan, np.nan
+    rows = np.arange(len(data))
+    chosen = policy(data.states)[rows, data.actions]
+    return float(-np.log(chosen).mean()), float(reward(data.states)[rows, data.actions].std())
+
+
 def compute(cell: Cell, device: str) -> Result:
-    """Score what a source gives, in both environments, in each way to use it."""
+    """Score what a source gives, in both environments, in each way to use it.
+
+    Records: a mean for each row and way (protocol). Replications: each seed's, with those after
+    half of the rounds (`<row>, half`), NLL and SPREAD.
+    """
     told = cell.settings
     source, name, size = told["source"], told["environment"], told["trajectories"]
     try:
-        places = worlds(name)
+        if name != BUS:
+            environment(name)
     except InputError as missing:  # no failure, for all else that was asked can be run
         return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    places = worlds(name)
     old, rngs = places[name], seeds.generators(cell, "demonstrations")
     if isinstance(old, Bus):
         data = BusEngine().simulate(size, rngs)
@@ -286,19 +317,34 @@ def compute(cell: Cell, device: str) -> Result:
     carried, rewards = zip(*given, strict=True)
     records: list[Record] = []
     replications: dict[str, list[float]] = {}
+    if source in ESTIMATED:
+        fits = [fit_of(*pair) for pair in zip(given, data, strict=True)]
+        replications |= dict(zip((NLL, SPREAD), map(list, zip(*fits, strict=True)), strict=True))
+    is_patient = source in ("truth", "distance") and not isinstance(old, Bus)
+    discount = PATIENT[0] if is_patient else imitation.DISCOUNT
     for place, world in places.items():
-        answers: dict[str, list[Policy]] = {}
+        answers: dict[str, Sequence[Policy]] = {}
+        ended = {ANEW: statuses}
         if carried[0] is not None:
-            answers[CARRIED] = list(carried)
+            answers[CARRIED] = carried
         if told["rounds"]:
             playing_rngs = seeds.generators(cell, f"{source}, {place}")
-            answers[ANEW] = anew(world, rewards, data, told["rounds"], playing_rngs)
+            half, answers[ANEW] = anew(world, rewards, data, told["rounds"], discount, playing_rngs)
+            before = [score(world, policy, told["episodes"]) for policy in half]
+            replications[f"{place}, half"] = before
         if isinstance(world, Bus):
             answers[EXACT] = [exact(world.mdp, reward) for reward in rewards]
         for how, policies in answers.items():
             values = [score(world, policy, told["episodes"]) for policy in policies]
             replications[f"{place}, {how}"] = values
-            mean = summarise(SHARE if name == BUS else RETURN, values, statuses)[0]
+            if how == ANEW:
+                moved = np.abs(np.subtract(values, before)) > SETTLED * np.abs(values)
+                ended[ANEW] = [
+                    "not_converged" if far else status
+                    for far, status in zip(moved, statuses, strict=True)
+                ]
+            shown = SHARE if name == BUS else RETURN
+            mean = summarise(shown, values, ended.get(how, statuses))[0]
             kind = "leak_free" if source in ESTIMATED else "measured"
             records.append(replace(mean, row=place, protocol=f"{kind} {how}"))
     return Result(tuple(records), replications)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from gladius.counterfactual import changed
 from gladius.mdp import soft_bellman
 from gladius.worlds.bus import REPLACE, BusEngine
-from gladius.worlds.gym import rollout
+from gladius.worlds.gym import Moved, rollout
 from reproduce import imitation, soft_q, transfer
 from reproduce.data import by_mileage
 from reproduce.exhibits import transfer as exhibit
@@ -29,7 +31,7 @@ def learned(scale: float) -> list[Softmax]:
     cheap = by_mileage(np.where(np.arange(2) == REPLACE, -1.0, world.mdp.reward))
     rngs = [np.random.default_rng([21, run]) for run in range(2)]
     scalings = [(np.array([6.0]), np.array([4.0]))] * 2
-    return soft_q.learn(world, [scale, cheap], scalings, 0.95, ROUNDS, rngs)
+    return soft_q.learn(world, [scale, cheap], scalings, 0.95, ROUNDS, rngs)[1]
 
 
 def test_soft_q_learning_finds_the_exact_answer() -> None:
@@ -44,6 +46,50 @@ def test_soft_q_learning_finds_the_exact_answer() -> None:
         assert visits @ apart < 0.02
         from_old = 0.5 * np.abs(old.solution.policy - best).sum(axis=1)
         assert visits @ from_old > 0.05
+
+
+@dataclass(frozen=True)
+class Corridor:
+    """Places 0, 1, 2; action 1 goes on, beyond 2 the path ends; action 0 stays. A step costs 1."""
+
+    limit: int = 3
+    name: ClassVar[str] = "corridor"
+    features: ClassVar[tuple[str, ...]] = ("place",)
+    number_of_actions: ClassVar[int] = 2
+
+    def begin(self, seeds: np.ndarray[Any, Any]) -> Corridors:
+        return Corridors(np.zeros((len(seeds), 1)))
+
+
+@dataclass
+class Corridors:
+    place: np.ndarray[Any, Any]
+
+    @property
+    def observations(self) -> np.ndarray[Any, Any]:
+        return np.minimum(self.place, 2.0)
+
+    def step(self, episodes: np.ndarray[Any, Any], actions: np.ndarray[Any, Any]) -> Moved:
+        self.place[episodes, 0] += actions
+        over = self.place[episodes, 0] > 2
+        return Moved(self.observations[episodes], -np.ones(len(actions)), over)
+
+
+def test_soft_q_learning_where_paths_end() -> None:
+    """V is 0 after the end and not at the limit: by three scalar equations, solved by iteration."""
+    stay = go = np.zeros(3)
+    for _ in range(500):
+        value = np.logaddexp(stay, go)
+        stay, go = -1.0 + 0.9 * value, -1.0 + 0.9 * np.array([*value[1:], 0.0])
+    wanted = 1 / (1 + np.exp(stay - go))
+    (half,), (policy,) = soft_q.learn(
+        Corridor(), [1.0], [(np.ones(1), np.ones(1))], 0.9, 150, [np.random.default_rng(25)]
+    )
+    learned_odds = policy(np.array([[0.0], [1.0], [2.0]]))[:, 1]
+    np.testing.assert_allclose(learned_odds, wanted, atol=0.03)
+    endless = 1 / (1 + np.exp(0.0))  # were the end no end, all places would be alike at the last
+    assert abs(wanted[2] - endless) > 0.1
+    assert half is not policy
 
 
 def test_a_multiple_of_the_reward_is_a_lower_temperature() -> None:
@@ -126,10 +172,12 @@ def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
     entries = [e for e in exhibit.entries(True) if e.row == transfer.BUS]
     results = results_of(exhibit.EXHIBIT, entries)
     frame = written(exhibit.EXHIBIT, results, tmp_path)
-    assert set(frame["status"]) == {"ok"}
+    assert set(frame["status"]) <= {"ok", "not_converged"}  # of one round
     assert set(frame["row"]) == set(transfer.worlds(transfer.BUS))
     ways = frame.groupby("column")["protocol"].nunique()
-    assert ways.to_dict() == dict.fromkeys(exhibit.COLUMNS, 3) | {"Constant": 2, "Distance": 2}
+    assert ways.to_dict() == dict.fromkeys(exhibit.COLUMNS, 3) | dict.fromkeys(
+        ("Constant", "Distance", "Truth, beta .95"), 2
+    )
     assert exhibit.verdict(tmp_path).count("bus engine") == 2
     truth = next(e for e in entries if e.column == "Truth")
     again = transfer.compute(truth.cell, "cpu")
@@ -139,7 +187,7 @@ def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
 def test_cells_of_the_exhibit() -> None:
     """What is not re-optimised has no cell for a reward that nobody learned with."""
     entries = exhibit.EXHIBIT.checked_entries(False)
-    assert len(entries) == 4 * 6 - 2
+    assert len(entries) == 4 * 7 - 3
     for entry in entries:
         told = entry.cell.settings
         assert entry.cell.repetitions == 5
