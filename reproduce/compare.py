@@ -41,7 +41,8 @@ def compare(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
     if not exhibit.published:
         raise InputError("exhibit", exhibit.name, "the paper prints no numbers for it")
     key, names = ["row", "column", "statistic"], {"value": "published", "se": "published_se"}
-    theirs = published.load(exhibit.published)[[*key, *names]].rename(columns=names)
+    theirs = published.with_errors(published.load(exhibit.published))
+    theirs = theirs[[*key, *names]].rename(columns=names)
     ours = read(exhibit.name, folder).rename(columns={"value": "ours", "se": "ours_se"})
     frame = theirs.merge(ours, "left", key)
     frame = frame.fillna({"protocol": NOTHING, "status": NOT_RUN})

@@ -38,6 +38,7 @@ from gladius.worlds.gym import (
     installed,
 )
 from reproduce.seeds import sequence
+from reproduce.spec import NOT_RUN, Cell, Record, Result
 
 LICENCE = "LICENSE"
 USED = ("stable-baselines3", "gymnasium", "torch")
@@ -121,7 +122,8 @@ def returns(chosen: Expert, episodes: int) -> pd.DataFrame:
     """Mean return, its standard error and mean length in each way to follow an expert."""
     ways = {"sampled": chosen, "deterministic": replace(chosen, deterministic=True)}
     if chosen.normaliser is not None:
-        ways["sampled, without the normaliser"] = replace(chosen, normaliser=None)
+        for way, followed in list(ways.items()):
+            ways[f"{way}, without the normaliser"] = replace(followed, normaliser=None)
     if chosen.environment == LunarLander.name:
         ways["sampled, both legs down -> action 0"] = replace(chosen, legs_down=True)
     seeds = episode_seeds(
@@ -158,6 +160,27 @@ def card(chosen: Expert, origin: str, episodes: int) -> str:
     for row in returns(chosen, episodes).itertuples(index=False):
         lines.append(f"| {row[0]} | {row[1]:.1f} | {row[2]:.1f} | {row[3]:.0f} |")
     return "\n".join(lines) + "\n"
+
+
+def measure(cell: Cell, device: str) -> Result:
+    """Returns of an expert in each way to follow it. Settings: environment, source, episodes, and
+    the folder of a `zoo`, whose normaliser, a pickle, is left where it is."""
+    told = cell.settings
+    name, source = told["environment"], told["source"]
+    try:
+        environment(name)
+    except InputError as missing:  # no failure, for all else that was asked can be run
+        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    zoo = {"folder": told["folder"], "normalised": False} if source == "zoo" else {}
+    chosen, records = expert(name, source, **zoo), []
+    for followed, mean, se, length in returns(chosen, told["episodes"]).itertuples(index=False):
+        if source == "zoo" and name in NORMALISED:
+            followed += ", without the normaliser"
+        records += [
+            Record(f"return, {followed}", mean, se, told["episodes"]),
+            Record(f"steps, {followed}", length, repetitions=told["episodes"]),
+        ]
+    return Result(tuple(records))
 
 
 def write(

@@ -29,7 +29,7 @@ from gladius.checks import InputError
 from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "cvxpy")
+PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy")
 CODE = ("gladius", "proofs_checks", "reproduce")
 PUBLISHED = "paper_tables/published/*.csv"
 READS_PUBLISHED = "reproduce.published"  # the module

@@ -5,6 +5,7 @@ protocol, statistic, value, se``; ``protocol`` is always ``published``. Values a
 stay strings, because the printed digits (``-1.000``, ``3.60``) say how far a comparison may go.
 """
 
+import math
 from pathlib import Path
 
 import pandas as pd
@@ -14,6 +15,8 @@ from gladius.checks import InputError
 PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"
 COLUMNS = ("row", "column", "protocol", "statistic", "value", "se")
 MISSING = "N/A"
+EPISODES = 100  # that each mean return of Table 4 is of
+DEVIATION = " sd"  # a statistic's standard deviation, in a row of its own
 NUMBER = r"-?\d+(\.\d+)?"
 # the note under the paper's Table 2
 TABLE_2_REPETITIONS = {"Rust": 100, "ML-IRL": 100}
@@ -48,3 +51,14 @@ def load(exhibit: str) -> pd.DataFrame:
         hint = f"transcribe the printed decimal number, or {MISSING}"
         raise InputError(f"value in {exhibit}.csv", unreadable.iloc[0], hint)
     return frame.assign(number=pd.to_numeric(printed))
+
+
+def with_errors(frame: pd.DataFrame) -> pd.DataFrame:
+    """The values, their `se` from the standard deviation over EPISODES where that is printed."""
+    is_spread = frame["statistic"].str.endswith(DEVIATION)
+    spread = frame[is_spread].assign(
+        statistic=frame["statistic"].str.removesuffix(DEVIATION),
+        se=(frame["number"] / math.sqrt(EPISODES)).map("{:g}".format),
+    )
+    known = frame.merge(spread, "left", ["row", "column", "statistic"], suffixes=("", "_of_mean"))
+    return frame.assign(se=known["se_of_mean"].fillna(frame["se"]).to_numpy())

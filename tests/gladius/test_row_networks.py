@@ -15,6 +15,7 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.anchor import Anchor
+from gladius.baselines import bc
 from gladius.checks import Array, InputError
 from gladius.metrics import mape
 from gladius.network_risk import NetworkRisk, network, zeta_of
@@ -225,7 +226,24 @@ def test_unrestricted_it_has_the_policy_of_behavioural_cloning() -> None:
         moved = np.abs(first.policy(grid) - other.policy(grid)).max()
         assert (moved > 1e-3) == restricted
         assert moved < 1e-12 or restricted
+        pairs = zip(first.reward_function.theta, other.reward_function.theta, strict=True)
+        assert all(np.array_equal(*pair) for pair in pairs) != restricted
         np.testing.assert_allclose(first.reward(grid, 1), -5.0)
+
+
+def test_unrestricted_it_fits_as_well_as_the_network_of_behavioural_cloning() -> None:
+    """Two trainings of one width on the same rows, judged by rows that neither saw."""
+    data, held = bus_rows(200, 14), bus_rows(100, 15)
+    ours = fit(data, restricted=False, hidden=(10, 10), steps=1500, learning_rate=3e-3)
+    (theirs,) = bc.fit([data], ANCHOR, 0.9)
+    assert theirs.diagnostics.converged
+    chosen = np.arange(len(held)), held.actions
+    nll = [-np.log(e.policy(held.states)[chosen]).mean() for e in (ours, theirs)]
+    coin = np.log(2.0)
+    assert abs(nll[0] - nll[1]) < 0.01 * (coin - nll[1])
+    often = np.unique(data.states, axis=0)[:6]  # beyond them hardly a row
+    apart = np.abs(ours.policy(often) - theirs.policy(often)).max()
+    assert apart < 0.03
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -14,9 +14,12 @@ from typer.testing import CliRunner
 
 from gladius.checks import InputError
 from gladius.worlds.experts import expert
-from gladius.worlds.gym import ENVIRONMENTS
+from gladius.worlds.gym import ENVIRONMENTS, Acrobot, episode_seeds, evaluate
 from reproduce import __main__ as command
 from reproduce import experts
+from reproduce.exhibits import table_4_experts
+from reproduce.seeds import sequence
+from tests.reproduce.shown import results_of, written
 
 gymnasium_needed = pytest.mark.skipif(not find_spec("gymnasium"), reason="gymnasium not installed")
 training_needed = pytest.mark.skipif(
@@ -48,8 +51,31 @@ def test_zips_become_weight_files_with_card_and_licence(tmp_path: Path) -> None:
     np.testing.assert_array_equal(written.normaliser.scale, saved.scale)
     text = (out / "Acrobot-v1.md").read_text("utf-8")
     assert "network 6 x 64 x 64 x 3" in text
-    assert text.count("\n| ") == 5  # heading, rule, three ways to follow it
+    assert text.count("\n| ") == 6  # heading, rule, four ways to follow it
     assert (out / "LICENSE").read_text("utf-8") == "MIT"
+
+
+def test_the_table_of_experts_has_the_sources_that_were_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Acrobot's, which needs nothing installed, from the package and from a zip of the same."""
+    monkeypatch.delenv(table_4_experts.FOLDER, raising=False)
+    assert {e.column for e in table_4_experts.entries(True)} == {"bundled"}
+    save_zip(tmp_path / "Acrobot-v1.zip", state_dict(expert("Acrobot-v1").layers))
+    monkeypatch.setenv(table_4_experts.FOLDER, str(tmp_path))
+    entries = [e for e in table_4_experts.entries(True) if e.row == "Acrobot-v1"]
+    frame = written(
+        table_4_experts.EXHIBIT, results_of(table_4_experts.EXHIBIT, entries), tmp_path / "out"
+    )
+    values = frame.set_index(["column", "statistic"])["value"]
+    assert len(values["bundled"]) == 8
+    assert len(values["zoo"]) == 4
+    assert (values["bundled"].loc[values["zoo"].index] == values["zoo"]).all()
+    teacher = expert("Acrobot-v1", deterministic=True, normalised=False)
+    rng = np.random.default_rng(sequence("experts", "Acrobot-v1", 0, "episodes"))
+    starts = episode_seeds(rng, table_4_experts.SMOKE_EPISODES)
+    wanted = evaluate(Acrobot(), teacher, starts).returns.mean()
+    assert values["zoo", "return, deterministic, without the normaliser"] == pytest.approx(wanted)
 
 
 @training_needed

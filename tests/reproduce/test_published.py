@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -359,3 +360,12 @@ def test_file_in_another_form_is_an_error(
     monkeypatch.setattr(published, "PUBLISHED", tmp_path)
     with pytest.raises(InputError, match=message):
         published.load("table_x")
+
+
+def test_a_printed_deviation_over_episodes_is_an_error_of_the_mean() -> None:
+    frame = published.with_errors(published.load("table_4"))
+    frame = frame.set_index(["row", "column", "statistic"])
+    assert frame.loc[("LunarLander-v2/1", "Gladius", "% optimality"), "se"] == "1.044"
+    assert (frame.xs("% optimality sd", level="statistic")["se"] == "").all()
+    other = published.load("table_2")
+    pd.testing.assert_frame_equal(published.with_errors(other), other)
