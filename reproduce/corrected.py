@@ -1,13 +1,20 @@
-"""What `rates_corrected` computes: paths of four descents, condition numbers, and PL constants.
+"""What `rates_corrected` computes: paths of six descents, condition numbers, and PL constants.
 
 Tables on the bus engine's data. Every replacement leads to mileage 1, and of the maintenance rows
 the risk has only the number, so that a data set is n(mileage, action). An action that a visited
-mileage lacks gets half a count: without it there is no minimiser. Steps are in the metric of
-visits.
+mileage lacks gets half a count: without it there is no minimiser.
+
+    printed          Algorithm 1 on all the rows: plain steps of Q and of zeta
+    ascent by visits its smallest mend: the ascent in each cell divided by the cell's visits
+    steps by visits  the descent too
+    zeta exact       the descent by visits on the profile
+    level closed     the same, the common level of Q solved for
+    V closed         the log-odds alone, the residuals solved for
 """
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from scipy.special import expit
@@ -21,9 +28,12 @@ from reproduce.data import splits
 from reproduce.landscape import centre, log_combined
 from reproduce.spec import Array, Cell, Record, Result
 
-METHODS = ("printed", "zeta exact", "level closed", "V closed")
+PLAIN = ("printed", "ascent by visits")  # whose descent is not divided by visits
+TWO_SCALES = (*PLAIN, "steps by visits")
+COMPARED = ("zeta exact", "level closed", "V closed")
+METHODS = (*TWO_SCALES, *COMPARED)
 NEAR = 1e-2  # a rate is measured below this distance, over the last two decades
-DONE = {"printed": 1e-4, "zeta exact": 1e-4, "level closed": 1e-6, "V closed": 1e-9}  # ends a run
+DONE = dict.fromkeys(METHODS, 1e-4) | {"level closed": 1e-6, "V closed": 1e-9}  # ends a run
 ANCHORS = ("reset", "lazy walk")
 STAY = 0.8  # of the walk, which else moves to either neighbour
 
@@ -51,16 +61,17 @@ def _sample(visits: Array, world: BusEngine) -> Sample:
 
 
 # --- condition numbers and rates at the minimiser
-def hessian(sample: Sample) -> Array:
-    """(2 X, 2 X) of the profile at its minimiser, in the metric of visits."""
+def hessian(sample: Sample, metric: Array) -> Array:
+    """(2 X, 2 X) of the profile at its minimiser, in a (X,) metric."""
     rows = separated.jacobian(sample, polyak.solution(sample))
-    root = np.sqrt(np.repeat(separated.state_weight(sample), 2))
+    root = np.sqrt(np.repeat(metric, 2))
     return np.asarray((rows.T @ separated.curvatures(sample) @ rows) / root[:, None] / root)
 
 
 def without_level(sample: Sample) -> Array:
-    """The same with the common level in closed form; singular along it."""
-    full, level = hessian(sample), np.sqrt(np.repeat(separated.state_weight(sample), 2))
+    """The same by visits with the common level in closed form; singular along it."""
+    weight = separated.state_weight(sample)
+    full, level = hessian(sample, weight), np.sqrt(np.repeat(weight, 2))
     shift = full @ level
     return np.asarray(full - np.outer(shift, shift) / (level @ shift))
 
@@ -69,27 +80,42 @@ def spectra(sample: Sample) -> dict[str, Array]:
     """Curvatures that a descent sees, least first; of V closed those of KL in a state's logits."""
     pi = sample.choices[:, 0]
     return {
-        "zeta exact": np.asarray(np.linalg.eigvalsh(hessian(sample))),
+        "zeta exact": np.asarray(
+            np.linalg.eigvalsh(hessian(sample, separated.state_weight(sample)))
+        ),
         "level closed": np.asarray(np.linalg.eigvalsh(without_level(sample))[1:]),
         "V closed": np.sort(2 * pi * (1 - pi)),
     }
 
 
-def predicted(sample: Sample, step: float) -> dict[str, float]:
+def predicted(sample: Sample, step: float, plain_step: float) -> dict[str, float]:
     """log10 of the factor by which the distance falls a step, near the minimiser."""
     least = {name: values[0] for name, values in spectra(sample).items()}
     steps = {"zeta exact": step, "level closed": step, "V closed": 2.0}
     factors = {name: 1 - steps[name] * least[name] for name in steps}
-    # the printed steps on (q, zeta): f = g - beta^2 |zeta - P V|_b^2
-    q, w, b = polyak.solution(sample), separated.state_weight(sample), sample.be_weight
-    root, beta = np.sqrt(np.repeat(w, 2)), sample.discount
-    ahead = (sample.law[:, :, None] * np.exp(separated.log_choices(q))).reshape(len(w), -1) / root
-    pull = 2 * beta**2 * step * ahead.T * (b * polyak.share(sample))
-    down = np.hstack([np.eye(2 * len(w)) - step * hessian(sample) + pull @ ahead, -pull])
-    follow, eye = 2 * step * polyak.share(sample), np.eye(len(w))
-    up = follow * ahead @ down + (1 - follow) * np.hstack([np.zeros((len(w), 2 * len(w))), eye])
-    factors["printed"] = float(np.abs(np.linalg.eigvals(np.vstack([down, up]))).max())
-    return {name: math.log10(factor) for name, factor in factors.items()}
+    w, b = separated.state_weight(sample), separated.anchor_weight(sample)
+    policy = np.exp(separated.log_choices(polyak.solution(sample)))
+    beta, eye, nothing = sample.discount, np.eye(len(w)), np.zeros((len(w), 2 * len(w)))
+    for name in TWO_SCALES:  # steps on (q, zeta): f = g - beta^2 |zeta - P V|_b^2
+        metric, length = (np.ones_like(w), plain_step) if name in PLAIN else (w, step)
+        root = np.sqrt(np.repeat(metric, 2))
+        ahead = (sample.law[:, :, None] * policy).reshape(len(w), -1) / root
+        pull = 2 * beta**2 * length * ahead.T * b
+        down = np.eye(2 * len(w)) - length * hessian(sample, metric) + pull @ ahead
+        moved = np.hstack([down, -pull])
+        follow = ascent(name, length, b)[:, None]
+        up = follow * (ahead @ moved) + (1 - follow) * np.hstack([nothing, eye])
+        factors[name] = float(np.abs(np.linalg.eigvals(np.vstack([moved, up]))).max())
+    return {name: math.log10(factors[name]) for name in METHODS}
+
+
+def ascent(name: str, length: float, b: Array) -> Array:
+    """(..., X) share of the way to P V that zeta goes in a step, b the anchor rows of each cell.
+
+    By visits every cell goes at the rate of a single one with all the anchor rows, which is that of
+    the common level of Q in steps by visits.
+    """
+    return 2 * length * (b if name == "printed" else b.sum(axis=-1, keepdims=True) + 0 * b)
 
 
 def conditions(cell: Cell, device: str) -> Result:
@@ -116,7 +142,7 @@ def conditions(cell: Cell, device: str) -> Result:
         for anchor in ANCHORS
         for k, beta in enumerate(betas)
         for row in [f"{anchor}, beta {beta:g}"]
-        for i, name in enumerate(METHODS[1:])
+        for i, name in enumerate(COMPARED)
     ]
     return Result(tuple(lines), arrays=arrays)
 
@@ -128,7 +154,7 @@ class Paths:
     States without rows have weight zero and stay where they begin.
     """
 
-    def __init__(self, parts: list[Sample], step: float) -> None:
+    def __init__(self, parts: list[Sample], step: float, plain_step: float) -> None:
         shape = (len(parts), max(len(part.anchor) for part in parts))
         self.w, self.b, self.pi = np.ones(shape), np.zeros(shape), np.full(shape, 0.5)
         self.joint, self.target = np.zeros((*shape, 2)), np.zeros((*shape, 2))
@@ -139,7 +165,8 @@ class Paths:
             self.pi[r, here] = part.choices[:, 1]
             self.joint[r, here] = part.visits / part.size
             self.target[r, here] = polyak.solution(part)
-        self.step, self.beta, self.reward = step, parts[0].discount, float(parts[0].reward[0])
+        self.step, self.plain_step = step, plain_step
+        self.beta, self.reward = parts[0].discount, float(parts[0].reward[0])
         self.q0, self.q1, self.zeta = np.zeros(shape), np.zeros(shape), np.zeros(shape)
 
     def distance(self) -> Array:
@@ -151,28 +178,32 @@ class Paths:
         """(R, 1) V at mileage 1."""
         return np.logaddexp(self.q0[:, :1], self.q1[:, :1])
 
-    def descend(self, with_zeta: bool = False, closed: bool = False) -> None:
-        """One step of the printed descent-ascent, of descent on the profile, or with its level."""
+    def descend(self, closed: bool = False, two_scales: str = "") -> None:
+        """A step on the profile, the level perhaps in closed form, or of one of TWO_SCALES."""
         v = self.value()
         if closed:  # a shift by c moves every residual by (beta - 1) c
             mean = (self.b * (self.reward + self.beta * v - self.q1)).sum(axis=1, keepdims=True)
             shift = mean / self.b.sum(axis=1, keepdims=True) / (1 - self.beta)
             self.q0, self.q1, v = self.q0 + shift, self.q1 + shift, v + shift
+        is_plain = two_scales in PLAIN
+        length = self.plain_step if is_plain else self.step
         p = expit(self.q1 - self.q0)
-        off = self.step * (p - self.pi)
-        pull = 2 * self.step * self.b * (self.reward + self.beta * v - self.q1)
+        off = length * (p - self.pi)
+        pull = 2 * length * self.b * (self.reward + self.beta * v - self.q1)
         ahead = self.beta * pull.sum(axis=1)
-        if with_zeta:
-            lag = 2 * self.step * (self.b * (self.zeta - v)).sum(axis=1)
+        if two_scales:
+            lag = 2 * length * (self.b * (self.zeta - v)).sum(axis=1)
             ahead = ahead + self.beta**2 * lag
-        ahead = ahead / self.w[:, 0]
-        self.q1 = self.q1 - off + pull / self.w
+        if is_plain:
+            off = self.w * off
+        else:
+            pull, ahead = pull / self.w, ahead / self.w[:, 0]
+        self.q1 = self.q1 - off + pull
         self.q0 = self.q0 + off
         self.q1[:, 0] -= ahead * p[:, 0]
         self.q0[:, 0] -= ahead * (1 - p[:, 0])
-        if with_zeta:
-            follow = 2 * self.step * self.b.sum(axis=1, keepdims=True)  # the rate of Q's level
-            self.zeta += follow * (self.value() - self.zeta)
+        if two_scales:
+            self.zeta += ascent(two_scales, length, self.b) * (self.value() - self.zeta)
 
     def in_closed_form(self) -> None:
         """One step of 2 in the logits, the residuals solved for."""
@@ -186,9 +217,9 @@ class Paths:
     def run(self, method: str, most: int, checkpoints: int) -> tuple[Array, Array]:
         """Steps (T,) and distances (R, T), until all are below DONE or `most` steps are done."""
         advance: Mapping[str, Callable[[], None]] = {
-            "printed": lambda: self.descend(with_zeta=True),
+            **{name: partial(self.descend, two_scales=name) for name in TWO_SCALES},
             "zeta exact": self.descend,
-            "level closed": lambda: self.descend(closed=True),
+            "level closed": partial(self.descend, closed=True),
             "V closed": self.in_closed_form,
         }
         places = np.unique(np.geomspace(1, most, checkpoints).astype(int))
@@ -219,11 +250,12 @@ def measured(steps: Array, distance: Array, done: float) -> float:
 def paths(cell: Cell, device: str) -> Result:
     """Distances by method, and the rates near the minimiser, predicted and measured."""
     settings, parts = cell.settings, samples(cell)
-    laws = [predicted(part, settings["step"]) for part in parts]
+    lengths = settings["step"], settings["plain_step"]
+    laws = [predicted(part, *lengths) for part in parts]
     arrays: dict[str, Array] = {}
     lines = []
     for method in METHODS:
-        run = Paths(parts, settings["step"])
+        run = Paths(parts, *lengths)
         steps, distances = run.run(method, settings["most"][method], settings["checkpoints"])
         arrays[f"{method} steps"], arrays[f"{method} distance"] = steps, distances
         rates = np.array([law[method] for law in laws])
