@@ -1,23 +1,13 @@
 """What `rates_corrected` computes: paths of six descents, condition numbers, and PL constants.
 
-Tables on the bus engine's data. Every replacement leads to mileage 1, and of the maintenance rows
-the risk has only the number, so that a data set is n(mileage, action). An action that a visited
-mileage lacks gets half a count: without it there is no minimiser.
-
-    printed          Algorithm 1 on all the rows: plain steps of Q and of zeta
-    ascent by visits its smallest mend: the ascent in each cell divided by the cell's visits
-    steps by visits  the descent too
-    zeta exact       the descent by visits on the profile
-    level closed     the same, the common level of Q solved for
-    V closed         the log-odds alone, the residuals solved for
+Tables on the bus engine's data. An action that a visited mileage lacks gets half a count: without
+it there is no minimiser. The descents are those of `gradients`, and one more, Algorithm 1's
+smallest mend: the ascent in each cell divided by the cell's visits.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
-from scipy.special import expit
 
 from gladius.worlds.bus import MAINTAIN, BusEngine
 from proofs_checks.corrected.search import least_ratio
@@ -25,15 +15,13 @@ from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from reproduce import seeds
 from reproduce.data import splits
+from reproduce.gradients import BY_VISITS, PRINTED, Step, Tables, decade, follow
 from reproduce.landscape import centre, log_combined
 from reproduce.spec import Array, Cell, Record, Result
 
-PLAIN = ("printed", "ascent by visits")  # whose descent is not divided by visits
-TWO_SCALES = (*PLAIN, "steps by visits")
+ASCENT = "ascent by visits"
 COMPARED = ("zeta exact", "level closed", "V closed")
-METHODS = (*TWO_SCALES, *COMPARED)
-NEAR = 1e-2  # a rate is measured below this distance, over the last two decades
-DONE = dict.fromkeys(METHODS, 1e-4) | {"level closed": 1e-6, "V closed": 1e-9}  # ends a run
+METHODS = (PRINTED, ASCENT, BY_VISITS, *COMPARED)
 ANCHORS = ("reset", "lazy walk")
 STAY = 0.8  # of the walk, which else moves to either neighbour
 
@@ -48,7 +36,10 @@ def samples(cell: Cell) -> list[Sample]:
 
 
 def _sample(visits: Array, world: BusEngine) -> Sample:
-    """Of n(x, a) (S, 2), at the mileages that have rows; mileage 1 is the first of them."""
+    """Of n(x, a) (S, 2), at the mileages that have rows; mileage 1 is the first of them.
+
+    Every replacement leads there, and of the maintenance rows the risk has only the number.
+    """
     seen = visits[visits.sum(axis=1) > 0]
     states = np.arange(len(seen))
     moves = np.zeros((len(seen), 2, len(seen)))
@@ -88,36 +79,6 @@ def spectra(sample: Sample) -> dict[str, Array]:
     }
 
 
-def predicted(sample: Sample, step: float, plain_step: float) -> dict[str, float]:
-    """log10 of the factor by which the distance falls a step, near the minimiser."""
-    least = {name: values[0] for name, values in spectra(sample).items()}
-    steps = {"zeta exact": step, "level closed": step, "V closed": 2.0}
-    factors = {name: 1 - steps[name] * least[name] for name in steps}
-    w, b = separated.state_weight(sample), separated.anchor_weight(sample)
-    policy = np.exp(separated.log_choices(polyak.solution(sample)))
-    beta, eye, nothing = sample.discount, np.eye(len(w)), np.zeros((len(w), 2 * len(w)))
-    for name in TWO_SCALES:  # steps on (q, zeta): f = g - beta^2 |zeta - P V|_b^2
-        metric, length = (np.ones_like(w), plain_step) if name in PLAIN else (w, step)
-        root = np.sqrt(np.repeat(metric, 2))
-        ahead = (sample.law[:, :, None] * policy).reshape(len(w), -1) / root
-        pull = 2 * beta**2 * length * ahead.T * b
-        down = np.eye(2 * len(w)) - length * hessian(sample, metric) + pull @ ahead
-        moved = np.hstack([down, -pull])
-        follow = ascent(name, length, b)[:, None]
-        up = follow * (ahead @ moved) + (1 - follow) * np.hstack([nothing, eye])
-        factors[name] = float(np.abs(np.linalg.eigvals(np.vstack([moved, up]))).max())
-    return {name: math.log10(factors[name]) for name in METHODS}
-
-
-def ascent(name: str, length: float, b: Array) -> Array:
-    """(..., X) share of the way to P V that zeta goes in a step, b the anchor rows of each cell.
-
-    By visits every cell goes at the rate of a single one with all the anchor rows, which is that of
-    the common level of Q in steps by visits.
-    """
-    return 2 * length * (b if name == "printed" else b.sum(axis=-1, keepdims=True) + 0 * b)
-
-
 def conditions(cell: Cell, device: str) -> Result:
     """Condition numbers by discount and anchor; arrays (R, betas, 3) by anchor."""
     betas, arrays = cell.settings["betas"], {}
@@ -148,131 +109,50 @@ def conditions(cell: Cell, device: str) -> Result:
 
 
 # --- paths
-class Paths:
-    """All data sets side by side, on a common number of mileages; arrays (R, X).
-
-    States without rows have weight zero and stay where they begin.
-    """
-
-    def __init__(self, parts: list[Sample], step: float, plain_step: float) -> None:
-        shape = (len(parts), max(len(part.anchor) for part in parts))
-        self.w, self.b, self.pi = np.ones(shape), np.zeros(shape), np.full(shape, 0.5)
-        self.joint, self.target = np.zeros((*shape, 2)), np.zeros((*shape, 2))
-        for r, part in enumerate(parts):
-            here = slice(len(part.anchor))
-            self.w[r, here] = separated.state_weight(part)
-            self.b[r, here] = separated.anchor_weight(part)
-            self.pi[r, here] = part.choices[:, 1]
-            self.joint[r, here] = part.visits / part.size
-            self.target[r, here] = polyak.solution(part)
-        self.step, self.plain_step = step, plain_step
-        self.beta, self.reward = parts[0].discount, float(parts[0].reward[0])
-        self.q0, self.q1, self.zeta = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-
-    def distance(self) -> Array:
-        """(R,) root mean square over the data of Q - Q*."""
-        off = np.stack([self.q0, self.q1], axis=2) - self.target
-        return np.asarray(np.sqrt((self.joint * off**2).sum(axis=(1, 2))))
-
-    def value(self) -> Array:
-        """(R, 1) V at mileage 1."""
-        return np.logaddexp(self.q0[:, :1], self.q1[:, :1])
-
-    def descend(self, closed: bool = False, two_scales: str = "") -> None:
-        """A step on the profile, the level perhaps in closed form, or of one of TWO_SCALES."""
-        v = self.value()
-        if closed:  # a shift by c moves every residual by (beta - 1) c
-            mean = (self.b * (self.reward + self.beta * v - self.q1)).sum(axis=1, keepdims=True)
-            shift = mean / self.b.sum(axis=1, keepdims=True) / (1 - self.beta)
-            self.q0, self.q1, v = self.q0 + shift, self.q1 + shift, v + shift
-        is_plain = two_scales in PLAIN
-        length = self.plain_step if is_plain else self.step
-        p = expit(self.q1 - self.q0)
-        off = length * (p - self.pi)
-        pull = 2 * length * self.b * (self.reward + self.beta * v - self.q1)
-        ahead = self.beta * pull.sum(axis=1)
-        if two_scales:
-            lag = 2 * length * (self.b * (self.zeta - v)).sum(axis=1)
-            ahead = ahead + self.beta**2 * lag
-        if is_plain:
-            off = self.w * off
-        else:
-            pull, ahead = pull / self.w, ahead / self.w[:, 0]
-        self.q1 = self.q1 - off + pull
-        self.q0 = self.q0 + off
-        self.q1[:, 0] -= ahead * p[:, 0]
-        self.q0[:, 0] -= ahead * (1 - p[:, 0])
-        if two_scales:
-            self.zeta += ascent(two_scales, length, self.b) * (self.value() - self.zeta)
-
-    def in_closed_form(self) -> None:
-        """One step of 2 in the logits, the residuals solved for."""
-        p = expit(self.q1 - self.q0)
-        self.q1, self.q0 = self.q1 - 2 * (p - self.pi), self.q0 + 2 * (p - self.pi)
-        log_p = -np.logaddexp(0.0, self.q0 - self.q1), -np.logaddexp(0.0, self.q1 - self.q0)
-        first = (self.reward - log_p[0][:, :1]) / (1 - self.beta)  # V at mileage 1
-        v = self.reward + self.beta * first - log_p[0]
-        self.q1, self.q0 = v + log_p[0], v + log_p[1]
-
-    def run(self, method: str, most: int, checkpoints: int) -> tuple[Array, Array]:
-        """Steps (T,) and distances (R, T), until all are below DONE or `most` steps are done."""
-        advance: Mapping[str, Callable[[], None]] = {
-            **{name: partial(self.descend, two_scales=name) for name in TWO_SCALES},
-            "zeta exact": self.descend,
-            "level closed": partial(self.descend, closed=True),
-            "V closed": self.in_closed_form,
-        }
-        places = np.unique(np.geomspace(1, most, checkpoints).astype(int))
-        done, distances = 0, []
-        for place in places:
-            for _ in range(place - done):
-                advance[method]()
-            done = int(place)
-            distances.append(self.distance())
-            if distances[-1].max() < DONE[method]:
-                break
-        return places[: len(distances)].astype(float), np.array(distances).T
-
-
-def measured(steps: Array, distance: Array, done: float) -> float:
-    """log10 of the factor a step between NEAR and `done`, over the last two decades of it.
-
-    NaN where that is under one decade.
-    """
-    last = int(np.argmax(distance < done)) or len(distance) - 1
-    first = int(np.argmax(distance < min(NEAR, 100 * distance[last])))
-    if not distance[first] >= 10 * distance[last]:
-        return math.nan
-    fall = math.log10(distance[last] / distance[first])
-    return float(fall / (steps[last] - steps[first]))
+def descents(tables: Tables, tau: float, visits: float) -> dict[str, tuple[Step, Array]]:
+    """A step of each method and where it starts, Q = 0; steps `tau`, or `visits` by visits."""
+    zero = np.zeros_like(tables.minimiser)
+    start = tables.with_zeta(zero[..., :2])
+    return {
+        PRINTED: (tables.printed(tau, tau, False, False), zero),
+        ASCENT: (tables.printed(visits, tau, True, False), zero),
+        BY_VISITS: (tables.printed(visits, visits, True, True), zero),
+        "zeta exact": (tables.exact(visits, False), start),
+        "level closed": (tables.exact(visits, True), start),
+        "V closed": (tables.solved, start),
+    }
 
 
 def paths(cell: Cell, device: str) -> Result:
-    """Distances by method, and the rates near the minimiser, predicted and measured."""
-    settings, parts = cell.settings, samples(cell)
-    lengths = settings["step"], settings["plain_step"]
-    laws = [predicted(part, *lengths) for part in parts]
+    """Distances of r by method, and the rates near the minimiser, predicted and measured.
+
+    Arrays, by method: `steps` (K,), `distance` (R, K), NaN where a run had ended, and `predicted`
+    (R,) steps a decade, of the derivative of a step at the minimiser.
+    """
+    settings, sets = cell.settings, Tables.of(cell)
     arrays: dict[str, Array] = {}
     lines = []
     for method in METHODS:
-        run = Paths(parts, *lengths)
-        steps, distances = run.run(method, settings["most"][method], settings["checkpoints"])
-        arrays[f"{method} steps"], arrays[f"{method} distance"] = steps, distances
-        rates = np.array([law[method] for law in laws])
-        arrays[f"{method} predicted"] = rates
-        ratios = np.array([measured(steps, of, DONE[method]) for of in distances]) / rates
-        lines.append(Record("steps a decade, predicted", float(np.mean(-1 / rates)), row=method))
-        for name, value in (("mean", np.mean(ratios)), ("farthest", _farthest(ratios))):
+        runs, slopes = [], []
+        for tables in sets:
+            step, start = descents(tables, settings["tau"], settings["visits"])[method]
+            runs.append(follow(tables, step, start, settings["most"][method]))
+            slopes.append(decade(tables, step))
+        longest = max((run.steps for run in runs), key=len)
+        distance = np.full((len(runs), len(longest)), math.nan)
+        for line, run in zip(distance, runs, strict=True):
+            line[: len(run.steps)] = run.distance
+        arrays[f"{method} steps"], arrays[f"{method} distance"] = longest.astype(float), distance
+        arrays[f"{method} predicted"] = np.array(slopes)
+        ratios = np.array(slopes) / [run.decade() for run in runs]
+        lines.append(Record("steps a decade, predicted", float(np.mean(slopes)), row=method))
+        farthest = ratios[np.argmax(np.abs(ratios - 1))]  # NaN where there is one
+        for name, value in (("mean", np.mean(ratios)), ("farthest", farthest)):
             status = "ok" if math.isfinite(value) else "not_converged"
             statistic = f"rate, measured over predicted, {name}"
-            repetitions = len(ratios)
-            lines.append(Record(statistic, float(value), math.nan, repetitions, status, row=method))
+            told = (float(value), math.nan, len(ratios), status)
+            lines.append(Record(statistic, *told, row=method))
     return Result(tuple(lines), arrays=arrays)
-
-
-def _farthest(ratios: Array) -> float:
-    """The ratio that is farthest from 1."""
-    return float(ratios[np.argmax(np.abs(ratios - 1))])
 
 
 # --- PL constants

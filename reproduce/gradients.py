@@ -13,7 +13,7 @@ step by the share of its state and zeta's by that of its pair.
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from timeit import Timer
 from typing import Self
@@ -37,7 +37,7 @@ LAST = 1e-11  # distance of r at which a run ends
 DISTANCE, DECADE, PREDICTED = "distance of r at the end", "steps a decade", "predicted"
 STEPS = f"steps to a distance of {CLOSE:g}"
 TIMED = 300  # steps
-PRINTED = "Algorithm 1 as printed"
+PRINTED, BY_VISITS = "Algorithm 1 as printed", "printed, by visits"
 Step = Callable[[Array], Array]  # of (R, S, 4): Q, then zeta, of maintaining and of the anchor
 
 
@@ -54,15 +54,18 @@ class Tables:
     rows: Array
 
     @classmethod
-    def of(cls, cell: Cell) -> Self:
-        """The training split of the cell's first data set."""
+    def of(cls, cell: Cell) -> list[Self]:
+        """The training splits of the cell's data sets."""
         world = BusEngine(discount=cell.settings["beta"])
-        train, _ = data_sets(world, cell)
-        raw = sample_of(group(train[:1]), world.anchor_action, world.anchor_reward, world.discount)
-        moves = raw.moves.copy()
-        state, action = np.nonzero(raw.visits == 0)
-        moves[state, action, state] = 0.5
-        return cls(Sample(moves, raw.anchor, raw.reward, raw.discount), raw.visits)
+        found = []
+        for train in data_sets(world, cell)[0]:
+            given = world.anchor_action, world.anchor_reward, world.discount
+            raw = sample_of(group([train]), *given)
+            moves = raw.moves.copy()
+            state, action = np.nonzero(raw.visits == 0)
+            moves[state, action, state] = 0.5
+            found.append(cls(replace(raw, moves=moves), raw.visits))
+        return found
 
     @cached_property
     def share(self) -> Array:
@@ -117,11 +120,20 @@ class Tables:
         return slope
 
     # --- the steps
-    def printed(self, tau_1: ArrayLike, tau_2: ArrayLike, by_visits: ArrayLike) -> Step:
-        """Algorithm 1: ascent in zeta, Q fixed; descent in Q, zeta fixed. (R,) arguments."""
-        up, down, is_even = (np.atleast_1d(x)[:, None, None] for x in (tau_1, tau_2, by_visits))
-        rate_1 = 2 * up * np.where(is_even, 1.0, self.share)
-        rate_2 = down / np.where(is_even, self.share.sum(axis=1, keepdims=True), 1.0)
+    def printed(
+        self, tau_1: ArrayLike, tau_2: ArrayLike, ascent: ArrayLike, descent: ArrayLike
+    ) -> Step:
+        """Algorithm 1: ascent in zeta, Q fixed; descent in Q, zeta fixed. (R,) arguments.
+
+        Args:
+            tau_1, tau_2: the steps.
+            ascent, descent: whether they are by visits.
+        """
+        up, down, is_up_even, is_down_even = (
+            np.atleast_1d(x)[:, None, None] for x in (tau_1, tau_2, ascent, descent)
+        )
+        rate_1 = 2 * up * np.where(is_up_even, 1.0, self.share)
+        rate_2 = down / np.where(is_down_even, self.share.sum(axis=1, keepdims=True), 1.0)
         after = np.concatenate(self.law).T  # V -> the means of both actions
 
         def step(both: Array) -> Array:
@@ -263,12 +275,12 @@ def seconds_of(step: Step, start: Array) -> float:
 
 def lines(cell: Cell, device: str) -> Result:
     """Six algorithms from the same start: the distance of r against steps and seconds."""
-    tables, settings = Tables.of(cell), cell.settings
+    tables, settings = Tables.of(cell)[0], cell.settings
     zero = np.zeros_like(tables.minimiser)
     start = tables.with_zeta(zero[..., :2])
     runs: dict[str, tuple[Step, Array]] = {
-        PRINTED: (tables.printed(settings["tau"], settings["tau"], False), zero),
-        "printed, by visits": (tables.printed(settings["visits"], settings["visits"], True), zero),
+        PRINTED: (tables.printed(settings["tau"], settings["tau"], False, False), zero),
+        BY_VISITS: (tables.printed(settings["visits"], settings["visits"], True, True), zero),
         "zeta exact": (tables.exact(settings["visits"], False), start),
         "level closed": (tables.exact(settings["visits"], True), start),
         "V closed": (tables.solved, start),
@@ -300,7 +312,7 @@ def requirements(cell: Cell, device: str) -> Result:
     A run that is not there after `direct` steps has diverged if the minimiser repels, and is else
     not_converged. Its linearisation would not tell when: rare states are far from theirs.
     """
-    tables, settings = Tables.of(cell), cell.settings
+    tables, settings = Tables.of(cell)[0], cell.settings
     grid = [
         (kind == "visits", tau, ratio)
         for kind in ("plain", "visits")
@@ -310,7 +322,8 @@ def requirements(cell: Cell, device: str) -> Result:
     by_visits, tau, ratio = (np.array(x) for x in zip(*grid, strict=True))
 
     def some(which: Integers) -> Step:
-        return tables.printed((ratio * tau)[which], tau[which], by_visits[which])
+        even = by_visits[which]
+        return tables.printed((ratio * tau)[which], tau[which], even, even)
 
     both = np.zeros((len(grid), *tables.minimiser.shape[1:]))
     needed = np.full(len(grid), np.nan)

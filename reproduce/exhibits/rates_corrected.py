@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
-from reproduce.corrected import ANCHORS, COMPARED, METHODS
+from reproduce.corrected import ANCHORS, ASCENT, COMPARED, METHODS
+from reproduce.gradients import PRINTED
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit
 from reproduce.store import Stored
@@ -27,9 +28,9 @@ SHOWN = 1000  # of the panels
 LEVELS = (1e-6, 1e-4, 1e-2, 1.0)
 BETAS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 SEEDS, SMOKE_SEEDS = 5, 2
-MOST = dict.fromkeys(METHODS, 2_000_000) | {"level closed": 60_000, "V closed": 20_000}
+MOST = dict.fromkeys(METHODS, 1_000_000) | dict.fromkeys((PRINTED, ASCENT), 200_000)
 SMOKE_MOST = 3_000
-STEPS = {"step": 0.3, "plain_step": 0.9}  # by visits and not
+STEPS = {"tau": 0.9, "visits": 0.3}  # of losses per row, and by visits
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -37,12 +38,7 @@ def entries(smoke: bool) -> list[Entry]:
     common: dict[str, Any] = {"seeds": NAME, "repetitions": SMOKE_SEEDS if smoke else SEEDS}
     most = {name: min(SMOKE_MOST, steps) if smoke else steps for name, steps in MOST.items()}
     asked: list[tuple[str, str, int, dict[str, Any]]] = [
-        (
-            "paths",
-            "rate",
-            SHOWN,
-            {"step": 0.3, "plain_step": 0.9, "checkpoints": 600, "most": most},
-        ),
+        ("paths", "rate", SHOWN, STEPS | {"beta": 0.95, "most": most}),
         ("conditions", "condition number", SHOWN, {"betas": BETAS}),
     ]
     for n in (SHOWN,) if smoke else TRAJECTORIES:
@@ -92,12 +88,14 @@ def _paths(axes: layout.Axes, results: Results) -> None:
             label: dict[str, Any] = {"label": method} if r == 0 else {}
             axes.plot(steps, distance, color=colour, linewidth=0.8, **label)
             # through the last point; a straight line in the number of steps
-            law = distance[-1] * 10 ** ((steps - steps[-1]) * arrays[f"{method} predicted"][r])
-            near = law < 3 * distance.max()
+            last = int(np.flatnonzero(np.isfinite(distance))[-1])
+            decades = (steps - steps[last]) / arrays[f"{method} predicted"][r]
+            line = distance[last] * 10**-decades
+            near = (line < 3 * np.nanmax(distance)) & (steps <= steps[last])
             style: dict[str, Any] = {"linestyle": ":", "linewidth": 0.8, "color": layout.BLACK}
-            axes.plot(steps[near], law[near], **style)
+            axes.plot(steps[near], line[near], **style)
     title = "distance (predicted: dotted)"
-    layout.words(axes, "steps", "root mean square of Q - Q*", title)
+    layout.words(axes, "steps", "relative distance of r", title)
 
 
 def _conditions(axes: layout.Axes, results: Results) -> None:

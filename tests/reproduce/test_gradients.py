@@ -23,7 +23,7 @@ LINES, REQUIREMENTS = exhibit.entries(True)
 
 @cache
 def tables(beta: float) -> Tables:
-    return Tables.of(resized(LINES, beta=beta, trajectories=200).cell)
+    return Tables.of(resized(LINES, beta=beta, trajectories=200).cell)[0]
 
 
 def visits_hessian(data: Tables) -> Array:
@@ -44,7 +44,7 @@ def test_the_printed_steps_are_the_librarys() -> None:
     options = Options(function_class="tabular", **told)  # type: ignore[arg-type]  # as they are
     rng = [np.random.default_rng(0)]
     run = algorithm_1(counts, Anchor(1, -5.0), 0.95, options, rng)
-    step, both = data.printed(0.3, 0.5, False), np.zeros_like(data.minimiser)
+    step, both = data.printed(0.3, 0.5, False, False), np.zeros_like(data.minimiser)
     for _ in range(40):
         both = step(both)
     np.testing.assert_allclose(both[..., :2], run.q, atol=1e-10)
@@ -54,7 +54,10 @@ def test_the_printed_steps_are_the_librarys() -> None:
 def test_every_step_rests_at_the_minimiser() -> None:
     data = tables(0.95)
     steps = (
-        *(data.printed(0.3, 0.5, by_visits) for by_visits in (False, True)),
+        *(
+            data.printed(0.3, 0.5, up, down)
+            for up, down in ((False, False), (True, False), (True, True))
+        ),
         *(data.exact(0.3, level) for level in (False, True)),
         *(data.solved, data.natural(0.5)),
     )
