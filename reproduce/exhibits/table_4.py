@@ -232,7 +232,8 @@ def _curves(results: Results) -> Figure:
     for column_of_panels, start in zip(panels.T, starts, strict=True):
         there = [place for place in results.rows if place.startswith(start)]
         for axes, place in zip(column_of_panels, (there[0], there[-1]), strict=True):
-            for (column, colour), policy in ((m, p) for p in POLICIES for m in colours.items()):
+            lines = ((m, p) for m in colours.items() for p in POLICIES)
+            for k, ((column, colour), policy) in enumerate(lines):
                 stored = results.get(place, column, ONCE)
                 curve = stored.result.arrays.get(f"curve {policy}")
                 if curve is None:
@@ -242,14 +243,14 @@ def _curves(results: Results) -> Figure:
                 if len(curve) > 1:
                     quantile = stats.t.ppf((1 + LEVEL) / 2, len(curve) - 1)
                     half = quantile * curve.std(axis=0, ddof=1) / np.sqrt(len(curve))
-                axes.errorbar(
-                    share / share[-1], curve.mean(axis=0), yerr=half, fmt="o",
+                axes.errorbar(  # side by side, so that no interval hides another
+                    share / share[-1] + 0.012 * (k - 3.5), curve.mean(axis=0), yerr=half, fmt="o",
                     linestyle="-" if policy == SAMPLED else ":", color=colour, markersize=3,
-                    linewidth=1.0, label=f"{column}, {policy}",
+                    linewidth=1.0, elinewidth=0.6, label=f"{column}, {policy}",
                 )  # fmt: skip
             layout.words(axes, "share of the budget", "score", place)
     full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
-    layout.legend_below(figure, full, 3)
+    layout.legend_below(figure, full, 4)
     return figure
 
 

@@ -62,6 +62,9 @@ def render(results: Results, out: Path) -> None:
     table = frame.pivot_table(
         "text", "row", ["statistic", "protocol"], aggfunc="first", sort=False
     ).fillna("")
+    protocols = list(dict.fromkeys(frame["protocol"]))
+    order = [(s, p) for s in STATISTICS for p in protocols if (s, p) in table.columns]
+    table = table[[*order, *table.columns.difference(order)]]  # what was not run has another name
     paper = [printed[place, METHOD, STATISTICS[0]] for place in table.index]
     table.insert(0, (STATISTICS[0], layout.PAPER), paper)
     table.index.name = "environment/trajectories"

@@ -29,6 +29,8 @@ NOTES = (
     "Undiscounted return, mean (standard error) over episodes on common seeds; the paper's as"
     " printed (standard deviation), its LunarLander v2.",
     "Table 4's demonstrations are the deterministic expert's, on Acrobot without the normaliser.",
+    "bundled: RL-Zoo's weights, as the paper's experts were. Zips of a folder (`zoo`) have a column"
+    f" of their own where {FOLDER} names it; those of the hub need a network and are not shown.",
 )
 
 

@@ -7,9 +7,9 @@ transfer. What is carried there, and how, is in `reproduce.transfer`. Beside eac
 in the unchanged environment: a reward that does not lead its own agents back to what they did there
 has not been recovered, and what it says of another environment says nothing.
 
-LunarLander's rewards are not re-optimised: its physics takes some 20,000 steps a second where that
-of CartPole takes a million, and its expert was trained on a million. These, for 7 rewards x 2
-environments x 5 seeds, were an hour before a network is touched.
+Soft Q-learning has as many moves in each environment. They are too few for LunarLander, whose
+expert was trained on a million: its true reward is no ceiling there, as its line shows, so that the
+other rewards' lines say nothing for or against them.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ COLUMNS |= {"Constant": "constant"}
 TRAJECTORIES, SEEDS, EPISODES = 7, 5, 100
 BUDGETS = {"gladius": 375, "iq_learn": 1500, "bc": 1500}  # the last ones of Table 4
 ROUNDS = 1000  # of soft_q: 8,000 steps of Adam and up to 128,000 moves
-CARRIED_ONLY = "LunarLander-v3"
-NOTHING_CARRIED = ("constant", "distance", AS_ESTIMATED)
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -53,9 +51,7 @@ def entries(smoke: bool) -> list[Entry]:
     listed = []
     for name in CHANGED:
         for column, source in COLUMNS.items():
-            rounds = 0 if name == CARRIED_ONLY else 1 if smoke else ROUNDS
-            if not rounds and source in NOTHING_CARRIED:
-                continue
+            rounds = 1 if smoke else ROUNDS
             size, times, episodes = (1, 2, 3) if smoke else (TRAJECTORIES, SEEDS, EPISODES)
             budgets = dict.fromkeys(BUDGETS, 4) if smoke else BUDGETS
             cell = playing(source, name, size, times, budgets, rounds, episodes)
@@ -103,9 +99,9 @@ NOTES = (
     " learned with the reward (beside the truth: the demonstrator's); re-optimised: soft Q-learning"
     f" at beta {DISCOUNT} and temperature 1; exact: the solved new world.",
     f"Truth and Distance, but for the bus engine: beta {PATIENT[0]}, temperature 1/{PATIENT[1]:g},"
-    " settled on other seeds so that the truth is a ceiling; Truth, beta .95: at the estimators'"
-    " beta and temperature 1, where Acrobot's agents gain more by choosing (log 3 a step) than a"
-    " step costs.",
+    " settled on other seeds so that the truth is a ceiling on CartPole and Acrobot; Truth, beta"
+    " .95: at the estimators' beta and temperature 1, where Acrobot's agents gain more by choosing"
+    " (log 3 a step) than a step costs.",
     f"* re-optimised: a seed's score is over {SETTLED:.0%} away from that after half of the steps.",
     "transfer_fits.csv: likelihood and spread of r-hat on the demonstrations. Where choices are all"
     " but certain the likelihood fixes no scale of r: r-hat's is that at which training ended.",
@@ -118,14 +114,15 @@ NOTES = (
     "Distance: exp(-d), d the standardised distance of the state to the nearest demonstrated; no"
     " estimate of r.",
     "IQ-learn's penalty takes the smallest of these rewards, another normalisation.",
-    "LunarLander: not re-optimised, for its steps take fifty times as long.",
+    "LunarLander: soft Q-learning is short of moves; where the truth re-optimised stays below the"
+    " demonstrator carried, nothing can be told of the others.",
 )
 
 EXHIBIT = Exhibit(
     NAME,
     "Transfer: rewards in changed environments",
     entries,
-    cost=26.0,
+    cost=41.0,
     render=render,
     verdict=verdict,
     tolerance=1e-2,
