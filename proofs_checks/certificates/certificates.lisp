@@ -3,7 +3,7 @@
 ; the paper says exists; and a harmless instance, on which the printed statement is proved.
 
 (certificate lem:telescoping
-  (statement "6c677a632c1441ea350602ca6e27c492e43ffe930194b7b754220ad0f8786915")
+  (statement "3e9bf096eabe93ed80d0fd2cf09f004aaaeaf9df143d9e1cffcd74035f30ed12")
   (margin 9/10) (sides -1 0)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (pi (list (list 1))) (f
     (list (list 1))) (s0 0) (a0 0) (Q (list (list 0))) (d (list (list 1))))
@@ -11,7 +11,7 @@
     (list (list 0))) (s0 0) (a0 0) (Q (list (list 2))) (d (list (list 1)))))
 
 (certificate app.value-function-discount
-  (statement "d40d091c4719c451580a3ed1dd809e148a7f837094fa62fb435564c7f2faa725")
+  (statement "34f3d9c1a4aa1a0259e017d47f0dc017c5e060c7b4e574c62ad071203f387599")
   (margin 1/5) (sides 1 5/4)
   (instance (beta 1/2) (h 1) (r (list (list 1))) (P (list (list (list 1)))) (pi (list (list 1)))
     (W (list 2)))
@@ -19,13 +19,13 @@
     1)))) (pi (list (list 1/4 3/4))) (W (list 0))))
 
 (certificate setup.Q-star-bounded
-  (statement "a57d8f5988293c170879c08acd78837632b768d79a775ce3bd0bc0f7fc362f70")
+  (statement "881b713932c266894c5f765fcc657c3811d9ce6fe85d67702386cd7df4236144")
   (margin 0) (sides free free)
   (instance (beta 1/2) (r (list (list M))) (P (list (list (list 1)))) (Q (list (list (* 2 M)))))
   (harmless (M 2) (beta 1/2) (r (list (list 1))) (P (list (list (list 1)))) (Q (list (list 2)))))
 
 (certificate setup.ddc-policy-class
-  (statement "f0819ec8010b3395fb02b18ae821eba135770d654b87da6082df589cd837054d")
+  (statement "b6ccbb8f6ef54d559b739de637e83642fddc477560d703e7da8de1aed53c4a43")
   (margin 1) (sides 1.3862943611198906188 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Q (list (list
     (log 2) (log 2)))) (W (list 0)) (pi (list (list 1 0))) (U (list 0)))
@@ -33,7 +33,7 @@
     2)) (pi (list (list 1))) (U (list 2))))
 
 (certificate thm:MagnacThesmar.proof-step
-  (statement "93d2bd34c5605873e5f881d0cb794dfa94644ff2b0af0c416b8ad05b3e143fc7")
+  (statement "638e8478d07556611e4dddf6ca6f5a80a98055091a73612a516a684e7894039e")
   (margin 1/2) (sides 0.69314718055994530942 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (anchor (list 0))
     (Q (list (list (log 2) (log 2)))) (other (list (list (log 2) 0))))
@@ -41,7 +41,7 @@
     (list 2))) (other (list (list 2)))))
 
 (certificate eq:zeta-reparametrisation
-  (statement "fc68e436aaa801cdd6ac3feb8f1d99cda676b96bfb369f11249b34ff50388bd1")
+  (statement "0faf1ffdbd065f5e52d01d449cc84b7f921dfbfaa79ef13af1835d08423de96b")
   (margin 1/2) (sides -1/4 -1)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (Q (list (list 0))) (zeta
     (list (list 1))))
@@ -49,13 +49,13 @@
     2 1))) (zeta (list (list 0 0)))))
 
 (certificate eq:BC.p-hat
-  (statement "27aa7a5b5c0e61ce1005473d667dcd0dbbd39c2c605af36aec6f2848544657ec")
+  (statement "7a733b11c799b2c866766cdd3cbcb932a8ec61af699cf1e18f52eec6635437cc")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (q (list 1 -2)))
   (harmless (q (list 5 5))))
 
 (certificate app.pi-star-ratio
-  (statement "2f8cd2437177274db38caa6c8b07dde717de8f241425b8d7318ae476ae1cc996")
+  (statement "9344dd64653bf93c03ef7ab9d98001d2dc9c31ccaf0542c7e4bd3faa9b180f9c")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (beta 1/2) (r (list (list 1 -2) (list (log 1/2) (log 1/2)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 0 1) (list 0 1)))) (Q (list (list 1 -2) (list (log 1/2) (log 1/2)))))
@@ -63,7 +63,7 @@
     (log 2) (log 2))))))
 
 (certificate eq:expzeta
-  (statement "8f89304a1f12c38caa1a2964b3e1a58f016ee739d2d50780da47752b0075ab33")
+  (statement "1b575346ba90debdaed46337535098aedaf98a66402907d31f37fc915ef68400")
   (margin 49/100) (sides 1/2 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1))
     (Qstar (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (anchor 0) (Q (list (list 0
@@ -72,14 +72,14 @@
     (list 0))) (d (list (list 1))) (anchor 0) (Q (list (list 3))) (zeta (list (list 3)))))
 
 (certificate intro.reward-no-extra-cost
-  (statement "82cec5acd6ecde8d7401222945425111357d04ae04d7b333995158560104a03f")
+  (statement "e80dd9c1a57159a3788a3b1552ca202ffb0039d1ab9354cae78c69641595b23a")
   (margin 1/5) (sides 1/4 0)
   (instance (beta 1/2) (chance (list 1/2 1/2)) (v (list 0 2)) (q (- (log 1/2))) (r (- (log 2)
     1/2)))
   (harmless (beta 1/2) (chance (list 1)) (v (list 2)) (q 1) (r 0)))
 
 (certificate intro.true-parameter
-  (statement "7b9c351866fb48e1d0b9434f320a2dd6b065cd2366075d80fc59949a81fedbac")
+  (statement "400cb8847bc53122686041bb38f6bef4c3d66f37be4fc438a7a1367ce0791d3a")
   (margin 9/10) (sides 1 0)
   (instance (Phi (list (list 1 1))) (truth (list 2 0)) (start (list 0 0)) (steps (list 1)) (theta
     (list 1 1)))
@@ -87,14 +87,14 @@
     3 -1)) (theta (list 2 -1))))
 
 (certificate remark.full-column-rank
-  (statement "eac621d814c4b6bf74c240c4f1134e8efa8c722b2f4528f8708bc10330f0b0ee")
+  (statement "ac8401c24769f84c734616a77f40b8daef4ad5492160fa8e2bd561e9d4a51b37")
   (margin 1) (sides 2 4)
   (instance (all-rows (list (list 1 1 0 0) (list 0 0 1 1) (list 1 0 0 0) (list 0 0 1 0) (list 1 1
     0 0) (list 0 0 1 1))) (points (list 0 1 4 5)))
   (harmless (all-rows (list (list 1 1) (list 1 0))) (points (list 0 1))))
 
 (certificate intro.unique-saddle
-  (statement "d2eb557f1829fda77d18081ba999b34db67069693c0011d86bf98792963d04d3")
+  (statement "f56fb3a8b15bade36c2dfcc9f822ea662548daf6f8a834aaaef466e2e05b3434")
   (margin 11/25) (sides 0.24314718055994530942 0.69314718055994530942)
   (instance (beta 19/20) (r (list (list (* -19/20 (log 2)) (* -19/20 (log 2))))) (P (list (list
     (list 1) (list 1)))) (nu (list 1)) (anchor 0) (Q (list (list 0 0))) (d (list (list 1/2 1/2)))
@@ -104,13 +104,13 @@
     (list (list 1 1)))))
 
 (certificate lem:logsumexp_Shannon.proof-step
-  (statement "8085755996fc561ade359fa718a82ea7395de20b9d1e7d66c3cb36dbcb52403d")
+  (statement "076ba7d19ef85df71beb09f0f34fd64df72bdc267935e61271dfa74d8945cdcf")
   (margin 3/10) (sides -0.30685281944005469058 0)
   (instance (x (list 0 0)) (tau 1))
   (harmless (x (list 1)) (tau 1)))
 
 (certificate related.polyhedral
-  (statement "a2669511d4d21462947b651bce3f61f71c70242b39ae60dbc0eb74af3509d102")
+  (statement "49a95599a2f64feae278ca1fb647fe371df14ea06d303d8ccbb82400d1e637b9")
   (margin 1/10) (sides 2.6265233750364456681 2.5064088680781681435)
   (instance (beta 1/2) (P (list (list (list 1) (list 1)))) (r1 (list (list 1 0))) (r2 (list (list
     0 1))) (V1 (list (* 2 (log (+ 1 (exp 1)))))) (V2 V1) (weight 1/2))
@@ -119,7 +119,7 @@
     (weight 1/2)))
 
 (certificate rem:counterfactual-without-P
-  (statement "f8ab7f99e31197d83725c84e2f3eb940d3cf5a6feb48fbfeb7154613a521921e")
+  (statement "1671a8c3c80407aa63e68626d4b359e4e729f0da43e30536cdcb2d612f63dcb6")
   (margin 1/10) (sides 3/4 0.89076822742696407199)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Delta (list
     (list (+ 1 (log 3)) 0))) (alpha 1) (Q (list (list (log 2) (log 2)))) (N (let (v (* 2 (log (+ 1
@@ -130,7 +130,7 @@
     (log 2))))) (C N)))
 
 (certificate lem:anchor_overlap_logit.finite-horizon
-  (statement "7b3dfe4d5c0d4b8f2445e06ccfd30813227ca13d43f7cccd718a08527129e661")
+  (statement "cca7c188a24f45bd5fe7db4e1e5cfe99fda61d7c5f24f94a243cb46dfa5e3309")
   (margin 2/5) (sides 0 1/2)
   (instance (beta 9/10) (r (list (list (* -9/10 (log 2)) (* -9/10 (log 2))) (list (* -9/10 (log
     2)) (* -9/10 (log 2))))) (P (list (list (list 0 1) (list 1 0)) (list (list 0 1) (list 0 1))))
@@ -140,7 +140,7 @@
     (list 1)))) (anchor (list 0)) (Q (list (list 0 0))) (H 1) (laws (list (list 1) (list 1)))))
 
 (certificate prop:linConvergence.two-sided-PL
-  (statement "e80d534d2d1e855c579f2ab65e7a1fa1f25920b05ee8e686e7849f6219e6f4a4")
+  (statement "e86ac08aa8f8c1decb1fb32d9094a87757b8b3a6be678d2650b473538bf3292c")
   (margin 0) (sides 0 free)
   (instance (beta 19/20) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -19/20
     (log 2)))) (zeta (list (log 2))) (theta (list 0 0)) (other (list 1 1)))
@@ -148,13 +148,13 @@
     (list 0)) (theta (list 1)) (other (list 0))))
 
 (certificate prop:linConvergence.single-stepsize
-  (statement "174a80fff0e2a048e2f09fb346e8f8611db71b32be717cc140d2e29613bd33b4")
+  (statement "9eaa210521f5a6e7a20dd0ef6a3937b5e477e2d693f8973b7e1880fa2e507005")
   (margin 2/5) (sides 0.45890079933671736718 0)
   (instance (beta 7/10) (scale 1/2))
   (harmless (beta 1/4) (scale 2)))
 
 (certificate prop:linConvergence.strong-concavity
-  (statement "f99ed6bd3bf267c2af00852ad8b2a6dab53be65ca984760f2d80d7cad2465d17")
+  (statement "04a130dba065a142d6d2716c037a723f275f43d5b3508e1496acb22fc28900a7")
   (margin 0) (sides 0 free)
   (instance (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0)))
     (features (list (list 1 1))) (phi (list 0 0)) (other (list 1 -1)) (pairs (list 0)))
@@ -162,13 +162,13 @@
     0))) (features (list (list 1))) (phi (list 0)) (other (list 1)) (pairs (list 0))))
 
 (certificate lem:lipsSmooth.hessian-of-V
-  (statement "f98d97a0d224fa87a2c265f428604be93cc0c151ab00716f7338aa5191e64c5b")
+  (statement "2a84faf334c428b353c88bfa3186e28f32ac61345a2b7932edab49df68aa3815")
   (margin 2/5) (sides 1/2 0)
   (instance (q (list 0 0)) (G (list (list 1) (list 1))) (h (list 1)))
   (harmless (q (list 1)) (G (list (list 2))) (h (list 1))))
 
 (certificate lem:lipsSmooth.NLL-bound
-  (statement "ec4fb9c90b466ff2cd44d6227e8dd0335bd8ef48f50c3f2a20c6a63e43fd5c2d")
+  (statement "60310b24df69900d85bdae4364effc4e97df9c645e7acc7d960da0260c0058ca")
   (margin 2/5) (sides 1 1/2)
   (instance (n (list (list (list 1) (list 0)))) (q (list (list 0 0))) (slopes (list (list (list 1)
     (list -1)))) (bends (list (list (list (list 0)) (list (list 0))))) (h (list 1)) (B 1) (B2 0))
@@ -177,7 +177,7 @@
     0))))) (h (list 1)) (B 1) (B2 0)))
 
 (certificate lem:EmpLipschitz
-  (statement "66bf59217bc2041a963f3c522ab1c7e5ec28a6bf875a3b5babbba5328c548875")
+  (statement "4612affe48261744067450538c2ae90d70570ac775b682b8808138b22ede7a01")
   (margin 3/4) (sides 16.971594155955764888 1621/100)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 39/20 (* 19/20 (log 2))) 0)) (largest-reward (- 39/20 (* 19/20
@@ -188,7 +188,7 @@
     3/2)))
 
 (certificate lem:lipsSmooth.L-theta
-  (statement "cb54549eff54a38a8dac0b2abd817ea3e210994e695a458431538d9de55f2643")
+  (statement "24fd7d995e59ec431fecd1216d5751d94bbc36cf154244ce4f54d4c9c3cbd422")
   (margin 11) (sides 76 64.780565330455350646)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 20 (* 19/20 (log 2))) 0)) (largest-reward (+ 20 (* 19/20 (log
@@ -201,7 +201,7 @@
     (corners (list (list 0))) (h (list 1)) (B 1) (B2 0) (M 0)))
 
 (certificate lem:lipsSmooth.L-zeta
-  (statement "4aba5d4e6a5c64a8c8b091ff24df65e8cbc9d8fe89d915419bf345fb1976f4b3")
+  (statement "f1977533fc8e1a47a4d794bb224c3c8c5478501c3f267f547de213fa7b0f65a8")
   (margin 1/10) (sides 1083/1000 19/20)
   (instance (beta 19/20) (n (list (list (list 60) (list 40)))) (anchor (list 0)) (Q (list (list 0
     0))) (first (list 0)) (second (list 1)))
@@ -209,7 +209,7 @@
     (list 0)) (second (list 1))))
 
 (certificate sec:occupancy.conclusion
-  (statement "e3e97d1c6aaa216799a84c6844138641306ec79ad38e0d0da039c8ddbf2f4080")
+  (statement "59cf2e6b20376d5334e99e6a86228f1ba6ad4a1089ce373cf429ad484774be3f")
   (margin 1/2) (sides 0 1)
   (instance (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 1 0) (list 1 0)))) (nu (list 1 0)) (pi (list (list 1/4 3/4) (list 1/4
@@ -221,13 +221,13 @@
     1)))))
 
 (certificate text.state-space-size
-  (statement "d4b55eff66f09c3bf079d0b6ad34f5f3f56dab288d8e97223912b9f0e0c0b17c")
+  (statement "266e3e855aff7cb6b52241ae2dfc721876ad581f04501312a1f485d161723ce8")
   (margin 2) (sides 132.22192947339192680 130.10299956639811952)
   (instance (limit 10) (K 100))
   (harmless (limit 10) (K 0)))
 
 (certificate setup.reachable-set
-  (statement "fb789bdbc6fc76fc5220d2f82fb58f42b175a638c0977df2da91e2c036aba7f7")
+  (statement "22ab4e84dfb639584c31fd7e0cf021adc044312879f2a2cdcbade932abec3677")
   (margin 9/10) (sides 0 1)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1)) (Q
     (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 0)))
@@ -235,7 +235,7 @@
     (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 1))))
 
 (certificate thm:MagnacThesmar
-  (statement "7755006638b71c6453612cfc24db3517c94259266aee592d992c318ed434568c")
+  (statement "5eb70c3670fa3ccc15d79ccc57ba14a125df458c136d63882ea9379b47d24662")
   (margin 9/10) (sides 1 0)
   (instance (beta 1/2) (r (list (list 0) (list 0))) (P (list (list (list 0 1)) (list (list 0 1))))
     (anchor (list 0 0)) (Q (list (list 0) (list 0))) (other (list (list 1) (list 2))) (inside
@@ -244,7 +244,7 @@
     (anchor (list 0 0)) (Q (list (list 2) (list 2))) (other Q) (inside (list 1 1))))
 
 (certificate lem:minMLE
-  (statement "73f05025d7c57f41a3a77c7f20152fd358520332b809f0d1118ef11564419664")
+  (statement "22e2bd243c7b2f4b90d63f249903f1cfa3e522d44e08694726d9246f4d0e617d")
   (margin 7/100) (sides 0.071920518112945231860 0)
   (instance (beta 1/2) (r (list (list 0 0) (list 0 0))) (P (list (list (list 0 1) (list 0 1))
     (list (list 0 1) (list 0 1)))) (nu (list 1 0)) (Q (list (list (log 2) (log 2)) (list (log 2)
@@ -256,13 +256,13 @@
     (inside (list 1 1))))
 
 (certificate def:ERM.continuous-states
-  (statement "4842fd711280f2c84797ed70858046264328769bf9cc719bebe360b3bbaa8515")
+  (statement "5ea312713eb5f41b2698cb6dfbab95c3fb6406e2b5716bc41740b76f1f9806bc")
   (margin 1/5) (sides 1/4 0)
   (instance (beta 1/2) (gap (list 0)) (mean (list 0)) (noise (list 1)))
   (harmless (beta 1/2) (gap (list 1)) (mean (list 1)) (noise (list 0))))
 
 (certificate alg:estimation1.is-GDA
-  (statement "ae59ceb9947bbaffcc70d72cc77fa8de2c8a597c6c4b7c84ca5b85b234789bb9")
+  (statement "554a9117977e1d9fe21c596a3a9baaaea178d9c5eefa393ee58cfcccd116dee7")
   (margin 5) (sides 6 0)
   (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (phi (list (list 1 0)
     (list 0 1))) (chi (list (list 1 0) (list 1 1))) (theta (list (log 1/2) (log 1/2))) (eta (list
@@ -271,13 +271,13 @@
     (list (list 1))) (theta (list 1)) (eta (list 3))))
 
 (certificate exp.jacobian-condition
-  (statement "7163cdfaf3dfab335a67b99a91439c3468962c4ede2b2cdb4d20e9a5ff1bc551")
+  (statement "1b224fb465f51813c88dfd51f7e1cfeb5fe12a2c85a4b93da3ceac4f25b1221e")
   (margin 7000) (sides 172 7456)
   (instance (inputs 3) (hidden 10) (outputs 2) (M 7456))
   (harmless (inputs 1) (hidden 10) (outputs 2) (M 40)))
 
 (certificate prop:linConvergence.quadratic-growth
-  (statement "c04f5a3c9ff581d1e5da7f064ee2215213f8695ed0e2befa1b48f1ab991e4e45")
+  (statement "ba89c89f4b9a4100d0c65ea5c6c1de9b1a8229b89e72ccabc8b97ee17b5504dd")
   (margin 0) (sides free free)
   (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -1/2 (+ 1
     (log 2))))) (Phi (list (list 1 0 0) (list 0 1 0))) (radius-squared 2) (theta (let (m (/ (* 2
@@ -288,7 +288,7 @@
     (near (list -1 -1)) (p 1/64)))
 
 (certificate tab.mlirl-r-versus-Q
-  (statement "0700dbcb1facbcc6495347ba2a16614c48d855ac46a47f424bb15c539e51e6c5")
+  (statement "b5395a13973d8e6b5df3e50fe5eb1cae906d81dddf772d79aa44df04fc3b8809")
   (margin 1/1000) (sides 0.0028827101663249890222 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -1013/1000 -5043/1000)
     (list -1013/500 -5043/1000) (list -3039/1000 -5043/1000) (list -1013/250 -5043/1000) (list
@@ -308,7 +308,7 @@
     (list 479461/500000 4777533/1000000))))
 
 (certificate tab.gladius-r-versus-Q
-  (statement "8b02fcc9f08ea8bd0be5bb9b0b6cea2af7d7cd3ddecca7a88a7ea340a5d70b39")
+  (statement "46b6b7a80dd692b3f804418fc4fd119872b22b432b77a84003c063761089e584")
   (margin 1/100) (sides 0.012370498822693534876 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -537/500 -4999/1000) (list
     -989/500 -5001/1000) (list -621/200 -5) (list -961/250 -5001/1000) (list -2439/500 -5001/1000)
@@ -327,7 +327,7 @@
     -52523/1000)))))
 
 (certificate tab.mape-from-tables
-  (statement "0201681d2aa8e3dec1210a2bab2660c2ec8935eba909844b4023d246f7d18e4a")
+  (statement "6a425fd1dc86adabe6a90a1c69de49d6e1798d0713c692938eb11c653ad331b8")
   (margin 2/5) (sides 363397033/335949600 129/200)
   (instance (r (list (list -1013/1000 -5043/1000) (list -1013/500 -5043/1000) (list -3039/1000
     -5043/1000) (list -1013/250 -5043/1000) (list -1013/200 -5043/1000) (list -3039/500
@@ -351,7 +351,7 @@
     (reported 13/25) (se 11/50) (half-reported 1/200)))
 
 (certificate text.who-is-better-where
-  (statement "144936290ae7128de672a48aaa9837a3594826d4a02430692ad96814806eca9b")
+  (statement "470dd087fa916295bf73416a76401072d129d9571646c08179398a19f5dfd84c")
   (margin 1/100) (sides 2018099/553200 2006771/553200)
   (instance (ours (list (list -537/500 -4999/1000) (list -989/500 -5001/1000) (list -621/200 -5)
     (list -961/250 -5001/1000) (list -2439/500 -5001/1000))) (theirs (list (list -193/200
@@ -369,7 +369,7 @@
     1/2000 1/2000) (list 1/2000 1/2000)))))
 
 (certificate text.action-zero
-  (statement "05cda2c0413c3d02b61760689a839d5fadd348a18e2d2884f673c6ead90bf60f")
+  (statement "1557804b31a8e8db9f1df69019b965225738d46deea76de68dd91614506020db")
   (margin 2) (sides -1 -5)
   (instance (beta 19/20) (half 1/2000) (theta-1 5) (r (list (list -1 -5) (list -2 -5) (list -3 -5)
     (list -4 -5) (list -5 -5) (list -6 -5) (list -7 -5) (list -8 -5) (list -9 -5) (list -10 -5)))
@@ -381,7 +381,7 @@
     (x 0)))
 
 (certificate text.bc-consistently-better
-  (statement "00fb30a8c83624a25e3fd1fdfbe455b870789d91d2d7111387007ac87b7c29d4")
+  (statement "b479b6d379bc90c82cb85941bb490cec0ab9e80ef7faadf60016e4b7b26804ea")
   (margin 3) (sides -98/25 0)
   (instance (bc (list 5169/50 5223/50 10599/100 10701/100 5371/50 100 100 100 100 100 2514/25
     405/4 2452/25 391/4 9533/100)) (erm-irl (list 1073/10 2666/25 1011/10 5223/50 10611/100 100
@@ -393,7 +393,7 @@
     -1 -1 -1 -1 -1)) (i 2)))
 
 (certificate alg:estimation1.bookkeeping
-  (statement "89bab8ecf674d5929e7232f9f1b65986bb385b9e536ef4dd03616ce5d0387458")
+  (statement "be0e7504b5a0995837b7021ac2999e77915dedb361c5edd4cbc356fac536c6db")
   (margin 9000) (sides 10000 10)
   (instance (limit 10) (budget 10000) (counted 0) (tested 1) (box (list 2 2 1)) (text (list 1 2))
     (start (list 2 1)) (closing (list 1 2)))
@@ -401,19 +401,19 @@
     (start (list 2 1)) (closing (list 2 1))))
 
 (certificate lem:ExpofLargerGumbel
-  (statement "ea9fe47f566aa356118f786bbdada050b5d247374bbf7f84d35a492a5d2d1c46")
+  (statement "1e8816a49291d186e5a1700916c1b7e23452479148a67d834e096c486a904dcd")
   (margin 9/10) (sides 1.27036284546147817 2.27036284546147817)
   (instance (gamma 0.57721566490153286061) (nu (list 1 1)))
   (harmless (gamma 0.57721566490153286061) (nu (list 0 3))))
 
 (certificate rem:sub-gaussian-features
-  (statement "e1bf55b0c6059d9b23f2fe6816de4bce34100eca0717dcaa3b5d57ee38b0e25f")
+  (statement "b51a595fbb018c4c9eb14104bbb893a76014ad727f488a73568e5ced0a293c0a")
   (margin 49/100) (sides 1/2 0.0067379469990854670966)
   (instance (d 1000) (present 1/2) (rate 1/200))
   (harmless (d 1000) (present 1) (rate 1/200)))
 
 (certificate prop:linConvergence.population-rate
-  (statement "1ae80f4ab862be567f3c5de44fa3e4be1c8c17c0c4329a318930c170c1bae603")
+  (statement "e8f75bf6a31bb7a890168ac82c5574c83f4a93139afcbb976376fe88f89038a7")
   (margin 13/10) (sides 3.3495974403181994 2)
   (instance (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (vec s 2 (vec a 2 (list 1/42
     41/42)))) (nu (list 1/42 41/42)) (anchor 0) (Q (vec s 2 (list (log 4) (log 12)))) (d (vec s 2

@@ -109,11 +109,11 @@
   (+ (nll n Q) (/ (* (- (r-emp n anchor r beta Q) (nll n Q)) (size n))
                   (sum s (len n) (visits n s (anchor s))))))
 
-; --- R_exp(other) - R_exp(Q*): the likelihood's part and that of the anchor's residuals, under d
-(def (excess d anchor r beta P other Q)
+; --- R_exp(Q): the likelihood's part, and that of the anchor's residuals, under d
+(def (expected-risk d anchor r beta P Q)
   (sum s (len Q)
-    (+ (sum a (len (Q s)) (* (d s a) (- (- (V (other s)) (other s a)) (- (V (Q s)) (Q s a)))))
-       (* (d s anchor) (^ (- (T r beta P other s anchor) (other s anchor)) 2)))))
+    (+ (sum a (len (Q s)) (* (d s a) (- (V (Q s)) (Q s a))))
+       (* (d s anchor) (^ (- (T r beta P Q s anchor) (Q s anchor)) 2)))))
 
 ; --- a listing, its names and batches by number: passes of a loop that tests one name and counts
 ; another, stopped after the budget; in how many of four ways box, text and parameters differ

@@ -140,7 +140,9 @@
 (claim remark.full-column-rank
   ; the gradients of Q_theta over S x A, and which of these pairs are the points of Z_Q
   (given (all-rows (list n (list d real))) (points (list M (index n))))
-  (assume (= (rank all-rows) d))
+  (assume
+    (= (rank all-rows) d)
+    (all j M (all i j (> (abs (- (points i) (points j))) 0))))
   (printed (>= (rank (vec i M (all-rows (points i)))) M))
   (corrected (and
     ; one more point with a gradient already there ends (ii), and not the first condition
@@ -552,7 +554,7 @@
     (= M (* S A))
     (= (rank Phi) M)
     (<= (dot theta theta) radius-squared)
-    (<= (dot near near) radius-squared)
+    (= (dot near near) radius-squared)
     ; near is a minimiser: the likelihood is as large, and the Bellman error as small, as can be
     (let (Q (rows S A (straight-rows Phi near)))
       (all s S (and
@@ -616,10 +618,12 @@
       (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
     (all s S (all a A (and (<= p (choice (Q s) a)) (<= p (choice (other s) a)))))
     (< p 1))
-  (printed (<= (* N (excess d anchor r beta P other Q)) C))
+  (printed (<=
+    (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
+    C))
   (corrected ; the constant of K states, which grows like K^2
     (let (B (/ (- (largest s S (abs (r s anchor))) (log p)) (- 1 beta)))
-      (<= (* N (excess d anchor r beta P other Q))
+      (<= (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
           (* K (+ (/ 1 (* 2 p (- 1 p))) (log 2) (* (^ (* beta B) 2) (+ (* 2 K) 4)))))))
   (step "The N + 1 sampled states lie in different ones of K = 2 (N + 1)^2 cells with probability
     .79; then (ii) holds, and the gradients leave theta_0 = 0 in the others. Whatever the sample,
