@@ -1,6 +1,13 @@
 ; The paper's objects, defined once. An index is a number from 0; a table is a list of rows, and
 ; (Q s a) is its entry. Names defined here have this meaning in every statement.
 
+; --- types of numbers
+(def (real x) (= x x))
+(def (nonnegative x) (>= x 0))
+(def (positive x) (> x 0))
+(def (share x) (and (>= x 0) (<= x 1)))
+(def (discount x) (and (> x 0) (< x 1)))
+
 ; --- choices: V_Q(s) = log sum_a exp Q(s, a), p-hat_Q(a | s) = exp Q(s, a) / sum_b exp Q(s, b)
 (def (V row) (log (sum b (len row) (exp (row b)))))
 (def (choice row a) (/ (exp (row a)) (sum b (len row) (exp (row b)))))
@@ -101,3 +108,18 @@
 (def (risk-q n anchor r beta Q)
   (+ (nll n Q) (/ (* (- (r-emp n anchor r beta Q) (nll n Q)) (size n))
                   (sum s (len n) (visits n s (anchor s))))))
+
+; --- R_exp(Q): the likelihood's part, and that of the anchor's residuals, under d
+(def (expected-risk d anchor r beta P Q)
+  (sum s (len Q)
+    (+ (sum a (len (Q s)) (* (d s a) (- (V (Q s)) (Q s a))))
+       (* (d s anchor) (^ (- (T r beta P Q s anchor) (Q s anchor)) 2)))))
+
+; --- a listing, its names and batches by number: passes of a loop that tests one name and counts
+; another, stopped after the budget; in how many of four ways box, text and parameters differ
+(def (passes limit budget counted tested) (if (= tested counted) limit budget))
+(def (slips counted tested box text start closing)
+  (+ (if (= tested counted) 0 1)
+     (if (= (box 0) (text 0)) 0 1)
+     (if (and (= (box 1) (text 1)) (= (box 2) (text 1))) 0 1)
+     (if (and (= (start 0) (closing 0)) (= (start 1) (closing 1))) 0 1)))

@@ -103,7 +103,7 @@
     (all s S (all a A (= (Qstar s a) (T r beta P Qstar s a))))
     (all s S (all a A (= (d s a) (* (choice (Qstar s) a) (+ (* (- 1 beta) (nu s))
       (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
-    (all s S (or (= (d s anchor) 0) (= (zeta s anchor) (next P Q s anchor)))))
+    (all s S (implies (> (d s anchor) 0) (= (zeta s anchor) (next P Q s anchor)))))
   (printed (<=
     (- (sum s S (sum a A (* (d s a) (spread P Q s a (zeta s a)))))
        (sum s S (sum a A (* (d s a) (spread P Q s a (next P Q s a))))))
@@ -132,7 +132,7 @@
     (all i M (= (dot (Phi i) theta) (dot (Phi i) truth))))
   (printed (= (largest j d (abs (- (theta j) (truth j)))) 0))
   (corrected (and
-    (or (= d M) (> d (rank Phi)))
+    (>= d (rank Phi))
     (<= (sum j d (^ (- (theta j) (start j)) 2)) (sum j d (^ (- (truth j) (start j)) 2)))))
   (step "The risk depends on theta through Phi theta, so its gradients are combinations of the rows
     of Phi, and a minimiser has Phi theta = Q*."))
@@ -140,7 +140,9 @@
 (claim remark.full-column-rank
   ; the gradients of Q_theta over S x A, and which of these pairs are the points of Z_Q
   (given (all-rows (list n (list d real))) (points (list M (index n))))
-  (assume (= (rank all-rows) d))
+  (assume
+    (= (rank all-rows) d)
+    (all j M (all i j (> (abs (- (points i) (points j))) 0))))
   (printed (>= (rank (vec i M (all-rows (points i)))) M))
   (corrected (and
     ; one more point with a gradient already there ends (ii), and not the first condition
@@ -178,18 +180,18 @@
 (claim related.polyhedral
   ; two rewards of a linear family and the V that solve their equations; their mixture
   (given (beta discount) (P (kernel S A)) (r1 (table S A)) (r2 (table S A)) (V1 (list S real))
-         (V2 (list S real)) (share share))
+         (V2 (list S real)) (weight share))
   (assume
     (all s S (= (V1 s) (V (vec a A (+ (r1 s a) (* beta (ahead P V1 s a)))))))
     (all s S (= (V2 s) (V (vec a A (+ (r2 s a) (* beta (ahead P V2 s a))))))))
   (printed (all s S (=
-    (+ (* share (V1 s)) (* (- 1 share) (V2 s)))
-    (V (vec a A (+ (* share (r1 s a)) (* (- 1 share) (r2 s a))
-      (* beta (ahead P (vec t S (+ (* share (V1 t)) (* (- 1 share) (V2 t)))) s a))))))))
+    (+ (* weight (V1 s)) (* (- 1 weight) (V2 s)))
+    (V (vec a A (+ (* weight (r1 s a)) (* (- 1 weight) (r2 s a))
+      (* beta (ahead P (vec t S (+ (* weight (V1 t)) (* (- 1 weight) (V2 t)))) s a))))))))
   (corrected (all s S (>=
-    (+ (* share (V1 s)) (* (- 1 share) (V2 s)))
-    (V (vec a A (+ (* share (r1 s a)) (* (- 1 share) (r2 s a))
-      (* beta (ahead P (vec t S (+ (* share (V1 t)) (* (- 1 share) (V2 t)))) s a)))))))))
+    (+ (* weight (V1 s)) (* (- 1 weight) (V2 s)))
+    (V (vec a A (+ (* weight (r1 s a)) (* (- 1 weight) (r2 s a))
+      (* beta (ahead P (vec t S (+ (* weight (V1 t)) (* (- 1 weight) (V2 t)))) s a)))))))))
 
 (claim rem:counterfactual-without-P
   ; C is the stationary point of conservative Q-learning on the data relabelled with r + Delta, N
@@ -270,8 +272,8 @@
     (= (rank (vec i B (features (pairs i)))) B)
     (> (sum i d (^ (- (phi i) (other i)) 2)) 0))
   (printed (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
-    (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
-        (* (/ rho 8) (sum i d (^ (- (phi i) (other i)) 2))))))
+    (>= (f (vec i d (/ (+ (phi i) (other i)) 2)))
+        (+ (/ (+ (f phi) (f other)) 2) (* (/ rho 8) (sum i d (^ (- (phi i) (other i)) 2)))))))
   (corrected ; in the outputs, with 2 beta^2 min_j m_j / N, here for the pair j of each i
     (let (f (fn (u) (regression n anchor beta Q (vec s S (dot (features s) u)))))
       (>= (- (f (vec i d (/ (+ (phi i) (other i)) 2))) (/ (+ (f phi) (f other)) 2))
@@ -316,7 +318,7 @@
          (B nonnegative) (M nonnegative))
   (assume
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
-    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (all s S (implies (> (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
     (all c C (let (Q (straight q slopes (corners c)))
       (all c2 C (let (Q2 (straight q slopes (corners c2)))
         (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
@@ -339,8 +341,8 @@
     (= (dot h h) 1)
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
     (all s S (all a A (<= (sum i d (dot (bends s a i) (bends s a i))) (^ B2 2))))
-    (all s S (or (= (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
-    (or (= B2 0) (= C 1)) ; else the class's largest values need not be those of corners
+    (all s S (implies (> (visits n s (anchor s)) 0) (<= (abs (r s)) largest-reward)))
+    (implies (> B2 0) (= C 1)) ; else the class's largest values need not be those of corners
     (all c C (let (Q (curved q slopes bends (corners c)))
       (all c2 C (let (Q2 (curved q slopes bends (corners c2)))
         (all s S (all t S (all a A (>= M (+ largest-reward (* beta (abs (V (Q s))))
@@ -399,7 +401,7 @@
   (given (beta discount) (half positive) (single positive) (r (list X (list A real)))
          (Q (list X (list A real))))
   (printed (<= (largest-residual beta r Q) (+ (* half (+ 2 beta)) single)))
-  (corrected (all x X (all a A (implies (or (= a 1) (< x (- X 4)))
+  (corrected (all x X (all a A (implies (< (if (= a 1) 0 x) (- X 4))
     (<= (+ (abs (residual beta r Q x a)) (* half (+ 2 beta))) (* 0.007 (abs (r x a)))))))))
 
 (claim tab.mape-from-tables
@@ -552,7 +554,7 @@
     (= M (* S A))
     (= (rank Phi) M)
     (<= (dot theta theta) radius-squared)
-    (<= (dot near near) radius-squared)
+    (= (dot near near) radius-squared)
     ; near is a minimiser: the likelihood is as large, and the Bellman error as small, as can be
     (let (Q (rows S A (straight-rows Phi near)))
       (all s S (and
@@ -575,3 +577,54 @@
            (sum i M (^ (- (dot (Phi i) theta) (dot (Phi i) near)) 2)))))
   (step "near is the minimiser in the ball that is nearest to theta, being the only one: the
     minimisers have -1 in their first two entries, and |theta|^2 <= 2 leaves 0 for the third."))
+
+(claim alg:estimation1.bookkeeping
+  ; lines 1 and 2 and the last of the loop, where every name starts at 1; batches of D and of the
+  ; descent's two losses in the box, of ascent and descent in the text; parameters of Q and zeta
+  (given (limit count) (budget count) (counted count) (tested count) (box (list three count))
+         (text (list two count)) (start (list two count)) (closing (list two count)))
+  (printed (and
+    (= (passes limit budget counted tested) limit)
+    (= (slips counted tested box text start closing) 0)))
+  (corrected (and
+    (= (passes limit budget counted counted) limit)
+    (= (slips counted counted (list (text 0) (text 1) (text 1)) text start start) 0))))
+
+(claim lem:ExpofLargerGumbel
+  (given (gamma real) (nu (list two real)))
+  (printed (= (+ gamma (log (+ 1 (exp (- (nu 1) (nu 0)))))) (+ gamma (V nu))))
+  (corrected (= (+ gamma (nu 0) (log (+ 1 (exp (- (nu 1) (nu 0)))))) (+ gamma (V nu))))
+  (step "Which of the two is the larger says nothing of how large it is: given G_1 >= G_2, G_1 has
+    the law of the maximum, Gumbel(V(nu), 1), whose mean is gamma + V(nu)."))
+
+(claim rem:sub-gaussian-features
+  ; one row, sqrt(1 / present) b e, b = 1 with probability present, else 0, e uniform on {-1, 1}^d
+  (given (d count) (present share) (rate positive))
+  (printed (<= (- 1 present) (exp (- (* rate d)))))
+  (corrected (implies (= present 1) (<= (- 1 present) (exp (- (* rate d))))))
+  (step "With present = 1/2 the row is centred, E phi phi' = I, and E exp(t u'phi) <= (1 +
+    exp(t^2)) / 2 as cosh x <= exp(x^2 / 2): its norm is free of d. Where b = 0, Phi Phi' = 0. For
+    any other rate take d > log(2) / rate; with present = 1 every row has the norm sqrt(d)."))
+
+(claim prop:linConvergence.population-rate
+  ; two kinds of cells, all with the same world: those with sampled states, in which `other` is
+  ; Q*, and those that no gradient moves; K cells, of choice probabilities of at least p
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (anchor (index A))
+         (Q (table S A)) (d (list S (list A nonnegative))) (other (table S A)) (N count)
+         (C positive) (K count) (p positive))
+  (assume
+    (all s S (all a A (= (Q s a) (T r beta P Q s a))))
+    (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
+    (all s S (all a A (and (<= p (choice (Q s) a)) (<= p (choice (other s) a)))))
+    (< p 1))
+  (printed (<=
+    (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
+    C))
+  (corrected ; the constant of K states, which grows like K^2
+    (let (B (/ (- (largest s S (abs (r s anchor))) (log p)) (- 1 beta)))
+      (<= (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
+          (* K (+ (/ 1 (* 2 p (- 1 p))) (log 2) (* (^ (* beta B) 2) (+ (* 2 K) 4)))))))
+  (step "The N + 1 sampled states lie in different ones of K = 2 (N + 1)^2 cells with probability
+    .79; then (ii) holds, and the gradients leave theta_0 = 0 in the others. Whatever the sample,
+    their likelihood alone costs (1 - 1 / (2 N + 2)) KL(pi* || 1/2) > .0981: take N > C / .0981."))

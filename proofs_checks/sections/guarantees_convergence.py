@@ -138,16 +138,22 @@ def auxiliaries(draw: st.DrawFn) -> Auxiliary:
     return Auxiliary(data.sample, data.q, *drawn)
 
 
-def _midpoint(regression: Auxiliary, modulus: float, apart: float) -> CheckResult:
-    """How far f-hat_N at the midpoint is above its mean at the ends, against modulus/8 apart."""
+def _midpoint(
+    regression: Auxiliary, modulus: float, apart: float, level: bool = False
+) -> CheckResult:
+    """How far f-hat_N at the midpoint is above its mean at the ends, against modulus/8 apart; with
+    `level` that mean is added to both sides, which then depend on Q.
+    """
     sample, spread = regression.sample, []
     for phi in (regression.phi, regression.other, (regression.phi + regression.other) / 2):
         zeta = np.zeros(len(regression.q))
         zeta[sample.be_states] = regression.features @ phi
         spread.append(float(library.sample_risk(sample, regression.q, zeta).deviation[0]))
+    first, second, middle = (0.0 - sample.discount**2 * x for x in spread)
+    ends, rise = (first + second) / 2, modulus / 8 * apart
     return at_least(
-        sample.discount**2 * ((spread[0] + spread[1]) / 2 - spread[2]),
-        modulus / 8 * apart,
+        middle if level else middle - ends,
+        ends + rise if level else rise,
         100 * library.EPS * (1 + max(spread) + apart),
         "100 eps times the squares that are added up",
     )
@@ -213,7 +219,8 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
     """
     gram = max(float(np.linalg.eigvalsh(regression.features @ regression.features.T)[0]), 0.0)
     apart = float(np.sum((regression.phi - regression.other) ** 2))
-    return _midpoint(regression, oracle.strong_concavity(regression.sample) * gram, apart)
+    modulus = oracle.strong_concavity(regression.sample) * gram
+    return _midpoint(regression, modulus, apart, level=True)
 
 
 # --- the steps, linearised at the solution

@@ -420,12 +420,13 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) 
     "lem:lipsSmooth.L-zeta",
     instances=duals(),
     counterexample=lambda: Duals(
-        worlds.Empirical(worlds.one_state([1], discount=0.95), np.zeros((1, 1))),
+        worlds.Empirical(worlds.one_state([60, 40], discount=0.95), np.zeros((1, 2))),
         np.zeros(1),
         np.ones(1),
     ),
-    text="One anchor row, beta = .95: R = ... - beta^2 (V - zeta)^2.\nThe gradients at zeta = 0"
-    " and 1 differ by 2 beta^2 = {observed:.4f}; the printed bound is beta = {bound:.4f}.",
+    text="60 anchor rows of 100, beta = .95: R = ... - .6 beta^2 (V - zeta)^2.\nThe gradients at"
+    " zeta = 0 and 1 differ by 1.2 beta^2 = {observed:.4f}; the printed bound is beta ="
+    " {bound:.4f}.\nIt fails wherever a pair has more than N / (2 beta) of the N rows.",
     corrected=dual_smoothness_by_square,
     broken="beta^2, the factor of the square lost",
     rejected={"factor": 1.0},
@@ -439,6 +440,6 @@ def dual_smoothness(pair: Duals) -> CheckResult:
 
     Assumes: zeta as the vector of its values at the pairs, as printed.
 
-    Decided: 2 beta^2 exceeds beta once beta > 1/2.
+    Decided: 2 beta^2 exceeds beta once beta > 1/2; 2 beta^2 m / N once m / N > 1 / (2 beta).
     """
     return dual_smoothness_by_square(pair, factor=1.0, power=1)

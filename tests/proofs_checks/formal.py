@@ -2,7 +2,8 @@
 
 A map returns (the instance for the check, the values), or None where the instance lies outside the
 statement. The instance may be changed on the way to one that the statement speaks of, as from a
-pair seen n times to one seen once.
+pair seen n times to one seen once; in its place may stand what the check's function returns for
+data that the claim itself holds fixed.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections import (
     equivalence_occupancy,
     extended_experiments,
+    gladius_algorithm,
+    guarantees_population,
     introduction,
     proofs_convergence,
     setup_identification,
@@ -28,7 +31,7 @@ from proofs_checks.sections import (
 from proofs_checks.sections.erm_irl_minimax import population
 from proofs_checks.sections.guarantees_jacobian import FLOOR
 from proofs_checks.sections.imitation_experiments import GAMES
-from proofs_checks.worlds import one_state
+from proofs_checks.worlds import one_state, uniform
 
 Values = Mapping[str, Any]
 MAPS: dict[str, Callable[[Any], tuple[Any, Values] | None]] = {}
@@ -210,7 +213,7 @@ def _mixture(mixture: Any) -> Any:
     if not moderate(mdp.solution.q, second.solution.q):
         return None
     names = {"beta": mdp.discount, "P": model(mdp)["P"], "r1": mdp.reward, "r2": mixture.reward}
-    values = {"V1": mdp.solution.v, "V2": second.solution.v, "share": mixture.share}
+    values = {"V1": mdp.solution.v, "V2": second.solution.v, "weight": mixture.share}
     return mixture, {**names, **values}
 
 
@@ -513,3 +516,50 @@ def _growth(point: Any) -> Any:
     names |= {"near": centre + off - inverse @ (point.features @ off), "radius-squared": 1e9}
     exponent = proofs_convergence._risk(point) * point.sample.size / point.sample.visits.min()
     return point, {**data(point.sample), **names, "p": np.exp(-exponent)}
+
+
+@formal("alg:estimation1.bookkeeping")
+def _listing(limit: int) -> Any:
+    """The check's own function, of other listings than the printed one; T = 0 shows the slips."""
+    draw = np.random.default_rng(limit).integers
+    limit *= limit % 2
+    counted, tested = draw(0, 2, 2)
+    names = {"box": draw(1, 3, 3), "text": draw(1, 3, 2)}
+    names |= {"start": draw(1, 3, 2), "closing": draw(1, 3, 2)}
+    spelled = {name: tuple(map(str, batches)) for name, batches in names.items()}
+    listing = gladius_algorithm.Listing(str(counted), str(tested), **spelled)
+    names |= {"limit": limit, "budget": 1000 * limit, "counted": counted, "tested": tested}
+    return gladius_algorithm.consistent_listing(limit, listing), names
+
+
+@formal("lem:ExpofLargerGumbel")
+def _larger_of_two(nu: Any) -> Any:
+    return (nu, {"gamma": np.euler_gamma, "nu": nu}) if moderate(nu) else None
+
+
+@formal("rem:sub-gaussian-features")
+def _absent_rows(design: Any) -> Any:
+    """One row without zero entries, which is there with the chance of an entry."""
+    d, present = design.columns, design.nonzero
+    absent = design._replace(rows=1, nonzero=1.0, present=present)
+    return absent, {"d": d, "present": present, "rate": 1 / 200}
+
+
+@formal("prop:linConvergence.population-rate")
+def _unsampled_cells(draws: Any) -> Any:
+    """Cells that are all like the first state, two more than are sampled."""
+    number, floor = draws.number, draws.floor
+    cells = number + 3
+    share = (number + 1) / cells
+    reward = draws.mdp.reward[:1]
+    design = guarantees_population.Cells(
+        uniform(np.repeat(reward, cells, axis=0), draws.mdp.discount, np.full(cells, 1 / cells)),
+        number,
+        0.25 + floor,
+    )
+    q, pi = (x[:2] for x in (design.mdp.solution.q, design.mdp.solution.policy))
+    shares = np.array([share, 1 - share])
+    names = {"beta": draws.mdp.discount, "r": np.repeat(reward, 2, axis=0), "nu": shares}
+    names |= {"P": np.tile(shares, (2, 2, 1)), "anchor": 0, "Q": q, "d": shares[:, None] * pi}
+    names |= {"other": np.stack([q[0], 0 * q[0]]), "N": number, "C": design.constant}
+    return design, {**names, "K": cells, "p": floor}
