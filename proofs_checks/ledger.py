@@ -115,7 +115,7 @@ def where(claim: Claim) -> tuple[str, str]:
 
 
 def numbered(claim: Claim) -> str:
-    """ ", Lemma 8" where the claim is about a numbered statement."""
+    """The number of the statement that it is about, after a comma; else nothing."""
     statement = statement_of(claim.id)
     return f", {statement.name}" if statement else ""
 

@@ -74,10 +74,12 @@ def statement_of(id_: str) -> Statement | None:
 
 def as_printed(text: str) -> str:
     """With the numbers of the PDF for labels: "Lemma sharingsol" becomes "Lemma 23"."""
-    names = {s.label.split(":")[1]: s.name for s in statements() if s.label}
+    known = {s.label.split(":")[1]: s for s in statements() if s.label}
     kinds = "|".join(sorted({statement.kind for statement in statements()}))
-    of = rf"(?:{kinds}) ({'|'.join(sorted(map(re.escape, names), key=len, reverse=True))})(?!\w)"
-    return re.sub(of, lambda match: names[match[1]], text)
+    label = f"(?:{'|'.join(sorted(map(re.escape, known), key=len, reverse=True))})(?!\\w)"
+    many = rf"(?:{kinds})s {label}(?:(?:, | and ){label})*"
+    text = re.sub(many, lambda m: re.sub(label, lambda n: str(known[n[0]].number), m[0]), text)
+    return re.sub(f"(?:{kinds}) ({label})", lambda m: known[m[1]].name, text)
 
 
 def chosen(text: str, ids: Collection[str]) -> list[str]:

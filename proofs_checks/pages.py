@@ -142,11 +142,11 @@ def _claim(claim: Claim, row: Row) -> list[str]:
         "Counterexample": "".join(f"\n  > {_plain(x)}  " for x in row["counterexample"].split("\n"))
         if row["counterexample"]
         else "",
-        "Missing condition": _plain(claim.condition),
+        "Missing condition": _plain(claim.condition and f"{claim.condition}."),
         "Write instead": _plain(row["corrected"]),
         "Why": _plain(docstring["Decided"]),
         "Derivation": _plain(row["derivation"]),
-        "Not proved": _plain(row["unproved"]),
+        "Not proved": _plain(row["unproved"] and f"{row['unproved']}."),
         "Check": _commands(claim, row),
     }
     return [

@@ -105,6 +105,7 @@ def test_a_claim_is_about_one_statement_at_most() -> None:
         ("Assumption nonSingularJac (ii)", "Assumption 5 (ii)"),
         ("Theorem MagnacThesmar", "Lemma 1"),
         ("Lemma occp=naiveBE", "Lemma 19"),
+        ("Assumptions realizability and nonSingularJac.", "Assumptions 4 and 5."),
         ("Lemma sharingsolution, Equation BE_PL", "Lemma sharingsolution, Equation BE_PL"),
     ],
 )

@@ -180,6 +180,22 @@ def test_one_claim_is_answered_with_control_and_counterexample() -> None:
     assert told["write instead"] == claim.correction
 
 
+def test_the_pages_are_made_of_the_ledger_as_it_is_written(tmp_path: Path) -> None:
+    ledger.write(claims(), [decide(claims()[REFUTED], 5)], 5, tmp_path)
+    (tmp_path / pages.FOLDER).mkdir()
+    (tmp_path / pages.FOLDER / "of-yesterday.md").write_text("old")
+    index, page = sorted(pages.write(tmp_path))
+    assert (index.name, page.name) == ("README.md", "appendix-c.md")
+    assert {path.name for path in page.parent.iterdir()} == {index.name, page.name}
+    assert (tmp_path / "theorems.pdf").stat().st_size > 0
+    text = page.read_text("utf-8")
+    lines = claims()[REFUTED].text.strip().count("\n") + 1
+    assert text.count("\n  > ") == lines
+    assert "{" not in text.split("**Counterexample:**")[1].split("**Write instead:**")[0]
+    assert "## Lemma 30 (`lem:lipsSmooth`)" in text
+    assert "**As printed**, Lemma 30 (" in (tmp_path / "ERRATA.md").read_text("utf-8")
+
+
 def test_the_command_takes_a_number_and_refuses_one_that_is_none(tmp_path: Path) -> None:
     options = ["--examples", "5", "--build", str(tmp_path)]
     done = CliRunner().invoke(command.app, ["Lemma 8", *options])
