@@ -8,9 +8,18 @@ from pathlib import Path
 
 import pandas as pd
 
-from proofs_checks.claims import OURS, VERDICTS, Claim, Severity, Verdict, paragraphs
+from proofs_checks.claims import (
+    OURS,
+    VERDICTS,
+    CheckResult,
+    Claim,
+    Severity,
+    Verdict,
+    paragraphs,
+)
 from proofs_checks.decide import ROOT, Decision
 from proofs_checks.derivations import derivation
+from proofs_checks.numbering import statement_of
 
 GENERATED = ROOT / "paper_tables" / "generated"
 COLUMNS = (
@@ -41,6 +50,13 @@ INFERRED = "Statements that the paper does not print, and that do not hold"
 def number(value: float | Fraction) -> str:
     """Six significant digits; empty where the value means nothing."""
     return "" if math.isnan(value) else f"{float(value):.6g}"
+
+
+def sides(result: CheckResult) -> str:
+    """Observed and bound; what is equal to the tolerance is not written as an inequality."""
+    equal = abs(float(result.observed - result.bound)) <= result.tolerance
+    relation = "=" if equal else result.relation
+    return f"{number(result.observed)} {relation} {number(result.bound)}"
 
 
 def counts(decisions: Sequence[Decision]) -> str:
@@ -87,6 +103,12 @@ def where(claim: Claim) -> tuple[str, str]:
     return f"{claim.printed.__module__.replace('.', '/')}.py", claim.printed.__name__
 
 
+def numbered(claim: Claim) -> str:
+    """The number of the statement that it is about, after a comma; else nothing."""
+    statement = statement_of(claim.id)
+    return f", {statement.name}" if statement else ""
+
+
 def link(claim: Claim) -> str:
     """Markdown link to the check, from a page in GENERATED."""
     path, name = where(claim)
@@ -106,7 +128,7 @@ def frame(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> pd.Data
             number(decision.shown.observed),
             f"{decision.shown.relation} {number(decision.shown.bound)}",
             number(decision.slack),
-            " ".join(counterexample(claims[decision.id], decision).split()),
+            counterexample(claims[decision.id], decision),
             claims[decision.id].correction,
             "::".join(where(claims[decision.id])),
             *_evidence(claims[decision.id], decision),
@@ -183,14 +205,14 @@ def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: i
     for decision in decisions:
         claim, shown = claims[decision.id], decision.shown
         cells = (
-            f"`{decision.id}`",
+            f"`{decision.id}`{numbered(claim)}",
             ("*(not printed)* " if claim.inferred else "") + claim.statement,
             decision.verdict,
             claim.severity,
             decision.how + (f" ({decision.how_corrected})" if decision.how_corrected else ""),
             f"{decision.mutants.rejected} of {decision.mutants.number}",
             str(decision.instances),
-            f"{number(shown.observed)} {shown.relation} {number(shown.bound)}",
+            sides(shown),
             "" if math.isnan(decision.slack) else f"{decision.slack:.3g}",
             link(claim),
             claim.broken,
@@ -230,7 +252,7 @@ def errata(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> str:
 def _erratum(claim: Claim, decision: Decision) -> list[str]:
     docstring = paragraphs(claim.printed)
     text = counterexample(claim, decision).splitlines()
-    label = f"**As printed** ({docstring['Where'].rstrip('.')})"
+    label = f"**As printed**{numbered(claim)} ({docstring['Where'].rstrip('.')})"
     if claim.inferred:
         label = f"**Statement examined** (not printed; {claim.inferred})"
     lines = [f"### {claim.id}", "", f"{label}: {claim.statement}"]

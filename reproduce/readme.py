@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from gladius.checks import InputError
+from proofs_checks.numbering import PAPER
 from reproduce import compare
 from reproduce.check import OLDER, Finding
 from reproduce.progress import duration
@@ -97,15 +98,16 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
 
 
 def claims(older: set[str], folder: Path, link: str) -> str:
-    """One line: how many claims of the paper have each verdict, and where they stand."""
+    """How many claims of the paper have each verdict, where they stand, and which text it is."""
     ledger = pd.read_csv(folder / "claims.csv", dtype=str)
     number = Counter(ledger["verdict"][~ledger["id"].str.startswith(OURS)])
     counts = ", ".join(f"{number[verdict]} {verdict}" for verdict in VERDICTS if number[verdict])
     mark = f" ({OLDER})" if "claims" in older else ""
     return (
-        f"{sum(number.values())} claims: {counts}{mark}. Every claim with its numbers: "
-        f"[CLAIMS.md]({link}/CLAIMS.md); every counterexample and reason, and what to write "
-        f"instead: [ERRATA.md]({link}/ERRATA.md)."
+        f"{sum(number.values())} claims: {counts}{mark}. Every claim, by section and by the PDF's "
+        f"numbers, and which errors reach the convergence theorem: "
+        f"[claims]({link}/claims/README.md); their numbers: [CLAIMS.md]({link}/CLAIMS.md); what "
+        f"to write instead: [ERRATA.md]({link}/ERRATA.md). The paper: {PAPER}."
     )
 
 

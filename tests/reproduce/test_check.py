@@ -168,7 +168,7 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     assert text.endswith("<!-- /claims -->\nafter\n")
     assert "old\n" not in text
     assert "| `toy` | A toy | `python -m reproduce run toy` |" in text
-    assert "3 claims: 2 holds, 1 fails. Every claim" in text
+    assert "3 claims: 2 holds, 1 fails. Every claim, by section" in text
     assert "older code" not in text
     assert "[toy.csv](toy.csv)" in (out / "EXHIBITS.md").read_text()
     assert readme.update(path, [toy()], check.check([toy()], out), out) == []

@@ -1,0 +1,117 @@
+"""The paper that is examined, and the numbers of its statements: lem:BE_PL is its Lemma 8.
+
+statements.csv has each statement as LaTeX counts it, and the claims that are about it but do not
+carry its label.
+"""
+
+import csv
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gladius.checks import InputError
+
+TITLE = (
+    "An Empirical Risk Minimization Approach for Offline Inverse RL and Dynamic Discrete Choice "
+    "Model"
+)
+AUTHORS = "Enoch H. Kang, Hema Yoganarasimhan and Lalit Jain"
+SOURCE_SHA256 = "c739619befe1173dda87eaa2bcd75f3467a4ec343b3969f1e41e5e9dc3fb0024"
+PAPER = f"{AUTHORS}, *{TITLE}*; examined is its LaTeX source with the SHA-256 `{SOURCE_SHA256}`"
+TABLE = Path(__file__).with_name("statements.csv")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A numbered statement of the paper.
+
+    Attributes:
+        label: LaTeX's; empty where it has none.
+        kind: Theorem, Lemma, Corollary, Assumption, Definition, Remark or Algorithm.
+        number: as printed; theorems, lemmas and corollaries share one count.
+        section: "6.1", or "C.2" in the appendices.
+        claims: ids, or what ids begin with before a full stop.
+    """
+
+    label: str
+    kind: str
+    number: int
+    section: str
+    claims: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """As a reader of the PDF knows it: Lemma 8."""
+        return f"{self.kind} {self.number}"
+
+    def has(self, id_: str) -> bool:
+        """Whether the claim is about this statement."""
+        return any(id_ == claim or id_.startswith(f"{claim}.") for claim in self.claims)
+
+
+@cache
+def statements() -> tuple[Statement, ...]:
+    """All of them, in the order of the paper."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            Statement(
+                row["label"],
+                row["kind"],
+                int(row["number"]),
+                row["section"],
+                tuple(filter(None, [row["label"], *row["claims"].split()])),
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def statement_of(id_: str) -> Statement | None:
+    """The statement that a claim is about; None where it has no number."""
+    return next((statement for statement in statements() if statement.has(id_)), None)
+
+
+def as_printed(text: str) -> str:
+    """With the numbers of the PDF for labels: "Lemma sharingsol" becomes "Lemma 23"."""
+    known = {s.label.split(":")[1]: s for s in statements() if s.label}
+    kinds = "|".join(sorted({statement.kind for statement in statements()}))
+    label = f"(?:{'|'.join(sorted(map(re.escape, known), key=len, reverse=True))})(?!\\w)"
+    many = rf"(?:{kinds})s {label}(?:(?:, | and ){label})*"
+    text = re.sub(many, lambda m: re.sub(label, lambda n: str(known[n[0]].number), m[0]), text)
+    return re.sub(f"(?:{kinds}) ({label})", lambda m: known[m[1]].name, text)
+
+
+def chosen(text: str, ids: Collection[str]) -> list[str]:
+    """The claims that a reader names: by an id, a label of the paper or a number ("Lemma 8").
+
+    What is neither a number nor a label is returned as it is.
+
+    Raises:
+        InputError: no statement has this number, or no claim is about it.
+    """
+    if text in ids:
+        return [text]
+    by_number = re.fullmatch(r"([a-z]+)\s*(\d+)", text.strip(), re.IGNORECASE)
+    kinds = {statement.kind for statement in statements()}
+    if by_number and by_number[1].capitalize() in kinds:
+        name = f"{by_number[1].capitalize()} {int(by_number[2])}"
+        named = [statement for statement in statements() if statement.name == name]
+        if not named:
+            raise InputError("statement", text, _nearest(*name.split()))
+    else:
+        named = [statement for statement in statements() if text and statement.label == text]
+    about = [id_ for id_ in ids if any(statement.has(id_) for statement in named)]
+    if named and not about:
+        raise InputError("statement", text, "the paper has it, but no claim is about it")
+    return about or [text]
+
+
+def _nearest(kind: str, number: str) -> str:
+    """What the paper has instead of a statement that it does not have."""
+    shared = ("Theorem", "Lemma", "Corollary")
+    for statement in statements():
+        if kind in shared and statement.kind in shared and statement.number == int(number):
+            return f"this number is {statement.name}: they share one count"
+    numbers = ", ".join(str(s.number) for s in statements() if s.kind == kind)
+    return f"the paper has no such statement; those called {kind} are {numbers}"
