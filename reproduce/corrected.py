@@ -160,7 +160,7 @@ def constants(cell: Cell, device: str) -> Result:
     """PL below each level: proved, least ratio found, and the appendix's; arrays (R, levels).
 
     The appendix's is that of its R_Q on the smallest ball around the centre that reaches the worst
-    point found: no smaller ball could say anything about that level.
+    point found: no smaller one with that centre could say anything about that level.
     """
     levels = cell.settings["levels"]
     shape = (cell.repetitions, len(levels))

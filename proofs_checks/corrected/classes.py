@@ -46,7 +46,7 @@ class Rewards(namedtuple("Rewards", "counts law reward way discount")):
 
 @st.composite
 def rewards(draw: st.DrawFn) -> Rewards:
-    """Counts with the u that is drawn: w = u (I - beta P-tilde_pi)^-1; or any counts."""
+    """Counts with the u >= 0 that is drawn, w = u (I - beta P-tilde_pi)^-1; or any counts."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     law = draw(worlds.distributions((actions, states, states)))
     discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
@@ -54,8 +54,12 @@ def rewards(draw: st.DrawFn) -> Rewards:
     u = draw(worlds.tables(states, st.integers(0, 4).map(float)))
     flow = np.einsum("sa,ast->st", policy, law)
     w = np.linalg.solve(np.eye(states) - discount * flow.T, u + (u.sum() == 0))
+    counts = np.abs(w)[:, None] * policy
+    if draw(st.booleans()):
+        counts = draw(worlds.tables((states, actions), st.integers(0, 4).map(float)))
+        counts[0, 0] += counts.sum() == 0
     table = worlds.tables((states, actions), worlds.MILD)
-    return Rewards(np.abs(w)[:, None] * policy, law, draw(table), draw(table), discount)
+    return Rewards(counts, law, draw(table), draw(table), discount)
 
 
 def one_period() -> Rewards:
@@ -80,15 +84,16 @@ def reward_convex(family: Rewards, needed: bool = True) -> CheckResult:
     negative log-likelihood is sum_s u(s) V_theta(s) - <n / N, r_theta> with u = w - beta w+, w+(t)
     = sum n(s, a) P-tilde_a(s, t) / N; where u >= 0 it is convex in theta.
 
-    Where: corrected.md, 7. If P-tilde is the data's frequency at the anchor pairs, the Bellman
-    term is zero and this is the risk.
+    Where: corrected.md, 7. If P-tilde is the data's frequency at the anchor pairs, and r_theta(x,
+    a_x) = r(x, a_x) for every theta, the Bellman term is zero and this is the risk.
 
     Assumes: rows of P-tilde non-negative with sum 1; zeta exact.
 
     Decided: -log p = V - Q, and V, a soft optimal value, is convex in r: its Hessian is (I - beta
-    P-tilde_pi)^-1 Var_pi(grad Q). Observed: second differences along lines, by the library's
-    solution. Discounted rows have u = (1 - beta) nu_0; undiscounted ones (1 - beta) w + beta (nu_0
-    - nu_H) / H, to be checked. Without u >= 0 nothing is claimed.
+    P-tilde_pi)^-1 Var_pi(grad Q). Observed: the formula at any counts; where u >= 0, second
+    differences along lines, by the library's solution. With the data's frequencies at all pairs
+    discounted rows have u = (1 - beta) nu_0; undiscounted ones (1 - beta) w + beta (nu_0 - nu_H) /
+    H, to be checked. Without u >= 0 no convexity is claimed.
     """
     u = family.excess
     scale = 1 + np.abs(family.reward).max() + np.abs(family.way).max()

@@ -153,7 +153,8 @@ def pl_constant(sample: Sample, level: float, visits: bool = False) -> float:
 
     c = inf of lambda_min(D^-1/2 G M^-1 G' D^-1/2), D = diag(1 / (w alpha), 1 / (2 b)) and M the
     metric. G depends on the choices where the anchor leads; what these spend of the level (a share
-    between two of SPENT) the other states cannot. Zero where a seen state lacks an action.
+    between two of SPENT) the other states cannot. Zero where a seen state lacks an action. Outputs
+    at states without rows are free, not given.
     """
     if np.any(sample.choices == 0):
         return 0.0

@@ -170,6 +170,7 @@ def verdict(folder: Path) -> str:
         abs(float(value.get((name, "rate, measured over predicted, farthest"), math.nan)) - 1)
         for name in COMPARED
     ]
+    names = ", ".join(COMPARED)
     near = (
         "not all measured"
         if any(map(math.isnan, off))
@@ -177,7 +178,7 @@ def verdict(folder: Path) -> str:
     )
     return (
         f"the least PL ratio found is {most:.2f} times the constant proved at most (printed: 10^"
-        f"{apart:.0f} and more); predicted rates are {near}"
+        f"{apart:.0f} and more); predicted rates of {names} are {near}"
     )
 
 

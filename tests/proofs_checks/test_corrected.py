@@ -84,6 +84,14 @@ def test_a_state_that_lacks_an_action_leaves_no_constant() -> None:
     assert separated.pl_constant(Sample(moves, RESET.anchor, RESET.reward, 0.95), 1.0) == 0.0
 
 
+def test_outputs_that_are_only_led_to_are_free() -> None:
+    """One row x -> y with one action: e moves with q(y) too, G G' = 1 + beta^2."""
+    moves = np.zeros((2, 1, 2))
+    moves[0, 0, 1] = 1.0
+    sample = Sample(moves, np.zeros(2, dtype=np.int64), np.zeros(2), 0.95)
+    assert separated.pl_constant(sample, 1.0) == pytest.approx(2 * (1 + 0.95**2))
+
+
 # --- descents
 def test_four_times_the_theorem_s_step_diverges_in_the_level() -> None:
     """One pair at its solution, zeta 1 off: the effective ratio falls from 2.8 to .7 < .8."""
@@ -95,6 +103,33 @@ def test_four_times_the_theorem_s_step_diverges_in_the_level() -> None:
             q = q - tau * library.descent_slope(sample, q, zeta)
             zeta = zeta + 0.1 * (polyak.zeta_at(sample, q) - zeta)
         assert (abs(float(zeta[0])) > 100) == diverges
+
+
+def test_the_smoothness_bounds_the_step_where_zeta_hardly_matters() -> None:
+    """Few anchor rows, rho = 1: the other bound alone is ten times too long for the likelihood."""
+    sample = one_state([1, 99], 0.0, 0.9)
+    state = descent.State(sample, np.array([[1.0, 0.0]]), np.ones(1), 1.0)
+    assert descent.two_time_scales(state).holds
+    assert not descent.two_time_scales(state, smoothness=False).holds
+
+
+@pytest.mark.parametrize(("rho", "stable"), [(0.58, False), (0.61, True)])
+def test_unequal_steps_move_the_edge(rho: float, stable: bool) -> None:
+    """The flow of (q, zeta) at the minimiser, f = g - beta^2 |zeta - P V|_b^2, in visits.
+
+    Of unequal shares of anchor rows a common shift does not stay common. The rate of zeta is rho
+    times 2 sum b; stable means that every eigenvalue has a negative real part.
+    """
+    star, b = polyak.solution(RESET), separated.anchor_weight(RESET)
+    rows = separated.jacobian(RESET, star)
+    metric = np.repeat(separated.state_weight(RESET), 2)[:, None]
+    policy = np.exp(separated.log_choices(star))
+    ahead = (RESET.law[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
+    pull = 2 * RESET.discount**2 * ahead.T * b
+    of_q = pull @ ahead - rows.T @ separated.curvatures(RESET) @ rows
+    speed = 2 * rho * b.sum()
+    flow = np.block([[of_q / metric, -pull / metric], [speed * ahead, -speed * np.eye(len(b))]])
+    assert (np.linalg.eigvals(flow).real.max() < 0) == stable
 
 
 def test_the_profiled_hessian_is_that_of_the_risk_less_its_level() -> None:
@@ -136,7 +171,7 @@ def test_the_mean_squared_error_of_drawn_counts_is_v() -> None:
 @given(classes.rewards())
 @settings(max_examples=30)
 def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Rewards) -> None:
-    """With u of any sign: d2 NLL / dt2 = ut Var_pi(dQ / dt), ut = u (I - beta P_pi)^-1."""
+    """At any counts, any u: d2 NLL / dt2 = ut Var_pi(dQ / dt), ut = u (I - beta P_pi)^-1."""
     beta, step = family.discount, 1e-3
     v = family.value(0.0)
     q = family.reward + beta * (family.law @ v).T
