@@ -73,7 +73,8 @@ def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[
     slips = len({claim.error for claim in wrong})
     lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
     for severity, meaning in REACH.items():
-        chosen = [d for d in decisions if claims[d.id].severity == severity]
+        of_it = [claims[d.id] for d in decisions if claims[d.id].severity == severity]
+        chosen = [claim for claim in of_it if not claim.inferred]
         lines.append(f"- {len(chosen)} that do not hold as printed reach {meaning}.")
     return lines
 
