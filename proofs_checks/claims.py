@@ -148,8 +148,8 @@ class Claim:
         rejected_at: an instance on which the sound check passes and the broken one must fail.
         counterexample: builds an instance on which the printed statement fails, and asserts with
             `assumed` every stated assumption that constructors do not check (beta < 1).
-        text: at most three lines by which a reader checks it by hand; what stands in braces is
-            computed, from `observed` and `bound` of the check, `numbers` and functions of `math`.
+        text: at most three lines by which a reader checks it by hand: a format string with
+            the names `observed` and `bound`, the sides of the check, and those of `numbers`.
         numbers: more names for the text, such as printed digits.
         corrected: check of the statement to write instead; its docstring states it.
         condition: `holds-if`: the condition that the paper does not state, named.

@@ -5,10 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from string import Formatter
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from proofs_checks.claims import OURS, VERDICTS, Claim, Severity, Verdict, paragraphs
@@ -73,25 +70,17 @@ def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[
     slips = len({claim.error for claim in wrong})
     lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
     for severity, meaning in REACH.items():
-        of_it = [claims[d.id] for d in decisions if claims[d.id].severity == severity]
-        chosen = [claim for claim in of_it if not claim.inferred]
-        lines.append(f"- {len(chosen)} that do not hold as printed reach {meaning}.")
+        refuted = [claims[d.id] for d in decisions if claims[d.id].severity == severity]
+        printed = sum(not claim.inferred for claim in refuted)
+        lines.append(f"- {printed} that do not hold as printed reach {meaning}.")
     return lines
 
 
 def counterexample(claim: Claim, decision: Decision) -> str:
-    """The three lines by which a reader checks it, with what stands in braces computed."""
+    """The lines by which a reader checks it, with the named numbers in their places."""
     shown = decision.shown
     sides = {"observed": float(shown.observed), "bound": float(shown.bound)}
-    return _Computed().vformat(claim.text.strip(), (), {**sides, **claim.numbers()})
-
-
-class _Computed(Formatter):
-    """`str.format` with an expression where it takes a name."""
-
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> tuple[Any, str]:
-        known = {**vars(math), "euler_gamma": np.euler_gamma, "range": range, **kwargs}
-        return eval(field_name, {"__builtins__": {}, **known}), field_name
+    return claim.text.strip().format(**sides, **claim.numbers())
 
 
 def where(claim: Claim) -> tuple[str, str]:

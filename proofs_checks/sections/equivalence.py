@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import softmax, xlogy
+from scipy.special import expit, softmax, xlogy
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
@@ -118,7 +118,7 @@ def _equal() -> Array:
     counterexample=_equal,
     text="nu_1 = nu_2 = 1: by symmetry E[G_1 | G_1 >= G_2] = E max = 1 + gamma + log 2 = "
     "{bound:.4f}.\nThe printed gamma + log 2 = {observed:.4f} is below even the unconditional "
-    "mean, {1 + euler_gamma:.4f}.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
+    f"mean, {1 + np.euler_gamma:.4f}.\nnu_1 is lost; the last line of the proof has it (as nu_k).",
     corrected=larger_of_two_located,
     broken="the difference of locations with the wrong sign",
     rejected=lambda nu: _larger(nu, float(nu[0]) + _selection(nu[::-1])),
@@ -277,7 +277,7 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
-    "point of G, 1/e in each coordinate, sums to {2 / e:.3f}.)",
+    f"point of G, 1/e in each coordinate, sums to {2 / np.e:.3f}.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
     rejected=lambda p: stationary_on_the_simplex(
@@ -384,8 +384,8 @@ def _exact_q() -> TabularMDP:
     counterexample=_exact_q,
     text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
     "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
-    "With exp: e/(e + e^-2) = {1 / (1 + exp(-3)):.4f} and {1 / (1 + exp(3)):.4f}. (Shown: "
-    "{observed:.0f}, not {bound:.4f}.)",
+    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
+    "(Shown: {observed:.0f}, not {bound:.4f}.)",
     corrected=optimal_policy,
     broken="normalised over the states in place of the actions",
     rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
@@ -462,9 +462,9 @@ def divided_by_its_own(nu: Array) -> CheckResult:
     "cor:GumbelMaxasProb.proof-step",
     instances=LOCATIONS,
     counterexample=lambda: np.array([1.0, 1.0]),
-    text="nu = (1, 1): log(1 + e/e) = log 2 = {log(2):.4f}; printed log(1 + e/e^-1) = {log(1 + "
-    "e**2):.4f}."
-    "\nWith gamma + nu_k: {observed:.4f}, not {bound:.4f}. The next line is right again.",
+    text=f"nu = (1, 1): log(1 + e/e) = log 2 = {np.log(2):.4f}; printed log(1 + e/e^-1) = "
+    f"{np.logaddexp(0, 2):.4f}.\n"
+    "With gamma + nu_k: {observed:.4f}, not {bound:.4f}. The next line is right again.",
     corrected=divided_by_its_own,
     broken="nothing subtracted: exp(nu_k) in the denominator lost",
     rejected=lambda nu: _third_line(nu, 0.0),

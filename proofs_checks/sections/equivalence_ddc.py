@@ -47,10 +47,9 @@ def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = T
     "app.DDC-value-function",
     instances=noised(),
     counterexample=lambda: (absorbing([[0.0]]), 0, np.ones((1, 1))),
-    text="One state, one action, r = 0, eps_0 = 1: given s alone V = E sum beta^h eps_h ="
-    " {observed:.3g};\nthe right side is eps_0 + beta E V = {bound:.3g}. For h' = 1 a factor "
-    "beta is"
-    " missing too, as in\nthe value function of the other agent.",
+    text="One state, one action, r = 0, eps_0 = 1: given s alone V = E sum beta^h eps_h = "
+    "{observed:.3g};\nthe right side is eps_0 + beta E V = {bound:.3g}. For h' = 1 a factor beta "
+    "is missing too, as in\nthe value function of the other agent.",
     corrected=ddc_value_given_noise,
     broken="given s alone, though discounted from its own period",
     rejected={"sees": False},

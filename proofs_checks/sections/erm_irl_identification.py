@@ -7,20 +7,12 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
-from scipy.special import log_softmax, softmax
+from scipy.special import expit, log_softmax, softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
-from proofs_checks.claims import (
-    CheckResult,
-    assumed,
-    at_least,
-    at_most,
-    claim,
-    equal,
-    weakest,
-)
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, sample_risk, zero
 from proofs_checks.oracle import ccp, gumbel, polyak
 from proofs_checks.oracle import soft_bellman as oracle
@@ -177,9 +169,10 @@ def exponential_choice(q: Array) -> CheckResult:
     instances=equivalence.LOCATIONS,
     counterexample=lambda: np.array([1.0, -2.0]),
     text="One state, Q(s, .) = (1, -2): the printed p-hat is (1/(-1), -2/(-1)) = (-1, 2), and "
-    "log(-1) in Equation BC is undefined.\nWith exp: e/(e + e^-2) = "
-    "{1 / (1 + exp(-3)):.4f} and {1 / (1 + exp(3)):.4f}. (Shown: "
-    "{observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by zero.",
+    "log(-1) in Equation BC is undefined.\n"
+    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
+    "(Shown: {observed:.0f}, not {bound:.4f}.)\nFor Q(s, .) = (1, -1) the printed ratio divides by "
+    "zero.",
     corrected=exponential_choice,
     broken="the largest Q subtracted against overflow in the numerator only",
     rejected=lambda q: _claimed(q, np.exp(q - np.max(q) - value(q))),
@@ -270,10 +263,9 @@ def _both_actions() -> tuple[Sample, Array, Array]:
     ),
     counterexample=_both_actions,
     text="One state, two actions, each taken once: cloning gives (1/2, 1/2). ERM-IRL's minimiser "
-    "has"
-    "\nthe same shares, levels V being free to solve the anchor's Bellman equation: its policy "
-    "is off"
-    "\nby {observed:.1g} more than cloning's; were it strictly harder, by more than {bound:g}.",
+    "has\nthe same shares, levels V being free to solve the anchor's Bellman equation: its policy "
+    "is off\nby {observed:.1g} more than cloning's; were it strictly harder, by more than "
+    "{bound:g}.",
     corrected=cloning_is_no_harder,
     broken="the Bellman term called convex too",
     rejected={"bellman": 1},
@@ -339,10 +331,9 @@ def _free_off_zero() -> Moved:
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
     instances=moved(),
     counterexample=_free_off_zero,
-    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar ="
-    " {{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0: no Bellman error on "
-    "S-bar, but"
-    "\n-1/2 off it, where half of the (discounted) data are: expected {observed:.4f}, least "
+    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar = "
+    "{{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0: no Bellman error on S-bar, "
+    "but\n-1/2 off it, where half of the (discounted) data are: expected {observed:.4f}, least "
     "{bound:g}.",
     corrected=no_error_almost_everywhere,
     broken="each state's part counted twice",

@@ -141,11 +141,9 @@ def _with_fifty() -> dict[str, Any]:
     instances=st.sampled_from([Method(n, m) for n, m in product(paper.TABLES, paper.ORACLES)]),
     counterexample=lambda: Method(50, "Rust"),
     text="Table A1, (1, a0), {count} of 1,000 pairs: |r-hat - r| = {ours} for GLADIUS, {theirs} "
-    "for "
-    "Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
+    "for Rust.\nMean error at mileages 1-5, frequency-weighted: GLADIUS at least {observed:.3f} %, "
     "Rust at most {bound:.3f} %.\nAt mileages 6-10: {far[0]:.2f} and {far[1]:.2f} %; GLADIUS's "
-    "lead in the "
-    "total ({total[0]:.2f} against {total[1]:.2f} %) comes from there.",
+    "lead in the total ({total[0]:.2f} against {total[1]:.2f} %) comes from there.",
     numbers=_with_fifty,
     corrected=better_by_action,
     broken="the mileages not weighted by their frequencies",
@@ -349,8 +347,9 @@ def states_of_21_values(dummies: int, values: int = 21) -> CheckResult:
     "text.state-space-size",
     instances=st.integers(1, 100),
     counterexample=lambda: 100,
-    text="{{-10, -9, .., 9, 10}} has 21 elements; 21^100 = {21**100:.3g}, 20^100 = "
-    "{20**100:.3g}.\nPowers of ten: {observed:.2f}, printed {bound:.2f}.",
+    text="{{-10, -9, .., 9, 10}} has 21 elements; "
+    f"21^100 = {21**100:.3g}, 20^100 = {20**100:.3g}.\n"
+    "Powers of ten: {observed:.2f}, printed {bound:.2f}.",
     corrected=states_of_21_values,
     broken="20 values, zero or an end left out",
     rejected={"values": 20},

@@ -14,14 +14,7 @@ from proofs_checks import library
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
-from proofs_checks.worlds import (
-    absorbing,
-    empirical,
-    full_samples,
-    one_state,
-    tables,
-    tightest,
-)
+from proofs_checks.worlds import absorbing, empirical, full_samples, one_state, tables, tightest
 
 # --- g-hat_N and R-hat_Q
 # A data set and the ball of tables around q (X, A), theta = Q: J_Q is the identity.
@@ -99,8 +92,8 @@ def balls(draw: st.DrawFn) -> Ball:
     " 1/2, tables |Q| <= 2: g = NLL + BE/10, R = NLL + BE, least on the sphere (2 is unseen). At"
     " a minimiser of both, both gradients are multiples of Q.\nNLL's, p - (.1, .9, 0), sums to"
     " 0, so Q sums to 0; BE's sums to (beta - 1) x its factor, so the residual is 0: Q_0 = V/2,"
-    " V >= log 3. As Q_0 > 0, p_0 = exp(-V/2) < .1, so Q_0 > {log(10):.1f} > |Q|: none exists.\n"
-    "Computed: R at the minimiser of g is {observed:.4f}, its own minimum {bound:.4f}.",
+    f" V >= log 3. As Q_0 > 0, p_0 = exp(-V/2) < .1, so Q_0 > {np.log(10):.1f} > |Q|: none exists."
+    "\nComputed: R at the minimiser of g is {observed:.4f}, its own minimum {bound:.4f}.",
     corrected=profile_and_risk,
     broken="the Bellman term divided by N_BE, as in the appendix, not by N",
     rejected={"over_all_rows": False},
@@ -328,9 +321,9 @@ def _one_pair() -> Steps:
     text="One state, one action (the anchor), r = 0, beta = .7, Q = theta, zeta = phi/2 +"
     " phi^3: f = (.3 theta)^2 - .49 (theta - zeta)^2. A ball holds the iterates; the only"
     " stationary point is 0.\nNear 0 theta moves along .8 theta - .49 phi, phi along .49 theta"
-    " - .245 phi: trace {0.8 - 0.49 / 2:.3f}, so growth.\nRate {observed:.3f} > {bound:.0f}: "
-    "each step"
-    " multiplies a mode by 1 + rate c_1/(c_2 + t), whose product diverges for all c_1, c_2.",
+    f" - .245 phi: trace {0.8 - 0.49 / 2:.3f}, so growth.\n"
+    "Rate {observed:.3f} > {bound:.0f}: each step multiplies a mode by 1 + rate c_1/(c_2 + t), "
+    "whose product diverges for all c_1, c_2.",
     corrected=two_time_scales,
     broken="one schedule for both blocks, zeta's features of length 1/2",
     rejected={"ratio": 1.0},

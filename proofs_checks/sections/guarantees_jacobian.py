@@ -399,7 +399,8 @@ def _paper_network() -> Copies:
     text="The paper's 2 x 10 network at 20 mileages: M = 40, 152 parameters, rank 40 at a random"
     " theta, a minimiser of the data it fits.\nPermuting hidden units changes no output, so the"
     " copies are minimisers, and a ball with them holds their mean.\nThere each layer's units are"
-    " equal: {1 + 1 + 2 + 2 * 2} different columns. Rank {observed:.0f}; (ii) needs {bound:.0f}.",
+    f" equal: {1 + 1 + 2 + 2 * 2} different columns."
+    " Rank {observed:.0f}; (ii) needs {bound:.0f}.",
     corrected=rank_at_the_mean,
     broken="the biases of the outputs not counted",
     rejected={"biases": 0},

@@ -287,9 +287,8 @@ def _growing_direction() -> Identified:
     " -beta log 2, beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Q_t(n, a) = tanh(t"
     " .9^-n), |t| <= 1: bounded, C^2 in L2(d*).\nNLL excess 0; c(n) = .9^-n is in L2(d*) and"
     " c - beta P_a c = 0, so the residual beta tanh(t c/beta) - tanh(t c) is O(t^3).\n"
-    "Hence |Q_t|^2 ~ {0.55 / (1 - 0.45 / 0.81):.2f} t^2 against an excess O(t^6). t = 1/20: "
-    "{observed:.2e} > 10^6 x"
-    " excess = {bound:.2e}; t -> 0 refutes any C_id.",
+    f"Hence |Q_t|^2 ~ {0.55 / (1 - 0.45 / 0.81):.2f} t^2 against an excess O(t^6). t = 1/20: "
+    "{observed:.2e} > 10^6 x excess = {bound:.2e}; t -> 0 refutes any C_id.",
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
@@ -365,10 +364,9 @@ def _flat_parameter() -> Identified:
     instances=identified(),
     counterexample=_flat_parameter,
     text="The chain of lem:erm_ddc_quant_identification with Q_(u, t) = u + tanh(t^2 .9^-n): at "
-    "(0, 0)"
-    " the derivatives are 1 and 0, and in the direction 1 the second variation is positive.\nAlong"
-    " (0, t) the excess is that of tanh(t^2 .9^-n): |Q|^2 = {observed:.2e} at t^2 = 1/20 against"
-    "\n10^6 x excess = {bound:.2e}; t -> 0 leaves no lambda_id.",
+    "(0, 0) the derivatives are 1 and 0, and in the direction 1 the second variation is positive.\n"
+    "Along (0, t) the excess is that of tanh(t^2 .9^-n): |Q|^2 = {observed:.2e} at t^2 = 1/20 "
+    "against\n10^6 x excess = {bound:.2e}; t -> 0 leaves no lambda_id.",
     corrected=every_direction_curved,
     broken="1 for the 2 = 1/m of the likelihood's curvature",
     rejected={"halves": 1.0},

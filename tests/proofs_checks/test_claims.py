@@ -59,7 +59,7 @@ def test_statements_that_one_slip_explains_count_once(decided: dict[str, Decisio
 
 
 def test_numbers_in_a_counterexample_are_computed() -> None:
-    claim = toy(text="{observed} and {2 * one + exp(0):.1f}; {{0}}", numbers=lambda: {"one": 1})
+    claim = toy(text="{observed} and {digits[1]:.1f}; {{0}}", numbers=lambda: {"digits": [1, 3]})
     assert ledger.counterexample(claim, decide(claim, 5)) == "0.25 and 3.0; {0}"
 
 

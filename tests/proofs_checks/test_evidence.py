@@ -119,6 +119,17 @@ def test_a_planted_constant_is_rejected_at_the_adversary(id_: str) -> None:
     assert not claim.surviving(instance, **FAULTS[id_]).holds
 
 
+SMOOTH = [f"lem:lipsSmooth.{name}" for name in ("NLL-bound", "L-theta", "L-zeta")]
+
+
+@pytest.mark.parametrize("id_", ["lem:EmpLipschitz", *SMOOTH])
+def test_a_printed_constant_is_rejected_where_the_corrected_one_is_tight(id_: str) -> None:
+    claim = find(id_)
+    instance = (claim.adversary or claim.rejected_at)()
+    assert claim.surviving(instance).slack < 1.01
+    assert not claim.printed(instance).holds
+
+
 UNNOTICED = ("thm:bothPL", "rem:sub-gaussian-features", "lem:erm_ddc_quant_identification")
 
 

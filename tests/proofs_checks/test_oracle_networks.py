@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.function_classes import MLP
 from proofs_checks.oracle.networks import (
     ACTIVATIONS,
     Wide,
@@ -195,22 +194,3 @@ def test_descent_in_the_ball_stays_there_and_goes_down() -> None:
         move /= np.linalg.norm(move)
         moved = Wide(start.v + move[:, 0], start.w + move[:, 1:], start.u, start.activation)
         assert np.linalg.eigvalsh(moved.kernel())[0] >= least[2]
-
-
-def test_the_mean_over_permuted_units_has_a_jacobian_of_bounded_rank() -> None:
-    """A ball that holds a network and its copies with units permuted holds their mean too."""
-    mileages = np.linspace(-1.6, 1.6, 10)[:, None]
-    network = MLP(1, 2)
-    theta = network.init([np.random.default_rng(7)])[0]
-    parts, start = [], 0
-    for fan_in, fan_out in network.layers:
-        stop = start + (fan_in + 1) * fan_out
-        layer = theta[start:stop].reshape(fan_in + 1, fan_out)  # the last row is the bias
-        weight, bias, start = layer[:-1], layer[-1:], stop
-        for axis, units in ((0, fan_in), (1, fan_out)):  # inputs and outputs keep their places
-            if units == 10:
-                weight = np.broadcast_to(weight.mean(axis=axis, keepdims=True), weight.shape)
-        parts += [weight.ravel(), np.full(fan_out, bias.mean()) if fan_out == 10 else bias[0]]
-    for point, least, most in ((theta, 20, 20), (np.concatenate(parts), 0, 8)):
-        jacobian = network.jacobian(point[None], mileages)[1].reshape(20, -1)
-        assert least <= np.linalg.matrix_rank(jacobian) <= most
