@@ -86,8 +86,9 @@ def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[
     slips = len({claim.error for claim in wrong})
     lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
     for severity, meaning in REACH.items():
-        chosen = [d for d in decisions if claims[d.id].severity == severity]
-        lines.append(f"- {len(chosen)} that do not hold as printed reach {meaning}.")
+        refuted = [claims[d.id] for d in decisions if claims[d.id].severity == severity]
+        printed = sum(not claim.inferred for claim in refuted)
+        lines.append(f"- {printed} that do not hold as printed reach {meaning}.")
     return lines
 
 

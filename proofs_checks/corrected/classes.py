@@ -231,10 +231,8 @@ def _line() -> Line:
     return line
 
 
-@claim.holds_if(
+@claim.fails(
     "errata.linear-classes",
-    condition="the features of the data's pairs have independent rows: as many parameters as"
-    " outputs, or more",
     instances=classes().filter(lambda fit: isinstance(fit.q, fits.LinearOutputs)),
     counterexample=_line,
     text="One absorbing state, rows (s,0) once and (s,1) 99 times, anchor 1, beta = .95, Q = Q* +"
@@ -245,15 +243,17 @@ def _line() -> Line:
     broken="1.15 times the constant",
     rejected={"factor": 1.15},
     rejected_at=lambda: fits.tabular(one_state([1], 1.0), np.zeros((1, 1))),
-    inferred="a remark's list of classes for which global convergence may be useful, read without"
-    " the condition of the lemma it is drawn from",
+    inferred="our own example of what fewer parameters do: Lemma linPolyNonsingular has the Gram"
+    ' condition, and the remark is on the Bellman error alone and hedged, "may be useful for'
+    ' establishing"',
 )
 def linear_classes(line: Line) -> CheckResult:
     """Gradient-based minimisation of the risk is globally convergent for linear and polynomial
     classes that contain Q*: a local minimum is a global one.
 
-    Where: Section 6, Remark after Theorem linConvergence ("globally convergent for important
-    function classes, including tabular, linear, polynomial, and neural-network classes").
+    Where: beside Section 6, last remark: "combined with a suitable distributional assumption, may
+    be useful for establishing that gradient-based offline RL is globally convergent for important
+    function classes, including tabular, linear, polynomial, and neural-network classes".
 
     Assumes: Assumption realizability.
 

@@ -111,7 +111,7 @@ def unique_up_to_a_level(case: Levels, strength: float | None = None) -> CheckRe
     return weakest(zero(same, tolerance), at_least(np.abs(error).max(), far, tolerance, WHY))
 
 
-@claim.fails(
+@claim.misprint(
     "app.Q-unique-from-choices",
     instances=tabular_mdps(max_states=3).flatmap(
         lambda mdp: st.tuples(st.just(mdp), tables(len(mdp.initial)))
@@ -130,8 +130,8 @@ def unique_by_its_choices(case: Levels) -> CheckResult:
 
     Assumes: pi* given; Q a function on S x A.
 
-    Decided: softmax ignores a common shift. The Bellman equation of the lines above is meant, by
-    which the sentence is true; what follows from it (the equivalence) does not need more.
+    Decided: softmax ignores a common shift. A wrong reference: the Bellman equation of the lines
+    above is meant, by which the sentence is true.
     """
     mdp, level = case
     return equal(np.abs(level).max(), 0.0, rounding(mdp), WHY)

@@ -303,8 +303,10 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
     return _on_support(imitation, imitation.elsewhere)
 
 
-@claim.fails(
+@claim.holds_if(
     "sec:occupancy.conclusion",
+    condition="r is asked for at pairs outside the support of d* too; on it, where the paper seeks"
+    " r, exact matching leaves no error",
     instances=matches(),
     counterexample=_alternating,
     text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = (0, "
@@ -318,7 +320,7 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
 )
 def matching_leaves_errors(imitation: Match) -> CheckResult:
     """ "r cannot be inferred from Q using the Bellman equation after deriving Q using occupancy
-    matching": read off Q^pi, r is wrong at some pair.
+    matching": nothing guarantees that r, read off Q^pi, is right at every pair.
 
     Where: Appendix B, after Lemma occp=naiveBE, "This implies that r cannot be inferred ...".
 
@@ -326,13 +328,15 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
     Bellman operator T*, as in the Lemma.
 
     Decided: the paper infers it from the sentence before, that matching "does not necessarily imply
-    Bellman errors being 0 for every state and action". That one is true, of pairs off the support
-    of d* (and of all, if "matching" means a zero gap in the Lemma, the expected reward of the one
-    r), but does not carry this one: the paper seeks r on the support (Definition IRLproblem), and
-    there exact matching leaves no error, in any world. The check counts the pairs, on the support
-    or off it, at which r is read off wrongly: the most over all policies that match, those certain
-    of an action where the expert never goes. (Of a Q known only through softmax(Q) = pi, another
-    object than the Lemma's Q^pi, a shift by state stays free and r is indeed not identified.)
+    Bellman errors being 0 for every state and action": so it denies a general guarantee, and does
+    not say that r is wrong in every world. The denial is right of pairs off the support of d* (and
+    of all, if "matching" means a zero gap in the Lemma, the expected reward of the one r). But the
+    paper seeks r on the support (Definition IRLproblem), and there exact matching leaves no error,
+    in any world: where every pair is in the support the guarantee is there. The check counts the
+    pairs, on the support or off it, at which r is read off wrongly: the most over all policies that
+    match, those certain of an action where the expert never goes. (Of a Q known only through
+    softmax(Q) = pi, another object than the Lemma's Q^pi, a shift by state stays free and r is
+    indeed not identified.)
     """
     states, actions = imitation.world.reward.shape
     certain = exact(np.eye(actions))

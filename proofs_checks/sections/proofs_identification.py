@@ -184,9 +184,8 @@ def _same_f_other_q() -> Anchored:
     return problem
 
 
-@claim.holds_if(
+@claim.misprint(
     "thm:MagnacThesmar.proof-step",
-    condition="among Q with the CCPs pi*",
     instances=anchored(discount=0.99),
     counterexample=_same_f_other_q,
     text="One state, two actions, r = 0, beta = 1/2: f = log 2 solves f = (f + log 2)/2; "
@@ -209,7 +208,7 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
     Decided: Q -> f_Q is many-to-one: T_f(f_Q) = f_Q leaves all other actions free. The space is
     "of all Q functions", and the step names no other property of Q; but the proof opens with
     "Suppose that the system [...] is satisfied", whose first line is the CCPs. Among Q with these
-    the step is right, and the lemma stands: so a condition left out, not an error. Measured: the
+    the step is right, and the lemma stands: a misprint, the hint a page above. Measured: the
     solution set of T_f(f_Q) = f_Q, linear in Q, projected on from a drawn table.
     """
     return fixed_point_with_the_ccps(problem, leave_out=tuple(range(problem.mdp.reward.shape[1])))
