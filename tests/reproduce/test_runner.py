@@ -256,8 +256,10 @@ def test_a_killed_worker_costs_its_cell_only_and_after_a_second_try(
 
 
 SCRIPT = """
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
 from reproduce import __main__ as command, exhibits
 from tests.reproduce.test_runner import cheap_and_dear
 folder = Path(sys.argv[1])
