@@ -81,7 +81,8 @@ class Node:
 
     Attributes:
         statement: the paper's.
-        verdict: the worst of the claims about it that the paper prints; empty without claims.
+        verdict: the worst of the claims about it that the paper prints, of which one with a
+            cosmetic error counts as a misprint at most; empty without claims.
         severity: the gravest that an error in it reaches: "theorem", "constant" or nothing.
         arriving: the gravest of it and of all that it rests on.
     """
@@ -134,7 +135,13 @@ def nodes(verdicts: Mapping[str, str], severities: Mapping[str, str]) -> dict[st
     severity: dict[str, str] = {}
     for label, statement in by_label.items():
         about = [id_ for id_ in verdicts if statement.has(id_)]
-        verdict[label] = max((verdicts[id_] for id_ in about), key=VERDICTS.index, default="")
+        said = [
+            min(verdicts[id_], "misprint", key=VERDICTS.index)
+            if severities.get(id_) == "cosmetic"
+            else verdicts[id_]
+            for id_ in about
+        ]
+        verdict[label] = max(said, key=VERDICTS.index, default="")
         reached = [severities.get(id_, "") for id_ in about]
         severity[label] = max((s for s in reached if s in GRAVE), key=GRAVE.index, default="")
     return {

@@ -242,7 +242,8 @@ def _reach(
         f"![Which statement rests on which, down to {' and '.join(goals)}](../{graph.NAME}.png)",
         "",
         "A box is a statement with the worst verdict among the printed claims about it (an error "
-        "in its proof counts), an arrow leads to a statement whose text or proof refers to it; "
+        "in its proof counts, a cosmetic one as a misprint), an arrow leads to a statement whose "
+        "text or proof refers to it; "
         "arrows that a longer path replaces are left out. Lemma 29 and Lemma 30 give the "
         "theorem's constants, though its proof does not cite them. The errors that are not "
         "cosmetic; 'reached' says that the theorem refers to the statement, directly or through "

@@ -130,6 +130,7 @@ def test_an_error_goes_where_the_statement_is_used_and_nowhere_else() -> None:
     assert (node.statement.name, goals) == ("Lemma 9", list(graph.GOALS))
     cosmetic = graph.nodes(verdicts, {"eq:KL-chi-square": "cosmetic"})
     assert list(graph.errors(cosmetic)) == []
+    assert cosmetic["lem:NLL_PL"].verdict == "misprint"
 
 
 def test_the_figure_says_inside_what_it_shows(tmp_path: Path) -> None:
