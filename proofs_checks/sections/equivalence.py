@@ -277,7 +277,7 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
     text="x = (0, 0), tau = 1: the normalised q* is (1/2, 1/2), and dG/dq_i = x_i - tau(log q_i + "
     "1) = log 2 - 1 = {observed:.4f}.\nA stationary point needs {bound:.0f}. (The stationary "
-    f"point of G, 1/e in each coordinate, sums to {2 / np.e:.3f}.)",
+    f"point of G, 1/e in each coordinate, sums to {2 * np.exp(-1):.3f}.)",
     corrected=stationary_on_the_simplex,
     broken="the multiplier without -tau, the derivative of q log q taken as log q",
     rejected=lambda p: stationary_on_the_simplex(
