@@ -284,12 +284,13 @@ def verdict(folder: Path) -> str:
     pairs = pd.read_csv(folder / f"{NAME}_pairs.csv")
     real = pairs["p Holm"] <= 1 - LEVEL
     told = []
-    for first, second in PAIRS[1:]:
-        lead = pairs["lead"].where((pairs["first"] == first) & (pairs["second"] == second)).dropna()
-        ahead, behind = ((real & (sign * lead > 0)).sum() for sign in (1, -1))
-        told.append(
-            f"{first} against {second}: ahead in {ahead}, behind in {behind} of {len(lead)}"
-        )
+    for first, second in PAIRS:
+        of_both = (pairs["first"] == first) & (pairs["second"] == second)
+        if not of_both.any():
+            continue
+        ahead, behind = ((of_both & real & (sign * pairs["lead"] > 0)).sum() for sign in (1, -1))
+        cells = f"ahead in {ahead}, behind in {behind} of {of_both.sum()} cells"
+        told.append(f"{first} against {second}: {cells}")
     return "; ".join(told) or "not run"
 
 
