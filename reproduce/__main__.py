@@ -83,17 +83,38 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce compare table_2")
-def compare(names: Names = None, smoke: Smoke = False, out: Out = None) -> None:
-    """Published number, ours, standard errors and a verdict for every cell."""
+@app.command(epilog="Example: python -m reproduce compare table_2 --only differs")
+def compare(
+    names: Names = None,
+    smoke: Smoke = False,
+    only: Annotated[
+        str, typer.Option(help="Lines whose verdict begins so: agrees, differs, unclear, does...")
+    ] = "",
+    csv: Annotated[Path | None, typer.Option(help="Write the lines to this file too.")] = None,
+    out: Out = None,
+) -> None:
+    """Published number, ours, standard errors and a verdict, column by column.
+
+    The counterpart of each printed number comes first and is counted; variants follow.
+    """
+    import pandas as pd
+
     from reproduce import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
+    frames = []
     for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
+        if not names and not (folder / f"{exhibit.name}.csv").is_file():
+            console.print(f"{exhibit.name}: not run yet", style="dim")
+            continue
         frame = comparison.compare(exhibit, folder)
-        console.print(comparison.table(frame, exhibit.title, smoke))
+        chosen = frame[frame["verdict"].str.startswith(only)]
+        console.print(comparison.table(chosen, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
+        frames.append(chosen.assign(exhibit=exhibit.name))
+    if csv is not None:
+        pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
 @app.command(epilog="Example: python -m reproduce check --rerun 5")
@@ -158,7 +179,7 @@ def experts(
 
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
-    """Write the README's sections of the exhibits and the claims, and EXHIBITS.md."""
+    """Write the README's sections, EXHIBITS.md and verdicts.csv, a line a printed number."""
     from reproduce import check as checks
     from reproduce import readme as writer
 
