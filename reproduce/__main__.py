@@ -127,6 +127,7 @@ def check(
 ) -> None:
     """Exit 1 where a committed number was not made by the code of this tree, naming it."""
     from reproduce import check as checks
+    from reproduce import readme as writer
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
     loaded = _load()
@@ -136,6 +137,10 @@ def check(
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {told}{notes}", markup=False, highlight=False)
     bad = [finding.name for finding in findings if finding.problems]
+    file = folder / writer.VERDICTS_FILE
+    if file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder):
+        console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
+        bad.append(file.name)
     if rerun:
         number, lines = checks.rerun(loaded, folder, rerun, workers)
         console.print(f"{number} cells computed again, {len(lines)} numbers are others.")

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.table import Table
+from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 from gladius.checks import InputError
@@ -53,7 +54,7 @@ COMPARED += ["status", "law", "z", "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "published", "ours", "reference_law"]
 VERDICTS += ["verdict", "reason"]
 Place = tuple[str, str, str, str]
-Lines = Mapping[Place, Mapping[str, Any]]
+Lines = Mapping[Place, Mapping[Any, Any]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Reference:
     def text(self) -> str:
         """For a table."""
         if not self.sd > 0:
-            return number(self.mean)
+            return f"{number(self.mean)}{', one repetition' if self.repetitions == 1 else ''}"
         told = f"mean {number(self.mean)}, sd {number(self.sd)}"
         told += f", {self.repetitions:,.0f} repetitions"
         return told if math.isnan(self.rank) else f"{told}, rank {self.rank:.3f}"
@@ -113,6 +114,14 @@ def judge(
     if not is_inside:
         return z, DIFFERS
     return z, UNCLEAR if critical * reference.error > abs(theirs) > 0 else AGREES
+
+
+def spreads_differ(reference: Reference, spread: float, of: int) -> bool:
+    """Whether the two standard deviations do, by a two-sided F test at 1 %."""
+    if not (reference.sd > 0 and spread > 0):
+        return False
+    ratio, freedom = (reference.sd / spread) ** 2, (reference.repetitions - 1, of - 1)
+    return float(min(fisher.cdf(ratio, *freedom), fisher.sf(ratio, *freedom))) < 0.005
 
 
 def is_ranked(reference: Reference, of: int) -> bool:
@@ -225,7 +234,7 @@ def _beside(exhibit: Exhibit, ours: Lines, more: Lines) -> pd.DataFrame:
 
 
 def _judged(
-    exhibit: Exhibit, printed: Mapping[str, Any], place: Place, ours: Lines, more: Lines
+    exhibit: Exhibit, printed: Mapping[Any, Any], place: Place, ours: Lines, more: Lines
 ) -> dict[str, Any]:
     """One line of COMPARED, all but `counted`."""
     row, column, protocol, statistic = place
@@ -263,6 +272,8 @@ def _judged(
         verdict, z = GIVEN, math.nan
     verdict = verdict or judged
     reasons = [*_why(verdict, reference, z, of, printed["value"]), *notes]
+    if verdict in (AGREES, DIFFERS) and of > 1 and spreads_differ(reference, spread, of):
+        reasons.append(f"the spreads differ, {printed['se']} against {number(reference.sd)}")
     reasons.append(exhibit.reason(row, column, protocol))
     return {
         **told,
@@ -277,7 +288,7 @@ def _judged(
     }
 
 
-def _settled(lines: Lines, place: Place) -> tuple[Mapping[str, Any] | None, float]:
+def _settled(lines: Lines, place: Place) -> tuple[Mapping[Any, Any] | None, float]:
     """(the line to judge by, how many of its fits did not converge).
 
     The line itself where all did, the mean of those that did where FEW did not, else None. Where
@@ -293,7 +304,7 @@ def _settled(lines: Lines, place: Place) -> tuple[Mapping[str, Any] | None, floa
 
 
 def _reference(
-    line: Mapping[str, Any], rank_: Mapping[str, Any] | None, is_mean: bool
+    line: Mapping[Any, Any], rank_: Mapping[Any, Any] | None, is_mean: bool
 ) -> Reference:
     """The law behind a line of a CSV, whose `se` is the mean's or, by mileage, one draw's."""
     times = float(line["repetitions"])
@@ -316,11 +327,11 @@ def _why(verdict: str, reference: Reference, z: float, of: int, printed: str) ->
     if math.isnan(z):
         return [f"{side}by the printed digits"]
     measure = f"rank {reference.rank:.3f}" if is_ranked(reference, of) else f"z = {z:+.1f}"
-    against = "the law of a single one" if of == 1 else f"means of {of}"
+    against = "the law of one repetition" if of == 1 else f"means of {of}"
     return [f"{side}{measure} against {against}"]
 
 
-def _lines(frame: pd.DataFrame, prefix: str = "") -> dict[Place, dict[str, Any]]:
+def _lines(frame: pd.DataFrame, prefix: str = "") -> dict[Place, dict[Any, Any]]:
     """Lines of a CSV by their place, of the rows that begin so, without that beginning."""
     rows = [line for line in frame.to_dict("records") if line["row"].startswith(prefix)]
     return {

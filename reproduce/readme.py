@@ -48,9 +48,13 @@ def contents(
     link = folder.relative_to(ROOT).as_posix() if folder.is_relative_to(ROOT) else folder.as_posix()
     text = section(readme.read_text("utf-8"), "exhibits", lines(exhibits, older, folder, link))
     text = section(text, "claims", claims(older, folder, link))
-    said = compare.verdicts(exhibits, folder).to_csv(index=False, lineterminator="\n")
-    long = page(exhibits, findings, folder)
-    return {readme: text, folder / PAGE: long, folder / VERDICTS_FILE: said}
+    long, told = page(exhibits, findings, folder), verdict_lines(exhibits, folder)
+    return {readme: text, folder / PAGE: long, folder / VERDICTS_FILE: told}
+
+
+def verdict_lines(exhibits: Sequence[Exhibit], folder: Path) -> str:
+    """The text of VERDICTS_FILE: a line for each printed number of these exhibits."""
+    return compare.verdicts(exhibits, folder).to_csv(index=False, lineterminator="\n")
 
 
 def section(text: str, name: str, content: str) -> str:
@@ -73,9 +77,9 @@ def lines(exhibits: Sequence[Exhibit], older: set[str], folder: Path, link: str)
         cells = (name, exhibit.title, command, time_of(exhibit.name, folder), said)
         rows.append(f"| {' | '.join(cells)} |")
     rows += ["", f"All files and what is known of each run: [{PAGE}]({link}/{PAGE})."]
-    said = compare.verdicts(exhibits, folder)
-    if len(said):
-        told = f"{len(said)} printed numbers: {compare.counts(said['verdict'])}"
+    every = compare.verdicts(exhibits, folder)
+    if len(every):
+        told = f"{len(every)} printed numbers: {compare.counts(every['verdict'])}"
         rows += [f"{told}. A line each: [{VERDICTS_FILE}]({link}/{VERDICTS_FILE})."]
     return "\n".join(rows)
 

@@ -248,6 +248,16 @@ def test_two_repetitions_are_not_taken_for_many() -> None:
     assert judge(of_mean(3.0, 0.01, 2), "1.00", 4.0, 25)[1] == DIFFERS
 
 
+@pytest.mark.parametrize(
+    ("factor", "differ"), [(1.0, False), (1.7, False), (2.0, True), (0.4, True)]
+)
+def test_spreads_of_twenty_differ_from_a_factor_of_1_8(factor: float, differ: bool) -> None:
+    """The 99.5 % quantile of F with 19 and 19 degrees of freedom is 3.43, by the tables."""
+    reference = Reference(1.0, factor, 20)
+    assert comparison.spreads_differ(reference, 1.0, 20) == differ
+    assert not comparison.spreads_differ(Reference(1.0, math.nan, 1), 1.0, 20)
+
+
 # --- ranks
 draws_of = arrays.arrays(float, st.integers(1, 50), elements=st.floats(0.0, 9.0))
 

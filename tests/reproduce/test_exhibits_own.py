@@ -253,8 +253,8 @@ def test_check_pairs_equal_data_sets_and_takes_the_ratio_to_the_bound() -> None:
 def test_specs_are_valid_and_share_the_right_data(name: str, smoke: bool) -> None:
     cells = [e.cell for e in exhibits.load(name).checked_entries(smoke)]
     found = [cell for cell in cells if "seeds" in cell.settings and "method" in cell.settings]
-    source = "accuracy" if name == "accuracy" else "table_2"
-    assert {cell.seeds[0] for cell in found} <= {source}
+    sources = {"accuracy": {"accuracy"}, "bounds": {"accuracy", "table_2"}}
+    assert {cell.seeds[0] for cell in found} <= sources.get(name, {"table_2"})
 
 
 def test_equal_fits_are_one_cell() -> None:
@@ -271,6 +271,28 @@ def test_equal_fits_are_one_cell() -> None:
         assert fitting("gladius", 50, False, network) in known
     (mine,) = [e.cell for e in bounds.entries(False) if (e.row, e.column) == ("50", bounds.COLUMN)]
     assert mine in [e.cell for e in accuracy.entries(False) if e.row == "affine/50"]
+
+
+def test_the_bounds_are_beside_the_many_data_sets_of_accuracy() -> None:
+    """Not the 20 of Table 2, which are lucky at N = 5,000."""
+    mine = {(e.row, e.column, e.protocol): e.cell for e in bounds.entries(False)}
+    many = {(e.row, e.column, e.protocol): e.cell for e in accuracy.entries(False)}
+    for n, which in itertools.product((50, 5000), (accuracy.SMOOTH, accuracy.RUST)):
+        assert mine[str(n), *which] == many[f"affine/{n}", *which]
+        assert mine[str(n), *which].repetitions >= 1000
+
+
+def test_the_end_of_the_runs_at_the_papers_setting_is_told() -> None:
+    lines = []
+    for ratio, missed, blown in ((1.0, 7.0, 0.125), (0.5, 8.0, 1.0), (10.0, 0.0, 0.0)):
+        place = {"row": "1000", "column": stability.DATA, "status": "ok", "repetitions": 8}
+        place["protocol"] = f"printed mlp gradient ascents 1 ratio {ratio:g}"
+        lines.append({**place, "statistic": "repetitions not ok", "value": missed})
+        lines.append({**place, "statistic": "share diverged", "value": blown})
+    assert stability.at_printed(pd.DataFrame(lines)) == (
+        "tau_1 / tau_2 = 1: of 8 runs on data 1 converged, 1 blew up;"
+        " tau_1 / tau_2 = 0.5: of 8 runs on data 0 converged, 8 blew up"
+    )
 
 
 def test_accuracy_writes_its_checks(tmp_path: Path) -> None:
