@@ -142,7 +142,7 @@ def shown_at(lines: pd.DataFrame) -> str:
     beta = f"beta {BETAS[-1]:g}"
     said = lines[lines["row"].str.startswith("T,") & lines["row"].str.endswith(beta)]["verdict"]
     others = ", ".join(f"{n} {word}" for word, n in said.value_counts().items() if word != YES)
-    told = f"Against T at {beta} {(said == YES).sum()} of {len(said)} lines show the claimed rate"
+    told = f"Against T at {beta}, {(said == YES).sum()} of {len(said)} lines show the claimed rate"
     return f"{told} ({others})." if others else f"{told}."
 
 

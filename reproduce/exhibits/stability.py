@@ -132,7 +132,7 @@ def _draw(results: Results, out: Path) -> None:
         f"runs blew up in {blown[0]} of {(unstable > 0).sum()} cells where the level flow is"
         f" unstable, in {blown[1]} of {(unstable == 0).sum()} where it is stable"
     )
-    printed = at_printed(results.frame())
+    printed = at_printed(results.frame()).replace("; ", "\n")
     figure.suptitle(f"{EXHIBIT.title}\n{said}\n{printed}", fontsize=layout.FONT + 1)
     layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, NAME)

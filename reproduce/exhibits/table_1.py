@@ -280,7 +280,8 @@ def _ours(results: Results, frame: pd.DataFrame, line: Line, column: str) -> tup
         end = str(status.get(f"finishes K = {value['largest K']:.0f}", "ok"))
         said = "" if end == "ok" else f", {end.replace('_', ' ')}"
         error = f", MAPE {number(value['MAPE there'])}" if "MAPE there" in value else ""
-        error += ", told that mileage is all of r" if "form" in needs(line.method) else ""
+        is_told = value["largest K"] > 0 and "form" in needs(line.method)
+        error += ", told that mileage is all of r" if is_told else ""
         return tick, f"K = {value['largest K']:.0f}{said}{error}"
     ended = "" if value["converged"] == 1 else f", {value['converged']:.0%} converged"
     return tick, f"{value['spread of r']:.1g}{ended}"

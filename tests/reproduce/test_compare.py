@@ -296,6 +296,30 @@ def test_a_skewed_law_of_one_draw_is_judged_by_rank() -> None:
     assert judge(skewed, "0.01")[1] != DIFFERS
 
 
+def test_a_rank_is_recorded_of_enough_draws_of_a_printed_number() -> None:
+    draws = [1.0] * 30 + [9.0] * 10  # the printed number is 3.62
+    (record,) = comparison.ranked("table_2", "50", "Rust", draws)
+    assert (record.statistic, record.value, record.repetitions) == (comparison.RANK, 0.75, 40)
+    assert comparison.ranked("table_2", "50", "Rust", draws[:-1]) == ()
+    assert comparison.ranked("table_2", "50", "Rust", [*draws, math.inf]) == ()
+    assert comparison.ranked("table_2", "50", "Plug-in", draws) == ()
+    assert comparison.ranked("table_2", "5000", "SAmQ", draws) == ()  # the paper has N/A
+    # a mean of twenty: enough draws are as many as the paper has
+    (of_means,) = comparison.ranked("table_2", "50", "GLADIUS", [5.0] * 20)
+    assert of_means.value == 0.0
+
+
+def test_a_recorded_rank_decides_for_one_draw(tmp_path: Path) -> None:
+    ours = write_ours(tmp_path, 0.0)[COLUMNS]
+    for value, verdict in ((0.5, AGREES), (0.01, DIFFERS), (0.99, DIFFERS)):
+        ranks = ours.assign(statistic=comparison.RANK, value=value)
+        pd.concat([ours, ranks]).to_csv(tmp_path / "table_2.csv", index=False)
+        frame = comparison.compare(exhibit(), tmp_path).set_index(["column", "row"])
+        assert frame["verdict"]["Rust", "50"] == verdict
+        assert f"rank {value:.3f}" in frame["reason"]["Rust", "50"]
+        assert frame["verdict"]["GLADIUS", "50"] == AGREES  # a mean, and no heavy tail
+
+
 # --- the files and the command
 def test_a_missing_or_foreign_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="python -m reproduce run table_2"):
