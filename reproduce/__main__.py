@@ -83,17 +83,38 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce compare table_2")
-def compare(names: Names = None, smoke: Smoke = False, out: Out = None) -> None:
-    """Published number, ours, standard errors and a verdict for every cell."""
+@app.command(epilog="Example: python -m reproduce compare table_2 --only differs")
+def compare(
+    names: Names = None,
+    smoke: Smoke = False,
+    only: Annotated[
+        str, typer.Option(help="Lines whose verdict begins so: agrees, differs, unclear, does...")
+    ] = "",
+    csv: Annotated[Path | None, typer.Option(help="Write the lines to this file too.")] = None,
+    out: Out = None,
+) -> None:
+    """Published number, ours, standard errors and a verdict, column by column.
+
+    The counterpart of each printed number comes first and is counted; variants follow.
+    """
+    import pandas as pd
+
     from reproduce import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
+    frames = []
     for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
+        if not names and not (folder / f"{exhibit.name}.csv").is_file():
+            console.print(f"{exhibit.name}: not run yet", style="dim")
+            continue
         frame = comparison.compare(exhibit, folder)
-        console.print(comparison.table(frame, exhibit.title, smoke))
+        chosen = frame[frame["verdict"].str.startswith(only)]
+        console.print(comparison.table(chosen, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
+        frames.append(chosen.assign(exhibit=exhibit.name))
+    if csv is not None:
+        pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
 @app.command(epilog="Example: python -m reproduce check --rerun 5")
@@ -106,6 +127,7 @@ def check(
 ) -> None:
     """Exit 1 where a committed number was not made by the code of this tree, naming it."""
     from reproduce import check as checks
+    from reproduce import readme as writer
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
     loaded = _load()
@@ -115,6 +137,10 @@ def check(
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {told}{notes}", markup=False, highlight=False)
     bad = [finding.name for finding in findings if finding.problems]
+    file = folder / writer.VERDICTS_FILE
+    if file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder):
+        console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
+        bad.append(file.name)
     if rerun:
         number, lines = checks.rerun(loaded, folder, rerun, workers)
         console.print(f"{number} cells computed again, {len(lines)} numbers are others.")
@@ -158,7 +184,7 @@ def experts(
 
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
-    """Write the README's sections of the exhibits and the claims, and EXHIBITS.md."""
+    """Write the README's sections, EXHIBITS.md and verdicts.csv, a line a printed number."""
     from reproduce import check as checks
     from reproduce import readme as writer
 

@@ -114,6 +114,10 @@ def test_the_command_exits_1_and_names_what_is_older(
     )
     assert result.exit_code == 0
     assert "3 cells computed again, 0 numbers are others." in result.output
+    (tmp_path / "out" / readme.VERDICTS_FILE).write_text("other verdicts\n")
+    result = CliRunner().invoke(command.app, ["check", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert "verdicts.csv: not of these numbers" in result.output
 
 
 def test_a_rerun_holds_numbers_against_the_tolerance(committed: Run, tmp_path: Path) -> None:
