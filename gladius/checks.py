@@ -24,7 +24,7 @@ class InputError(ValueError):
 
     def __init__(self, field: str, value: object, hint: str) -> None:
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
-            value = value.item()  # type: ignore[attr-defined]  # nan, not np.float64(nan)
+            value = value.item()  # type: ignore[attr-defined]  # NumPy's scalars; nan, not np.float64(nan)
         shown = _one_line(repr(value))
         if len(shown) > 120:
             shown = shown[:117] + "..."

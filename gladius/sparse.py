@@ -32,13 +32,13 @@ else works on the distinct states in the inputs chosen, so that memory is a matt
 there are. The dense tail makes every row a state of its own; where that would be more than
 LARGEST_TAIL numbers it is left out, with a warning.
 
-The constants below and in `screen` were settled on data sets of the bus engine with dummies and of
-the worlds linear, moves, slope, product, persistent, three, even and eight of the exhibit
-`relevant_inputs`, on seeds that no exhibit uses; its other worlds came afterwards. Three choices
-were adopted after the exhibit had shown a fault, and then checked on seeds of no exhibit: that
-lambda is taken below REML's choice (r = -.25 x^1.7 was worse than in `smooth`, which does so), the
-screen's FALSE_SHARE (`eight` missed inputs) and the price of bending r in a new input (`moves` had
-false ones).
+The constants below, in `screen` and in `specification` were settled on data sets of the bus engine
+with dummies and of the worlds linear, moves, slope, product, persistent, three, even and eight of
+the exhibit `relevant_inputs`, on seeds that no exhibit uses; its other worlds came afterwards.
+Three choices were adopted after the exhibit had shown a fault, and then checked on seeds of no
+exhibit: that lambda is taken below REML's choice (r = -.25 x^1.7 was worse than in `smooth`, which
+does so), the screen's FALSE_SHARE (`eight` missed inputs) and the price of bending r in a new input
+(`moves` had false ones).
 """
 
 from __future__ import annotations

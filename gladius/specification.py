@@ -24,7 +24,9 @@ BINS = 20  # of an input, in which choices are held against the fit
 GRID = 1024  # steps between the first and the last edge, to which edges are rounded
 MISFIT = 1e-4  # of chi-square a row, about .03 of log-odds
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
-ROWS_EACH = 10  # rows for each coefficient of r, and of the rarest action for each monomial
+ROWS_EACH = (
+    10  # rows for each coefficient of r, and of the rarest action for each monomial, or not ok
+)
 
 
 class LeftOut(NamedTuple):
@@ -74,6 +76,9 @@ def examine(
 class Bins(NamedTuple):
     """BINS of each of K inputs, equally full but for rounding to GRID.
 
+    The grid lies between the edges, so that the bin at either end is empty and its neighbour, which
+    has its rows too, is twice as full. `misfits` asks for more than it would without them.
+
     Attributes:
         low: (K, 1) the first edge.
         step: (K, 1) from one point of the grid to the next.
@@ -91,7 +96,7 @@ class Bins(NamedTuple):
         inner = np.quantile(sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
         edges = torch.tensor(inner.T.copy(), device=scaling.device)
         low = edges[:, :1]
-        step = ((edges[:, -1:] - low) / GRID).clamp_min(1e-300)
+        step = ((edges[:, -1:] - low) / GRID).clamp_min(1e-300)  # 0 where the edges are equal
         middles = low + step * (torch.arange(GRID, device=low.device) + 0.5)
         first = BINS * torch.arange(len(edges), device=low.device)[:, None]
         return cls(low, step, (torch.searchsorted(edges, middles) + first).flatten())

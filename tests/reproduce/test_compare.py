@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from scipy import stats
 
 from gladius.checks import InputError
 from reproduce import compare as comparison
@@ -44,8 +45,8 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     judged = frame[frame["verdict"] != NOTHING]
     assert len(judged) == len(ours) == 34
     # where a printed (SE), taken for ours, exceeds half of its number, nothing can be told
-    # Welch: the two errors are equal, so that 19 degrees of freedom are 76
-    noisy = 1.992 * judged["ours_se"] > judged["ours"].abs()
+    # Welch's degrees of freedom: the two errors are equal, and each has 19
+    noisy = stats.t.ppf(0.975, 4 * 19) * judged["ours_se"] > judged["ours"].abs()
     assert 0 < noisy.sum() < 34
     assert (judged["verdict"] == noisy.map({False: AGREES, True: UNCLEAR})).all()
     assert (judged["z"].abs() < 1e-9).all()
