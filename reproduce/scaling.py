@@ -33,9 +33,8 @@ from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.fits import fit
-from reproduce.provenance import ROOT
-from reproduce.run import one_thread
 from reproduce.spec import FAILED, NOT_RUN, Cell, Record, Result
+from reproduce.threads import one_thread
 
 MEMORY = 4.0  # GB of data that a fit may hold
 SECONDS = 60  # of processor time of its process
@@ -67,7 +66,7 @@ def compute(cell: Cell, device: str) -> Result:
         ended = subprocess.run(
             [sys.executable, "-m", __name__, str(data)],
             input=json.dumps(cell.spec()),
-            cwd=ROOT,
+            cwd=Path(__file__).parents[1],
             capture_output=True,
             text=True,
             check=False,
