@@ -37,6 +37,7 @@ from reproduce.spec import FAILED, NOT_RUN, Cell, Record, Result
 from reproduce.threads import one_thread
 
 MEMORY = 4.0  # GB of data that a fit may hold
+ROOT = Path(__file__).parents[1]
 SECONDS = 60  # of processor time of its process
 PART = 2_000_000  # numbers of a part of a data set that is simulated at a time
 TEST = 20  # trajectories that score the estimate
@@ -66,7 +67,7 @@ def compute(cell: Cell, device: str) -> Result:
         ended = subprocess.run(
             [sys.executable, "-m", __name__, str(data)],
             input=json.dumps(cell.spec()),
-            cwd=Path(__file__).parents[1],
+            cwd=ROOT,
             capture_output=True,
             text=True,
             check=False,

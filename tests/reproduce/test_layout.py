@@ -28,6 +28,7 @@ SIGNS = {
 }
 PAGE = """\\documentclass{article}
 \\usepackage[T1]{fontenc}
+\\usepackage[a4paper,margin=1cm]{geometry}
 \\usepackage{array,booktabs,graphicx,longtable}
 \\begin{document}
 %s
