@@ -15,6 +15,7 @@ from reproduce import run as runner
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
+from reproduce.threads import one_thread
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",
@@ -34,8 +35,10 @@ FILE_WIDTH = 180  # columns, where the output is not a terminal
 FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or is not of this tree
 
 
-def _load(names: list[str] | None = None) -> list[Exhibit]:
-    return [exhibits.load(name) for name in dict.fromkeys(names or exhibits.names())]
+def _load(names: list[str] | None = None, kind: str = "all") -> list[Exhibit]:
+    if names and kind != "all":
+        raise InputError("exhibits", kind, "name exhibits or choose a kind, not both")
+    return [exhibits.load(name) for name in dict.fromkeys(names or exhibits.of_kind(kind))]
 
 
 @app.command("list", epilog="Example: python -m reproduce list")
@@ -55,6 +58,9 @@ def list_() -> None:
 @app.command(epilog="Example: python -m reproduce run table_2 --workers 2 --smoke")
 def run(
     names: Names = None,
+    kind: Annotated[
+        str, typer.Option("--exhibits", help="Of no names: paper (its twelve), own or all.")
+    ] = "all",
     smoke: Smoke = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     workers: Workers = 1,
@@ -68,7 +74,7 @@ def run(
     console = Console()
     try:
         told: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
-        outcome = runner.run(_load(names), smoke=smoke, build=build, out=out, **told)
+        outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **told)
     except KeyboardInterrupt:
         console.print("Interrupted: finished cells are kept, the same command goes on from there.")
         raise typer.Exit(INTERRUPTED) from None
@@ -202,7 +208,7 @@ def main() -> None:
         console.print(f"Warning: {message}", markup=False, style="yellow")
 
     warnings.showwarning = warn
-    runner.one_thread()
+    one_thread()
     try:
         app()
     except InputError as error:
