@@ -200,6 +200,19 @@ def readme() -> None:
     Console().print(*(f"{p.name} updated." for p in changed) if changed else "All up to date.")
 
 
+@app.command(epilog="Example: python -m reproduce report --pdf")
+def report(
+    out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print it too, by a Chromium.")] = False,
+) -> None:
+    """All results on one HTML page that needs no network."""
+    from reproduce import report as pages
+
+    target = out or runner.GENERATED / pages.NAME
+    for path in pages.write(runner.GENERATED, target, pdf):
+        Console().print(str(path), markup=False, soft_wrap=True)
+
+
 def main() -> None:
     """Run the command; a bad input is one line, not a traceback."""
     console = Console(stderr=True, soft_wrap=True)
