@@ -49,6 +49,20 @@ def test_every_error_is_weighed_and_no_other_claim() -> None:
     assert set(errors()) == {id_ for id_, claim in claims().items() if claim.verdict != "holds"}
 
 
+def test_every_claim_says_how_it_is_decided(decided: dict[str, Decision]) -> None:
+    for id_, decision in decided.items():
+        assert decision.how
+        assert bool(decision.how_corrected) == (claims()[id_].verdict != "holds")
+    proofs = [d for d in decided.values() if d.how == "proof"]
+    searched = [d for d in decided.values() if not math.isnan(d.slack)]
+    assert len(proofs) >= 12
+    assert len(searched) >= 40
+    for decision in searched:
+        how = decision.how_corrected or decision.how
+        assert how in ("proof", "every case") or how.startswith("adversary, tightness")
+        assert (decision.slack > 1.1) == ("not known" in how) or how in ("proof", "every case")
+
+
 def test_statements_that_one_slip_explains_count_once(decided: dict[str, Decision]) -> None:
     wrong = [c for c in claims().values() if c.verdict == "fails" and not c.inferred]
     slips = len({claim.error for claim in wrong})
