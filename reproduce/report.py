@@ -151,7 +151,8 @@ def notebook(folder: Path) -> NotebookNode:
     for title, calls in parts.items():
         cells.append(v4.new_markdown_cell(f"## {title}"))
         cells += [v4.new_code_cell(f"HTML(report.{call})") for call in calls]
-    return v4.new_notebook(cells=cells)
+    made: NotebookNode = v4.new_notebook(cells=cells)
+    return made
 
 
 def write(folder: Path, out: Path, as_pdf: bool = False) -> list[Path]:

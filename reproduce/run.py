@@ -312,7 +312,7 @@ def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exce
 
     futures = {client.submit(run_cell, job, pure=False): job for job in jobs}
     try:
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]  # partly typed
+        for future in as_completed(list(futures)):
             lost = future.status != "finished"
             yield futures[future], future.exception() if lost else future.result()[1]
     finally:
@@ -323,7 +323,7 @@ def _dask_client(address: str) -> Any:
     try:
         from distributed import Client
 
-        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]  # partly typed
+        client: Any = Client(address, timeout="10s")
     except ImportError:
         hint = "install the extra: pip install 'dask[distributed]'"
         raise InputError("dask", address, hint) from None

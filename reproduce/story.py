@@ -49,11 +49,11 @@ def below_the_bounds(folder: Path) -> Finding:
         _mape(folder, "table_2_author", "GLADIUS", f"author {epoch}")["value"]
         for epoch in ("oracle", "last")
     )
-    of = ", ".join(f"N = {int(n):,}: {share:.2f}" for n, share in below.items())
+    of = ", ".join(f"N = {int(str(n)):,}: {share:.2f}" for n, share in below.items())
     rows = [n for n in below.index if n in chosen.index and n in last.index]
     returns = "; ".join(
-        f"N = {int(n):,}: {theirs[n]:g} printed, {chosen[n]:.2g} at that epoch, {last[n]:.2g} at"
-        " the last"
+        f"N = {int(str(n)):,}: {theirs[n]:g} printed, {chosen[n]:.2g} at that epoch,"
+        f" {last[n]:.2g} at the last"
         for n in rows
     )
     text = (
