@@ -59,7 +59,7 @@ from gladius.network_risk import (
 from gladius.networks import Parameters, check_device, start
 from gladius.rows import Features
 from gladius.screen import RIDGE, logit, solve
-from gladius.sparse import CRITICAL
+from gladius.smooth import CRITICAL
 from gladius.specification import LEAST_DOUBT
 from gladius.transitions import Transitions
 

@@ -409,25 +409,41 @@ class Risk:
 
     def point(self, theta: Tensor, zeta: Tensor) -> Point:
         """The risk at theta, zeta a Newton step from `zeta` nearer to zeta_Q."""
-        rows, block, size = self.rows, self.block, self.reward.size
+        rows, block = self.rows, self.block
         step, slope = self.newton_step(theta, zeta)
         zeta = zeta + step
         miss = float(step.abs().max()) / (1 + float(zeta.abs().max()))
         log_policy = torch.log_softmax(self.q(block, theta, zeta), dim=1)
         policy, seen = torch.exp(log_policy), rows.visits.sum(dim=1)
+        residual = seen[:, None] * policy - rows.visits
+        gradient, information = self.derivatives(policy, slope, residual, seen)
+        nll = -float((rows.visits * log_policy).sum())
+        return Point(theta, zeta, slope, nll, gradient, information, miss)
+
+    def derivatives(
+        self, policy: Tensor, slope: Tensor, residual: Tensor, weights: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(M,) sum of residuals times grad Q, and (M, M) weighted sum of Var_pi(grad Q).
+
+        Args:
+            policy: (S, A).
+            slope: (A, p, M) of zeta in theta.
+            residual: (S, A), with sum 0 in each state.
+            weights: (S,) of the variances.
+        """
+        rows, block, size = self.rows, self.block, self.reward.size
         of_anchor = rows.discount * (block.phi[rows.anchor] @ slope[rows.anchor])
-        gradient, mean = torch.zeros_like(theta), torch.zeros_like(of_anchor)
-        information = theta.new_zeros((len(theta), len(theta)))
+        gradient, mean = of_anchor.new_zeros(self.free), torch.zeros_like(of_anchor)
+        information = of_anchor.new_zeros((self.free, self.free))
         for i, c in enumerate(rows.others):
             odds = rows.discount * (block.phi[c] @ slope[c]) - of_anchor
             odds[:, i * size : (i + 1) * size] += block.psi
-            expected = seen * policy[:, c]
-            gradient += (expected - rows.visits[:, c]) @ odds
+            expected = weights * policy[:, c]
+            gradient += residual[:, c] @ odds
             information += odds.T @ (expected[:, None] * odds)
             mean += policy[:, [c]] * odds
-        information -= mean.T @ (seen[:, None] * mean)
-        nll = -float((rows.visits * log_policy).sum())
-        return Point(theta, zeta, slope, nll, gradient, information, miss)
+        information -= mean.T @ (weights[:, None] * mean)
+        return gradient, information
 
     def settled(self, theta: Tensor, zeta: Tensor) -> tuple[Point, int]:
         """The risk at theta with zeta_Q, by Newton from `zeta`, and the steps; or not `exact`."""

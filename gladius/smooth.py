@@ -44,7 +44,7 @@ from gladius.transition_probabilities import TransitionProbabilities, regular_so
 from gladius.transitions import Counts, Integers
 
 PSEUDO_COUNT = 0.5
-CRITICAL = 2.71
+CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
 UNDERSMOOTHING_STEPS = 2  # half decades
 PENALTIES = 10.0 ** np.arange(7.0, -1.25, -0.5)
 RIDGE = 1e-8  # identifies r where the data say nothing and the roughness is silent

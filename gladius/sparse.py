@@ -58,6 +58,7 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_choice, check_whole
+from gladius.curvature import curvature
 from gladius.estimate import Estimate, conclude
 from gladius.networks import check_device
 from gladius.rows import (
@@ -78,14 +79,13 @@ from gladius.screen import (
     select,
     solve,
 )
+from gladius.smooth import CRITICAL, UNDERSMOOTHING_STEPS
 from gladius.specification import LeftOut, examine, faults
 from gladius.stochastic import WIDEST, refit
 from gladius.transitions import Transitions
 
 SUPPORT = (0.0005, 0.9995)  # quantiles between which an action counts as seen
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
-CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form
-UNDERSMOOTHING_STEPS = 2  # half decades, as in the class `smooth`
 FEW = 2  # inputs up to which all products are tried and two may bend together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
 TAIL = 0.01  # level of the test of the inputs left out
@@ -484,6 +484,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             zip(("batches", "change_left", "distance", "inner_iterations"), told, strict=True)
         )
     minimum = minimum._replace(is_sound=is_sound)
+    extra |= curvature(minimum, status == "ok")._asdict()
     extra["not_ok_because"] = faults(minimum, status == "ok", is_settled, misfit)
     if status == "ok" and extra["not_ok_because"]:
         status = "not_converged"
@@ -538,7 +539,6 @@ def estimate(
     reward = RowFunction(risk.reward, theta, anchor)
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     q = replace(reward, zeta=risk.zeta, coefficients=zeta.cpu().numpy(), discount=rows.discount)
-    total = float(rows.visits.sum())
     total = float(rows.visits.sum())
     slope = point.gradient + fit.penalty * point.theta
     left = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]

@@ -21,7 +21,8 @@ from gladius.rows import Minimum
 from gladius.screen import FALSE_SHARE, TESTS, Inputs
 
 BINS = 20  # of an input, in which choices are held against the fit
-GRID = 1024  # steps between the first and the last edge, to which edges are rounded
+GRID = 1024  # steps from below the first edge to above the last, to which edges are rounded
+ROUNDING = 1e-9  # of a standardised input: nearer values are the same
 MISFIT = 1e-4  # of chi-square a row, about .03 of log-odds
 LEAST_DOUBT = 1e-4  # mean of 1 - sum pi^2; below it the choices are all but certain, r anything
 ROWS_EACH = (
@@ -76,13 +77,13 @@ def examine(
 class Bins(NamedTuple):
     """BINS of each of K inputs, equally full but for rounding to GRID.
 
-    The grid lies between the edges, so that the bin at either end is empty and its neighbour, which
-    has its rows too, is twice as full. `misfits` asks for more than it would without them.
+    An input that is constant in most rows has the others apart, on either side of that value.
 
     Attributes:
         low: (K, 1) the first edge.
         step: (K, 1) from one point of the grid to the next.
-        table: (K GRID,) the bin at each point of an input's grid.
+        table: (K GRID,) the bin at each point of an input's grid, the first of which stands for
+            what is below the edges, the second for the first edge and the last for what is above.
     """
 
     low: Tensor
@@ -96,15 +97,18 @@ class Bins(NamedTuple):
         inner = np.quantile(sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
         edges = torch.tensor(inner.T.copy(), device=scaling.device)
         low = edges[:, :1]
-        step = ((edges[:, -1:] - low) / GRID).clamp_min(1e-300)  # 0 where the edges are equal
-        middles = low + step * (torch.arange(GRID, device=low.device) + 0.5)
+        least = ROUNDING * (1 + low.abs())  # where all edges are equal
+        step = torch.maximum((edges[:, -1:] - low) / (GRID - 3), least)
+        points = low + step * (torch.arange(GRID, device=low.device) - 1.5)
+        points[:, 1:2] = low
+        below, upto = (torch.searchsorted(edges, points, right=after) for after in (False, True))
         first = BINS * torch.arange(len(edges), device=low.device)[:, None]
-        return cls(low, step, (torch.searchsorted(edges, middles) + first).flatten())
+        return cls(low, step, ((below + upto) // 2 + first).flatten())
 
     def add(self, z: Tensor, weights: Tensor, sums: Tensor) -> None:
         """Add (w, n, m) weights of rows with (n, K) inputs to (w, m, K BINS) sums over the bins."""
         start = GRID * torch.arange(len(self.low), dtype=torch.int32, device=z.device)[:, None]
-        point = ((z.T - self.low) / self.step).clamp_(0, GRID - 1).int() + start
+        point = ((z.T - self.low) / self.step).ceil_().add_(1).clamp_(0, GRID - 1).int() + start
         place = self.table.index_select(0, point.flatten())
         for total, weight in zip(sums, weights, strict=True):
             for part, values in zip(total, weight.T, strict=True):

@@ -15,6 +15,7 @@ from reproduce import run as runner
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
+from reproduce.threads import one_thread
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",
@@ -34,8 +35,10 @@ FILE_WIDTH = 180  # columns, where the output is not a terminal
 FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or is not of this tree
 
 
-def _load(names: list[str] | None = None) -> list[Exhibit]:
-    return [exhibits.load(name) for name in dict.fromkeys(names or exhibits.names())]
+def _load(names: list[str] | None = None, kind: str = "all") -> list[Exhibit]:
+    if names and kind != "all":
+        raise InputError("exhibits", kind, "name exhibits or choose a kind, not both")
+    return [exhibits.load(name) for name in dict.fromkeys(names or exhibits.of_kind(kind))]
 
 
 @app.command("list", epilog="Example: python -m reproduce list")
@@ -55,6 +58,9 @@ def list_() -> None:
 @app.command(epilog="Example: python -m reproduce run table_2 --workers 2 --smoke")
 def run(
     names: Names = None,
+    kind: Annotated[
+        str, typer.Option("--exhibits", help="Of no names: paper (its twelve), own or all.")
+    ] = "all",
     smoke: Smoke = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     workers: Workers = 1,
@@ -68,7 +74,7 @@ def run(
     console = Console()
     try:
         told: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
-        outcome = runner.run(_load(names), smoke=smoke, build=build, out=out, **told)
+        outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **told)
     except KeyboardInterrupt:
         console.print("Interrupted: finished cells are kept, the same command goes on from there.")
         raise typer.Exit(INTERRUPTED) from None
@@ -83,17 +89,38 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce compare table_2")
-def compare(names: Names = None, smoke: Smoke = False, out: Out = None) -> None:
-    """Published number, ours, standard errors and a verdict for every cell."""
+@app.command(epilog="Example: python -m reproduce compare table_2 --only differs")
+def compare(
+    names: Names = None,
+    smoke: Smoke = False,
+    only: Annotated[
+        str, typer.Option(help="Lines whose verdict begins so: agrees, differs, unclear, does...")
+    ] = "",
+    csv: Annotated[Path | None, typer.Option(help="Write the lines to this file too.")] = None,
+    out: Out = None,
+) -> None:
+    """Published number, ours, standard errors and a verdict, column by column.
+
+    The counterpart of each printed number comes first and is counted; variants follow.
+    """
+    import pandas as pd
+
     from reproduce import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
+    frames = []
     for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
+        if not names and not (folder / f"{exhibit.name}.csv").is_file():
+            console.print(f"{exhibit.name}: not run yet", style="dim")
+            continue
         frame = comparison.compare(exhibit, folder)
-        console.print(comparison.table(frame, exhibit.title, smoke))
+        chosen = frame[frame["verdict"].str.startswith(only)]
+        console.print(comparison.table(chosen, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
+        frames.append(chosen.assign(exhibit=exhibit.name))
+    if csv is not None:
+        pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
 @app.command(epilog="Example: python -m reproduce check --rerun 5")
@@ -106,6 +133,7 @@ def check(
 ) -> None:
     """Exit 1 where a committed number was not made by the code of this tree, naming it."""
     from reproduce import check as checks
+    from reproduce import readme as writer
 
     folder, console = out or runner.GENERATED, Console(soft_wrap=True)
     loaded = _load()
@@ -115,6 +143,10 @@ def check(
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {told}{notes}", markup=False, highlight=False)
     bad = [finding.name for finding in findings if finding.problems]
+    file = folder / writer.VERDICTS_FILE
+    if file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder):
+        console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
+        bad.append(file.name)
     if rerun:
         number, lines = checks.rerun(loaded, folder, rerun, workers)
         console.print(f"{number} cells computed again, {len(lines)} numbers are others.")
@@ -158,7 +190,7 @@ def experts(
 
 @app.command(epilog="Example: python -m reproduce readme")
 def readme() -> None:
-    """Write the README's sections of the exhibits and the claims, and EXHIBITS.md."""
+    """Write the README's sections, EXHIBITS.md and verdicts.csv, a line a printed number."""
     from reproduce import check as checks
     from reproduce import readme as writer
 
@@ -166,6 +198,19 @@ def readme() -> None:
     findings = checks.check(loaded, runner.GENERATED)
     changed = writer.update(ROOT / "README.md", loaded, findings, runner.GENERATED)
     Console().print(*(f"{p.name} updated." for p in changed) if changed else "All up to date.")
+
+
+@app.command(epilog="Example: python -m reproduce report --pdf")
+def report(
+    out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Print it too, by a Chromium.")] = False,
+) -> None:
+    """All results on one HTML page that needs no network."""
+    from reproduce import report as pages
+
+    target = out or runner.GENERATED / pages.NAME
+    for path in pages.write(runner.GENERATED, target, pdf):
+        Console().print(str(path), markup=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -176,7 +221,7 @@ def main() -> None:
         console.print(f"Warning: {message}", markup=False, style="yellow")
 
     warnings.showwarning = warn
-    runner.one_thread()
+    one_thread()
     try:
         app()
     except InputError as error:

@@ -171,7 +171,7 @@ def train(
             stepper = steppers[i % 2]
             stepper.param_groups[0]["lr"] = RATE / (1 + DECAY * epoch)
             stepper.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]  # torch's own has no types
+            loss.backward()
             torch.nn.utils.clip_grad_value_(stepper.param_groups[0]["params"], CLIP)
             stepper.step()
 

@@ -1,11 +1,14 @@
-"""Tables as .tex (booktabs), published beside ours; and what figures share."""
+"""Tables for LaTeX and as HTML, published beside ours; and what figures share."""
 
+import html
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,6 +25,14 @@ MARKS = {"not_converged": "*", "diverged": "!"}
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
+MOST_COLUMNS = 8  # of a table on a page
+LONG = 40  # characters
+PARAGRAPH = ">{\\raggedright\\arraybackslash}p{.3\\linewidth}"
+TO_WIDTH = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
+MARKUP: dict[str, str | int | None] = {sign: f"\\{sign}" for sign in "&%$#_{}"}
+MARKUP |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
+# these are other signs in LaTeX's oldest font encoding
+MARKUP |= {"<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}"}
 FONT = 7.0  # points
 
 
@@ -77,26 +88,56 @@ def text(line: pd.Series) -> str:
 
 
 def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str] = ()) -> None:
-    """Write `<name>.tex`, for \\input, with its notes under it; the same table, the same bytes."""
-    styled = table.style.format(escape="latex").format_index(escape="latex", axis=1)
-    body = styled.format_index(escape="latex", axis=0).to_latex(
+    """Write `<name>.tex`, for \\input (array, booktabs, graphicx), and `<name>.html`.
+
+    In LaTeX a table of more than MOST_COLUMNS columns becomes several, each with the row labels;
+    lines part the groups of rows, and a table that is too wide all the same is scaled to the
+    text's width. The notes stand under the last. The same table gives the same bytes.
+    """
+    number = math.ceil(table.shape[1] / (MOST_COLUMNS - table.index.nlevels))
+    floats = []
+    for i, columns in enumerate(np.array_split(np.arange(table.shape[1]), number), 1):
+        caption = title if number == 1 else f"{title} ({i} of {number})"
+        label = name if i == 1 else f"{name}-{i}"
+        under = "".join(f"\\par\\footnotesize {_escaped(note)}\n" for note in notes if i == number)
+        body = _tabular(table.iloc[:, columns])
+        floats.append(
+            f"\\begin{{table}}\n\\centering\n\\caption{{{_escaped(caption)}}}\n"
+            f"\\label{{tab:{label}}}\n{TO_WIDTH}\n{body}}}\n{under}\\end{{table}}\n"
+        )
+    (out / f"{name}.tex").write_text("\n".join(floats), encoding="utf-8")
+    with pd.option_context("display.max_colwidth", None):  # or long texts are cut
+        shown = table.to_html(border=0)
+    told = "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
+    heading = html.escape(title)
+    page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+    page += f"<h1>{heading}</h1>\n{shown}\n{told}"
+    (out / f"{name}.html").write_text(page, encoding="utf-8")
+
+
+def _tabular(table: pd.DataFrame) -> str:
+    """The tabular alone: texts that are LONG as paragraphs, a line after each group of rows."""
+    levels = [table.index.get_level_values(level) for level in range(table.index.nlevels)]
+    columns = [table.iloc[:, column] for column in range(table.shape[1])]
+    longest = [max(map(len, map(str, texts)), default=0) for texts in (*levels, *columns)]
+    sides = "l" * len(levels) + "r" * len(columns)
+    styled = table.style.format(_escaped).format_index(_escaped, axis=1)
+    tex: str = styled.format_index(_escaped, axis=0).to_latex(
         hrules=True,
-        column_format="l" * table.index.nlevels + "r" * table.shape[1],
+        clines="skip-last;data" if len(levels) > 1 else None,
+        column_format="".join(
+            PARAGRAPH if length > LONG else side
+            for side, length in zip(sides, longest, strict=True)
+        ),
         multicol_align="c",
         multirow_align="naive",
-        caption=_escaped(title),
-        label=f"tab:{name}",
-        position_float="centering",
     )
-    under = "\n".join(f"\\par\\footnotesize {_escaped(note)}" for note in notes)
-    tex = body.replace("\\end{table}", f"{under}\n\\end{{table}}")
-    (out / f"{name}.tex").write_text(tex, encoding="utf-8")
+    tex = tex.replace("\\cline{", "\\cmidrule{")
+    return re.sub(r"(\\cmidrule\S+\s+)+\\bottomrule", r"\\bottomrule", tex)
 
 
-def _escaped(text: str) -> str:
-    for sign in "&%$#_{}":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("|", "\\textbar{}").replace("^", "\\textasciicircum{}")
+def _escaped(text: object) -> str:
+    return str(text).translate(str.maketrans(MARKUP))
 
 
 def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -11,19 +11,23 @@ from rich.markup import escape
 
 @contextmanager
 def progress(
-    ids: Sequence[str], size: int, console: Console, interval: float = 60.0
+    expected: Mapping[str, float], size: int, console: Console, interval: float = 60.0
 ) -> Iterator[Callable[[str], None]]:
-    """Counts the cells `ids`, given in the order in which they start, `size` running at a time.
+    """Counts cells, `size` running at a time.
 
+    `expected` has their rough processor seconds in the order in which they start. How long is to
+    go is what is expected of the others, times how far off the expectation has been so far.
     Yields what is to be called with each that is stored. Where the console is no terminal it
     prints a line every `interval` seconds.
     """
-    left, start, ended = dict.fromkeys(ids), time.monotonic(), threading.Event()
+    left, start, ended = dict(expected), time.monotonic(), threading.Event()
 
     def line() -> str:
-        passed, done = time.monotonic() - start, len(ids) - len(left)
-        to_go = f"about {duration(passed / done * len(left))}" if done else "not known how long"
-        counts = f"{done} of {len(ids)} cells after {duration(passed)}, {to_go} to go"
+        passed, to_go = time.monotonic() - start, sum(left.values())
+        done = sum(expected.values()) - to_go
+        pace = passed / done if done > 0 else 1 / size
+        counts = f"{len(expected) - len(left)} of {len(expected)} cells after {duration(passed)}"
+        counts += f", about {duration(pace * to_go)} to go"
         return escape(f"{counts}; running: {', '.join(list(left)[:size])}")
 
     def print_lines() -> None:
@@ -36,7 +40,7 @@ def progress(
             del left[id_]
             status.update(line())
 
-        if ids and not console.is_terminal:
+        if expected and not console.is_terminal:
             threading.Thread(target=print_lines, daemon=True).start()
         try:
             yield stored

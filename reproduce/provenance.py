@@ -217,11 +217,14 @@ def commit() -> dict[str, Any]:
 
 @cache
 def machine() -> dict[str, Any]:
-    """Processor and number of cores."""
+    """Processor, number of cores and memory."""
     known = Path("/proc/cpuinfo")
     name = re.search(r"model name\s*: (.*)", known.read_text("utf-8") if known.exists() else "")
     processor = name[1].strip() if name else platform.processor() or platform.machine()
-    return {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
+    told = {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
+    with suppress(AttributeError, ValueError, OSError):  # not on Windows
+        told["memory_gb"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9)
+    return told
 
 
 def check_device(device: str) -> None:

@@ -7,7 +7,6 @@ key of its cell from the files of its own checkout and refuses where it differs.
 import json
 import os
 import signal
-import sys
 import textwrap
 import time
 import traceback
@@ -29,14 +28,16 @@ from reproduce import provenance, seeds
 from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined, sha256
 from reproduce.results import Results
-from reproduce.spec import CHECKPOINTS, FAILED, Cell, Exhibit, Result, check_result
+from reproduce.spec import CHECKPOINTS, FAILED, Cell, Entry, Exhibit, Result, check_result
 from reproduce.store import Store, Stored, encode, probe, write
+from reproduce.threads import ONE_THREAD, one_thread
 
-BUILD = ROOT / ".cells"
-GENERATED = ROOT / "paper_tables" / "generated"
-SMOKE = ROOT / ".smoke"  # so that a smoke run never overwrites a full one
+# where the files go: into the checkout, or where the command runs if the wheel is installed
+HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
+BUILD = HOME / ".cells"
+GENERATED = HOME / "paper_tables" / "generated"
+SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
 MANIFESTS = "manifests"
-ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 REASON_LENGTH = 200  # characters of an error message that go into a table
 LOST = "it was lost with its worker twice, the second time alone"
 
@@ -78,6 +79,7 @@ def run(
 ) -> Outcome:
     """Compute what is stale and write all files, those of cheap exhibits first.
 
+    The trainings of the author's code, most of the time, come after all other cells.
     An exhibit is replaced in one go when all its cells are there, those that failed shown as
     such; an interrupt (KeyboardInterrupt) leaves all others as they are.
 
@@ -108,12 +110,16 @@ def run(
         parts = {cell: sources.parts(cell, device) for cell in cells}
         final: dict[Cell, Stored] = {}
         jobs: list[Job] = []
+        seconds = expected(waiting, entries)
         for cell in cells:
             key, stored = combined(parts[cell]), store.load(cell)
+            if stored is not None and not stored.failed:
+                seconds[cell] = spent(stored)
             if stored is not None and not stored.failed and stored.key == key:
                 final[cell] = stored
             else:
                 jobs.append(Job(cell, device, parts[cell], commit, str(store.checkpoints(key))))
+        jobs.sort(key=lambda job: trains_author(job.cell))
         files: list[Path] = []
         undrawn: dict[str, str] = {}
 
@@ -135,8 +141,8 @@ def run(
                     undrawn[exhibit.name] = failure(error)
 
         draw()
-        ids = [job.cell.id for job in jobs]
-        with progress(ids, max(workers, 1), Console()) as stored_now:
+        left = {job.cell.id: seconds[job.cell] for job in jobs}
+        with progress(left, max(workers, 1), Console()) as stored_now:
             for job, text in computed(jobs, workers, dask):
                 try:
                     final[job.cell] = store.save(job.cell, text)
@@ -157,6 +163,23 @@ def run(
         },
         files=tuple(files),
     )
+
+
+def trains_author(cell: Cell) -> bool:
+    """Whether it runs the first author's code."""
+    return "author" in cell.compute
+
+
+def expected(
+    exhibits: Sequence[Exhibit], entries: Mapping[str, Sequence[Entry]]
+) -> dict[Cell, float]:
+    """Rough processor seconds of each cell: its share of the dearest exhibit that shows it."""
+    seconds: dict[Cell, float] = {}
+    for exhibit in exhibits:
+        cells = {entry.cell for entry in entries[exhibit.name]}
+        share = 60.0 * exhibit.cost / max(len(cells), 1)
+        seconds |= {cell: max(share, seconds.get(cell, 0.0)) for cell in cells}
+    return seconds
 
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
@@ -191,6 +214,7 @@ def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
         "seed": seeds.describe(job.cell),
         "device": result.device,
         "machine": provenance.machine(),
+        "threads": int(os.environ[ONE_THREAD[0]]),
         "versions": provenance.versions(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "cpu_seconds": processor_time() - processor,
@@ -209,13 +233,6 @@ def _refuse_other_code(job: Job) -> None:
     edited = [name for name, digest in here.items() if _LOADED.setdefault(name, digest) != digest]
     if [name for name in edited if name.startswith(provenance.MODULE)]:
         raise RuntimeError(f"this worker has loaded an older {', '.join(edited)}: start it again")
-
-
-def one_thread() -> None:
-    """Numerical libraries use one thread: parallelism is over cells, and sums keep their order."""
-    os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(1)
 
 
 def processor_time() -> float:
@@ -295,7 +312,7 @@ def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exce
 
     futures = {client.submit(run_cell, job, pure=False): job for job in jobs}
     try:
-        for future in as_completed(list(futures)):  # type: ignore[no-untyped-call]  # partly typed
+        for future in as_completed(list(futures)):
             lost = future.status != "finished"
             yield futures[future], future.exception() if lost else future.result()[1]
     finally:
@@ -306,7 +323,7 @@ def _dask_client(address: str) -> Any:
     try:
         from distributed import Client
 
-        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call]  # partly typed
+        client: Any = Client(address, timeout="10s")
     except ImportError:
         hint = "install the extra: pip install 'dask[distributed]'"
         raise InputError("dask", address, hint) from None
@@ -413,6 +430,7 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "stored": combined(sorted(cell.checksum for cell in stored)),
         "versions": distinct("versions"),
         "machines": distinct("machine"),
+        "threads": distinct("threads"),
         "devices": distinct("device"),
         "finished": max(record["finished"] for record in made),
         "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),

@@ -33,11 +33,11 @@ from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.fits import fit
-from reproduce.provenance import ROOT
-from reproduce.run import one_thread
 from reproduce.spec import FAILED, NOT_RUN, Cell, Record, Result
+from reproduce.threads import one_thread
 
 MEMORY = 4.0  # GB of data that a fit may hold
+ROOT = Path(__file__).parents[1]
 SECONDS = 60  # of processor time of its process
 PART = 2_000_000  # numbers of a part of a data set that is simulated at a time
 TEST = 20  # trajectories that score the estimate

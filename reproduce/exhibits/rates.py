@@ -108,8 +108,8 @@ def render(results: Results, out: Path) -> None:
     names += lines["statistic"].str.removeprefix("slope of ")
     index = pd.Index(names, name="against, class, discount: steps, error")
     table = pd.DataFrame(shown).set_axis(index)
-    layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, notes(results))
-    _draw(results, out)
+    layout.write(table, out, f"{NAME}_slopes", EXHIBIT.title, [shown_at(lines), *notes(results)])
+    _draw(results, out, shown_at(lines))
 
 
 def _text(value: float) -> str:
@@ -137,6 +137,15 @@ def slopes(results: Results) -> pd.DataFrame:
     return kept[[*COLUMNS, "claimed", "verdict"]]
 
 
+def shown_at(lines: pd.DataFrame) -> str:
+    """What the descent-ascent's slopes say at the larger discount."""
+    beta = f"beta {BETAS[-1]:g}"
+    said = lines[lines["row"].str.startswith("T,") & lines["row"].str.endswith(beta)]["verdict"]
+    others = ", ".join(f"{n} {word}" for word, n in said.value_counts().items() if word != YES)
+    told = f"Against T at {beta}, {(said == YES).sum()} of {len(said)} lines show the claimed rate"
+    return f"{told} ({others})." if others else f"{told}."
+
+
 def notes(results: Results) -> list[str]:
     """What a reader must know."""
     settings = next(e.cell.settings for e in results.entries if e.column != DATA)
@@ -159,8 +168,8 @@ def notes(results: Results) -> list[str]:
     ]
 
 
-def _draw(results: Results, out: Path) -> None:
-    figure = layout.new_figure(layout.PAGE, 5.8, EXHIBIT.title)
+def _draw(results: Results, out: Path, said: str) -> None:
+    figure = layout.new_figure(layout.PAGE, 5.8, f"{EXHIBIT.title}\n{said}")
     panels = figure.subplots(2, 2)
     for axes in panels.ravel():
         axes.set_xscale("log")

@@ -5,7 +5,9 @@ engine with each discount (no sampling error), from Q = zeta = 0. The colour is 
 the stationary point that the data define repels (zero: it does not), a cross a run that blew up.
 Drawn in are the linear flow of the level, stable for rho = ascents x ratio > 2 beta - 1, and the
 two-sided PL condition, which needs a loss bounded below in Q for fixed zeta: beta <= 1/2. In the
-CSV too: the algorithm on Table 2's data sets, see CLASSES and RUNS.
+CSV too: the algorithm on Table 2's data sets, see CLASSES and RUNS. A star marks PRINTED, the
+paper's setting: one step size and its discount lie on the stable side of the edge, by a tenth.
+There the algorithm does not blow up; it does not converge within the budget either.
 """
 
 import math
@@ -38,6 +40,7 @@ TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
 # of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
 CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
 RUNS = ((1, 0.5), (1, 1.0), (1, 10.0), (5, 0.5))  # (ascents, tau_1 / tau_2)
+PRINTED = (1, 1.0)  # of them: one step size for both blocks, in turn
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -114,6 +117,9 @@ def _draw(results: Results, out: Path) -> None:
         b, i = np.nonzero(diverged[:, k])
         cross: dict[str, Any] = {"color": layout.BLACK, "label": "run from Q = zeta = 0 blew up"}
         axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
+        if ascents == PRINTED[0]:
+            star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting"}
+            axes.plot(math.log10(PRINTED[1]), BusEngine().discount, "*", markersize=7, **star)
         title = f"{ascents} ascent{'s' if ascents > 1 else ''} per descent"
         layout.words(axes, "log10 of tau_1 / tau_2", title=title)
         axes.grid(visible=False)
@@ -126,9 +132,37 @@ def _draw(results: Results, out: Path) -> None:
         f"runs blew up in {blown[0]} of {(unstable > 0).sum()} cells where the level flow is"
         f" unstable, in {blown[1]} of {(unstable == 0).sum()} where it is stable"
     )
-    figure.suptitle(f"{EXHIBIT.title}\n{said}", fontsize=layout.FONT + 1)
+    printed = at_printed(results.frame()).replace("; ", "\n")
+    figure.suptitle(f"{EXHIBIT.title}\n{said}\n{printed}", fontsize=layout.FONT + 1)
     layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, NAME)
+
+
+def at_printed(frame: pd.DataFrame) -> str:
+    """How the runs on data ended at the paper's setting, and with half the ascent."""
+    told = []
+    for ascents, ratio in (PRINTED, (1, 0.5)):
+        named = frame["protocol"].str.endswith(f"ascents {ascents} ratio {ratio:g}")
+        lines = frame[named & frame["column"].eq(DATA)]
+        settled, of, blown = 0.0, 0.0, 0.0
+        for _, part in lines.groupby("protocol"):
+            values = part.set_index("statistic")["value"]
+            repetitions = float(part["repetitions"].max())
+            if "repetitions not ok" not in values:
+                continue  # the cell failed
+            of += repetitions
+            settled += repetitions - float(values["repetitions not ok"])
+            blown += repetitions * float(values["share diverged"])
+        told.append(
+            f"tau_1 / tau_2 = {ratio:g}: of {of:.0f} runs on data {settled:.0f} converged,"
+            f" {blown:.0f} blew up"
+        )
+    return "; ".join(told)
+
+
+def verdict(folder: Path) -> str:
+    """The line of the overview."""
+    return at_printed(pd.read_csv(folder / f"{NAME}.csv"))
 
 
 def notes() -> list[str]:
@@ -139,7 +173,7 @@ def notes() -> list[str]:
     flow = ", ".join(f"{rho:g}: {float(x):+.3f}" for rho, x in zip(rhos, rates, strict=True))
     return [
         f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; mlp: the paper's"
-        " 2 x 10. Bellman term and MAPE: medians; iterations: mean.",
+        " 2 x 10. step: zeta's, tau_2. Bellman term and MAPE: medians; iterations: mean.",
         "diverged: the signed Bellman term a transition left +-1e6 (Adam, whose steps are bounded,"
         " takes longer); converged: both gradients below 1e-6.",
         f"Rate of the level flow by ascents x ratio, in units of Q's (stable below 0): {flow}.",
@@ -156,7 +190,8 @@ def _runs(results: Results, out: Path) -> None:
         of = entry.cell.repetitions
         blown = values.get("share diverged", math.nan) * of
         done = of - values.get("repetitions not ok", math.nan)
-        table[entry.protocol.removeprefix("printed ")] = (
+        step = entry.cell.settings["options"]["tau_2"]
+        table[f"{entry.protocol.removeprefix('printed ')} step {step:g}"] = (
             _count(blown, of),
             _count(done, of),
             f"{values.get('iterations', math.nan):,.0f}",
@@ -193,5 +228,6 @@ EXHIBIT = Exhibit(
     cost=8.0,
     render=render,
     view=view,
+    verdict=verdict,
     tolerance=0.5,  # where a run that blows up ends is chaotic
 )

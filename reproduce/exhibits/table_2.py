@@ -157,9 +157,11 @@ def training_bound(trajectories: int) -> efficiency.Bounds:
 
 def reason(row: str, column: str, protocol: str) -> str:
     """What is known about the cell: the bound on its class, or that nothing is identified."""
-    bound = training_bound(int(row))
     if protocol.startswith("author"):
         return table_2_author.reason(row, column, protocol)
+    if protocol.startswith("printed"):
+        return "Algorithm 1, 10,000 steps of .01 for both blocks: see the exhibit `stability`"
+    bound = training_bound(int(row))
     if column == "ML-IRL":
         return f"two parameters, {'law estimated' if protocol == 'leak_free' else 'law known'}"
     if column == "Rust":
@@ -171,7 +173,7 @@ def reason(row: str, column: str, protocol: str) -> str:
         tabular = float(bound.tabular[0])
         side = "below" if said < tabular else "not below"
         what = "the first-order bound with transitions and form unknown"
-        return f"published is {side} {number(tabular)}, {what}"
+        return f"uses no truth; the published is {side} {number(tabular)}, {what}"
     return REASONS.get(column, "")
 
 

@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 
 from reproduce import layout, published
+from reproduce.compare import ranked
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.fits_author import SELECTIONS, training
 from reproduce.layout import PAPER, Column
@@ -39,12 +40,14 @@ def entries(smoke: bool) -> list[Entry]:
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """The selection's part of a training; every other fit as it is stored."""
-    selection = entry.protocol.split()[-1]
-    if f"MAPE {selection}" not in result.replications:
-        return result.records
-    statuses = [SEVERITY[int(code)] for code in result.replications[f"status {selection}"]]
-    return summarise("MAPE", result.replications[f"MAPE {selection}"], statuses)
+    """The selection's part of a training, every other fit as it is stored; and the rank."""
+    selection, records = entry.protocol.split()[-1], result.records
+    errors = result.replications.get("MAPE", ())
+    if f"MAPE {selection}" in result.replications:
+        errors = result.replications[f"MAPE {selection}"]
+        statuses = [SEVERITY[int(code)] for code in result.replications[f"status {selection}"]]
+        records = summarise("MAPE", errors, statuses)
+    return (*records, *ranked("table_2", entry.row, entry.column, errors))
 
 
 LAYOUT = (

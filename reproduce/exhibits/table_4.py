@@ -326,6 +326,7 @@ EXHIBIT = Exhibit(
     render=render,
     published=NAME,
     reason=reason,
+    published_repetitions=published.TABLE_4_REPETITIONS,
     verdict=verdict,
     tolerance=1e-2,
 )

@@ -84,6 +84,7 @@ EXHIBIT = Exhibit(
     render=render,
     published="table_4",
     reason=reason,
+    published_repetitions=published.TABLE_4_REPETITIONS,
     fixed_budget=("author",),
     tolerance=1e-2,
 )

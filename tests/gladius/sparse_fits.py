@@ -1,9 +1,21 @@
-"""Fits of the class `sparse` on the bus engine."""
+"""Fits of the class `sparse` on the bus engine, and a risk on few rows with a plain double."""
 
 from __future__ import annotations
 
+import numpy as np
+import torch
+from scipy.special import logsumexp
+
 import gladius
+from gladius.anchor import Anchor
+from gladius.checks import Array
+from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features
+from gladius.screen import Inputs
+from gladius.sparse import make_zeta
 from gladius.transitions import Transitions
+
+ANCHOR = Anchor(1, -5.0)
+KAPPA = 0.3  # ridge of the small risk
 
 
 def fit_sparse(data: Transitions, **options: object) -> gladius.Estimate:
@@ -15,3 +27,51 @@ def fit_sparse(data: Transitions, **options: object) -> gladius.Estimate:
         function_class="sparse",
         **options,  # type: ignore[arg-type]  # options of any kind
     )
+
+
+class PlainRisk:
+    """NLL(theta) row by row, zeta by repeated ridge regressions: nothing grouped, no derivative."""
+
+    def __init__(self, data: Transitions, risk: Risk) -> None:
+        now, after = torch.tensor(data.states), torch.tensor(data.next_states)
+        self.data = data
+        self.psi, self.psi_next = (risk.reward(part).numpy() for part in (now, after))
+        self.phi = [features(now).numpy() for features in risk.zeta]
+        self.phi_next = [features(after).numpy() for features in risk.zeta]
+        size = self.phi[0].shape[1]
+        ridge = KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
+        taken = [phi[data.actions == a] for a, phi in enumerate(self.phi)]
+        self.regression = [np.linalg.solve(phi.T @ phi + ridge, phi.T) for phi in taken]
+
+    def __call__(self, theta: Array) -> float:
+        data, zeta = self.data, np.zeros((2, self.phi[0].shape[1]))
+        for _ in range(250):
+            r = np.stack([self.psi_next @ theta, np.full(len(data), -5.0)], axis=1)
+            ahead = np.stack([self.phi_next[a] @ zeta[a] for a in (0, 1)], axis=1)
+            value = logsumexp(r + 0.9 * ahead, axis=1) * ~data.done
+            new = np.stack([self.regression[a] @ value[data.actions == a] for a in (0, 1)])
+            change, zeta = np.max(np.abs(new - zeta)), new
+            if change < 1e-10:
+                break
+        q = [self.psi @ theta + 0.9 * self.phi[0] @ zeta[0], -5.0 + 0.9 * self.phi[1] @ zeta[1]]
+        table = np.stack(q, axis=1)
+        return float(np.sum(logsumexp(table, axis=1) - table[np.arange(len(data)), data.actions]))
+
+
+def small_risk(data: Transitions) -> Risk:
+    scaling = Inputs.of(data.states)
+    rows = Rows.of(data, [0], ANCHOR, 0.9, "cpu")
+    risk = Risk(rows, make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0]))
+    relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
+    factor = []
+    for a, phi in enumerate(risk.block.phi):
+        gram = phi.T @ (rows.visits[:, [a]] * phi)
+        inverse = torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative)))
+        factor.append(torch.linalg.cholesky(inverse))
+    return Risk(risk.rows, risk.reward, risk.zeta, tuple(factor))
+
+
+def few_rows(ended: bool) -> Transitions:
+    data = gladius.BusEngine(discount=0.9).simulate(6, np.random.default_rng(1))
+    done = np.random.default_rng(2).uniform(size=len(data)) < 0.1 * ended
+    return Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)

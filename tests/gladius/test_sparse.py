@@ -11,15 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 from scipy.stats import norm
-from sparse_fits import fit_sparse
+from sparse_fits import PlainRisk, few_rows, fit_sparse, small_risk
 
 import gladius
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.metrics import mape
-from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features, minimise
+from gladius.rows import Risk, Rows, make_features, minimise
 from gladius.screen import Inputs, Selection, choice_outcome, select
 from gladius.sparse import make_zeta, with_anchor
 from gladius.transitions import Transitions
@@ -29,7 +28,6 @@ LEVELS = np.arange(-10, 11) / 10
 UNIFORM = np.full((21, 21), 1 / 21)
 EVEN = np.full((21, 4), 1 / 4)
 ANCHOR = Anchor(1, -5.0)
-KAPPA = 0.3  # ridge of the small risk
 
 
 def one_input(effect: Array, inputs: int, **changed: object) -> InputsBus:
@@ -57,54 +55,6 @@ def test_inputs_that_do_not_matter_change_nothing() -> None:
         rewards.append(estimate.reward(states, 0))
         assert mape(estimate, data, world.reward) < 5.0  # percent; the bound is 1.7
     np.testing.assert_allclose(rewards[1:], np.broadcast_to(rewards[0], (2, 12)), atol=1e-9)
-
-
-class PlainRisk:
-    """NLL(theta) row by row, zeta by repeated ridge regressions: nothing grouped, no derivative."""
-
-    def __init__(self, data: Transitions, risk: Risk) -> None:
-        now, after = torch.tensor(data.states), torch.tensor(data.next_states)
-        self.data = data
-        self.psi, self.psi_next = (risk.reward(part).numpy() for part in (now, after))
-        self.phi = [features(now).numpy() for features in risk.zeta]
-        self.phi_next = [features(after).numpy() for features in risk.zeta]
-        size = self.phi[0].shape[1]
-        ridge = KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
-        taken = [phi[data.actions == a] for a, phi in enumerate(self.phi)]
-        self.regression = [np.linalg.solve(phi.T @ phi + ridge, phi.T) for phi in taken]
-
-    def __call__(self, theta: Array) -> float:
-        data, zeta = self.data, np.zeros((2, self.phi[0].shape[1]))
-        for _ in range(250):
-            r = np.stack([self.psi_next @ theta, np.full(len(data), -5.0)], axis=1)
-            ahead = np.stack([self.phi_next[a] @ zeta[a] for a in (0, 1)], axis=1)
-            value = logsumexp(r + 0.9 * ahead, axis=1) * ~data.done
-            new = np.stack([self.regression[a] @ value[data.actions == a] for a in (0, 1)])
-            change, zeta = np.max(np.abs(new - zeta)), new
-            if change < 1e-10:
-                break
-        q = [self.psi @ theta + 0.9 * self.phi[0] @ zeta[0], -5.0 + 0.9 * self.phi[1] @ zeta[1]]
-        table = np.stack(q, axis=1)
-        return float(np.sum(logsumexp(table, axis=1) - table[np.arange(len(data)), data.actions]))
-
-
-def small_risk(data: Transitions) -> Risk:
-    scaling = Inputs.of(data.states)
-    rows = Rows.of(data, [0], ANCHOR, 0.9, "cpu")
-    risk = Risk(rows, make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0]))
-    relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
-    factor = []
-    for a, phi in enumerate(risk.block.phi):
-        gram = phi.T @ (rows.visits[:, [a]] * phi)
-        inverse = torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative)))
-        factor.append(torch.linalg.cholesky(inverse))
-    return Risk(risk.rows, risk.reward, risk.zeta, tuple(factor))
-
-
-def few_rows(ended: bool) -> Transitions:
-    data = gladius.BusEngine(discount=0.9).simulate(6, np.random.default_rng(1))
-    done = np.random.default_rng(2).uniform(size=len(data)) < 0.1 * ended
-    return Transitions(data.states, data.actions, data.next_states, data.trajectory, done, 2)
 
 
 @pytest.mark.parametrize("ended", [False, True])

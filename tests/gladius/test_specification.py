@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gladius.screen import Inputs
-from gladius.specification import BINS, Bins
+from gladius.specification import BINS, GRID, Bins
 
 Array = NDArray[np.float64]
 
@@ -54,11 +55,28 @@ def test_totals_of_the_weights_are_kept(states: Array, data: st.DataObject) -> N
     assert np.allclose(totals, weights.sum(axis=1)[:, :, None], rtol=1e-9, atol=1e-9)
 
 
-def test_an_end_bin_takes_in_its_neighbour_and_the_others_are_equally_full() -> None:
-    places = binned(np.arange(4000.0)[:, None])
-    full = np.bincount(places[:, 0], minlength=BINS)
-    assert full[[0, -1]].tolist() == [0, 0]
-    assert np.abs(full[1:-1] - [400, *[200] * (BINS - 4), 400]).max() <= 4  # a step of the grid
+@given(inputs(st.integers(2, 30)))
+def test_bins_are_those_of_the_quantiles_but_for_rounding_to_the_grid(states: Array) -> None:
+    for values, bins in zip(states.T, binned(states).T, strict=True):
+        ranks = [-(-len(values) * i // BINS) for i in range(1, BINS)]  # the least with i/BINS below
+        edges = np.sort(values)[np.array(ranks) - 1]
+        step = (edges[-1] - edges[0]) / (GRID - 3) + 1e-6
+        clear = (np.abs(values[:, None] - edges) > step).all(axis=1)
+        expected = (values[:, None] > edges).sum(axis=1)
+        assert (bins[clear] == expected[clear]).all()
+
+
+def test_bins_of_even_values_are_equally_full() -> None:
+    full = np.bincount(binned(np.arange(4000.0)[:, None])[:, 0], minlength=BINS)
+    assert np.abs(full - 200).max() <= 4  # a step of the grid
+
+
+@pytest.mark.parametrize("rare", [-1.0, 1.0])
+def test_what_a_nearly_constant_input_rarely_is_stands_apart(rare: float) -> None:
+    values = np.where(np.arange(100) % 50 == 7, rare, 0.0)
+    places = binned(values[:, None])[:, 0]
+    assert len(set(places[values == rare])) == 1
+    assert set(places[values == rare]).isdisjoint(places[values == 0.0])
 
 
 def test_an_input_that_is_constant_has_all_its_rows_in_the_same_bin() -> None:

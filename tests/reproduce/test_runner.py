@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 import gladius
 from gladius.checks import InputError
 from reproduce import __main__ as command
-from reproduce import exhibits, provenance, seeds
+from reproduce import exhibits, provenance, published, seeds
 from reproduce import run as runner
 from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined
@@ -97,6 +97,33 @@ def test_cheap_exhibits_are_written_first_and_as_soon_as_their_cells_are_there(
     assert set(files(tmp_path / "out")) == written
 
 
+def test_the_author_s_trainings_come_last_and_hold_nothing_else_up(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cheap exhibit needs one: the dear exhibit is written before it is begun."""
+    monkeypatch.setattr(runner, "trains_author", lambda cell: cell.label == "30A")
+    cheap = toy(trouble={"30A": "interrupt"}, name="cheap", cost=0.1)
+    with pytest.raises(KeyboardInterrupt):
+        run(toy(rows=("10",), name="dear", cost=9.0), cheap)
+    written = {"dear.csv", "dear_timings.csv", "toy.tex", "manifests/dear.json"}
+    assert set(files(tmp_path / "out")) == written
+
+
+def test_what_trains_the_author_s_code_is_known_by_its_module() -> None:
+    known = {"table_2_author": {True}, "table_2": {True, False}, "figure_gumbel": {False}}
+    for name, trains in known.items():
+        cells = [entry.cell for entry in exhibits.load(name).entries(True)]
+        assert {runner.trains_author(cell) for cell in cells} == trains
+
+
+def test_a_cell_is_expected_to_take_its_share_of_the_dearest_exhibit_that_shows_it() -> None:
+    all_, some = toy(cost=6.0), toy(rows=("10",), name="some", cost=3.0)
+    entries = {exhibit.name: exhibit.entries(False) for exhibit in (all_, some)}
+    seconds = runner.expected([all_, some], entries)
+    told = {cell.label: number for cell, number in seconds.items()}
+    assert told == {label: 90.0 if label.startswith("10") else 60.0 for label in ALL}
+
+
 def test_smoke_and_full_cells_and_files_do_not_collide(run: Run) -> None:
     run(toy())
     assert labels(run(toy(), smoke=True).computed) == ALL
@@ -156,7 +183,8 @@ def test_hidden_entries_are_for_the_renderer_only_and_a_view_chooses_what_is_sho
 def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     run(toy())
     told = manifest(tmp_path)
-    assert (told["cells"], told["devices"]) == ({"ok": 6}, ["cpu"])
+    assert (told["cells"], told["devices"], told["threads"]) == ({"ok": 6}, ["cpu"], [1])
+    assert told["machines"][0]["memory_gb"] > 0
     assert told["versions"][0]["numpy"] == np.__version__
     assert told["cpu_seconds"] == pytest.approx(6 * 5 * 0.5, rel=0.1)
     assert set(told["files"]) == {"toy.csv", "toy_timings.csv", "toy.tex"}
@@ -425,13 +453,15 @@ def test_a_checkpoint_folder_belongs_to_the_key_and_goes_when_the_cell_is_stored
 def test_a_line_now_and_then_says_how_far_the_run_is(terminal: bool) -> None:
     stream = io.StringIO()
     console = Console(file=stream, width=200, force_terminal=terminal)
-    with progress(["a", "b", "c"], 2, console, interval=0.05) as stored:
+    cells = {"a": 10.0, "b": 20.0, "dear": 18_000.0}
+    with progress(cells, 2, console, interval=0.05) as stored:
         time.sleep(0.2)
         stored("a")
         time.sleep(0.2)
     text = stream.getvalue()
-    assert re.search(r"0 of 3 cells after \d s, not known how long to go; running: a, b", text)
-    assert re.search(r"1 of 3 cells after \d s, about \d s to go; running: b, c", text)
+    assert re.search(r"0 of 3 cells after \d s, about 2\.5 h to go; running: a, b", text)
+    # two tenths of a second for ten that were expected: 1,802 times as much for the others
+    assert re.search(r"1 of 3 cells after \d s, about \d+ min to go; running: b, dear", text)
 
 
 def test_unknown_exhibits_are_refused_with_the_known_names() -> None:
@@ -477,6 +507,31 @@ def test_help_has_an_example(name: str) -> None:
     result = CliRunner().invoke(command.app, [*filter(None, [name]), "--help"])
     assert result.exit_code == 0
     assert "Example: python -m reproduce" in result.output
+
+
+def test_the_paper_s_twelve_and_our_own_are_all_of_the_exhibits() -> None:
+    paper, ours = exhibits.of_kind("paper"), exhibits.of_kind("own")
+    assert len(paper) == 12
+    assert sorted(paper + ours) == list(exhibits.of_kind("all")) == list(exhibits.names())
+    # what has published numbers beside it is the paper's, unless another estimator made it
+    assert set(published.names()) <= set(paper)
+    with pytest.raises(InputError, match="choose one of paper, own, all"):
+        exhibits.of_kind("author")
+
+
+def test_only_the_kind_that_is_asked_for_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {name: toy(rows=("10",), name=name) for name in ("table_2", "ours")}
+    monkeypatch.setattr(exhibits, "names", lambda: tuple(known))
+    monkeypatch.setattr(exhibits, "load", known.__getitem__)
+    folders = ["--build", str(tmp_path / "build"), "--out", str(tmp_path / "out")]
+    told = ["run", "--workers", "0", "--exhibits", "paper", *folders]
+    assert CliRunner().invoke(command.app, told).exit_code == 0
+    assert not (tmp_path / "out" / "ours.csv").exists()
+    assert (tmp_path / "out" / "table_2.csv").exists()
+    both = CliRunner().invoke(command.app, ["run", "ours", *told[1:]])
+    assert isinstance(both.exception, InputError)
 
 
 def test_bad_input_is_one_line_and_exit_code_two(

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gladius
@@ -219,7 +220,7 @@ OPEN = f"failed: {traits.UNDECIDED}"
 
 def latex(path: Path) -> str:
     """A table's text, without what LaTeX escapes."""
-    return path.read_text().replace("\\", "")
+    return path.read_text().replace("\\textbar{}", "|").replace("\\", "")
 
 
 def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Path) -> None:
@@ -243,16 +244,24 @@ def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Pa
     frame = written(table_1.EXHIBIT, results, tmp_path)
     assert OPEN in set(frame["status"])
     page = latex(tmp_path / "table_1.tex")
-    assert "yes | no # (neither)" in page
+    assert "yes | no # (means over the s' of a pair)" in page
     assert "| ? (not decided in 60 s)" in page
-    assert "yes | no # (K = 2, not converged)" in page
+    assert "yes | no (#) (K = 2, not converged)" in page
     assert "blank | ? (one cell: NFXP)" in page
     why = latex(tmp_path / "table_1_reasons.tex")
     assert table_1.reason("Ours", table_1.SCALE, "no") in why
     assert table_1.UNKNOWN in why  # nobody wrote why BC should need P
     # and the declared ticks of the solvers
     assert table_1.reason("Semi-gradient", table_1.GRADIENT, "no") in why
-    assert table_1.verdict(tmp_path) == "3 ticks measured by runs of their own, 3 not as printed"
+    said = pd.read_csv(tmp_path / "table_1_verdicts.csv")
+    assert len(said) == len(table_1.LINES) * len(table_1.COLUMNS)
+    named = said.set_index(["line", "column"])["verdict"]
+    assert named["Ours", table_1.SCALE] == table_1.IMPLEMENTATION
+    assert named["BC", table_1.FREE] == table_1.CONTRADICTED
+    assert named["AVI", table_1.SCALE] == table_1.OPEN
+    # the overview and the table say the same
+    assert table_1.verdict(tmp_path) == f"{len(said)} ticks: {table_1.counted(said)}"
+    assert f"{table_1.counted(said)}." in page
 
 
 def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
@@ -261,12 +270,30 @@ def test_a_conditional_tick_is_neither_borne_out_nor_refuted() -> None:
     assert found == [[False] * 3, [False, True, False], [True, False, False]]
 
 
+def test_what_is_of_our_implementation_has_a_reason() -> None:
+    assert set(table_1.REASONS) >= table_1.OF_OURS
+    yes, no = 1.0, 0.0
+    judged = [
+        ("NFXP", table_1.ONE_SHOT, "blank", no, table_1.AS_PRINTED),
+        ("NFXP", table_1.ONE_SHOT, "blank", yes, table_1.CONTRADICTED),
+        ("Ours", table_1.SCALE, "yes", no, table_1.IMPLEMENTATION),
+        ("Ours", table_1.SCALE, "yes", math.nan, table_1.OPEN),
+        ("ML-IRL", table_1.GLOBAL, "conditional (Linear only)", no, table_1.OPEN),
+    ]
+    for line, column, printed, tick, verdict in judged:
+        assert table_1.judge(line, column, printed, tick) == verdict
+
+
 def test_reasons_are_for_one_direction() -> None:
     for (name, column, measured), text in table_1.REASONS.items():
         assert measured in table_1.SIGNS.values()
         assert column in table_1.COLUMNS
         assert not name or name in table_1.BY_NAME
         assert text != table_1.UNKNOWN
+        if (name, column, measured) in table_1.OF_OURS:
+            said = table_1._printed(table_1.BY_NAME[name].printed, column)
+            tick = {sign: tick for tick, sign in table_1.SIGNS.items()}[measured]
+            assert table_1.judge(name, column, said, tick) == table_1.IMPLEMENTATION
         if name:  # it explains a difference, or says that and why there is none
             printed = table_1._printed(table_1.BY_NAME[name].printed, column)
             agrees = (printed == "blank") == (measured == "no")

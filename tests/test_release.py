@@ -1,0 +1,136 @@
+"""What is handed out: the lock covers what is required, the wheel runs where no checkout is."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+EXTRAS = tuple(PROJECT["optional-dependencies"].keys() - {"experts"})  # trained elsewhere
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def locked(path: Path) -> list[tuple[Requirement, list[str]]]:
+    """The lines of a lock, each with its hashes."""
+    text = re.sub(r"^#.*\n|^--.*\n", "", path.read_text("utf-8"), flags=re.MULTILINE)
+    entries = [entry.split() for entry in text.replace("\\\n", "").splitlines() if entry.strip()]
+    return [
+        (
+            Requirement(" ".join(word for word in words if not word.startswith("--hash"))),
+            [word.removeprefix("--hash=sha256:") for word in words if word.startswith("--hash")],
+        )
+        for words in entries
+    ]
+
+
+def missing(lock: list[tuple[Requirement, list[str]]], python: str) -> list[Requirement]:
+    """What the project asks for and the lock does not give on that Python, on this system."""
+    here = {**default_environment(), "python_version": python, "python_full_version": f"{python}.0"}
+    given = {
+        canonicalize_name(entry.name): next(iter(entry.specifier)).version
+        for entry, _ in lock
+        if entry.marker is None or entry.marker.evaluate(here)
+    }
+    wanted = PROJECT["dependencies"] + [
+        line for extra in EXTRAS for line in PROJECT["optional-dependencies"][extra]
+    ]
+    return [
+        line
+        for line in map(Requirement, wanted)
+        if not line.specifier.contains(given.get(canonicalize_name(line.name), "0"))
+    ]
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(python: str) -> None:
+    lock = locked(ROOT / "requirements.lock")
+    assert missing(lock, python) == []
+    assert missing([entry for entry in lock if entry[0].name != "numpy"], python) != []
+    for entry, hashes in [*lock, *locked(ROOT / ".ci" / "torch-cpu.lock")]:
+        assert [specifier.operator for specifier in entry.specifier] == ["=="], entry
+        assert hashes, entry
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), entry
+
+
+def test_torch_is_of_one_version_with_and_without_cuda() -> None:
+    (cpu, hashes) = locked(ROOT / ".ci" / "torch-cpu.lock")[0]
+    (torch,) = [entry for entry, _ in locked(ROOT / "requirements.lock") if entry.name == "torch"]
+    assert str(cpu.specifier) == f"{torch.specifier}+cpu"
+    assert len(hashes) == 2 * len(PYTHONS)  # two processors
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel's contents, built from a copy of the sources."""
+    if find_spec("build") is None:
+        pytest.skip("the package build is not installed")
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    left_out = shutil.ignore_patterns("__pycache__", "generated", ".*")
+    for name in ("gladius", "proofs_checks", "reproduce", "paper_tables"):
+        shutil.copytree(ROOT / name, source / name, ignore=left_out)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    told = ["--wheel", "--no-isolation", "--outdir", str(folder), str(source)]
+    run("-m", "build", *told, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    shutil.unpack_archive(wheel, folder / "site", "zip")
+    return folder / "site"
+
+
+def run(*arguments: str, cwd: Path, site: str = "") -> str:
+    """Standard output of Python with these arguments; `site` comes before all that is installed."""
+    environment = {**os.environ, "PYTHONPATH": site}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_wheel_runs_the_three_commands_outside_the_checkout(
+    installed: Path, tmp_path: Path
+) -> None:
+    site = str(installed)
+    where = "import gladius, proofs_checks, reproduce.run as r; print(gladius.__file__, r.HOME)"
+    assert run("-c", where, cwd=tmp_path, site=site).split() == [
+        str(installed / "gladius" / "__init__.py"),
+        str(tmp_path),
+    ]
+    world = "import gladius, numpy as np; "
+    world += "p = gladius.BusEngine().simulate(50, np.random.default_rng(0)).to_frame(); "
+    run("-c", world + "p.to_csv('choices.csv', index=False)", cwd=tmp_path, site=site)
+    told = ["--state", "s0", "--action", "action", "--id", "id", "--anchor-action", "1"]
+    told += ["--anchor-reward", "-5", "--discount", "0.95"]
+    assert "-5" in run("-m", "gladius", "choices.csv", *told, cwd=tmp_path, site=site)
+    claim = ["lem:completeMetric", "--examples", "2", "--build", str(tmp_path / "claims")]
+    assert "holds" in run("-m", "proofs_checks", *claim, cwd=tmp_path, site=site)
+    exhibit = ["run", "figure_gumbel", "--smoke", "--workers", "0"]
+    run("-m", "reproduce", *exhibit, cwd=tmp_path, site=site)
+    assert len(pd.read_csv(tmp_path / ".smoke" / "figure_gumbel.csv"))
+
+
+def test_the_wheel_has_every_file_that_is_read_and_no_test(installed: Path) -> None:
+    kinds = {".csv", ".lisp", ".md", ".npz"}
+    data = {
+        path.relative_to(ROOT)
+        for package in ("gladius", "proofs_checks", "paper_tables/published")
+        for path in (ROOT / package).rglob("*")
+        if path.suffix in kinds
+    }
+    assert len(data) > 15
+    assert [str(path) for path in data if not (installed / path).is_file()] == []
+    assert not (installed / "tests").exists()
