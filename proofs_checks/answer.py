@@ -32,7 +32,7 @@ def compared(result: CheckResult) -> str:
     """
     sides = f"observed {float(result.observed):.6g}", f"bound {float(result.bound):.6g}"
     gap = abs(float(result.observed - result.bound))
-    if gap <= result.tolerance:
+    if result.is_tie:
         to = f"to within {result.tolerance:.0e}" if result.tolerance else "exactly"
         return f"{' and '.join(sides)} are equal {to} ({result.reason})"
     relation = f"{sides[0]} {result.relation} {sides[1]}"

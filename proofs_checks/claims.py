@@ -80,6 +80,11 @@ class CheckResult:
         return self.excess <= self.tolerance
 
     @property
+    def is_tie(self) -> bool:
+        """Whether the sides are equal to the tolerance; a relation of them would mislead."""
+        return abs(float(self.observed - self.bound)) <= self.tolerance
+
+    @property
     def slack(self) -> float:
         """Generous side over tight side of an inequality between positive numbers: 1 is tight.
 

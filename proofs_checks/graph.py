@@ -94,10 +94,20 @@ class Node:
 
 
 @cache
+def _rows() -> tuple[dict[str, str], ...]:
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
+
+
+@cache
 def uses() -> tuple[tuple[str, str], ...]:
     """Pairs of labels: a statement, and one that it or its proof refers to."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return tuple((row["statement"], row["uses"]) for row in csv.DictReader(file))
+    return tuple((row["statement"], row["uses"]) for row in _rows())
+
+
+def uncited() -> list[str]:
+    """What gives a statement its constants, though its proof does not cite it."""
+    return [row["uses"] for row in _rows() if row["where"].endswith("not cited")]
 
 
 @cache

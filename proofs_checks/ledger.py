@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -54,22 +54,21 @@ def number(value: float | Fraction) -> str:
 
 def sides(result: CheckResult) -> str:
     """Observed and bound; what is equal to the tolerance is not written as an inequality."""
-    equal = abs(float(result.observed - result.bound)) <= result.tolerance
-    relation = "=" if equal else result.relation
+    relation = "=" if result.is_tie else result.relation
     return f"{number(result.observed)} {relation} {number(result.bound)}"
 
 
 def counts(decisions: Sequence[Decision]) -> str:
     """How many claims have each verdict, in words; the corrected chain is counted apart."""
-    paper = [decision for decision in decisions if not decision.id.startswith(OURS)]
-    chain = [decision for decision in decisions if decision.id.startswith(OURS)]
+    paper = [decision.verdict for decision in decisions if not decision.id.startswith(OURS)]
+    chain = [decision.verdict for decision in decisions if decision.id.startswith(OURS)]
     told = f"{len(paper)} claims: {verdicts(paper)}"
     return told + (f"; of the corrected chain {verdicts(chain)}" if chain else "")
 
 
-def verdicts(decisions: Sequence[Decision]) -> str:
-    """How many have each verdict, in words."""
-    number_of = Counter(decision.verdict for decision in decisions)
+def verdicts(given: Iterable[str]) -> str:
+    """How many there are of each verdict, in words."""
+    number_of = Counter(given)
     return ", ".join(f"{number_of[v]} {v}" for v in VERDICTS if number_of[v])
 
 
@@ -80,7 +79,7 @@ def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[
     """
     lines = []
     for name, inferred in (("printed", False), ("not printed, examined by us", True)):
-        chosen = [d for d in decisions if bool(claims[d.id].inferred) == inferred]
+        chosen = [d.verdict for d in decisions if bool(claims[d.id].inferred) == inferred]
         lines.append(f"- {len(chosen)} statements {name}: {verdicts(chosen)}.")
     wrong = [claims[d.id] for d in decisions if d.verdict == "fails" and not claims[d.id].inferred]
     slips = len({claim.error for claim in wrong})

@@ -15,7 +15,7 @@ import pandas as pd
 
 from proofs_checks import graph
 from proofs_checks.claims import OURS, STATEMENTS, VERDICTS, Claim, claims, errors, paragraphs
-from proofs_checks.ledger import GENERATED, MEANING, REACH, where
+from proofs_checks.ledger import GENERATED, MEANING, REACH, verdicts, where
 from proofs_checks.numbering import PAPER, as_printed, statement_of, statements
 
 FOLDER = "claims"  # of the pages, within that of the ledger
@@ -174,8 +174,7 @@ def _plain(text: str) -> str:
 
 
 def _counts(ids: Sequence[str], rows: Mapping[str, Row]) -> str:
-    number = Counter(rows[id_]["verdict"] for id_ in ids)
-    told = ", ".join(f"{number[verdict]} {verdict}" for verdict in VERDICTS if number[verdict])
+    told = verdicts(rows[id_]["verdict"] for id_ in ids)
     return f"{len(ids)} claims: {told}" if len(ids) > 1 else f"1 claim: {told}"
 
 
@@ -203,8 +202,8 @@ def _index(
         cells = [str(number[verdict] or "") for verdict in VERDICTS]
         if ids:
             lines.append(f"| [{TITLES[section]}]({file_of(section)}) | {' | '.join(cells)} |")
-    verdicts = {id_: row["verdict"] for id_, row in rows.items()}
-    lines += ["", *_reach(_nodes(known, verdicts), known, verdicts)]
+    by_claim = {id_: row["verdict"] for id_, row in rows.items()}
+    lines += ["", *_reach(_nodes(known, by_claim), known, by_claim)]
     for section, ids in sections.items():
         if ids:
             lines += ["", f"## {TITLES[section]}", "", *_list(section, ids, known, rows)]
@@ -225,17 +224,20 @@ def _list(
     return lines
 
 
-def _nodes(known: Mapping[str, Claim], verdicts: Mapping[str, str]) -> dict[str, graph.Node]:
+def _nodes(known: Mapping[str, Claim], by_claim: Mapping[str, str]) -> dict[str, graph.Node]:
     """What the figure shows of statements that the paper prints."""
-    printed = {id_: verdict for id_, verdict in verdicts.items() if not known[id_].inferred}
+    printed = {id_: verdict for id_, verdict in by_claim.items() if not known[id_].inferred}
     return graph.nodes(printed, {id_: severity for id_, (severity, _) in errors().items()})
 
 
 def _reach(
-    known: Mapping[str, graph.Node], all_claims: Mapping[str, Claim], verdicts: Mapping[str, str]
+    known: Mapping[str, graph.Node], all_claims: Mapping[str, Claim], by_claim: Mapping[str, str]
 ) -> list[str]:
     """The figure, and in words which errors reach which of the convergence theorems."""
-    goals = [known[goal].statement.name for goal in graph.GOALS]
+    goals, constants = (
+        [known[label].statement.name for label in labels]
+        for labels in (graph.GOALS, graph.uncited())
+    )
     lines = [
         "## How far an error reaches",
         "",
@@ -244,7 +246,7 @@ def _reach(
         "A box is a statement with the worst verdict among the printed claims about it (an error "
         "in its proof counts, a cosmetic one as a misprint), an arrow leads to a statement whose "
         "text or proof refers to it; "
-        "arrows that a longer path replaces are left out. Lemma 29 and Lemma 30 give the "
+        f"arrows that a longer path replaces are left out. {' and '.join(constants)} give the "
         "theorem's constants, though its proof does not cite them. The errors that are not "
         "cosmetic; 'reached' says that the theorem refers to the statement, directly or through "
         "others, not that it falls with it:",
@@ -258,7 +260,7 @@ def _reach(
             for id_, claim in all_claims.items()
             if node.statement.has(id_)
             and not claim.inferred
-            and verdicts.get(id_, "holds") != "holds"
+            and by_claim.get(id_, "holds") != "holds"
             and claim.severity != "cosmetic"
         }
         marks = ["reached" if goal in reached else "" for goal in graph.GOALS]

@@ -6,15 +6,13 @@ smallest mend: the ascent in each cell divided by the cell's visits.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from gladius.worlds.bus import MAINTAIN, BusEngine
 from proofs_checks.corrected.search import least_ratio
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from reproduce import seeds
-from reproduce.data import splits
 from reproduce.gradients import BY_VISITS, PRINTED, Step, Tables, decade, follow
 from reproduce.landscape import centre, log_combined
 from reproduce.spec import Array, Cell, Record, Result
@@ -26,78 +24,43 @@ ANCHORS = ("reset", "lazy walk")
 STAY = 0.8  # of the walk, which else moves to either neighbour
 
 
-def samples(cell: Cell) -> list[Sample]:
-    """The training splits of the cell's repetitions."""
-    world = BusEngine()
-    train, _ = splits(
-        world.mdp, world.horizon, cell.settings["trajectories"], seeds.generators(cell)
-    )
-    return [_sample(visits, world) for visits in train.visits]
-
-
-def _sample(visits: Array, world: BusEngine) -> Sample:
-    """Of n(x, a) (S, 2), at the mileages that have rows; mileage 1 is the first of them.
-
-    Every replacement leads there, and of the maintenance rows the risk has only the number.
-    """
-    seen = visits[visits.sum(axis=1) > 0]
-    states = np.arange(len(seen))
-    moves = np.zeros((len(seen), 2, len(seen)))
-    moves[states, MAINTAIN, states] = seen[:, MAINTAIN]
-    moves[:, world.anchor_action, 0] = seen[:, world.anchor_action]
-    moves[states, MAINTAIN, states] += 0.5 * (seen[:, MAINTAIN] == 0)
-    moves[:, world.anchor_action, 0] += 0.5 * (seen[:, world.anchor_action] == 0)
-    anchor = np.full(len(seen), world.anchor_action)
-    return Sample(moves, anchor, np.full(len(seen), world.anchor_reward), world.discount)
-
-
 # --- condition numbers and rates at the minimiser
-def hessian(sample: Sample, metric: Array) -> Array:
-    """(2 X, 2 X) of the profile at its minimiser, in a (X,) metric."""
-    rows = separated.jacobian(sample, polyak.solution(sample))
-    root = np.sqrt(np.repeat(metric, 2))
-    return np.asarray((rows.T @ separated.curvatures(sample) @ rows) / root[:, None] / root)
-
-
-def without_level(sample: Sample) -> Array:
-    """The same by visits with the common level in closed form; singular along it."""
-    weight = separated.state_weight(sample)
-    full, level = hessian(sample, weight), np.sqrt(np.repeat(weight, 2))
-    shift = full @ level
-    return np.asarray(full - np.outer(shift, shift) / (level @ shift))
-
-
 def spectra(sample: Sample) -> dict[str, Array]:
-    """Curvatures that a descent sees, least first; of V closed those of KL in a state's logits."""
-    pi = sample.choices[:, 0]
+    """Curvatures that a descent by visits sees, least first; of V closed those of KL in logits."""
+    level, pi = np.sqrt(np.repeat(separated.state_weight(sample), 2)), sample.choices[:, 0]
+    full = separated.hessian(sample) / level[:, None] / level
     return {
-        "zeta exact": np.asarray(
-            np.linalg.eigvalsh(hessian(sample, separated.state_weight(sample)))
-        ),
-        "level closed": np.asarray(np.linalg.eigvalsh(without_level(sample))[1:]),
+        "zeta exact": np.asarray(np.linalg.eigvalsh(full)),
+        "level closed": np.asarray(np.linalg.eigvalsh(separated.profiled(full, level))[1:]),
         "V closed": np.sort(2 * pi * (1 - pi)),
     }
 
 
+def after_anchor(name: str, states: int) -> Array:
+    """(S, S) law of the move after the anchor: to the first state, or a lazy walk."""
+    if name == "reset":
+        return np.eye(states)[np.zeros(states, dtype=int)]
+    walk = STAY * np.eye(states)
+    for x in range(states):
+        for y in (max(x - 1, 0), min(x + 1, states - 1)):
+            walk[x, y] += (1 - STAY) / 2
+    return walk
+
+
 def conditions(cell: Cell, device: str) -> Result:
     """Condition numbers by discount and anchor; arrays (R, betas, 3) by anchor."""
-    betas, arrays = cell.settings["betas"], {}
+    betas, sets = cell.settings["betas"], Tables.of(cell)
+    arrays = {}
     for anchor in ANCHORS:
-        found = []
-        for sample in samples(cell):
-            moves = sample.moves.copy()
-            if anchor != "reset":
-                states = len(moves)
-                walk = STAY * np.eye(states)
-                for x in range(states):
-                    for y in (max(x - 1, 0), min(x + 1, states - 1)):
-                        walk[x, y] += (1 - STAY) / 2
-                rows = np.arange(states), sample.anchor
-                moves[rows] = moves[rows].sum(axis=1)[:, None] * walk
-            versions = (Sample(moves, sample.anchor, sample.reward, beta) for beta in betas)
+        numbers = []
+        for sample in (tables.sample for tables in sets):
+            moves, states = sample.moves.copy(), len(sample.moves)
+            rows = np.arange(states), sample.anchor
+            moves[rows] = moves[rows].sum(axis=1)[:, None] * after_anchor(anchor, states)
+            versions = (replace(sample, moves=moves, discount=beta) for beta in betas)
             values = [list(spectra(version).values()) for version in versions]
-            found.append([[x[-1] / x[0] for x in of] for of in values])
-        arrays[anchor] = np.array(found)
+            numbers.append([[x[-1] / x[0] for x in of] for of in values])
+        arrays[anchor] = np.array(numbers)
     lines = [
         Record(f"condition number, {name}", float(arrays[anchor][:, k, i].mean()), row=row)
         for anchor in ANCHORS
@@ -165,7 +128,7 @@ def constants(cell: Cell, device: str) -> Result:
     levels = cell.settings["levels"]
     shape = (cell.repetitions, len(levels))
     proved, found, printed = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for r, sample in enumerate(samples(cell)):
+    for r, sample in enumerate(tables.sample for tables in Tables.of(cell)):
         middle = centre(sample)
         of = polyak.constants(sample, middle)
         for k, level in enumerate(levels):

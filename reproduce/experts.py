@@ -37,8 +37,9 @@ from gladius.worlds.gym import (
     evaluate,
     installed,
 )
+from reproduce.demonstrations import where_installed
 from reproduce.seeds import sequence
-from reproduce.spec import NOT_RUN, Cell, Record, Result
+from reproduce.spec import Cell, Record, Result
 
 LICENCE = "LICENSE"
 USED = ("stable-baselines3", "gymnasium", "torch")
@@ -162,15 +163,12 @@ def card(chosen: Expert, origin: str, episodes: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+@where_installed
 def measure(cell: Cell, device: str) -> Result:
     """Returns of an expert in each way to follow it. Settings: environment, source, episodes, and
     the folder of a `zoo`, whose normaliser, a pickle, is left where it is."""
     told = cell.settings
     name, source = told["environment"], told["source"]
-    try:
-        environment(name)
-    except InputError as missing:  # no failure, for all else that was asked can be run
-        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
     zoo = {"folder": told["folder"], "normalised": False} if source == "zoo" else {}
     chosen, records = expert(name, source, **zoo), []
     for followed, mean, se, length in returns(chosen, told["episodes"]).itertuples(index=False):

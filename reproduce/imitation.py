@@ -3,10 +3,9 @@
 What a learner sees is `Transitions`, the demonstrations' (s, a, s', done), and beta. Rewards of the
 environment score it and nothing else; GLADIUS's anchor, action 0, is given the reward 0.
 
-Demonstrations are whole episodes of the deterministic expert, as in the first author's code (on
-Acrobot without the normaliser, as there). They are drawn anew for each training seed, and all the
-methods share them. Choices without chance are no logit's: the risk of each method falls without
-bound, so that how sharp a sampled policy is depends on when the training stops.
+All methods share the demonstrations of a training seed (see `demonstrations`). Choices without
+chance are no logit's: the risk of each method falls without bound, so that how sharp a sampled
+policy is depends on when the training stops.
 
     bc        V - Q
     iq_learn  V - Q + (Q - beta V')^2 / (4 alpha), the chi-square objective of `iq_learn`, its
@@ -29,7 +28,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import torch
@@ -38,27 +37,34 @@ from gladius import networks as nets
 from gladius import row_networks
 from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
-from gladius.checks import Array, InputError
+from gladius.checks import Array
 from gladius.estimate import Estimate
 from gladius.network_risk import NetworkRisk
 from gladius.networks import Parameters, Tensor
-from gladius.transitions import Integers, Transitions
-from gladius.worlds.experts import PUBLISHED_AS, expert
-from gladius.worlds.gym import Environment, Policy, environment, episode_seeds, evaluate, rollout
+from gladius.transitions import Transitions
+from gladius.worlds.experts import expert
+from gladius.worlds.gym import Policy, environment, evaluate, rollout
 from reproduce import seeds
+from reproduce.demonstrations import (
+    GREEDY,
+    SAMPLED,
+    STREAM,
+    demonstrations,
+    evaluation_seeds,
+    references,
+    score,
+    scored,
+    where_installed,
+)
 from reproduce.soft_q import Softmax
-from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
+from reproduce.spec import Cell, Record, Result
 
-STREAM = "imitation"
 # the author's earlier; with the later 1 nothing bounds V where no demonstration ends
 DISCOUNT = 0.95
 ALPHA = 0.5  # the weight of IQ-learn's penalty, the original's
 HIDDEN, RATE, BATCH = (64, 64), 1e-3, 256
 ANCHOR = Anchor(0, 0.0)
-SAMPLED, GREEDY = "sampled", "greedy"
 POLICIES = {SAMPLED: False, GREEDY: True}
-# returns by which the paper divides (Section 7); on Acrobot less than 100 is better
-DENOMINATORS = {"CartPole-v1": 500.0, "Acrobot-v1": -82.80, "LunarLander-v3": 232.77}
 
 
 def fitting(
@@ -104,32 +110,6 @@ def fitting(
     words = [method, name, str(trajectories)]
     words += ["not restricted"] * (not restricted) + ["again"] * repeat
     return Cell(f"{__name__}:compute", told, ", ".join(words))
-
-
-def demonstrations(world: Environment, trajectories: int, rng: np.random.Generator) -> Transitions:
-    """Whole episodes of the deterministic expert, without their rewards."""
-    teacher = expert(world.name, deterministic=True, normalised=False)
-    return rollout(world, teacher, episode_seeds(rng, trajectories)).data
-
-
-def evaluation_seeds(name: str, episodes: int) -> Integers:
-    """(episodes,) the same for whatever is evaluated in an environment."""
-    return episode_seeds(
-        np.random.default_rng(seeds.sequence(STREAM, name, 0, "evaluation")), episodes
-    )
-
-
-@cache
-def references(name: str, episodes: int) -> tuple[float, float]:
-    """Mean returns of the expert that demonstrates, and of actions drawn evenly."""
-    world, starts = environment(name), evaluation_seeds(name, episodes)
-    teacher = expert(name, deterministic=True, normalised=False)
-
-    def even(states: Array) -> Array:
-        return np.full((len(states), world.number_of_actions), 1 / world.number_of_actions)
-
-    first, last = (evaluate(world, p, starts).returns.mean() for p in (teacher, even))
-    return float(first), float(last)
 
 
 def learn(
@@ -214,20 +194,17 @@ def row_network(
     return estimates, fit.settled
 
 
+@where_installed
 def compute(cell: Cell, device: str) -> Result:
     """Demonstrate, learn and evaluate for each training seed.
 
-    Records: `score`, 100 (R - random) / (expert - random) of the sampled and the greedy policy at
-    the last budget, and the paper's `% optimality`, 100 R / (the expert's return as printed).
-    Replications: score and return of each seed. Arrays: `episodes` (seeds, episodes) returns of the
-    sampled policy; `curve sampled` and `curve greedy` (seeds, budgets) mean returns on the first
-    episodes. Settings: those of `fitting`.
+    Records and replications: those of `scored`, of the sampled and the greedy policy at the last
+    budget. Arrays: `episodes` (seeds, episodes) returns of the sampled policy; `curve sampled` and
+    `curve greedy` (seeds, budgets) mean scores on the first episodes; `references`. Settings: those
+    of `fitting`.
     """
     told = cell.settings
-    try:
-        world = environment(told["environment"])
-    except InputError as missing:  # no failure, for all else that was asked can be run
-        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    world, episodes = environment(told["environment"]), told["episodes"]
     data = [
         demonstrations(world, told["trajectories"], rng)
         for rng in seeds.generators(cell, "demonstrations")
@@ -237,38 +214,31 @@ def compute(cell: Cell, device: str) -> Result:
     restricted = told["options"].get("restricted", True)
     policies, statuses = learn(told["method"], data, told["budgets"], rngs, restricted)
     seconds = (time.process_time() - began) / len(data)
-    starts = evaluation_seeds(world.name, told["episodes"])
-    best, worst = references(world.name, told["episodes"])
+    starts = evaluation_seeds(world.name, episodes)
     few, short = told["curve"]
     records: list[Record] = []
     replications: dict[str, list[float]] = {}
-    arrays: dict[str, Array] = {}
+    arrays: dict[str, Array] = {"references": np.array(references(world.name, episodes))}
     for name, greedy in POLICIES.items():
         if greedy and told["repeat"]:
             continue
         returns = np.stack(
             [evaluate(world, every[-1], starts, greedy).returns for every in policies]
         )
-        means = returns.mean(axis=1)
-        replications[f"return {name}"] = means.tolist()
-        scores = 100 * (means - worst) / (best - worst)
-        replications[f"score {name}"] = scores.tolist()
-        records += summarise(f"score, {name}", scores.tolist(), statuses)[:1]
+        told_of = scored(world.name, returns.mean(axis=1), episodes, name, statuses)
+        records, replications = records + told_of[0], replications | told_of[1]
         if name == SAMPLED:
             arrays["episodes"] = returns
-            share = 100 * means / DENOMINATORS[world.name]
-            records += summarise("% optimality", share.tolist(), statuses)[:1]
         lines = []
         for every, last in zip(policies[:few], returns, strict=False):
             earlier = [evaluate(world, p, starts[:short], greedy).returns for p in every[:-1]]
             lines.append([r.mean() for r in (*earlier, last[:short])])
-        arrays[f"curve {name}"] = (
-            100 * (np.array(lines).reshape(-1, len(told["budgets"])) - worst) / (best - worst)
-        )
-    arrays["references"] = np.array([best, worst])
+        curve = np.array(lines).reshape(-1, len(told["budgets"]))
+        arrays[f"curve {name}"] = score(world.name, curve, episodes)
     return Result(tuple(records), replications, arrays, cpu_seconds=seconds)
 
 
+@where_installed
 def film(cell: Cell, device: str) -> Result:
     """One episode of the policy learned from the first seed's demonstrations, or of the expert's.
 
@@ -276,10 +246,7 @@ def film(cell: Cell, device: str) -> Result:
     (none: the expert), trajectories, budget, seeds.
     """
     told = cell.settings
-    try:
-        world = environment(told["environment"])
-    except InputError as missing:  # no failure, for all else that was asked can be run
-        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    world = environment(told["environment"])
     policy: Policy = expert(world.name, deterministic=True, normalised=False)
     if "method" in told:
         (rng,) = seeds.generators(cell, "demonstrations")
@@ -290,8 +257,3 @@ def film(cell: Cell, device: str) -> Result:
     states = np.concatenate([data_of.states, data_of.next_states[-1:]])
     records = Record("return", float(scores.returns[0])), Record("steps", float(scores.lengths[0]))
     return Result(records, arrays={"states": states})
-
-
-def row(name: str, trajectories: int) -> str:
-    """A row's label in the paper's Table 4."""
-    return f"{PUBLISHED_AS.get(name, name)}/{trajectories}"

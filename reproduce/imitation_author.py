@@ -34,7 +34,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gladius.checks import Array, InputError
+from gladius.checks import Array
 from gladius.transitions import Transitions
 from gladius.worlds.experts import LEGS, expert
 from gladius.worlds.gym import (
@@ -46,15 +46,9 @@ from gladius.worlds.gym import (
     rollout,
 )
 from reproduce import seeds
-from reproduce.imitation import (
-    DENOMINATORS,
-    SAMPLED,
-    STREAM,
-    evaluation_seeds,
-    references,
-)
+from reproduce.demonstrations import SAMPLED, STREAM, evaluation_seeds, scored, where_installed
 from reproduce.soft_q import Softmax
-from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
+from reproduce.spec import Cell, Result
 
 HIDDEN, WEIGHT = 64, 10.0
 RATE, DECAY, CLIP = 5e-4, 1e-3, 1.0  # rate / (1 + decay epoch)
@@ -188,18 +182,16 @@ def train(
     return q_function
 
 
+@where_installed
 def compute(cell: Cell, device: str) -> Result:
     """Demonstrate, train and evaluate for each training seed, one after the other on the CPU.
 
-    Records: `score` and `% optimality` of the sampled policy, as in `imitation`. Replications:
-    score and return of each seed. Settings: those of `training`.
+    Records and replications: those of `scored`, of the sampled policy. Settings: those of
+    `training`.
     """
     told = cell.settings
-    name = told["environment"]
-    try:
-        world = environment(name)
-    except InputError as missing:  # no failure, for all else that was asked can be run
-        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
+    name, episodes = told["environment"], told["episodes"]
+    world, starts = environment(name), evaluation_seeds(name, episodes)
     began, returns = time.process_time(), []
     streams = (seeds.generators(cell, part) for part in ("demonstrations", "weights"))
     for of_data, of_weights in zip(*streams, strict=True):
@@ -214,15 +206,8 @@ def compute(cell: Cell, device: str) -> Result:
             of_weights,
             told["own_rows"],
         )
-        starts = evaluation_seeds(name, told["episodes"])
         returns.append(float(evaluate(world, Softmax(q), starts).returns.mean()))
-    best, worst = references(name, told["episodes"])
-    means = np.array(returns)
-    scores = (100 * (means - worst) / (best - worst)).tolist()
-    statuses = ["not_converged"] * len(means)  # so many epochs, and no stopping rule
-    records = summarise(f"score, {SAMPLED}", scores, statuses)[:1]
-    share = 100 * means / DENOMINATORS[name]
-    records += summarise("% optimality", share.tolist(), statuses)[:1]
-    known = {f"return {SAMPLED}": returns, f"score {SAMPLED}": scores}
+    statuses = ["not_converged"] * len(returns)  # so many epochs, and no stopping rule
+    records, known = scored(name, np.array(returns), episodes, SAMPLED, statuses)
     seconds = (time.process_time() - began) / len(returns)
     return Result(tuple(records), known, cpu_seconds=seconds)

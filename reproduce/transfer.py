@@ -33,7 +33,7 @@ from scipy.spatial import cKDTree
 
 from gladius.anchor import Anchor
 from gladius.baselines.bc import at_level, read_off
-from gladius.checks import Array, InputError
+from gladius.checks import Array
 from gladius.counterfactual import Change, changed, plan, welfare
 from gladius.estimate import StateFunction
 from gladius.mdp import TabularMDP
@@ -53,7 +53,8 @@ from gladius.worlds.gym import (
 from reproduce import imitation, seeds, soft_q
 from reproduce.counterfactuals import CHANGES, NOTHING
 from reproduce.data import by_mileage
-from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
+from reproduce.demonstrations import STREAM, demonstrations, evaluation_seeds, where_installed
+from reproduce.spec import Cell, Record, Result, summarise
 
 BUS = "bus engine"
 LAW: Change = CHANGES[-1]  # a replacement is by a used engine
@@ -61,7 +62,6 @@ CHANGED: dict[str, tuple[str, dict[str, Any]]] = {
     BUS: (LAW.name, {}),
     "CartPole-v1": ("pole x 2", {"pole": 1.0}),
     "Acrobot-v1": ("second link's mass x 2", {"mass_2": 2.0}),
-    "LunarLander-v3": ("wind 15", {"wind": 15.0}),
 }
 ESTIMATED = ("gladius", "iq_learn", "bc")
 # discount, and what the reward is multiplied by, not on the bus engine: settled on seeds of no
@@ -104,7 +104,7 @@ def playing(
         "budget": budgets.get(source, 0),
         "rounds": rounds,
         "episodes": episodes,
-        "seeds": imitation.STREAM,
+        "seeds": STREAM,
         "seeds_row": f"{name}/{trajectories}",
     }
     return Cell(f"{__name__}:compute", told, f"{source}, {name}")
@@ -164,7 +164,7 @@ def worlds(name: str) -> dict[str, Environment]:
 def score(world: Environment, policy: Policy, episodes: int) -> float:
     """Mean return on common seeds; of the bus engine SHARE, exactly."""
     if not isinstance(world, Bus):
-        starts = imitation.evaluation_seeds(world.name, episodes)
+        starts = evaluation_seeds(world.name, episodes)
         return float(evaluate(world, policy, starts).returns.mean())
     mdp = world.mdp
     even = welfare(mdp, np.full(mdp.reward.shape, 1 / mdp.reward.shape[1]))
@@ -293,6 +293,7 @@ def fit_of(source: Source, data: Transitions) -> tuple[float, float]:
     return float(-np.log(chosen).mean()), float(reward(data.states)[rows, data.actions].std())
 
 
+@where_installed
 def compute(cell: Cell, device: str) -> Result:
     """Score what a source gives, in both environments, in each way to use it.
 
@@ -301,17 +302,12 @@ def compute(cell: Cell, device: str) -> Result:
     """
     told = cell.settings
     source, name, size = told["source"], told["environment"], told["trajectories"]
-    try:
-        if name != BUS:
-            environment(name)
-    except InputError as missing:  # no failure, for all else that was asked can be run
-        return Result((Record(f"not run: {missing.hint}", np.nan, status=NOT_RUN, repetitions=0),))
     places = worlds(name)
     old, rngs = places[name], seeds.generators(cell, "demonstrations")
     if isinstance(old, Bus):
         data = BusEngine().simulate(size, rngs)
     else:
-        data = [imitation.demonstrations(old, size, rng) for rng in rngs]
+        data = [demonstrations(old, size, rng) for rng in rngs]
     fitting = seeds.generators(cell, f"{source}, fit")
     given, statuses = sources(source, old, data, told["budget"], fitting)
     carried, rewards = zip(*given, strict=True)

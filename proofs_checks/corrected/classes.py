@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from mpmath import iv
 from scipy.integrate import solve_ivp
+from scipy.special import log_softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP
@@ -125,11 +126,11 @@ def lifted(fit: fits.Fit) -> tuple[Array, float, float]:
     mu falls below 1e-6 the path is given up.
     """
     sample, start = fit.sample, fit.table
-    off = separated.log_choices(start) - np.log(sample.choices)
+    off = log_softmax(start, axis=1) - np.log(sample.choices)
     residual = sample.residual(start)
 
     def outputs(s: float) -> Array:
-        log_p = separated.log_choices(np.log(sample.choices) + (1 - s) * off)
+        log_p = log_softmax(np.log(sample.choices) + (1 - s) * off, axis=1)
         return separated.table(sample, log_p, (1 - s) * residual).ravel()
 
     def velocity(s: float) -> Array:

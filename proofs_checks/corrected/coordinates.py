@@ -5,7 +5,7 @@ from collections import namedtuple
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import binom
 
 from gladius.checks import Array
@@ -16,6 +16,10 @@ from proofs_checks.corrected import CHAIN
 from proofs_checks.library import ROUNDING, Complex, objective, objective_rounding
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample, Whole
+from proofs_checks.sections.proofs_quantitative_identification import (
+    identification_constant,
+    inverse_norm,
+)
 from proofs_checks.worlds import full_samples
 
 # A data set, log-odds (X, A), residuals (B,) at its anchor pairs, and V (X,) for the other states.
@@ -62,7 +66,7 @@ def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
     library's objective and residual at the Q that (l, e) give.
     """
     sample, rest = point.sample, point.rest
-    log_p = separated.log_choices(point.logits)
+    log_p = log_softmax(point.logits, axis=1)
     q = separated.table(sample, log_p, point.residual, rest)
     if not resolvent:
         rows = sample.be_states
@@ -131,7 +135,7 @@ def error_identity(study: Study, own: bool = True) -> CheckResult:
     sample = Sample(study.moves, anchor, mdp.reward[every, anchor], mdp.discount)
     truth, estimate = mdp.solution, polyak.solution(sample)
     law = mdp.transition[anchor, every]
-    off = np.log(sample.choices) - separated.log_choices(truth.q)
+    off = np.log(sample.choices) - log_softmax(truth.q, axis=1)
     inner = off[every, anchor] - mdp.discount * (sample.law - law) @ truth.v
     system = np.eye(len(anchor)) - mdp.discount * (sample.law if own else law)
     formula = off - np.linalg.solve(system, inner)[:, None]
@@ -153,11 +157,22 @@ class Design(namedtuple("Design", "weight logits law anchor discount rows")):
         """d (X, 2): shares of the pairs."""
         return np.asarray(self.weight[:, None] * self.policy)
 
-    def solution(self, policy: Complex, law: Complex, reward: Array) -> Complex:
-        """(X, 2) the minimiser of these frequencies; they may be complex."""
+    @property
+    def anchored(self) -> Array:
+        """pi(x, a_x) (X,)."""
+        return np.asarray(self.policy[np.arange(len(self.weight)), self.anchor])
+
+    @property
+    def spread(self) -> Array:
+        """Var V*(y) (X,) after the anchor, r = 0 there."""
+        v = logsumexp(self.solution(self.policy, self.law), axis=1)
+        return np.asarray(np.maximum(self.law @ v**2 - (self.law @ v) ** 2, 0.0))
+
+    def solution(self, policy: Complex, law: Complex) -> Complex:
+        """(X, 2) the minimiser of these frequencies, r = 0 at the anchor; they may be complex."""
         log_p, every = np.log(policy), np.arange(len(law))
         system = np.eye(len(law)) - self.discount * law
-        v = np.linalg.solve(system, reward - log_p[every, self.anchor])
+        v = np.linalg.solve(system, -log_p[every, self.anchor])
         return np.asarray(v[:, None] + log_p)
 
 
@@ -194,26 +209,23 @@ def _squares(design: Design) -> tuple[float, float, float]:
     0/1.
     """
     policy, law, beta, w = design.policy, design.law, design.discount, design.weight
-    states, reward = len(w), np.zeros(len(w))
-    d = design.joint.ravel()
+    states, d, anchor_weight = len(w), design.joint.ravel(), w * design.anchored
     chosen = np.eye(2 * states)[2 * np.arange(states) + design.anchor]
     resolvent = np.linalg.inv(np.eye(states) - beta * law)
     linear = np.eye(2 * states) - np.repeat(resolvent, 2, axis=0) @ chosen  # dl -> dQ
-    v_star = np.log(np.exp(design.solution(policy, law, reward)).sum(axis=1))
-    spread = law @ v_star**2 - (law @ v_star) ** 2
-    share = policy[np.arange(states), design.anchor]
-    noise = np.kron(np.diag(1 / w), np.ones((2, 2))) * -1 + np.diag(1 / d)  # n Cov(dl)
+    blocks = np.kron(np.eye(states), np.ones((2, 2)))  # pairs of one state
+    noise = np.diag(1 / d) - blocks / np.repeat(w, 2)  # N Cov(dl)
     formula = d @ np.einsum("ij,jk,ik->i", linear, noise, linear)
-    formula += beta**2 * w @ resolvent**2 @ (np.maximum(spread, 0.0) / (w * share))
+    formula += beta**2 * w @ resolvent**2 @ (design.spread / anchor_weight)
     bound, step = 0.0, library.STEP
     for x in range(states):
-        for part, size in ((policy, w[x]), (law, w[x] * share[x])):
+        for part, size in ((policy, w[x]), (law, anchor_weight[x])):
             rows = []
             for move in np.eye(part.shape[1]):
                 moved = part.astype(complex)
                 moved[x] += 1j * step * move
                 pi, ahead = (moved, law) if part is policy else (policy, moved)
-                rows.append(design.solution(pi, ahead, reward).imag.ravel() / step)
+                rows.append(design.solution(pi, ahead).imag.ravel() / step)
             p, slope = part[x], np.array(rows)
             spread_p = np.diag(p) - np.outer(p, p)
             bound += d @ np.einsum("ja,jk,ka->a", slope, spread_p, slope) / size
@@ -223,25 +235,17 @@ def _squares(design: Design) -> tuple[float, float, float]:
     for x in range(states):
         here = slice(2 * x, 2 * x + 2)
         mean[here], second[here, here] = _log_moments(policy[x, 0], round(design.rows * w[x]))
-    off = (
-        second
-        + np.outer(mean, mean)
-        - np.kron(np.eye(states), np.ones((2, 2))) * np.outer(mean, mean)
-    )
+    off = second + (1 - blocks) * np.outer(mean, mean)  # states are independent
     exact = design.rows * d @ np.einsum("ij,jk,ik->i", linear, off, linear)
     return float(formula), float(bound), float(exact)
 
 
 def _by_identification(design: Design) -> float:
     """C_id times the mean of the limit of N x excess risk: of KL 1/2 a state, and of e^2."""
-    root, law, every = np.sqrt(design.weight), design.law, np.arange(len(design.law))
-    resolvent = np.linalg.inv(np.eye(len(root)) - design.discount * law)
-    kappa = np.linalg.norm(root[:, None] * resolvent / root, 2)
-    least = design.policy[every, design.anchor].min()
-    identified = 2 * (1 + kappa / least**0.5) ** 2 + kappa**2 / least
-    v_star = logsumexp(design.solution(design.policy, law, np.zeros(len(root))), axis=1)
-    spread = np.maximum(law @ v_star**2 - (law @ v_star) ** 2, 0.0)
-    return float(identified * (len(root) / 2 + design.discount**2 * spread.sum()))
+    kappa = inverse_norm(design.law, design.weight, design.discount)
+    identified = identification_constant(kappa, design.anchored.min(), 0.0)
+    excess = len(design.weight) / 2 + design.discount**2 * design.spread.sum()
+    return float(identified * excess)
 
 
 @claim.holds(
@@ -279,6 +283,6 @@ def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
     results.append(equal(formula, bound, 1e-8 * bound, "complex steps and solves, R up to 100"))
     if not np.isnan(exact):
         rarest = float(design.rows * design.joint.min())
-        why = "the next term of the expansion; 1.7 / rarest is the most seen"
+        why = "the next term of the expansion, of order 1 / rarest"
         results.append(at_most(abs(exact / formula - 1), 5 / rarest, 0.0, why))
     return weakest(*results)

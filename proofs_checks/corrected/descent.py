@@ -1,6 +1,7 @@
 """Descent in Q with zeta beside it: constant steps, the level, and the level in closed form."""
 
 from collections import namedtuple
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -27,14 +28,9 @@ State = namedtuple("State", "sample q zeta rho")
 def states(draw: st.DrawFn) -> State:
     sample = draw(full_samples(3, 3))
     q = draw(worlds.tables(sample.visits.shape, worlds.quarters(20)))
-    zeta = _target(sample, q) + draw(worlds.tables(len(q), worlds.MILD))
+    zeta = polyak.zeta_at(sample, q) + draw(worlds.tables(len(q), worlds.MILD))
     rho = draw(st.sampled_from([0.01, 0.1, 0.5, 1.0]) | st.floats(0.01, 1.0))
     return State(sample, q, zeta, rho)
-
-
-def _target(sample: Sample, q: Array) -> Array:
-    """P V_Q (X,), where every state has an anchor row."""
-    return polyak.zeta_at(sample, q)
 
 
 def steps(
@@ -57,7 +53,7 @@ def steps(
 
 
 def _lyapunov(sample: Sample, q: Array, zeta: Array, weight: float) -> float:
-    lag = zeta - _target(sample, q)
+    lag = zeta - polyak.zeta_at(sample, q)
     return separated.gap(sample, q) + weight * float(separated.anchor_weight(sample) @ lag**2)
 
 
@@ -74,7 +70,8 @@ def slowest() -> State:
 
     def state(x: Array) -> State:
         q = star + x[:2]
-        return State(sample, q, _target(sample, q) + x[2:3], float(expit(x[3])))
+        zeta = polyak.zeta_at(sample, q) + x[2:3]
+        return State(sample, q, zeta, float(expit(x[3])))
 
     def loss(x: Array) -> float:
         slack = two_time_scales(state(x)).slack
@@ -90,7 +87,7 @@ def slowest() -> State:
     broken="four times the step of Q",
     rejected={"factor": 4.0},
     rejected_at=lagging,
-    adversary=lambda: slowest(),
+    adversary=slowest,
     cost=2,
     inferred=CHAIN,
 )
@@ -124,7 +121,7 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
     order = library.anchor_first(sample)
     np.put_along_axis(slope, order, library.descent_slope(sample, q, zeta), axis=1)
     moved = q - tau * slope / w[:, None]
-    target = _target(sample, moved)
+    target = polyak.zeta_at(sample, moved)
     after = _lyapunov(sample, moved, zeta + rho * (target - zeta), weight)
     rate = min(tau * separated.pl_constant(sample, level, visits=True), rho) / 2
     tolerance = (1 + weight) * objective_rounding(sample, q, zeta)
@@ -178,11 +175,8 @@ def level(pair: tuple[float, float], best: object = None) -> CheckResult:
 # --- the level in closed form
 def profiled(sample: Sample, discount: float) -> Array:
     """Hessian (X A, X A) at the minimiser of g less its part along a common shift."""
-    at = Sample(sample.moves, sample.anchor, sample.reward, discount)
-    rows = separated.jacobian(at, polyak.solution(at))
-    hessian = rows.T @ separated.curvatures(at) @ rows
-    shift = hessian.sum(axis=1)
-    return np.asarray(hessian - np.outer(shift, shift) / shift.sum())
+    full = separated.hessian(replace(sample, discount=discount))
+    return separated.profiled(full, np.ones(len(full)))
 
 
 def dobrushin(law: Array) -> float:

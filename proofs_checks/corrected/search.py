@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 from scipy.linalg import helmert, sqrtm
 from scipy.optimize import brentq, minimize
+from scipy.special import log_softmax
 
 from proofs_checks.oracle import separated
 from proofs_checks.oracle.risk import Array, Sample
@@ -72,7 +73,7 @@ class _Search:
         step = np.linalg.solve(self.root, 2**0.5 * u)
         logits = step[: -len(residual)].reshape(-1, width) @ helmert(width + 1)
         log_p[sample.nll_states] += logits
-        log_p = separated.log_choices(log_p)
+        log_p = log_softmax(log_p, axis=1)
         return separated.table(sample, log_p, step[-len(residual) :])
 
     def ratio(self, q: Array) -> float:

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag, helmert
 from scipy.optimize import brentq
-from scipy.special import lambertw, logsumexp, softmax
+from scipy.special import lambertw, log_softmax, logsumexp, softmax
 
-from proofs_checks.oracle.polyak import share
+from proofs_checks.oracle.polyak import share, solution
 from proofs_checks.oracle.risk import Array, Sample
 
 # --- the coordinates
@@ -32,11 +32,6 @@ def anchor_weight(sample: Sample) -> Array:
 def state_weight(sample: Sample) -> Array:
     """w (X,): n(x) / N."""
     return np.asarray(sample.visits.sum(axis=1) / sample.size)
-
-
-def log_choices(q: Array) -> Array:
-    """l (X, A)."""
-    return np.asarray(q - logsumexp(q, axis=1, keepdims=True))
 
 
 def table(sample: Sample, log_p: Array, residual: Array, rest: Array | float = 0.0) -> Array:
@@ -58,7 +53,7 @@ def divergence(pi: Array, log_p: Array) -> Array:
 
 def gap(sample: Sample, q: Array) -> float:
     """g-hat_N above its infimum over all tables."""
-    off = divergence(sample.choices, log_choices(q[sample.nll_states]))
+    off = divergence(sample.choices, log_softmax(q[sample.nll_states], axis=1))
     return float(sample.nll_weight @ off + anchor_weight(sample) @ sample.residual(q) ** 2)
 
 
@@ -77,13 +72,28 @@ def jacobian(sample: Sample, q: Array) -> Array:
 
 
 def curvatures(sample: Sample) -> Array:
-    """Hessian of g-hat_N in (h, e) at its minimiser, square; G' of it G is that in outputs."""
-    basis = helmert(sample.visits.shape[1])
-    of_choices = (
-        weight * basis @ (np.diag(pi) - np.outer(pi, pi)) @ basis.T
-        for weight, pi in zip(sample.nll_weight, sample.choices, strict=True)
-    )
+    """Hessian of g-hat_N in (h, e) at its minimiser, square."""
+    weighted = zip(sample.nll_weight, sample.choices, strict=True)
+    of_choices = (weight * _spread(pi) for weight, pi in weighted)
     return np.asarray(block_diag(*of_choices, np.diag(2 * anchor_weight(sample))))
+
+
+def hessian(sample: Sample) -> Array:
+    """(X A, X A) of g-hat_N at its minimiser, in outputs."""
+    rows = jacobian(sample, solution(sample))
+    return np.asarray(rows.T @ curvatures(sample) @ rows)
+
+
+def profiled(full: Array, way: Array) -> Array:
+    """A Hessian less its part along a direction, along which the minimum is then taken."""
+    shift = full @ way
+    return np.asarray(full - np.outer(shift, shift) / (way @ shift))
+
+
+def _spread(pi: Array) -> Array:
+    """(A - 1, A - 1) variance of pi in the basis of h."""
+    basis = helmert(len(pi))
+    return np.asarray(basis @ (np.diag(pi) - np.outer(pi, pi)) @ basis.T)
 
 
 # --- how flat KL(pi-hat || p) gets below a level
@@ -112,9 +122,7 @@ def farthest(pi: Array, level: float) -> Array:
 
 def curvature(pi: Array) -> float:
     """lambda_0: least Var_pi(v) over |v| = 1 with sum 0; 2 pi (1 - pi) for two actions."""
-    basis = helmert(len(pi))
-    spread = basis @ (np.diag(pi) - np.outer(pi, pi)) @ basis.T
-    return float(np.linalg.eigvalsh(spread)[0]) if len(pi) > 1 else np.inf
+    return float(np.linalg.eigvalsh(_spread(pi))[0]) if len(pi) > 1 else np.inf
 
 
 def alpha_bound(pi: Array, level: float, half: float = 0.5) -> float:

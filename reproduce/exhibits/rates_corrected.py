@@ -25,6 +25,7 @@ from reproduce.store import Stored
 NAME = "rates_corrected"
 TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000)
 SHOWN = 1000  # of the panels
+DISCOUNT = 0.95
 LEVELS = (1e-6, 1e-4, 1e-2, 1.0)
 BETAS = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)
 SEEDS, SMOKE_SEEDS = 5, 2
@@ -35,10 +36,11 @@ STEPS = {"tau": 0.9, "visits": 0.3}  # of losses per row, and by visits
 
 def entries(smoke: bool) -> list[Entry]:
     """Paths and conditions at one size, the constants at every size."""
-    common: dict[str, Any] = {"seeds": NAME, "repetitions": SMOKE_SEEDS if smoke else SEEDS}
+    seeds = SMOKE_SEEDS if smoke else SEEDS
+    common: dict[str, Any] = {"seeds": NAME, "repetitions": seeds, "beta": DISCOUNT}
     most = {name: min(SMOKE_MOST, steps) if smoke else steps for name, steps in MOST.items()}
     asked: list[tuple[str, str, int, dict[str, Any]]] = [
-        ("paths", "rate", SHOWN, STEPS | {"beta": 0.95, "most": most}),
+        ("paths", "rate", SHOWN, STEPS | {"most": most}),
         ("conditions", "condition number", SHOWN, {"betas": BETAS}),
     ]
     for n in (SHOWN,) if smoke else TRAJECTORIES:

@@ -32,7 +32,7 @@ from reproduce.spec import Entry, Exhibit, Result
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31
-REPETITIONS, SMOKE_REPETITIONS = 40, 2
+REPETITIONS, SMOKE_REPETITIONS = 20, 2
 FEWER = 8  # data sets of each strength of weak inputs
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
@@ -172,7 +172,7 @@ EXHIBIT = Exhibit(
     NAME,
     "Inputs that matter among fifty",
     entries,
-    cost=40.0,
+    cost=20.0,
     render=render,
     verdict=verdict,
     tolerance=1e-4,

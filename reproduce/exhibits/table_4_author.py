@@ -9,8 +9,8 @@ vectors were meant.
 from pathlib import Path
 
 from reproduce import layout, published
+from reproduce.demonstrations import row
 from reproduce.exhibits.table_4 import WORLDS
-from reproduce.imitation import row
 from reproduce.imitation_author import training
 from reproduce.results import Results
 from reproduce.spec import NOT_RUN, Entry, Exhibit

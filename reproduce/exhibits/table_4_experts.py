@@ -13,18 +13,14 @@ import pandas as pd
 
 from gladius.worlds.gym import ENVIRONMENTS
 from reproduce import layout
+from reproduce.demonstrations import DENOMINATORS
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit
 
 NAME = "table_4_experts"
 FOLDER = "EXPERTS_FOLDER"
 EPISODES, SMOKE_EPISODES = 1000, 4
-# the paper's Section 7, mean and standard deviation of its experts
-PRINTED = {
-    "CartPole-v1": "500 (0)",
-    "Acrobot-v1": "-82.80 (27.55)",
-    "LunarLander-v3": "232.77 (73.77)",
-}
+DEVIATIONS = {"CartPole-v1": "0", "Acrobot-v1": "27.55", "LunarLander-v3": "73.77"}  # Section 7
 NOTES = (
     "Undiscounted return, mean (standard error) over episodes on common seeds; the paper's as"
     " printed (standard deviation), its LunarLander v2.",
@@ -55,7 +51,8 @@ def render(results: Results, out: Path) -> None:
     frame = frame[parts[0] != "steps"]
     index = ["row", "followed"]
     table = frame.pivot_table("text", index, "column", "first", sort=False).fillna("")
-    table["paper"] = [PRINTED[name] for name in table.index.get_level_values("row")]
+    places = table.index.get_level_values("row")
+    table["paper"] = [f"{DENOMINATORS[name]:.2f} ({DEVIATIONS[name]})" for name in places]
     table.index.names, table.columns.name = ["environment", "followed"], None
     layout.write(table, out, NAME, EXHIBIT.title, NOTES)
 
@@ -66,7 +63,7 @@ def verdict(folder: Path) -> str:
     frame = frame[frame["statistic"].str.startswith("return, ")]
     told = []
     for name, part in frame.groupby("row", sort=False):
-        printed = float(PRINTED[str(name)].split()[0])
+        printed = DENOMINATORS[str(name)]
         nearest = int(np.argmin(np.abs(part["value"].to_numpy(float) - printed)))
         value, how = part["value"].iloc[nearest], part["statistic"].iloc[nearest]
         told.append(f"{name} {value:.1f} ({how.removeprefix('return, ')}; the paper's {printed:g})")

@@ -13,12 +13,12 @@ from matplotlib.collections import LineCollection
 
 from gladius.worlds.gym import ENVIRONMENTS
 from reproduce import layout
-from reproduce.imitation import STREAM
+from reproduce.demonstrations import STREAM
+from reproduce.exhibits import table_4
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit
 
 NAME = "table_4_films"
-BUDGETS = {"Expert": 0, "BC": 1500, "GLADIUS": 375}  # the last ones of Table 4
 TOLD: Mapping[str, dict[str, Any]] = {
     "Expert": {},
     "BC": {"method": "bc"},
@@ -31,7 +31,8 @@ def entries(smoke: bool) -> list[Entry]:
     """Environment by environment."""
     listed = []
     for name, (column, told) in product(ENVIRONMENTS, TOLD.items()):
-        budget = min(BUDGETS[column], 4) if smoke else BUDGETS[column]
+        budgets = (table_4.SMOKE_BUDGETS if smoke else table_4.BUDGETS).get(told.get("method", ""))
+        budget = budgets[-1] if budgets else 0
         shared = {"environment": name, "trajectories": 1, "repetitions": 1, "budget": budget}
         named = {**told, **shared, "seeds": STREAM, "seeds_row": f"{name}/1"}
         cell = Cell("reproduce.imitation:film", named, f"{column}, {name}, film")

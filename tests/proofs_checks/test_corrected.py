@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize, minimize_scalar
+from scipy.special import log_softmax
 
 import proofs_checks
 from proofs_checks import library
@@ -43,13 +44,28 @@ def test_derivatives_are_those_of_the_library(sample: Sample, data: st.DataObjec
 def test_alpha_of_two_actions_is_the_infimum(pi: float, level: float) -> None:
     both = np.array([pi, 1 - pi])
     odds = np.r_[-np.geomspace(1e-3, 2e4, 4000), np.geomspace(1e-3, 2e4, 4000)]
-    log_p = separated.log_choices(np.log(both) + np.stack([odds, 0 * odds], axis=1))
+    log_p = log_softmax(np.log(both) + np.stack([odds, 0 * odds], axis=1), axis=1)
     kl = separated.divergence(both, log_p)
     ratio = ((np.exp(log_p) - both) ** 2).sum(axis=1) / (2 * kl)
     within = kl <= level
     found, exact = ratio[within].min(initial=np.inf), separated.alpha(both, level)
     assert found >= exact * (1 - 1e-6)
     assert found <= 1.02 * exact or not within.any() or level < kl.min() * 1.1
+
+
+def test_the_closed_form_of_alpha_loses_as_much_as_is_said() -> None:
+    """Of two actions: a factor of 2 near pi, at most 4.44, where choices are even."""
+    grid = [(pi, d) for pi in np.linspace(0.02, 0.5, 13) for d in np.linspace(0.5, 5, 121)]
+    lost = [
+        separated.alpha(both, d) / separated.alpha_bound(both, d)
+        for pi, d in grid
+        for both in [np.array([pi, 1 - pi])]
+    ]
+    assert max(lost) == pytest.approx(4.44, abs=0.01)
+    assert grid[int(np.argmax(lost))] == (0.5, pytest.approx(1.5, rel=0.2))
+    assert separated.alpha(np.array([0.5, 0.5]), 1e-9) == pytest.approx(
+        2 * separated.alpha_bound(np.array([0.5, 0.5]), 1e-9), rel=1e-3
+    )
 
 
 @given(coordinates.reached(max_actions=2), st.floats(1e-3, 3.0), st.data())
@@ -121,12 +137,11 @@ def test_unequal_steps_move_the_edge(rho: float, stable: bool) -> None:
     times 2 sum b; stable means that every eigenvalue has a negative real part.
     """
     star, b = polyak.solution(RESET), separated.anchor_weight(RESET)
-    rows = separated.jacobian(RESET, star)
     metric = np.repeat(separated.state_weight(RESET), 2)[:, None]
-    policy = np.exp(separated.log_choices(star))
+    policy = np.exp(log_softmax(star, axis=1))
     ahead = (RESET.law[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
     pull = 2 * RESET.discount**2 * ahead.T * b
-    of_q = pull @ ahead - rows.T @ separated.curvatures(RESET) @ rows
+    of_q = pull @ ahead - separated.hessian(RESET)
     speed = 2 * rho * b.sum()
     flow = np.block([[of_q / metric, -pull / metric], [speed * ahead, -speed * np.eye(len(b))]])
     assert (np.linalg.eigvals(flow).real.max() < 0) == stable
@@ -152,15 +167,14 @@ def test_the_mean_squared_error_of_drawn_counts_is_v() -> None:
     law = np.array([[0.3, 0.7], [0.6, 0.4]])
     logits, anchor = np.array([[0.0, 0.5], [0.2, 0.0]]), np.array([0, 1])
     design = coordinates.Design(np.array([0.4, 0.6]), logits, law, anchor, 0.9, 20_000)
-    reward, rng = np.zeros(2), np.random.default_rng(0)
-    star = design.solution(design.policy, law, reward)
+    rng, star = np.random.default_rng(0), design.solution(design.policy, law)
     rows = (design.rows * design.weight).astype(int)
     squares = []
     for _ in range(2000):
         chosen = np.array([rng.multinomial(n, p) for n, p in zip(rows, design.policy, strict=True)])
         size = chosen[[0, 1], anchor]
         ahead = np.array([rng.multinomial(n, p) for n, p in zip(size, law, strict=True)])
-        off = design.solution(chosen / rows[:, None], ahead / size[:, None], reward) - star
+        off = design.solution(chosen / rows[:, None], ahead / size[:, None]) - star
         squares.append(float(np.sum(design.weight[:, None] * design.policy * off**2)))
     mean, se = np.mean(squares), np.std(squares) / len(squares) ** 0.5
     v = coordinates._squares(design)[0]

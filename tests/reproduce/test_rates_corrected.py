@@ -1,32 +1,21 @@
 """The exhibit `rates_corrected`: its steps and predictions against the claims', and its files."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from gladius import BusEngine
 from proofs_checks.oracle import separated
-from proofs_checks.oracle.risk import Sample
-from reproduce import corrected
-from reproduce.corrected import ASCENT, METHODS, descents, hessian, spectra, without_level
-from reproduce.data import splits
+from reproduce.corrected import ASCENT, METHODS, after_anchor, descents, spectra
 from reproduce.exhibits import rates_corrected
 from reproduce.gradients import PRINTED, Tables, decade
 from tests.reproduce.shown import failed, resized, results_of, written
 
-WORLD = BusEngine()
 PATHS, CONDITIONS, CONSTANTS = rates_corrected.entries(True)
 
 
-def drawn(trajectories: int = 50) -> list[Sample]:
-    rngs = [np.random.default_rng(seed) for seed in range(2)]
-    train, _ = splits(WORLD.mdp, WORLD.horizon, trajectories, rngs)
-    return [corrected._sample(visits, WORLD) for visits in train.visits]
-
-
-PARTS = drawn()
 TABLES = Tables.of(resized(PATHS, trajectories=50).cell)
 
 
@@ -61,16 +50,26 @@ def test_predictions_are_those_of_the_separated_risk() -> None:
 
 
 def test_the_hessian_has_no_curvature_along_a_level_that_is_solved_for() -> None:
-    for part in PARTS:
-        weight = separated.state_weight(part)
-        level = np.sqrt(np.repeat(weight, 2))
-        full, rest = hessian(part, weight), without_level(part)
+    for tables in TABLES:
+        full = separated.hessian(tables.sample)
+        level = np.ones(len(full))
+        rest = separated.profiled(full, level)
         assert np.abs(rest @ level).max() < 1e-12 < level @ full @ level
 
 
+def test_laws_after_the_anchor() -> None:
+    walk = after_anchor("lazy walk", 5)
+    np.testing.assert_allclose(walk.sum(axis=1), 1)
+    np.testing.assert_allclose(walk, walk.T)
+    np.testing.assert_array_equal(after_anchor("reset", 5)[:, 0], 1)
+
+
 def test_without_its_level_a_reset_s_conditioning_is_free_of_the_discount() -> None:
-    part = PARTS[0]
-    values = [spectra(Sample(part.moves, part.anchor, part.reward, beta)) for beta in (0.5, 0.99)]
+    sample = TABLES[0].sample
+    moves, states = sample.moves.copy(), len(sample.moves)
+    rows = np.arange(states), sample.anchor
+    moves[rows] = moves[rows].sum(axis=1)[:, None] * after_anchor("reset", states)
+    values = [spectra(replace(sample, moves=moves, discount=beta)) for beta in (0.5, 0.99)]
     np.testing.assert_allclose(values[0]["level closed"], values[1]["level closed"], rtol=1e-8)
     assert values[0]["zeta exact"][0] > 100 * values[1]["zeta exact"][0]
 
