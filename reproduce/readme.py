@@ -107,10 +107,15 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
     return "\n\n".join(texts) + "\n"
 
 
+def verdicts_of_the_paper(folder: Path) -> Counter[str]:
+    """How many claims of the paper have each verdict; what we put in their place is not counted."""
+    ledger = pd.read_csv(folder / "claims.csv", dtype=str)
+    return Counter(ledger["verdict"][~ledger["id"].str.startswith(OURS)])
+
+
 def claims(older: set[str], folder: Path, link: str) -> str:
     """How many claims of the paper have each verdict, where they stand, and which text it is."""
-    ledger = pd.read_csv(folder / "claims.csv", dtype=str)
-    number = Counter(ledger["verdict"][~ledger["id"].str.startswith(OURS)])
+    number = verdicts_of_the_paper(folder)
     counts = ", ".join(f"{number[verdict]} {verdict}" for verdict in VERDICTS if number[verdict])
     mark = f" ({OLDER})" if "claims" in older else ""
     return (

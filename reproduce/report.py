@@ -60,9 +60,10 @@ def summary(folder: Path) -> str:
         )
         parts += [picture(folder, name) for name in found.figures]
         parts.append(f'<p class="note">From {links(folder, found.exhibits)}.</p>')
-    counts = pd.read_csv(folder / "claims.csv", dtype=str)["verdict"].value_counts()
-    told = ", ".join(f"{counts[v]} {v}" for v in readme.VERDICTS if v in counts)
-    parts.append(f"<h3>Of {counts.sum()} statements</h3><p>{told}: see the ledger below.</p>")
+    counts = readme.verdicts_of_the_paper(folder)
+    told = ", ".join(f"{counts[v]} {v}" for v in readme.VERDICTS if counts[v])
+    head = f"<h3>Of {counts.total()} claims of the paper</h3>"
+    parts.append(f"{head}<p>{told}: see the ledger below.</p>")
     unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
     return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
 
