@@ -12,6 +12,7 @@ from proofs_checks.oracle import separated
 from proofs_checks.oracle.risk import Array, Sample
 
 SHARES = (0.01, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the level, spent on a state's choices
+STARTS = 4  # states, of those that do best alone
 Shares = Mapping[tuple[int, int], float]  # (state of the NLL, action that it turns away from)
 
 
@@ -94,25 +95,28 @@ def least_ratio(sample: Sample, level: float, visits: bool = False) -> tuple[flo
     """The least ratio found where 0 < g - g* <= level, and the table q (X, A) with it.
 
     One state's choices are moved away from one action, with the best residuals, or the best
-    residuals and other choices; then a state that the anchor leads to as well; the shares of the
-    best of these are refined. Or all are moved a little, along the least curvature.
+    residuals and other choices; then, from the best of these states, one that the anchor leads to
+    as well; the shares of the best are refined. Or all are moved a little, along the least
+    curvature.
     """
     search, actions = _Search(sample, level, visits), range(sample.visits.shape[1])
 
     def ratio(start: tuple[Shares, bool]) -> float:
         return search.ratio(search.table(*start))
 
-    rays = product(range(len(sample.nll_states)), actions)
-    tried = [({ray: share}, every) for ray in rays for share in SHARES for every in (False, True)]
-    best, every = min(tried, key=ratio)
-    (first,) = best
+    states = range(len(sample.nll_states))
+    ways = tuple(product(SHARES, actions, (False, True)))
+    alone = [min((({(k, a): share}, every) for share, a, every in ways), key=ratio) for k in states]
     ahead = np.flatnonzero(sample.law[:, sample.nll_states].sum(axis=0)).tolist()
-    more = [
-        ({first: best[first] * (1 - part), ray: best[first] * part}, every)
-        for ray in product(set(ahead) - {first[0]}, actions)
+    tried = sorted(alone, key=ratio)[:STARTS]
+    tried += [
+        ({ray: share * (1 - part), (k, a): share * part}, every)
+        for start, every in tried
+        for ray, share in start.items()
+        for k, a in product(set(ahead) - {ray[0]}, actions)
         for part in SHARES[:-1]
     ]
-    best, every = min([(best, every), *more], key=ratio)
+    best, every = min(tried, key=ratio)
 
     def refined(x: Array) -> dict[tuple[int, int], float]:
         return dict(zip(best, np.abs(x) / max(1.0, np.abs(x).sum()), strict=True))

@@ -10,10 +10,10 @@ orthonormal basis of the vectors that sum to zero, G = d(h, e) / dq. PL constant
 the outputs, or in the metric of visits, sum_x w_x |dq(x, .)|^2. Shares no code with the library.
 """
 
-from itertools import pairwise, product
+import heapq
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import block_diag, helmert
 from scipy.optimize import brentq
 from scipy.special import lambertw, log_softmax, logsumexp, softmax
@@ -153,57 +153,108 @@ def alpha(pi: Array, level: float) -> float:
 
 
 # --- the PL constant
-SPENT = (0.0, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0)
+CLOSE, SPLITS, ROUNDS = 2e-3, 60, 8  # of the branch and bound; of the multipliers
 
 
 def pl_constant(sample: Sample, level: float, visits: bool = False) -> float:
     """c with (1/2)|gradient|^2 >= c (g - g*) at all tables with g - g* <= level.
 
-    c = inf of lambda_min(D^-1/2 G M^-1 G' D^-1/2), D = diag(1 / (w alpha), 1 / (2 b)) and M the
-    metric. G depends on the choices where the anchor leads; what these spend of the level (a share
-    between two of SPENT) the other states cannot. Zero where a seen state lacks an action. Outputs
-    at states without rows are free, not given.
+    c = inf over the shares of the level that the states have, sup over mu >= 0, of (1 + share' mu)
+    lambda_min(D^-1/2 G M^-1 G' D^-1/2), D = diag((1 + mu) / (w alpha), 1 / (2 b)) and M the metric.
+    Zero where a seen state lacks an action. Outputs at states without rows are free, not given.
+
+    By branch and bound, from below, and within CLOSE where SPLITS suffice: D and the choices that G
+    depends on grow with a share, so that a box of shares is bounded by its two ends.
     """
     if np.any(sample.choices == 0):
         return 0.0
-    ahead = sample.law[:, sample.nll_states].sum(axis=0) > 0
-    shares = pairwise(SPENT) if ahead.any() else [(0.0, 0.0)]
-    return min(
-        _constant(sample, ahead, np.where(ahead, most, 1 - least) * level, visits)
-        for least, most in shares
-    )
+    shared, each = _Shared(sample, level, visits), np.eye(len(sample.nll_states))
+    possible = max(shared.bound(share, share) for share in each)
+    least, most = 0 * each[0], each.sum(axis=0)
+    boxes = [(-shared.bound(least, most), 0, least, most)]  # a number of its own breaks ties
+    for number in range(1, 2 * SPLITS, 2):
+        bound, _, least, most = boxes[0]
+        if -bound <= (1 + CLOSE) * possible:
+            break
+        middle = (least + most) / 2
+        below = np.where(each, middle, most)
+        split = int(np.argmin([shared.bound(least, high) for high in below]))
+        above = np.where(each[split], middle, least)
+        heapq.heappop(boxes)
+        for new, (low, high) in enumerate(((least, below[split]), (above, most))):
+            if low.sum() <= 1:
+                high = np.minimum(high, 1 - low.sum() + low)
+                heapq.heappush(boxes, (-shared.bound(low, high), number + new, low, high))
+                possible = max(possible, shared.bound(low, low))
+    return float(-1 / boxes[0][0])
 
 
-def _constant(sample: Sample, ahead: NDArray[np.bool_], level: Array, visits: bool) -> float:
-    """The same where each state of the NLL has its own level (K,) of w KL.
+class _Shared:
+    """1 / c of the states' shares of a level.
 
     G has a right inverse that is affine in the choice probabilities where the anchor leads, so
     that its norm is largest at corners of a box around them.
     """
-    (states, actions), basis = sample.visits.shape, helmert(sample.visits.shape[1])
-    seen, rows = sample.nll_states, sample.be_states
-    levels = level / sample.nll_weight
-    flat = [alpha(*both) for both in zip(sample.choices, levels, strict=True)]
-    of_choices = np.repeat(1 / (sample.nll_weight * flat), actions - 1)
-    root = np.sqrt(np.concatenate([of_choices, 0.5 / anchor_weight(sample)]))
-    metric = np.sqrt(np.repeat(state_weight(sample), actions)) if visits else np.ones(1)
-    spread = np.kron(np.eye(states)[:, seen], basis.T)  # h -> q
-    inner = np.linalg.pinv(sample.discount * sample.law - np.eye(states)[rows])
-    corners = {}
-    for k in np.flatnonzero(ahead):
-        least = np.exp(np.diag(farthest(sample.choices[k], levels[k])))
-        corners[int(seen[k])] = least + (1 - least.sum()) * np.eye(actions)
-    norm = 0.0
-    for which in product(range(actions), repeat=len(corners)):
-        p = np.zeros((states, actions))
-        for corner, (state, box) in zip(which, corners.items(), strict=True):
-            p[state] = box[corner]
-        slope = sample.discount * (sample.law[:, :, None] * p).reshape(len(rows), -1)
-        slope[np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
-        shifts = np.hstack([-inner @ slope @ spread, inner])  # (h, e) -> each state's level
-        inverse = np.pad(spread, ((0, 0), (0, len(rows)))) + np.repeat(shifts, actions, axis=0)
-        norm = max(norm, float(np.linalg.norm((inverse * root).T * metric, 2)))
-    return norm**-2
+
+    def __init__(self, sample: Sample, level: float, visits: bool) -> None:
+        (states, actions), basis = sample.visits.shape, helmert(sample.visits.shape[1])
+        seen, rows = sample.nll_states, sample.be_states
+        self.sample, self.levels = sample, level / sample.nll_weight
+        self.ahead = np.flatnonzero(sample.law[:, seen].sum(axis=0) > 0)
+        self.metric = np.sqrt(np.repeat(state_weight(sample), actions)) if visits else np.ones(1)
+        self.spread = np.kron(np.eye(states)[:, seen], basis.T)  # h -> q
+        self.inner = np.linalg.pinv(sample.discount * sample.law - np.eye(states)[rows])
+        self.flat: dict[tuple[int, float], float] = {}  # shares recur
+        self.inverses: dict[tuple[float, ...], list[Array]] = {}
+
+    def bound(self, least: Array, most: Array) -> float:
+        """The least of 1 / c over some mu, where every state has a share between these."""
+        width, mu, smallest = self.sample.visits.shape[1] - 1, 0 * least, np.inf
+        flat = np.array([self.flatness(k, share) for k, share in enumerate(most.tolist())])
+        inverses = self.right_inverses(tuple(most[self.ahead].tolist()))
+        for _ in range(ROUNDS):
+            of_choices = np.repeat((1 + mu) * flat, width)
+            root = np.sqrt(np.concatenate([of_choices, 0.5 / anchor_weight(self.sample)]))
+            both = [np.linalg.svd(inverse * root, full_matrices=False)[1:] for inverse in inverses]
+            norms, ways = zip(*((sizes[0] ** 2, way[0]) for sizes, way in both), strict=True)
+            smallest = min(smallest, max(norms) / (1 + least @ mu))
+            part = (ways[int(np.argmax(norms))][: len(of_choices)] ** 2).reshape(len(mu), width)
+            # at the best mu a state's part of y' D y is what its share asks for
+            asked = least * (1 + mu) / (1 + least @ mu)
+            mu = np.maximum((1 + mu) * asked / np.maximum(part.sum(axis=1), 1e-12), 1) - 1
+            if not mu.any():
+                break
+        return float(smallest)
+
+    def flatness(self, k: int, share: float) -> float:
+        """1 / (w alpha) of a state of the NLL below its share of the level."""
+        if (k, share) not in self.flat:
+            of_state = alpha(self.sample.choices[k], share * self.levels[k])
+            self.flat[k, share] = 1 / (float(self.sample.nll_weight[k]) * of_state)
+        return self.flat[k, share]
+
+    def right_inverses(self, shares: tuple[float, ...]) -> list[Array]:
+        """Those of G, in the metric, at the corners that shares where the anchor leads allow."""
+        if shares in self.inverses:
+            return self.inverses[shares]
+        sample, (states, actions) = self.sample, self.sample.visits.shape
+        rows, corners = sample.be_states, []
+        for k, part in zip(self.ahead, shares, strict=True):
+            pi = sample.choices[k]
+            least = np.exp(np.diag(farthest(pi, part * self.levels[k]))) if part else pi
+            corners.append(least + (1 - least.sum()) * np.eye(actions))
+        inverses = []
+        for chosen in product(*corners):
+            p = np.zeros((states, actions))
+            p[sample.nll_states[self.ahead]] = np.reshape(chosen, (-1, actions))
+            slope = sample.discount * (sample.law[:, :, None] * p).reshape(len(rows), -1)
+            slope[np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
+            shifts = np.hstack([-self.inner @ slope @ self.spread, self.inner])  # (h, e) -> levels
+            inverse = np.pad(self.spread, ((0, 0), (0, len(rows))))
+            inverse += np.repeat(shifts, actions, axis=0)
+            inverses.append((inverse.T * self.metric).T)
+        self.inverses[shares] = inverses
+        return inverses
 
 
 def ratio(sample: Sample, q: Array, visits: bool = False) -> float:
