@@ -27,6 +27,7 @@ PLAIN = "leak_free"  # protocol of a method as it comes
 VARIANTS: dict[tuple[str, str], tuple[dict[str, Any], bool]] = {
     ("gladius", "network"): ({"function_class": "mlp"}, False),
     ("gladius", "on rows"): ({"function_class": "sparse"}, False),
+    ("gladius", "sampled"): ({"function_class": "sparse", "solver": "stochastic"}, False),
     ("gladius", "Algorithm 1"): ({"protocol": "printed"}, False),
     ("nfxp", "P known"): ({}, True),
     ("mpec", "P known"): ({}, True),

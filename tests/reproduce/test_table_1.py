@@ -26,7 +26,7 @@ from gladius.transition_probabilities import (
 from gladius.transitions import Counts, group
 from gladius.worlds.bus import BUS_REWARD
 from reproduce import fits, published, traits
-from reproduce.exhibits import table_1, table_2_all
+from reproduce.exhibits import table_1, table_2_all, table_2_author
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Record, Result
 from tests.reproduce.shown import FAILED, entry_of, stored, written
@@ -76,9 +76,9 @@ def measure(name: str, column: str) -> dict[str, float]:
 
 def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() -> None:
     said = published.load("table_1")
-    assert list(dict.fromkeys(line.printed for line in table_1.LINES)) == list(
-        dict.fromkeys(said["row"])
-    )
+    shown = list(dict.fromkeys(line.printed for line in table_1.LINES))
+    assert shown == [*dict.fromkeys(said["row"]), "PQR"]
+    assert table_1._printed("PQR", table_1.FREE) == table_1.NO_ROW
     assert set(table_1.COLUMNS) == set(said["column"])
     entries = table_1.EXHIBIT.checked_entries(False)
     found = {(e.row, e.column) for e in entries if e.is_shown}
@@ -91,6 +91,7 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
 
 def test_its_fits_are_those_of_the_extended_table() -> None:
     theirs = {e.cell for e in table_2_all.entries(False)}
+    theirs |= {e.cell for e in table_2_author.entries(False)}
     for entry in table_1.entries(False):
         cell = entry.cell
         if cell.compute == "reproduce.traits:errors":  # the same fit of more data sets
@@ -260,7 +261,9 @@ def test_the_pages_show_ticks_disagreements_and_what_cannot_be_told(tmp_path: Pa
     assert named["BC", table_1.FREE] == table_1.CONTRADICTED
     assert named["AVI", table_1.SCALE] == table_1.OPEN
     # the overview and the table say the same
-    assert table_1.verdict(tmp_path) == f"{len(said)} ticks: {table_1.counted(said)}"
+    printed = said[said["verdict"] != table_1.NO_ROW]
+    assert len(said) - len(printed) == len(table_1.COLUMNS)  # PQR's
+    assert table_1.verdict(tmp_path) == f"{len(printed)} ticks: {table_1.counted(said)}"
     assert f"{table_1.counted(said)}." in page
 
 
@@ -279,6 +282,7 @@ def test_what_is_of_our_implementation_has_a_reason() -> None:
         ("Ours", table_1.SCALE, "yes", no, table_1.IMPLEMENTATION),
         ("Ours", table_1.SCALE, "yes", math.nan, table_1.OPEN),
         ("ML-IRL", table_1.GLOBAL, "conditional (Linear only)", no, table_1.OPEN),
+        ("PQR", table_1.GLOBAL, table_1.NO_ROW, no, table_1.NO_ROW),
     ]
     for line, column, printed, tick, verdict in judged:
         assert table_1.judge(line, column, printed, tick) == verdict
