@@ -19,7 +19,7 @@ from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce.spec import Array, Cell, Record, Result
 
-EXACT, CLOSED = "zeta exact", "zeta exact, level closed"
+EXACT, CLOSED, TRUTH = "zeta exact", "zeta exact, level closed", "truth"
 LEVEL, BELLMAN = "level at the end", "signed Bellman term of the trace"
 
 
@@ -31,8 +31,8 @@ def names(ratios: Sequence[float]) -> list[str]:
 def compute(cell: Cell, device: str) -> Result:
     """Arrays `iteration` (T,), `level` and `bellman` (lines, T), NaN once a run has blown up.
 
-    The level is V in utils, averaged over the states as the data visit them; `truth`, (1,), is that
-    of V*. The Bellman term is the printed, signed, per transition, before the iteration's descent.
+    The level is V in utils, averaged over the states as the data visit them; the record TRUTH is
+    that of V*. The Bellman term is the printed one, signed, per transition, before the descent.
     """
     settings = cell.settings
     world = BusEngine()
@@ -65,14 +65,15 @@ def compute(cell: Cell, device: str) -> Result:
             level[alive, k], bellman[alive, k] = (v @ share)[alive], loss.bellman[alive]
         q[alive] -= tau_2 * loss.slope[alive]
         q[~alive], zeta[~alive] = 0.0, 0.0  # no longer read, and no overflow
-    truth = np.array([share @ world.mdp.solution.v])
-    arrays = {"iteration": marks.astype(float), "level": level, "bellman": bellman, "truth": truth}
+    truth = float(share @ world.mdp.solution.v)
+    arrays = {"iteration": marks.astype(float), "level": level, "bellman": bellman}
     records = []
     for line, name in enumerate(lines):
         status = "ok" if alive[line] else "diverged"
         for statistic, trace in ((LEVEL, level), (BELLMAN, bellman)):
             ended = trace[line][~np.isnan(trace[line])][-1]
             records.append(Record(statistic, float(ended), status=status, row=name))
+    records.append(Record(LEVEL, truth, row=TRUTH))
     return Result(tuple(records), arrays=arrays)
 
 

@@ -158,8 +158,8 @@ def _traces(results: Results, out: Path) -> None:
         return
     figure = layout.new_figure(layout.PAGE, 3.4)
     panels = figure.subplots(1, 2)
-    truth, names = float(arrays["truth"][0]), level_trace.names(settings["ratios"])
-    lines = list(zip(names, LOOKS, COLOURS, strict=True))
+    (truth,) = (r.value for r in stored.result.records if r.row == level_trace.TRUTH)
+    lines = zip(level_trace.names(settings["ratios"]), LOOKS, COLOURS, strict=True)
     for k, (name, dashes, colour) in enumerate(lines):
         label = name.replace("ratio", "tau_1 / tau_2 =")
         look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
@@ -192,7 +192,7 @@ def _traces(results: Results, out: Path) -> None:
 
 
 def traced(frame: pd.DataFrame) -> str:
-    """Where the level of each trace ended, in the order of the lines; "" without traces."""
+    """Where the level of each trace ended, and the truth; "" without traces."""
     ends = frame[frame["column"].eq(TRACE) & frame["statistic"].eq(level_trace.LEVEL)]
     blown = ends["status"].eq("diverged")
     texts = ends["value"].map("{:.1f}".format).mask(blown, "blew up")

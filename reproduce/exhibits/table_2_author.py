@@ -81,7 +81,8 @@ NOTES = (
     " more than the standard errors say where repetitions are few.",
     "last: after the last epoch; oracle: the epoch with the smallest true test error.",
     "author: levels start at -55, |td^2 - beta^2 dev^2|; signed: the printed term;"
-    " level-0: levels start at 0.",
+    " level-0: levels start at 0. Not run: switched off at N = "
+    f"{' and '.join(f'{n:,}' for n in SWITCHED)} only.",
 )
 
 

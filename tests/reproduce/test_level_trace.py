@@ -72,12 +72,17 @@ def test_a_trace_is_that_of_the_printed_loss(line: int) -> None:
 
 def test_slow_ascent_blows_up_and_the_closed_level_is_near_the_truth() -> None:
     result = trace(3000)
-    (truth,), ends = result.arrays["truth"], result.arrays["level"][:, -1]
+    ends = result.arrays["level"][:, -1]
+    mdp, horizon = BusEngine().mdp, BusEngine().horizon
+    truth = float(mdp.occupancy(horizon).sum(axis=1) @ mdp.solution.v)
+    last = next(r.value for r in result.records[::-1] if r.row == level_trace.TRUTH)
+    assert last == pytest.approx(truth)
     assert np.isnan(ends[0])
     assert abs(ends[-1] - truth) < 1.0
     assert min(abs(ends[1:-1] - truth)) > 40.0  # the control: without it the level is not found
     status = {r.row: r.status for r in result.records}
-    wanted = dict.fromkeys(level_trace.names(RATIOS), "ok") | {"ratio 0.5": "diverged"}
+    wanted = dict.fromkeys([*level_trace.names(RATIOS), level_trace.TRUTH], "ok")
+    wanted["ratio 0.5"] = "diverged"
     assert status == wanted
 
 
@@ -85,7 +90,7 @@ def test_stability_draws_the_traces(tmp_path: Path) -> None:
     entries = [e for e in stability.entries(True) if e.column == stability.TRACE]
     frame = written(stability.EXHIBIT, results_of(stability.EXHIBIT, entries), tmp_path)
     assert (tmp_path / "stability_trace.png").is_file()
-    names = level_trace.names(stability.TRACED)
+    names = [*level_trace.names(stability.TRACED), level_trace.TRUTH]
     assert [part.rsplit(": ")[0] for part in stability.traced(frame).split("; ")] == names
     ended = frame[frame["row"].eq("ratio 1") & frame["statistic"].eq(level_trace.LEVEL)]
     assert f"ratio 1: {ended['value'].item():.1f}" in stability.traced(frame)
