@@ -45,6 +45,7 @@ thead th { border-bottom: 1px solid; }
 tbody tr:nth-child(even) { background: rgb(128 128 128 / .12); }
 .note { font-size: .8rem; opacity: .85; }
 code { font-size: .85em; overflow-wrap: anywhere; }
+.wide code { white-space: nowrap; }
 .wide p { font-size: .8rem; margin: .3rem 0; }
 @media (max-width: 40rem) {
   .texts thead { display: none; }
@@ -77,7 +78,7 @@ def summary(folder: Path) -> str:
     counts = pd.read_csv(folder / "claims.csv", dtype=str)["verdict"].value_counts()
     told = ", ".join(f"{counts[v]} {v}" for v in readme.VERDICTS if v in counts)
     parts.append(f"<h3>Of {counts.sum()} statements</h3><p>{told}: see the ledger below.</p>")
-    unsaid = "".join(f"<li>{marked(line)}</li>" for line in story.LIMITS)
+    unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
     return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
 
 

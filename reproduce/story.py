@@ -120,10 +120,10 @@ def inner_maximum(folder: Path) -> Finding:
 
 
 LIMITS = (
-    "One world, the bus engine with an affine reward, which our penalty favours; `accuracy` has"
-    " four other rewards.",
-    "The rules by which we smooth were settled on three of the five truths of `accuracy` after"
-    " errors had been seen there.",
+    "One world, the bus engine with an affine reward, which our penalty favours; the exhibit"
+    " accuracy has four other rewards.",
+    "The rules by which we smooth were settled on three of the five truths of the exhibit"
+    " accuracy after errors had been seen there.",
     "A bound of first order says something of expected errors over many data sets, not of a"
     " single table of twenty.",
     "That a printed statement fails says nothing of others; what holds in its place stands in the"
