@@ -98,7 +98,7 @@ LADDER = {
     "author level-0 last": ("none", "no use of the truth", layout.BLACK, "s"),
     "author last": ("level", "level starts at the truth", layout.BLUE, "^"),
     "author level-0 oracle": ("epoch", "epoch by the true error", layout.BLACK, "o"),
-    "author oracle": ("both", "both, as published", layout.VERMILION, "D"),
+    "author oracle": ("both", "both, as the code ships", layout.VERMILION, "D"),
 }
 BOUNDS = {"iii": ("r unknown", ":"), "iv": ("r affine", "--")}  # of the exhibit `bounds`
 DODGE = 1.06  # factor between neighbouring markers of one N
