@@ -7,6 +7,7 @@ HTML file, pictures inside. It computes nothing: what it says is read from the g
 from __future__ import annotations
 
 import html
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gladius.checks import InputError
-from reproduce import compare, exhibits, readme, story
+from reproduce import compare, deviations, exhibits, readme, seeds, story
 from reproduce.provenance import ROOT
-from reproduce.run import read_manifest
+from reproduce.run import MANIFESTS, read_manifest
+from reproduce.spec import Cell
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -25,13 +27,17 @@ if TYPE_CHECKING:
 NAME = "report.html"
 REPOSITORY = "../.."  # from the folder of the results, where the report is read
 TITLE = "GLADIUS, checked"
+SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
+COUNTERFACTUALS = ("counterfactual", "transfer")  # have a section of their own
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 0 auto; padding: 0 1rem 4rem; }
 h1, h2, h3, nav, table, .note { font-family: system-ui, sans-serif; }
 h2 { border-top: 2px solid; padding-top: .6rem; margin-top: 3rem; }
 h3 { margin-top: 2.2rem; }
+.picture { display: inline-block; max-width: 100%; margin: .5rem 0; vertical-align: top; }
 img { max-width: 100%; height: auto; background: #fff; }
+pre { overflow-x: auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .8rem; }
 th, td { padding: .15rem .6rem; text-align: left; vertical-align: top; }
@@ -39,7 +45,16 @@ thead th { border-bottom: 1px solid; }
 tbody tr:nth-child(even) { background: rgb(128 128 128 / .12); }
 .note { font-size: .8rem; opacity: .85; }
 code { font-size: .85em; overflow-wrap: anywhere; }
-.jp-InputArea, .prompt { display: none; }
+.wide code { white-space: nowrap; }
+.wide p { font-size: .8rem; margin: .3rem 0; }
+@media (max-width: 40rem) {
+  .texts thead { display: none; }
+  .texts tr, .texts td { display: block; }
+  .texts td:first-child { font-weight: bold; }
+  .texts td:nth-child(2)::before { content: "The paper: "; }
+  .texts td:nth-child(3)::before { content: "Ours: "; }
+}
+.jp-InputArea, .prompt, .anchor-link { display: none; }
 """
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -80,6 +95,7 @@ def exhibit(folder: Path, name: str) -> str:
         parts.append(f"<p>{html.escape(verdict)}.</p>")
     files = list(manifest["files"])
     parts += [picture(folder, file) for file in files if file.endswith(".png")]
+    parts += [made_table(folder / file) for file in files if file.endswith(".html")]
     if loaded.published:
         frame = compare.compare(loaded, folder)
         shown = frame[[*compare.PLACE, "published", "published_se", "ours", "ours_se", "verdict"]]
@@ -87,10 +103,77 @@ def exhibit(folder: Path, name: str) -> str:
     for file in files:
         if file.endswith(".csv") and not file.endswith("_timings.csv"):
             parts.append(folded(file, table(pd.read_csv(folder / file))))
-    made = f"{manifest['finished']} at commit {str(manifest['commit'])[:12]}"
     command = f"<code>python -m reproduce run {name}</code>"
+    made = f'<a href="#made-{name}">made at commit {str(manifest["commit"])[:12]}</a>'
     told = f"{command}, {readme.time_of(name, folder)} of processor time, {made}"
     return "".join(parts) + f'<p class="note">{told}.</p>'
+
+
+def decisions(folder: Path) -> str:
+    """What the paper leaves open or we do otherwise, and what it changes."""
+    rows = []
+    for line in deviations.table(folder).to_dict("records"):
+        told = [marked(str(line[key])) for key in ("decision", "paper", "ours", "effect")]
+        told[-1] += (
+            f'<br><span class="note">{links(folder, tuple(line["exhibits"].split()))}</span>'
+        )
+        rows.append("".join(f"<td>{text}</td>" for text in told))
+    heads = "".join(f"<th>{head}</th>" for head in ("decision", "the paper", "ours", "effect"))
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    shown = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    said = "What the paper leaves open, or we do otherwise, and what it changes: numbers of the"
+    said += " exhibits named under them."
+    return f'<p>{said}</p><div class="wide texts">{shown}</div>'
+
+
+def provenance(folder: Path) -> str:
+    """Of every exhibit command, commit, time, seeds; machines and versions; the checksums."""
+    rows, files, known = [], [], {"machines": set[str](), "versions": set[str]()}
+    every = sorted(path.stem for path in (folder / MANIFESTS).glob("*.json"))
+    for name in every:
+        manifest = read_manifest(folder, name)
+        is_exhibit = name in exhibits.names()
+        streams = _streams(name) if is_exhibit else ""
+        link = f'<a href="#{name}">{name}</a>' if is_exhibit else name
+        command = f"reproduce run {name}" if is_exhibit else OTHERS.get(name, "")
+        cells = (
+            f'<td id="made-{name}">{link}</td>',
+            f"<td><code>python -m {command}</code></td>",
+            f"<td><code>{str(manifest.get('commit'))[:12]}</code></td>",
+            f"<td>{str(manifest.get('finished', ''))[:16]}</td><td>{streams}</td>",
+        )
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+        files += [(file, digest) for file, digest in manifest.get("files", {}).items()]
+        for key, texts in known.items():
+            for item in manifest.get(key, []):
+                texts.add(", ".join(f"{k} {v}" for k, v in sorted(item.items())))
+    heads = ("exhibit", "command", "commit", "finished", "streams of data sets")
+    head = "".join(f"<th>{text}</th>" for text in heads)
+    made = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    told = ""
+    for key, texts in known.items():
+        items = "".join(f"<li>{html.escape(text)}</li>" for text in sorted(texts))
+        told += f"<p>{key.capitalize()}:</p><ul>{items}</ul>"
+    rule = seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"]
+    told += f"<p>Seeds: root {seeds.ROOT}; {html.escape(rule)}.</p>"
+    sums = table(pd.DataFrame(files, columns=pd.Index(["file", "SHA-256"])))
+    return f'<div class="wide">{made}</div>{told}' + folded(f"{len(files)} checksums", sums)
+
+
+OTHERS = {"claims": "proofs_checks", "speed": "reproduce.speed"}  # what is no exhibit: by module
+
+
+def _streams(name: str) -> str:
+    cells = (entry.cell for entry in exhibits.load(name).entries(False))
+    return ", ".join(sorted({cell.seeds[0] for cell in cells if "seeds" in cell.settings}))
+
+
+def made_table(path: Path) -> str:
+    """A table that the exhibit wrote as HTML, with its notes, under its title."""
+    text = path.read_text("utf-8")
+    title = re.search(r"<title>(.*?)</title>", text)
+    inside = f'<div class="wide">{text.partition("</h1>")[2]}</div>'
+    return f"<details open><summary>{title[1] if title else path.stem}</summary>{inside}</details>"
 
 
 def ledger(folder: Path) -> str:
@@ -102,20 +185,27 @@ def ledger(folder: Path) -> str:
 
 
 def page(path: Path) -> str:
-    """A Markdown page of the repository."""
+    """A Markdown page of the repository, its headings below those of the report's sections."""
     from nbconvert.filters import markdown2html
 
-    return str(markdown2html(path.read_text("utf-8")))
+    return str(markdown2html(re.sub(r"^#", "###", path.read_text("utf-8"), flags=re.MULTILINE)))
 
 
 def picture(folder: Path, name: str) -> str:
-    """An image, inside the page."""
+    """An image, inside the page; "" where there is none."""
     from base64 import b64encode
 
     if not (folder / name).is_file():
         return ""
-    data = b64encode((folder / name).read_bytes()).decode()
-    return f'<p><img alt="{name}" src="data:image/png;base64,{data}"></p>'
+    content = (folder / name).read_bytes()
+    width = SCALE * int.from_bytes(content[16:20], "big")  # of a PNG
+    source = f"data:image/png;base64,{b64encode(content).decode()}"
+    return f'<p class="picture"><img alt="{name}" width="{width:.0f}" src="{source}"></p>'
+
+
+def marked(text: str) -> str:
+    """A text whose names stand in backticks."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 def table(frame: pd.DataFrame) -> str:
@@ -144,11 +234,16 @@ def notebook(folder: Path) -> NotebookNode:
     start = "from pathlib import Path\n\nfrom IPython.display import HTML\n\n"
     start += f"from reproduce import report\n\nfolder = Path({str(folder)!r})"
     cells = [v4.new_markdown_cell(f"# {TITLE}"), v4.new_code_cell(start)]
-    parts = {"What was found": ["summary(folder)"], "Exhibits": []}
-    parts["Exhibits"] = [f"exhibit(folder, {name!r})" for name in exhibits.names()]
+    parts = {"What was found": ["summary(folder)"], "Deviations": ["decisions(folder)"]}
+    for title, of_them in (("Exhibits", False), ("Counterfactuals", True)):
+        listed = [name for name in exhibits.names() if (name in COUNTERFACTUALS) == of_them]
+        parts[title] = [f"exhibit(folder, {name!r})" for name in listed]
     parts["The ledger"] = ["ledger(folder)"]
     chain = ROOT / "proofs_checks" / "corrected" / "corrected.md"
     parts["What holds instead"] = [f"page(Path({str(chain)!r}))"]
+    parts["Provenance"] = ["provenance(folder)"]
+    contents = " · ".join(f"[{title}](#{title.replace(' ', '-')})" for title in parts)
+    cells[0].source += f"\n\n{contents}"
     for title, calls in parts.items():
         cells.append(v4.new_markdown_cell(f"## {title}"))
         cells += [v4.new_code_cell(f"HTML(report.{call})") for call in calls]

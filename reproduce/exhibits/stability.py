@@ -7,7 +7,8 @@ Drawn in are the linear flow of the level, stable for rho = ascents x ratio > 2 
 two-sided PL condition, which needs a loss bounded below in Q for fixed zeta: beta <= 1/2. In the
 CSV too: the algorithm on Table 2's data sets, see CLASSES and RUNS. A star marks PRINTED, the
 paper's setting: one step size and its discount lie on the stable side of the edge, by a tenth.
-There the algorithm does not blow up; it does not converge within the budget either.
+There the algorithm does not blow up; it does not converge within the budget either. The traces
+show why, on the map's data: see `level_trace`.
 """
 
 import math
@@ -21,7 +22,7 @@ import pandas as pd
 
 from gladius.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
-from reproduce import layout
+from reproduce import layout, level_trace
 from reproduce.compare import number
 from reproduce.exact import TERM
 from reproduce.fits import fitting
@@ -35,7 +36,8 @@ RATIOS = tuple(float(f"{10**x:.3g}") for x in np.linspace(-1.5, 1.0, 16))
 SMOKE_BETAS, SMOKE_RATIOS = (0.3, 0.95), (0.1, 1.0, 10.0)
 ITERATIONS, SMOKE_ITERATIONS = 20_000, 300
 STEP = 0.1  # tau_2 per transition, in the map
-MAP, DATA = "printed map", "GLADIUS"
+MAP, DATA, TRACE = "printed map", "GLADIUS", "level trace"
+TRACED, SMOKE_POINTS, POINTS = (0.5, 1.0, 10.0), 20, 150  # tau_1 / tau_2; iterations shown
 TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
 # of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
 CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
@@ -44,7 +46,7 @@ PRINTED = (1, 1.0)  # of them: one step size for both blocks, in turn
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """One for each discount of the map, one for each run on data."""
+    """One for each discount of the map, one for each run on data, one for the traces."""
     iterations = SMOKE_ITERATIONS if smoke else ITERATIONS
     found = []
     for beta in SMOKE_BETAS if smoke else BETAS:
@@ -62,15 +64,18 @@ def entries(smoke: bool) -> list[Entry]:
         cell = fitting("gladius", TRAJECTORIES, smoke, options, **told)
         protocol = f"printed {family} {optimiser} ascents {ascents} ratio {ratio:g}"
         found.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
-    return found
+    settings = {"ratios": TRACED, "tau_2": STEP, "iterations": iterations}
+    settings["points"] = SMOKE_POINTS if smoke else POINTS
+    cell = Cell("reproduce.level_trace:compute", settings, "stability, traces")
+    return [*found, Entry("traces", TRACE, "measured", cell, level_trace.LEVEL)]
 
 
 DIVERGED = SEVERITY.index("diverged")
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """The map as it is stored; of a run on data the score, and how it ended."""
-    if entry.column == MAP:
+    """Map and traces as they are stored; of a run on data the score, and how it ended."""
+    if entry.column != DATA:
         return result.records
     ends, terms = (result.replications[name] for name in ("status", "signed Bellman term"))
     numbers = {
@@ -86,8 +91,9 @@ REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
 
 
 def render(results: Results, out: Path) -> None:
-    """The map, and the runs on data as a table."""
+    """The map, the traces, and the runs on data as a table."""
     _draw(results, out)
+    _traces(results, out)
     _runs(results, out)
 
 
@@ -136,6 +142,61 @@ def _draw(results: Results, out: Path) -> None:
     figure.suptitle(f"{EXHIBIT.title}\n{said}\n{printed}", fontsize=layout.FONT + 1)
     layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, NAME)
+
+
+LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # so that grey tells the lines apart
+COLOURS = (layout.VERMILION, layout.BLACK, layout.BLUE, layout.GREEN, layout.PURPLE)
+
+
+def _traces(results: Results, out: Path) -> None:
+    """The level and the signed Bellman term against iterations."""
+    for entry, stored in results:
+        if entry.column == TRACE and stored.result.arrays:
+            settings, arrays = entry.cell.settings, stored.result.arrays
+            break
+    else:  # the CSV says why
+        return
+    figure = layout.new_figure(layout.PAGE, 3.4)
+    panels = figure.subplots(1, 2)
+    (truth,) = (r.value for r in stored.result.records if r.row == level_trace.TRUTH)
+    lines = zip(level_trace.names(settings["ratios"]), LOOKS, COLOURS, strict=True)
+    for k, (name, dashes, colour) in enumerate(lines):
+        label = name.replace("ratio", "tau_1 / tau_2 =")
+        look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
+        for axes, kind in zip(panels, ("level", "bellman"), strict=True):
+            trace = arrays[kind][k]
+            axes.plot(arrays["iteration"], trace, linewidth=1.3, **look)
+            if np.isnan(trace[-1]):  # blown up
+                last = int(np.flatnonzero(~np.isnan(trace))[-1])
+                axes.plot(arrays["iteration"][last], trace[last], "x", color=colour, markersize=5)
+    panels[0].axhline(truth, color=layout.GREY, linewidth=0.8, zorder=0)
+    beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT}
+    panels[0].annotate(f"truth {truth:.1f}", (1, truth), (0, 3), **beside)
+    for axes, linear, title in (
+        (panels[0], 100.0, "level: mean of V over visits, in utils"),
+        (panels[1], 0.01, "signed Bellman term a transition"),
+    ):
+        axes.set_xscale("log")
+        axes.set_yscale("symlog", linthresh=linear)
+        axes.axhline(0.0, color=layout.GREY, linewidth=0.4, zorder=0)
+        layout.words(axes, "iterations", title=title)
+    panels[0].set_yticks(levels := (-100, -50, 0, 50, 100, 1000), [f"{x:,}" for x in levels])
+    panels[1].set_yticks([-1e6, -1e3, -1, 0, 1])
+    panels[1].set_ylim(-1e6, 100)
+    beta, tau_2 = BusEngine().discount, settings["tau_2"]
+    title = f"Algorithm 1 on data without noise (tables, beta = {beta:g}, tau_2 = {tau_2:g})"
+    told = f"level at the end: {traced(results.frame())}"
+    figure.suptitle(f"{title}\n{told}", fontsize=layout.FONT + 1)
+    layout.legend_below(figure, panels[0], 3)
+    layout.save(figure, out, f"{NAME}_trace")
+
+
+def traced(frame: pd.DataFrame) -> str:
+    """Where the level of each trace ended, and the truth; "" without traces."""
+    ends = frame[frame["column"].eq(TRACE) & frame["statistic"].eq(level_trace.LEVEL)]
+    blown = ends["status"].eq("diverged")
+    texts = ends["value"].map("{:.1f}".format).mask(blown, "blew up")
+    return "; ".join(f"{name}: {text}" for name, text in zip(ends["row"], texts, strict=True))
 
 
 def at_printed(frame: pd.DataFrame) -> str:
