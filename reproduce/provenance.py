@@ -2,9 +2,11 @@
 
 The key of a cell is made of parts, name -> digest: every module that its `compute` reaches by
 imports within this checkout, however deep (those inside functions, those by a name in a string and
-the method's own module too), its settings, the package versions and the device. A module enters as
-a syntax tree without docstrings and comments, the same for every version of Python. A package's
-`__init__` is seen through: what it only passes on comes from where it is defined. No host names,
+the method's own module too), its settings, the versions of packages and the device. The version of
+gymnasium is one only where the environments are reached, so that all else is the same without it.
+A module enters as a syntax tree without docstrings and comments, the same for every version of
+Python. A package's `__init__` is seen through: what it only passes on comes from where it is
+defined. No host names,
 user names or paths are recorded.
 """
 
@@ -30,6 +32,8 @@ from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy")
+# package -> the module without which it moves no number
+ONLY_FOR = dict.fromkeys(("gymnasium", "box2d"), "gladius.worlds.gym")
 CODE = ("gladius", "proofs_checks", "reproduce")
 PUBLISHED = "paper_tables/published/*.csv"
 READS_PUBLISHED = "reproduce.published"  # the module
@@ -62,9 +66,14 @@ class Sources:
             if options.get(name) in register:
                 modules.append(register[options[name]])
                 break  # a protocol has function classes of its own
-        parts = {f"{VERSION}{package}": version for package, version in versions().items()}
+        reached = self.closure(*modules)
+        parts = {
+            f"{VERSION}{package}": version
+            for package, version in versions().items()
+            if package not in ONLY_FOR or f"{MODULE}{ONLY_FOR[package]}" in reached
+        }
         parts[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
-        return parts | self.closure(*modules) | {"settings": cell.digest, DEVICE: device}
+        return parts | reached | {"settings": cell.digest, DEVICE: device}
 
     def view(self, exhibit: Exhibit) -> str:
         """Digest of the code that makes an exhibit out of its cells."""

@@ -35,6 +35,21 @@ def test_every_exhibit_has_a_valid_spec() -> None:
                 assert "method" in cell.settings or not by_name, cell.id
 
 
+def test_gymnasium_is_a_part_of_what_reaches_its_environments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The keys of all other cells are the same whether it is installed or not."""
+    cells = {
+        name: exhibits.load(name).checked_entries(True)[0].cell for name in ("table_2", "table_4")
+    }
+    keys = []
+    for known in ({"numpy": "2"}, {"numpy": "2", "gymnasium": "1.4"}):
+        monkeypatch.setattr(provenance, "versions", known.copy)
+        keys.append({n: combined(Sources().parts(cell, "cpu")) for n, cell in cells.items()})
+    assert keys[0]["table_2"] == keys[1]["table_2"]
+    assert keys[0]["table_4"] != keys[1]["table_4"]
+
+
 PACKAGE = {
     "__init__": (
         "from typing import TYPE_CHECKING\n"
