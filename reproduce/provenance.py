@@ -6,8 +6,7 @@ the method's own module too), its settings, the versions of packages and the dev
 gymnasium is one only where the environments are reached, so that all else is the same without it.
 A module enters as a syntax tree without docstrings and comments, the same for every version of
 Python. A package's `__init__` is seen through: what it only passes on comes from where it is
-defined. No host names,
-user names or paths are recorded.
+defined. No host names, user names or paths are recorded.
 """
 
 import ast
