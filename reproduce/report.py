@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gladius.checks import InputError
+from proofs_checks.claims import VERDICTS
 from reproduce import compare, exhibits, readme, story
 from reproduce.provenance import ROOT
 from reproduce.run import read_manifest
@@ -61,7 +62,7 @@ def summary(folder: Path) -> str:
         parts += [picture(folder, name) for name in found.figures]
         parts.append(f'<p class="note">From {links(folder, found.exhibits)}.</p>')
     counts = pd.read_csv(folder / "claims.csv", dtype=str)["verdict"].value_counts()
-    told = ", ".join(f"{counts[v]} {v}" for v in readme.VERDICTS if v in counts)
+    told = ", ".join(f"{counts[v]} {v}" for v in VERDICTS if v in counts)
     parts.append(f"<h3>Of {counts.sum()} statements</h3><p>{told}: see the ledger below.</p>")
     unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
     return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
@@ -74,7 +75,7 @@ def exhibit(folder: Path, name: str) -> str:
     if not manifest:
         return f"{head}<p>Not run: <code>python -m reproduce run {name}</code></p>"
     parts = [head]
-    verdict = readme.verdict(loaded, folder)
+    verdict = "; ".join(readme.said(loaded, folder))
     if verdict:
         parts.append(f"<p>{html.escape(verdict)}.</p>")
     files = list(manifest["files"])
