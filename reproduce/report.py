@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gladius.checks import InputError
+from proofs_checks.ledger import verdicts
 from reproduce import compare, deviations, exhibits, readme, seeds, story
 from reproduce.provenance import ROOT
 from reproduce.run import MANIFESTS, read_manifest
@@ -75,10 +76,9 @@ def summary(folder: Path) -> str:
         )
         parts += [picture(folder, name) for name in found.figures]
         parts.append(f'<p class="note">From {links(folder, found.exhibits)}.</p>')
-    counts = readme.verdicts_of_the_paper(folder)
-    told = ", ".join(f"{counts[v]} {v}" for v in readme.VERDICTS if counts[v])
-    head = f"<h3>Of {counts.total()} claims of the paper</h3>"
-    parts.append(f"{head}<p>{told}: see the ledger below.</p>")
+    said = readme.verdicts_of_the_paper(folder)
+    parts.append(f"<h3>Of {len(said)} claims of the paper</h3>")
+    parts.append(f"<p>{verdicts(said)}: see the ledger below.</p>")
     unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
     return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
 
@@ -90,7 +90,7 @@ def exhibit(folder: Path, name: str) -> str:
     if not manifest:
         return f"{head}<p>Not run: <code>python -m reproduce run {name}</code></p>"
     parts = [head]
-    verdict = readme.verdict(loaded, folder)
+    verdict = "; ".join(readme.said(loaded, folder))
     if verdict:
         parts.append(f"<p>{html.escape(verdict)}.</p>")
     files = list(manifest["files"])

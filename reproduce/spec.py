@@ -248,7 +248,8 @@ class Exhibit:
             be a standard deviation.
         fixed_budget: first words of the protocols whose rule is to stop after so many epochs; they
             never report convergence, and are compared all the same.
-        verdict: the folder of the results -> one line for the overview; by default the count of
+        verdict: the folder of the results -> a line for the overview, of 120 signs at most, and
+            what there is to add on further ones; by default the count of
             the comparison with the published numbers.
         tolerance: relative difference under which two machines' numbers agree.
     """

@@ -275,23 +275,37 @@ def render(results: Results, out: Path) -> None:
 
 
 def verdict(folder: Path) -> str:
-    """What share of the gain from answering each solver gets, from GLADIUS's rewards at most N."""
+    """What share of the gain from answering each solver gets, from GLADIUS's rewards at most N.
+
+    The least by kind of change and the solver that the remark takes; then all of them.
+    """
     frame = pd.read_csv(folder / f"{NAME}.csv")
     frame = frame[(frame["statistic"] == work.LOSS) & (frame["column"] == "GLADIUS")]
     size = max(int(row.split(",")[0]) for row in frame["row"] if "," in row)
     world = BusEngine()
-    parts = []
+    parts: list[str] = []
+    least: dict[str, float] = {}
     for change in work.CHANGES:
         kept = loss_of_keeping(world, changed(world.mdp, change))
         here = frame[frame["row"] == f"{size}, {change.name}"].set_index("protocol")["value"]
-        shares = [
-            f"{100 * (1 - value / kept):.1f} % {solver}"
+        shares = {
+            solver: 100 * (1 - float(value) / kept)
             for solver in (work.IN_DATA, "CQL 1", work.ESTIMATED)
             for name, value in here.items()
             if str(name).endswith(f", {solver}")
-        ]
-        parts.append(f"{change.name}: {', '.join(shares)}")
-    return f"share of the gain won by GLADIUS at N = {size:,}: {'; '.join(parts)}"
+        }
+        main = MAIN[change.transition is not None]
+        if main in shares:
+            least[main] = min(least.get(main, math.inf), shares[main])
+        told = ", ".join(f"{share:.1f} % {solver}" for solver, share in shares.items())
+        parts.append(f"{change.name}: {told}")
+    worst = ", ".join(
+        f"{least[solver]:.1f} % ({what} changes, {solver})"
+        for solver, what in zip(MAIN, ("r", "P"), strict=True)
+        if solver in least
+    )
+    every = f"share of the gain won by GLADIUS, change by change: {'; '.join(parts)}"
+    return f"least share of the gain at N = {size:,}: {worst}\n{every}"
 
 
 EXHIBIT = Exhibit(

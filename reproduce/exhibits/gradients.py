@@ -133,13 +133,16 @@ def verdict(folder: Path) -> str:
     frame = pd.read_csv(folder / f"{NAME}.csv")
     steps = frame[frame["statistic"] == STEPS]
     gone = int((steps["status"] == "diverged").sum())
-    said = [f"Algorithm 1 diverges at {gone} of {len(steps)} settings of its two steps"]
+    said = f"Algorithm 1 diverges at {gone} of {len(steps)} settings of its two steps"
+    best = {}
     for kind in ("plain", "by visits"):
         part = steps[steps["row"].str.startswith(kind) & (steps["status"] == "ok")]
         if len(part):
             least = part.sort_values("value").iloc[0]
-            said.append(f"{least['value']:,.0f} steps at the best ({least['row']})")
-    return "; ".join(said)
+            best[f"{least['value']:,.0f} {kind}"] = f"at best {least['value']:,.0f}: {least['row']}"
+    if not best:
+        return said
+    return f"{said}; steps at best {', '.join(best)}\nsteps {'; '.join(best.values())}"
 
 
 EXHIBIT = Exhibit(

@@ -172,16 +172,10 @@ def verdict(folder: Path) -> str:
         abs(float(value.get((name, "rate, measured over predicted, farthest"), math.nan)) - 1)
         for name in COMPARED
     ]
-    names = ", ".join(COMPARED)
-    near = (
-        "not all measured"
-        if any(map(math.isnan, off))
-        else f"off by {100 * max(off):.1f} % at most"
-    )
-    return (
-        f"the least PL ratio found is {most:.2f} times the constant proved at most (printed: 10^"
-        f"{apart:.0f} and more); predicted rates of {names} are {near}"
-    )
+    is_missing = any(map(math.isnan, off))
+    near = "not all measured" if is_missing else f"within {100 * max(off):.1f} % of the predicted"
+    ratios = f"at most {most:.2f} times the constant proved (printed: 10^{apart:.0f} and more)"
+    return f"PL ratios found: {ratios}; rates {near}\nrates of {', '.join(COMPARED)}"
 
 
 EXHIBIT = Exhibit(

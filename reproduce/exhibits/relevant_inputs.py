@@ -149,11 +149,13 @@ def verdict(folder: Path) -> str:
         for name, part in shares.groupby("statistic")
     }
     near = int((ratios <= NEAR_ORACLE).sum())
-    failing = f"; the oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
-    told = {RIGHT: "all inputs of r found", FALSE: "a false one"}
-    counts = [f"{told[s]} in {sets[s][0]} of {sets[s][1]} data sets" for s in told if s in sets]
-    within = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing}"
-    return "; ".join([within, *counts])
+    failing = f" (it fails in {len(blind)})" if len(blind) else ""
+    told = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing}"
+    if {RIGHT, FALSE} <= set(sets):
+        right, of = sets[RIGHT]
+        told += f"; all inputs of r found in {right} of {of}, a false one in {sets[FALSE][0]}"
+    named = f"\nthe oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
+    return told + named
 
 
 NOTES = (

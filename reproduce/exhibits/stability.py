@@ -223,7 +223,7 @@ def at_printed(frame: pd.DataFrame) -> str:
 
 def verdict(folder: Path) -> str:
     """The line of the overview."""
-    return at_printed(pd.read_csv(folder / f"{NAME}.csv"))
+    return at_printed(pd.read_csv(folder / f"{NAME}.csv")).replace(" on data", "")
 
 
 def notes() -> list[str]:

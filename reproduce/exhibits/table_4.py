@@ -280,18 +280,27 @@ def decided(pairs: pd.DataFrame, of: int = 0) -> str:
 
 
 def verdict(folder: Path) -> str:
-    """The line of the overview: how often one is ahead, by Holm's test."""
+    """Cells in which a column is ahead of GLADIUS, and behind, by Holm's test; then every pair."""
     pairs = pd.read_csv(folder / f"{NAME}_pairs.csv")
     real = pairs["p Holm"] <= 1 - LEVEL
-    told = []
+    told, beside, most = [], [], 0
     for first, second in PAIRS:
         of_both = (pairs["first"] == first) & (pairs["second"] == second)
         if not of_both.any():
             continue
-        ahead, behind = ((of_both & real & (sign * pairs["lead"] > 0)).sum() for sign in (1, -1))
+        signs = (of_both & real & (sign * pairs["lead"] > 0) for sign in (1, -1))
+        ahead, behind = (int(cells.sum()) for cells in signs)
         cells = f"ahead in {ahead}, behind in {behind} of {of_both.sum()} cells"
         told.append(f"{first} against {second}: {cells}")
-    return "; ".join(told) or "not run"
+        most = max(most, int(of_both.sum()))
+        if second == "Gladius":
+            beside.append(f"{first} {ahead} / {behind}")
+        elif first == "Gladius":
+            beside.append(f"{second} {behind} / {ahead}")
+    if not told:
+        return "not run"
+    brief = f"ahead of / behind GLADIUS in {most} cells, by Holm's test: {'; '.join(beside)}"
+    return f"{brief}\n{'; '.join(told)}"
 
 
 NOTES = (

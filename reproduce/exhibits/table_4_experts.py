@@ -58,16 +58,19 @@ def render(results: Results, out: Path) -> None:
 
 
 def verdict(folder: Path) -> str:
-    """The return of each that comes nearest to the printed one."""
+    """The return of each that comes nearest to the printed one; then how it is followed."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
     frame = frame[frame["statistic"].str.startswith("return, ")]
-    told = []
+    told, ways = [], []
     for name, part in frame.groupby("row", sort=False):
         printed = DENOMINATORS[str(name)]
         nearest = int(np.argmin(np.abs(part["value"].to_numpy(float) - printed)))
         value, how = part["value"].iloc[nearest], part["statistic"].iloc[nearest]
-        told.append(f"{name} {value:.1f} ({how.removeprefix('return, ')}; the paper's {printed:g})")
-    return "; ".join(told) or "not run"
+        told.append(f"{name} {value:.1f} ({printed:g})")
+        ways.append(f"{name} {how.removeprefix('return, ')}")
+    if not told:
+        return "not run"
+    return f"nearest to the paper's: {', '.join(told)}\nthese are: {'; '.join(ways)}"
 
 
 EXHIBIT = Exhibit(

@@ -78,9 +78,9 @@ def render(results: Results, out: Path) -> None:
 
 
 def verdict(folder: Path) -> str:
-    """In each environment, unchanged and changed: r-hat re-optimised, BC carried, the truth."""
+    """r-hat re-optimised, BC carried, the truth: in the changed environments, then in all."""
     frame = pd.read_csv(folder / f"{NAME}.csv").set_index(["row", "column", "protocol"])["value"]
-    parts = []
+    parts: dict[str, str] = {}
     for place in dict.fromkeys(frame.index.get_level_values("row")):
         asked = (
             ("GLADIUS", f"leak_free {ANEW}"),
@@ -88,9 +88,18 @@ def verdict(folder: Path) -> str:
             ("Truth", f"measured {ANEW}"),
         )
         if all((place, *which) in frame.index for which in asked):
-            three = " / ".join(f"{frame[place, *which]:.0f}" for which in asked)
-            parts.append(f"{place} {three}")
-    return f"r-hat re-optimised / BC carried / true reward: {'; '.join(parts) or 'not run'}"
+            parts[place] = " / ".join(f"{frame[place, *which]:.0f}" for which in asked)
+    after = (f"{name}, {label}" for name, (label, _) in CHANGED.items())
+    brief = ", ".join(
+        f"{place.partition(',')[0].removesuffix('-v1')} {parts[place]}"
+        for place in after
+        if place in parts
+    )
+    every = "; ".join(f"{place} {three}" for place, three in parts.items())
+    return (
+        f"changed world, r-hat / BC / true r: {brief or 'not run'}\n"
+        f"r-hat re-optimised / BC carried / true reward: {every or 'not run'}"
+    )
 
 
 NOTES = (

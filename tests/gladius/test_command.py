@@ -1,4 +1,4 @@
-"""`python -m gladius` on a small file, and the example of the README."""
+"""`python -m gladius` on a small file, and the examples of README and your_data.md."""
 
 import re
 from pathlib import Path
@@ -122,26 +122,39 @@ def readme() -> str:
     return (Path(gladius.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
-def test_examples_of_the_readme_run():
+def your_data() -> str:
+    return Path(gladius.__file__).with_name("your_data.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 2)])
+def test_examples_of_the_pages_run(page, number):
     names: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", readme(), re.S)
-    assert len(blocks) == 2
+    blocks = re.findall(r"```python\n(.*?)```", page(), re.S)
+    assert len(blocks) == number
     for code in blocks:
         exec(code, names)
-    estimate, learned = names["estimate"], names["learned"]
+    estimate = names["estimate"]
     assert isinstance(estimate, gladius.Estimate)
-    assert isinstance(learned, offline_rl.Learned)
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
-    at = np.array([[1.0], [5.0]])
-    assert np.all(learned.policy(at)[:, 1] < estimate.policy(at)[:, 1] - 0.01)
+    if page is your_data:
+        learned = names["learned"]
+        assert isinstance(learned, offline_rl.Learned)
+        at = np.array([[1.0], [5.0]])
+        assert np.all(learned.policy(at)[:, 1] < estimate.policy(at)[:, 1] - 0.01)
 
 
-def test_the_readme_sorts_the_methods_by_what_they_need():
-    rows = re.findall(r"^\| (the form|the reward|neither).*$", readme(), re.M)
+def test_the_readme_s_example_is_the_first_of_the_page_it_names():
+    (short,) = re.findall(r"```python\n(.*?)```", readme(), re.S)
+    assert re.search(r"```python\n(.*?)```", your_data(), re.S)[1].startswith(short)
+    assert "(gladius/your_data.md)" in readme()
+
+
+def test_the_page_sorts_the_methods_by_what_they_need():
+    rows = re.findall(r"^\| (the form|the reward|neither).*$", your_data(), re.M)
     assert rows == ["the form", "the reward", "neither"]
     lines = [
-        line for line in readme().splitlines() if line.startswith(tuple("| " + r for r in rows))
+        line for line in your_data().splitlines() if line.startswith(tuple("| " + r for r in rows))
     ]
     found = [{m for m in METHODS if f"`{m}`" in line} for line in lines]
     form = {m for m in METHODS if "form" in needs(m)}

@@ -279,3 +279,8 @@ def test_files_hold_the_cells_numbers(tmp_path: Path) -> None:
     share = 1 - np.mean(series[work.label(work.LOSS, HALVED, "CQL 1")]) / loss(HALVED, OLD)
     assert f"{HALVED}: " in said
     assert f"{100 * share:.1f} % CQL 1" in said
+    shares = [
+        100 * (1 - np.mean(series[work.label(work.LOSS, name, work.IN_DATA)]) / loss(name, OLD))
+        for name in (CHEAPER, HALVED)
+    ]
+    assert f"N = 50: {min(shares):.1f} % (r changes, {work.IN_DATA}), " in said.splitlines()[0]

@@ -148,5 +148,5 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     said = relevant_inputs.verdict(tmp_path)
     assert said == (
         "within 1.25 of the oracle in 0 of 2 worlds;"
-        " all inputs of r found in 2 of 4 data sets; a false one in 4 of 4 data sets"
+        " all inputs of r found in 2 of 4, a false one in 4"
     )

@@ -336,6 +336,11 @@ def test_a_smoke_run_writes_what_there_is(tmp_path: Path) -> None:
     spread = pd.read_csv(tmp_path / "table_4_variances.csv")
     assert spread["column"].tolist() == list(table_4.METHODS)
     assert table_4.verdict(tmp_path).count("of 1 cells") == len(table_4.PAIRS)
+    path = tmp_path / "table_4_pairs.csv"
+    pairs = pd.read_csv(path).assign(lead=1.0)
+    pairs.assign(**{"p Holm": 0.0}).to_csv(path, index=False)
+    brief = table_4.verdict(tmp_path).splitlines()[0]
+    assert brief.endswith("BC, row network 1 / 0; BC 1 / 0; IQ-learn 0 / 1")
 
 
 @pytest.mark.skipif(find_spec("gymnasium") is not None, reason="gymnasium is installed")
