@@ -154,9 +154,9 @@ def seen(frame: pd.DataFrame) -> str:
 
 
 def verdict(folder: Path) -> str:
-    """The line of the overview."""
-    told = seen(read(NAME, folder))
-    return f"MAPE by what of the truth is used: {told}" if told else ""
+    """The last of the rows where each use of the truth is switched off, then the others."""
+    told = seen(read(NAME, folder)).split("; ")
+    return "\n".join(f"MAPE by use of the truth, {row}" for row in reversed(told) if row)
 
 
 def reason(row: str, column: str, protocol: str) -> str:
