@@ -40,7 +40,7 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], int, int]] = {
 SMALL, SMOKE_REPETITIONS = 20, 2
 # protocol -> level from the truth, and which epoch is reported
 AUTHOR = {"author oracle": (True, "oracle"), "author level-0 last": (False, "last")}
-AUTHOR_INPUTS = {"author oracle": INPUTS, "author level-0 last": (2, 20, 100)}
+AUTHOR_INPUTS = {"author oracle": INPUTS, "author level-0 last": (2, 100)}
 EPOCHS, SMOKE_EPOCHS = 2_000, 3
 
 

@@ -269,7 +269,7 @@ def test_cells_are_those_of_the_paper() -> None:
     assert restricted.count(False) == 16
     for entry in entries:
         size = entry.cell.settings["trajectories"]
-        assert entry.cell.repetitions == (20 if size in (1, 3) else 10)
+        assert entry.cell.repetitions == (12 if size in (1, 3) else 10)
         assert entry.cell.settings["episodes"] == 100
 
 
