@@ -260,7 +260,8 @@ def in_the_table_or_above(
     text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
     "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them 20,000 "
     "(1,000).\nThe others would be above mileage 10, where maintenance at mileages 7 to 10 leads "
-    "alone, {exits} times, for less than 100 periods each: {bound:,.0f} pairs at most, not {observed:,.0f}.",
+    "alone, {exits} times, for less than 100 periods each: {bound:,.0f} pairs at most, not "
+    "{observed:,.0f}.",
     numbers=lambda: {"exits": sum(row[0] for row in paper.frequencies(1000)[-4:])},
     corrected=counts_of_test_split,
     broken="the state after the last period counted too (101 periods)",
