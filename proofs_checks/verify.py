@@ -271,25 +271,22 @@ def whole(value: Any) -> int:
 
 def larger(x: Number, y: Number) -> Number:
     possible = signs(x - y)
-    if possible <= {0, 1} or possible <= {0, -1}:
-        return x if possible <= {0, 1} else y
-    raise RejectedError("it is not proved which of two numbers is larger")
+    if possible >= {-1, 1}:
+        raise RejectedError("it is not proved which of two numbers is larger")
+    return y if -1 in possible else x
 
 
 def rank(rows: Any) -> int:
-    """By elimination; every pivot is proved to be zero or not."""
+    """By elimination with a row whose first entry is proved to differ from zero."""
     if not (rows and rows[0]):
         return 0
-    pivots = [sign(row[0]) for row in rows]
-    if None in pivots:
+    top, *others = sorted(rows, key=lambda row: sign(row[0]) == 0)
+    if sign(top[0]) is None:
         raise RejectedError("a pivot is not proved to be zero or not")
-    if not any(pivots):
+    if sign(top[0]) == 0:  # as all are
         return rank([row[1:] for row in rows])
-    i = next(i for i, pivot in enumerate(pivots) if pivot)
-    (top, *others), left = rows[i], [*rows[:i], *rows[i + 1 :]]
-    return 1 + rank(
-        [[x * top - y * row[0] for x, y in zip(row[1:], others, strict=True)] for row in left]
-    )
+    left = ([x * top[0] - y * row[0] for x, y in zip(row, top, strict=True)] for row in others)
+    return 1 + rank([row[1:] for row in left])
 
 
 def gradient(function: Callable[..., Any], point: Any) -> Any:

@@ -3,7 +3,7 @@
 ; the paper says exists; and a harmless instance, on which the printed statement is proved.
 
 (certificate lem:telescoping
-  (statement "3e9bf096eabe93ed80d0fd2cf09f004aaaeaf9df143d9e1cffcd74035f30ed12")
+  (statement "6a0204653d00e977dc89042d1711f361956a4cedc4c0b6b8d1bfaad13118b58d")
   (margin 9/10) (sides -1 0)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (pi (list (list 1))) (f
     (list (list 1))) (s0 0) (a0 0) (Q (list (list 0))) (d (list (list 1))))
@@ -11,7 +11,7 @@
     (list (list 0))) (s0 0) (a0 0) (Q (list (list 2))) (d (list (list 1)))))
 
 (certificate app.value-function-discount
-  (statement "34f3d9c1a4aa1a0259e017d47f0dc017c5e060c7b4e574c62ad071203f387599")
+  (statement "f26b55f7e26a7b3df7ab041e783fc0bab0e61affb01288ad0972b13ec18d8f5c")
   (margin 1/5) (sides 1 5/4)
   (instance (beta 1/2) (h 1) (r (list (list 1))) (P (list (list (list 1)))) (pi (list (list 1)))
     (W (list 2)))
@@ -19,13 +19,13 @@
     1)))) (pi (list (list 1/4 3/4))) (W (list 0))))
 
 (certificate setup.Q-star-bounded
-  (statement "881b713932c266894c5f765fcc657c3811d9ce6fe85d67702386cd7df4236144")
+  (statement "76feb011ebe38a9e8b2c0e76eaf03807e811a803069d72d2e1116d17c100ff4c")
   (margin 0) (sides free free)
   (instance (beta 1/2) (r (list (list M))) (P (list (list (list 1)))) (Q (list (list (* 2 M)))))
   (harmless (M 2) (beta 1/2) (r (list (list 1))) (P (list (list (list 1)))) (Q (list (list 2)))))
 
 (certificate setup.ddc-policy-class
-  (statement "b6ccbb8f6ef54d559b739de637e83642fddc477560d703e7da8de1aed53c4a43")
+  (statement "55b93cfb432c7fcb32dbad168fb2d73235d4845277dbde01a0295814dec90197")
   (margin 1) (sides 1.3862943611198906188 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Q (list (list
     (log 2) (log 2)))) (W (list 0)) (pi (list (list 1 0))) (U (list 0)))
@@ -33,7 +33,7 @@
     2)) (pi (list (list 1))) (U (list 2))))
 
 (certificate thm:MagnacThesmar.proof-step
-  (statement "638e8478d07556611e4dddf6ca6f5a80a98055091a73612a516a684e7894039e")
+  (statement "5f6431b69677ab6e5e52098de65a94fb79fa68c5d894a38d74f1304eb671d68c")
   (margin 1/2) (sides 0.69314718055994530942 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (anchor (list 0))
     (Q (list (list (log 2) (log 2)))) (other (list (list (log 2) 0))))
@@ -41,7 +41,7 @@
     (list 2))) (other (list (list 2)))))
 
 (certificate eq:zeta-reparametrisation
-  (statement "0faf1ffdbd065f5e52d01d449cc84b7f921dfbfaa79ef13af1835d08423de96b")
+  (statement "a4b3eba9800386e7370508fcd8163f3ca6098337b2a60c78fb9e70677f709531")
   (margin 1/2) (sides -1/4 -1)
   (instance (beta 1/2) (r (list (list 0))) (P (list (list (list 1)))) (Q (list (list 0))) (zeta
     (list (list 1))))
@@ -49,13 +49,13 @@
     2 1))) (zeta (list (list 0 0)))))
 
 (certificate eq:BC.p-hat
-  (statement "7a733b11c799b2c866766cdd3cbcb932a8ec61af699cf1e18f52eec6635437cc")
+  (statement "0aefaa2bea7f8674aab6e2efc4acd81b75cd540effa06b26a63342fc6921a5db")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (q (list 1 -2)))
   (harmless (q (list 5 5))))
 
 (certificate app.pi-star-ratio
-  (statement "9344dd64653bf93c03ef7ab9d98001d2dc9c31ccaf0542c7e4bd3faa9b180f9c")
+  (statement "dc18bd910988c81f3ed944e8bd3977678899a4768f06dde5b1b615d41d844b04")
   (margin 19/10) (sides -1 0.95257412682243321912)
   (instance (beta 1/2) (r (list (list 1 -2) (list (log 1/2) (log 1/2)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 0 1) (list 0 1)))) (Q (list (list 1 -2) (list (log 1/2) (log 1/2)))))
@@ -63,7 +63,7 @@
     (log 2) (log 2))))))
 
 (certificate eq:expzeta
-  (statement "1b575346ba90debdaed46337535098aedaf98a66402907d31f37fc915ef68400")
+  (statement "045db3fb58835767d04f2253ff9cf099dc675ab1183090865997ee5438b4527a")
   (margin 49/100) (sides 1/2 0)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1))
     (Qstar (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (anchor 0) (Q (list (list 0
@@ -72,14 +72,14 @@
     (list 0))) (d (list (list 1))) (anchor 0) (Q (list (list 3))) (zeta (list (list 3)))))
 
 (certificate intro.reward-no-extra-cost
-  (statement "e80dd9c1a57159a3788a3b1552ca202ffb0039d1ab9354cae78c69641595b23a")
+  (statement "99314a8dadce080bc0364cacffa0e9103c85635cc9b4960f5343c4e648bce4cd")
   (margin 1/5) (sides 1/4 0)
   (instance (beta 1/2) (chance (list 1/2 1/2)) (v (list 0 2)) (q (- (log 1/2))) (r (- (log 2)
     1/2)))
   (harmless (beta 1/2) (chance (list 1)) (v (list 2)) (q 1) (r 0)))
 
 (certificate intro.true-parameter
-  (statement "400cb8847bc53122686041bb38f6bef4c3d66f37be4fc438a7a1367ce0791d3a")
+  (statement "6652d5bdd69e72e26864714f087bd9937bfa5de520895fc4f32bbfa900b4f405")
   (margin 9/10) (sides 1 0)
   (instance (Phi (list (list 1 1))) (truth (list 2 0)) (start (list 0 0)) (steps (list 1)) (theta
     (list 1 1)))
@@ -87,14 +87,14 @@
     3 -1)) (theta (list 2 -1))))
 
 (certificate remark.full-column-rank
-  (statement "ac8401c24769f84c734616a77f40b8daef4ad5492160fa8e2bd561e9d4a51b37")
+  (statement "19b8d5ebf0755257923814c6e80e241c883c8a4caae88662bc9c7df374853342")
   (margin 1) (sides 2 4)
   (instance (all-rows (list (list 1 1 0 0) (list 0 0 1 1) (list 1 0 0 0) (list 0 0 1 0) (list 1 1
     0 0) (list 0 0 1 1))) (points (list 0 1 4 5)))
   (harmless (all-rows (list (list 1 1) (list 1 0))) (points (list 0 1))))
 
 (certificate intro.unique-saddle
-  (statement "f56fb3a8b15bade36c2dfcc9f822ea662548daf6f8a834aaaef466e2e05b3434")
+  (statement "b1ead186046f0080a709aaa8f0a358dc4159c3490644bb6e8fa834df5d22e5ea")
   (margin 11/25) (sides 0.24314718055994530942 0.69314718055994530942)
   (instance (beta 19/20) (r (list (list (* -19/20 (log 2)) (* -19/20 (log 2))))) (P (list (list
     (list 1) (list 1)))) (nu (list 1)) (anchor 0) (Q (list (list 0 0))) (d (list (list 1/2 1/2)))
@@ -104,13 +104,13 @@
     (list (list 1 1)))))
 
 (certificate lem:logsumexp_Shannon.proof-step
-  (statement "076ba7d19ef85df71beb09f0f34fd64df72bdc267935e61271dfa74d8945cdcf")
+  (statement "6e633e471ee4f40855804ab9523eb959d5fcb0e3c04a6bd9bf312bec3d11fd19")
   (margin 3/10) (sides -0.30685281944005469058 0)
   (instance (x (list 0 0)) (tau 1))
   (harmless (x (list 1)) (tau 1)))
 
 (certificate related.polyhedral
-  (statement "49a95599a2f64feae278ca1fb647fe371df14ea06d303d8ccbb82400d1e637b9")
+  (statement "5a3c5c1cf883025df47a128fc830c02f080715ccaa629cb7ba144505569de970")
   (margin 1/10) (sides 2.6265233750364456681 2.5064088680781681435)
   (instance (beta 1/2) (P (list (list (list 1) (list 1)))) (r1 (list (list 1 0))) (r2 (list (list
     0 1))) (V1 (list (* 2 (log (+ 1 (exp 1)))))) (V2 V1) (weight 1/2))
@@ -119,7 +119,7 @@
     (weight 1/2)))
 
 (certificate rem:counterfactual-without-P
-  (statement "1671a8c3c80407aa63e68626d4b359e4e729f0da43e30536cdcb2d612f63dcb6")
+  (statement "49401846ae18e9935fcc2d50f055d59f1e73df1703260ee513d4c89ea1b426f6")
   (margin 1/10) (sides 3/4 0.89076822742696407199)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Delta (list
     (list (+ 1 (log 3)) 0))) (alpha 1) (Q (list (list (log 2) (log 2)))) (N (let (v (* 2 (log (+ 1
@@ -130,7 +130,7 @@
     (log 2))))) (C N)))
 
 (certificate lem:anchor_overlap_logit.finite-horizon
-  (statement "cca7c188a24f45bd5fe7db4e1e5cfe99fda61d7c5f24f94a243cb46dfa5e3309")
+  (statement "79319a25135d87ef5134197b79bf7b307c9cfd514ce1c1647ddcd727e6fff133")
   (margin 2/5) (sides 0 1/2)
   (instance (beta 9/10) (r (list (list (* -9/10 (log 2)) (* -9/10 (log 2))) (list (* -9/10 (log
     2)) (* -9/10 (log 2))))) (P (list (list (list 0 1) (list 1 0)) (list (list 0 1) (list 0 1))))
@@ -140,7 +140,7 @@
     (list 1)))) (anchor (list 0)) (Q (list (list 0 0))) (H 1) (laws (list (list 1) (list 1)))))
 
 (certificate prop:linConvergence.two-sided-PL
-  (statement "e86ac08aa8f8c1decb1fb32d9094a87757b8b3a6be678d2650b473538bf3292c")
+  (statement "10195cd3cf6bfb173ce963a1a73d3d5b81db466f34207504446b69dd230b9539")
   (margin 0) (sides 0 free)
   (instance (beta 19/20) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -19/20
     (log 2)))) (zeta (list (log 2))) (theta (list 0 0)) (other (list 1 1)))
@@ -148,13 +148,13 @@
     (list 0)) (theta (list 1)) (other (list 0))))
 
 (certificate prop:linConvergence.single-stepsize
-  (statement "9eaa210521f5a6e7a20dd0ef6a3937b5e477e2d693f8973b7e1880fa2e507005")
+  (statement "1c037b083efcda2ecb8cd5e9cf6079d22344d7e1275daf38c4deb6b45968947a")
   (margin 2/5) (sides 0.45890079933671736718 0)
   (instance (beta 7/10) (scale 1/2))
   (harmless (beta 1/4) (scale 2)))
 
 (certificate prop:linConvergence.strong-concavity
-  (statement "04a130dba065a142d6d2716c037a723f275f43d5b3508e1496acb22fc28900a7")
+  (statement "9878f5f49fcb444430ecad13a8e640da0195fa92f3838351d8d4e171b187a573")
   (margin 0) (sides 0 free)
   (instance (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0)))
     (features (list (list 1 1))) (phi (list 0 0)) (other (list 1 -1)) (pairs (list 0)))
@@ -162,13 +162,13 @@
     0))) (features (list (list 1))) (phi (list 0)) (other (list 1)) (pairs (list 0))))
 
 (certificate lem:lipsSmooth.hessian-of-V
-  (statement "2a84faf334c428b353c88bfa3186e28f32ac61345a2b7932edab49df68aa3815")
+  (statement "c31acc89b3d19941620c8459c401f7f0e599cbde48c2e820e6b04a002cc22b1f")
   (margin 2/5) (sides 1/2 0)
   (instance (q (list 0 0)) (G (list (list 1) (list 1))) (h (list 1)))
   (harmless (q (list 1)) (G (list (list 2))) (h (list 1))))
 
 (certificate lem:lipsSmooth.NLL-bound
-  (statement "60310b24df69900d85bdae4364effc4e97df9c645e7acc7d960da0260c0058ca")
+  (statement "d9fc79806145b07229c9ae2255b7c54c879239d9cb230608e2e5891f9ce49e73")
   (margin 2/5) (sides 1 1/2)
   (instance (n (list (list (list 1) (list 0)))) (q (list (list 0 0))) (slopes (list (list (list 1)
     (list -1)))) (bends (list (list (list (list 0)) (list (list 0))))) (h (list 1)) (B 1) (B2 0))
@@ -177,7 +177,7 @@
     0))))) (h (list 1)) (B 1) (B2 0)))
 
 (certificate lem:EmpLipschitz
-  (statement "4612affe48261744067450538c2ae90d70570ac775b682b8808138b22ede7a01")
+  (statement "0b9c4a7b55db6f69a6e573b9d0a7ae536ed25b500c0966f79ae1f34f7efde9d8")
   (margin 3/4) (sides 16.971594155955764888 1621/100)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 39/20 (* 19/20 (log 2))) 0)) (largest-reward (- 39/20 (* 19/20
@@ -188,7 +188,7 @@
     3/2)))
 
 (certificate lem:lipsSmooth.L-theta
-  (statement "24fd7d995e59ec431fecd1216d5751d94bbc36cf154244ce4f54d4c9c3cbd422")
+  (statement "710889cc8e5e52f3510de8ad2ad2dab736d7c159bfe0f85e9dd0bc4f9db53ca3")
   (margin 11) (sides 76 64.780565330455350646)
   (instance (beta 19/20) (n (list (list (list 0 1) (list 0 0)) (list (list 0 0) (list 0 0))))
     (anchor (list 0 0)) (r (list (- 20 (* 19/20 (log 2))) 0)) (largest-reward (+ 20 (* 19/20 (log
@@ -201,7 +201,7 @@
     (corners (list (list 0))) (h (list 1)) (B 1) (B2 0) (M 0)))
 
 (certificate lem:lipsSmooth.L-zeta
-  (statement "f1977533fc8e1a47a4d794bb224c3c8c5478501c3f267f547de213fa7b0f65a8")
+  (statement "6efbebbe18f6a210c5b0b107d92c9131b50f10b67e7ba6dc2c6224b245079a77")
   (margin 1/10) (sides 1083/1000 19/20)
   (instance (beta 19/20) (n (list (list (list 60) (list 40)))) (anchor (list 0)) (Q (list (list 0
     0))) (first (list 0)) (second (list 1)))
@@ -209,7 +209,7 @@
     (list 0)) (second (list 1))))
 
 (certificate sec:occupancy.conclusion
-  (statement "59cf2e6b20376d5334e99e6a86228f1ba6ad4a1089ce373cf429ad484774be3f")
+  (statement "d19811fd1253f8ec8db9329fd85347b0d5c34499bc8b45de31a2cf76207da5bf")
   (margin 1/2) (sides 0 1)
   (instance (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (list (list (list 0 1)
     (list 0 1)) (list (list 1 0) (list 1 0)))) (nu (list 1 0)) (pi (list (list 1/4 3/4) (list 1/4
@@ -221,13 +221,13 @@
     1)))))
 
 (certificate text.state-space-size
-  (statement "266e3e855aff7cb6b52241ae2dfc721876ad581f04501312a1f485d161723ce8")
+  (statement "3b3a02bb662df0e254a05e173a537b138799ddbb2619fccaea6b43f08b5fb7ac")
   (margin 2) (sides 132.22192947339192680 130.10299956639811952)
   (instance (limit 10) (K 100))
   (harmless (limit 10) (K 0)))
 
 (certificate setup.reachable-set
-  (statement "22ab4e84dfb639584c31fd7e0cf021adc044312879f2a2cdcbade932abec3677")
+  (statement "b1f1d83cdf9dc7e00dbf0fe3f247526f77f05afd6ee2c86014f8eaf91c28e947")
   (margin 9/10) (sides 0 1)
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1)) (Q
     (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 0)))
@@ -235,7 +235,7 @@
     (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (atom (list 1))))
 
 (certificate thm:MagnacThesmar
-  (statement "5eb70c3670fa3ccc15d79ccc57ba14a125df458c136d63882ea9379b47d24662")
+  (statement "5197132eaf2697ba2f32c107bf60556e0c633428cfa7ab9c2a29308aebd10036")
   (margin 9/10) (sides 1 0)
   (instance (beta 1/2) (r (list (list 0) (list 0))) (P (list (list (list 0 1)) (list (list 0 1))))
     (anchor (list 0 0)) (Q (list (list 0) (list 0))) (other (list (list 1) (list 2))) (inside
@@ -244,7 +244,7 @@
     (anchor (list 0 0)) (Q (list (list 2) (list 2))) (other Q) (inside (list 1 1))))
 
 (certificate lem:minMLE
-  (statement "22e2bd243c7b2f4b90d63f249903f1cfa3e522d44e08694726d9246f4d0e617d")
+  (statement "8dff3cd4399d58e34c8bcf611791bfadfb4bc27ba994aa3e65cb60503e20afd4")
   (margin 7/100) (sides 0.071920518112945231860 0)
   (instance (beta 1/2) (r (list (list 0 0) (list 0 0))) (P (list (list (list 0 1) (list 0 1))
     (list (list 0 1) (list 0 1)))) (nu (list 1 0)) (Q (list (list (log 2) (log 2)) (list (log 2)
@@ -256,13 +256,13 @@
     (inside (list 1 1))))
 
 (certificate def:ERM.continuous-states
-  (statement "5ea312713eb5f41b2698cb6dfbab95c3fb6406e2b5716bc41740b76f1f9806bc")
+  (statement "527bde7ec529e32ae90ea42feefaa17031751657c2f48300b8f111d998ed33e0")
   (margin 1/5) (sides 1/4 0)
   (instance (beta 1/2) (gap (list 0)) (mean (list 0)) (noise (list 1)))
   (harmless (beta 1/2) (gap (list 1)) (mean (list 1)) (noise (list 0))))
 
 (certificate alg:estimation1.is-GDA
-  (statement "554a9117977e1d9fe21c596a3a9baaaea178d9c5eefa393ee58cfcccd116dee7")
+  (statement "c540532bc5babba9637f77a25c6ca3c41032610752701fbe037bf1b3235cc90d")
   (margin 5) (sides 6 0)
   (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (phi (list (list 1 0)
     (list 0 1))) (chi (list (list 1 0) (list 1 1))) (theta (list (log 1/2) (log 1/2))) (eta (list
@@ -271,13 +271,13 @@
     (list (list 1))) (theta (list 1)) (eta (list 3))))
 
 (certificate exp.jacobian-condition
-  (statement "1b224fb465f51813c88dfd51f7e1cfeb5fe12a2c85a4b93da3ceac4f25b1221e")
+  (statement "03abe1db69c7d5e71225c2a45f1baad3e935750d264ef28523223d5473922c72")
   (margin 7000) (sides 172 7456)
   (instance (inputs 3) (hidden 10) (outputs 2) (M 7456))
   (harmless (inputs 1) (hidden 10) (outputs 2) (M 40)))
 
 (certificate prop:linConvergence.quadratic-growth
-  (statement "ba89c89f4b9a4100d0c65ea5c6c1de9b1a8229b89e72ccabc8b97ee17b5504dd")
+  (statement "7573c6f5655d147daa1e1b128557ad6857501962b0ce5a8c636230d0abee4c82")
   (margin 0) (sides free free)
   (instance (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -1/2 (+ 1
     (log 2))))) (Phi (list (list 1 0 0) (list 0 1 0))) (radius-squared 2) (theta (let (m (/ (* 2
@@ -288,7 +288,7 @@
     (near (list -1 -1)) (p 1/64)))
 
 (certificate tab.mlirl-r-versus-Q
-  (statement "b5395a13973d8e6b5df3e50fe5eb1cae906d81dddf772d79aa44df04fc3b8809")
+  (statement "7118f2737ce92cdd22ec32b16d415c136cf95bb847ae9dce39c3ad8d6944aa70")
   (margin 1/1000) (sides 0.0028827101663249890222 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -1013/1000 -5043/1000)
     (list -1013/500 -5043/1000) (list -3039/1000 -5043/1000) (list -1013/250 -5043/1000) (list
@@ -308,7 +308,7 @@
     (list 479461/500000 4777533/1000000))))
 
 (certificate tab.gladius-r-versus-Q
-  (statement "46b6b7a80dd692b3f804418fc4fd119872b22b432b77a84003c063761089e584")
+  (statement "bc75a7bcc6a348fb25f69be31fcf2fe59c1789a936d603c52dc826da06261b54")
   (margin 1/100) (sides 0.012370498822693534876 63/40000)
   (instance (beta 19/20) (half 1/2000) (single 1/10000) (r (list (list -537/500 -4999/1000) (list
     -989/500 -5001/1000) (list -621/200 -5) (list -961/250 -5001/1000) (list -2439/500 -5001/1000)
@@ -327,7 +327,7 @@
     -52523/1000)))))
 
 (certificate tab.mape-from-tables
-  (statement "6a425fd1dc86adabe6a90a1c69de49d6e1798d0713c692938eb11c653ad331b8")
+  (statement "3002e3c1ee46dd72d068ca4502caee2226deaec160851fa0a2ad0070a86b5b74")
   (margin 2/5) (sides 363397033/335949600 129/200)
   (instance (r (list (list -1013/1000 -5043/1000) (list -1013/500 -5043/1000) (list -3039/1000
     -5043/1000) (list -1013/250 -5043/1000) (list -1013/200 -5043/1000) (list -3039/500
@@ -351,7 +351,7 @@
     (reported 13/25) (se 11/50) (half-reported 1/200)))
 
 (certificate text.who-is-better-where
-  (statement "470dd087fa916295bf73416a76401072d129d9571646c08179398a19f5dfd84c")
+  (statement "3373adddaf1e0852a00cb0a2c0e9e3df0abdb28824adaac137e25cb18b5e8374")
   (margin 1/100) (sides 2018099/553200 2006771/553200)
   (instance (ours (list (list -537/500 -4999/1000) (list -989/500 -5001/1000) (list -621/200 -5)
     (list -961/250 -5001/1000) (list -2439/500 -5001/1000))) (theirs (list (list -193/200
@@ -369,7 +369,7 @@
     1/2000 1/2000) (list 1/2000 1/2000)))))
 
 (certificate text.action-zero
-  (statement "1557804b31a8e8db9f1df69019b965225738d46deea76de68dd91614506020db")
+  (statement "44ec2f0740525e7ec78aa2b3b48ea883e2019253e7c0fbca321fd8e54442ccb1")
   (margin 2) (sides -1 -5)
   (instance (beta 19/20) (half 1/2000) (theta-1 5) (r (list (list -1 -5) (list -2 -5) (list -3 -5)
     (list -4 -5) (list -5 -5) (list -6 -5) (list -7 -5) (list -8 -5) (list -9 -5) (list -10 -5)))
@@ -381,7 +381,7 @@
     (x 0)))
 
 (certificate text.bc-consistently-better
-  (statement "b479b6d379bc90c82cb85941bb490cec0ab9e80ef7faadf60016e4b7b26804ea")
+  (statement "f6f0920b5976b59b8ea48ed11c1c8d67e067112a90dd420d42fde533e473af80")
   (margin 3) (sides -98/25 0)
   (instance (bc (list 5169/50 5223/50 10599/100 10701/100 5371/50 100 100 100 100 100 2514/25
     405/4 2452/25 391/4 9533/100)) (erm-irl (list 1073/10 2666/25 1011/10 5223/50 10611/100 100
@@ -393,7 +393,7 @@
     -1 -1 -1 -1 -1)) (i 2)))
 
 (certificate alg:estimation1.bookkeeping
-  (statement "be0e7504b5a0995837b7021ac2999e77915dedb361c5edd4cbc356fac536c6db")
+  (statement "c6a4ccf7708149ee3d615926c4c9bb03ba73b1c64b4350dcea99b7bf676a19a7")
   (margin 9000) (sides 10000 10)
   (instance (limit 10) (budget 10000) (counted 0) (tested 1) (box (list 2 2 1)) (text (list 1 2))
     (start (list 2 1)) (closing (list 1 2)))
@@ -401,24 +401,62 @@
     (start (list 2 1)) (closing (list 2 1))))
 
 (certificate lem:ExpofLargerGumbel
-  (statement "1e8816a49291d186e5a1700916c1b7e23452479148a67d834e096c486a904dcd")
+  (statement "c7d71a6102a0efd538ac5028adc444f1df02764e90db25758b1fad41885b465c")
   (margin 9/10) (sides 1.27036284546147817 2.27036284546147817)
   (instance (gamma 0.57721566490153286061) (nu (list 1 1)))
   (harmless (gamma 0.57721566490153286061) (nu (list 0 3))))
 
 (certificate rem:sub-gaussian-features
-  (statement "b51a595fbb018c4c9eb14104bbb893a76014ad727f488a73568e5ced0a293c0a")
+  (statement "03ba00c6420e4ee176dda9f47c4a902ad6cffb75f71a5322cbb281dde0b5a7f8")
   (margin 49/100) (sides 1/2 0.0067379469990854670966)
   (instance (d 1000) (present 1/2) (rate 1/200))
   (harmless (d 1000) (present 1) (rate 1/200)))
 
 (certificate prop:linConvergence.population-rate
-  (statement "e8f75bf6a31bb7a890168ac82c5574c83f4a93139afcbb976376fe88f89038a7")
+  (statement "745e051d98e400cd1f28eca804a2ed15c9f92bf8f599eaf8c2e7b9c384e56e53")
   (margin 13/10) (sides 3.3495974403181994 2)
   (instance (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (vec s 2 (vec a 2 (list 1/42
-    41/42)))) (nu (list 1/42 41/42)) (anchor 0) (Q (vec s 2 (list (log 4) (log 12)))) (d (vec s 2
+    41/42)))) (nu (list 1/42 41/42)) (anchor (list 0 0)) (Q (vec s 2 (list (log 4) (log 12)))) (d (vec s 2
     (vec a 2 (* (if (= s 0) 1/42 41/42) (if (= a 0) 1/4 3/4))))) (other (list (list (log 4) (log
     12)) (list 0 0))) (N 20) (C 2) (K 882) (p 1/4))
   (harmless (beta 1/2) (r (list (list 0 (log 3)) (list 0 (log 3)))) (P (vec s 2 (vec a 2 (list 1/2
-    1/2)))) (nu (list 1/2 1/2)) (anchor 0) (Q (vec s 2 (list (log 4) (log 12)))) (d (vec s 2 (vec
+    1/2)))) (nu (list 1/2 1/2)) (anchor (list 0 0)) (Q (vec s 2 (list (log 4) (log 12)))) (d (vec s 2 (vec
     a 2 (* 1/2 (if (= a 0) 1/4 3/4))))) (other Q) (N 20) (C 2) (K 2) (p 1/4)))
+
+(certificate tab.frequency
+  (statement "fd592803e0c6524d7c39b8be223c9ceabacbceaf217f465b28e39517e1c23a19")
+  (margin 79000) (sides 100000 20897)
+  (instance (N 1000) (H 100) (counts (list (list 7994 804) (list 1409 541) (list 1060 1296) (list
+    543 1991) (list 274 2435) (list 35 829) (list 8 476) (list 1 218) (list 0 73) (list 0 10))))
+  (harmless (N 200) (H 100) (counts (list (list 7994 804) (list 1409 541) (list 1060 1296) (list
+    543 1991) (list 274 2435) (list 35 829) (list 8 476) (list 1 218) (list 0 73) (list 0 10)))))
+
+(certificate sec:GlobalConv.g-equals-R
+  (statement "9777e9ee377e2b8fee5cce52e1ae49bb871a580ca82c7ce8ae814b602a3b695e")
+  (margin 1/10) (sides 0.94314718055994530942 0.83836565121919914311)
+  (instance (beta 1/2) (n (list (list (list 1) (list 9)))) (anchor (list 0)) (r (list (- 1/2 (/
+    (log 2) 2)))) (centre (list 13/20 -3/4)) (radius-squared 197/200) (Qstar (list (+ 1 (log 2/3))
+    (+ 1 (log 2/9)))) (of-g (list 0 0)) (multiplier 1/2) (other (list 0.4065446 0.2121483)))
+  (harmless (beta 1/2) (n (list (list (list 1)))) (anchor (list 0)) (r (list 1)) (centre (list 1))
+    (radius-squared 1) (Qstar (list 2)) (of-g (list 2)) (multiplier 0) (other (list 1))))
+
+(certificate lem:NNenjoysPL
+  (statement "491d6647467a6bd4add584a22c6f9cfe8fc30a720a9c3a443ec0b2e7ea398d2b")
+  (margin 0) (sides 0 free)
+  (instance (f 2) (m 4) (points (list (list 0 1) (list 1 1) (list 2 1))) (theta (list 1 -2 1/2 3 1 0
+    -1 2 1 1/3 -1/2 1 0 1/4 -3 1 1)) (e (list 1 -2 1)))
+  (harmless (mu 1/10) (f 0) (m 1) (points (list (list -1) (list 0) (list 1))) (theta (list 1 1 1
+    0)) (e (list 1 -2 1))))
+
+(certificate lem:erm_ddc_quant_identification
+  (statement "b8b91b10efdb2890fbb3cc69928bc9cdc77432f2631812b7a1bbe14ad33a6ab8")
+  (margin 1/20) (sides 0.098694597083285434691 282429536481/8192000000000)
+  (instance (beta 9/10) (r (vec s 13 (list (* -9/10 (log 2)) (* -9/10 (log 2))))) (P (vec s 13
+    (list (vec t 13 (if (= t (if (< s 12) (+ s 1) 12)) 1 0)) (vec t 13 (if (= t 0) 1 0))))) (nu
+    (vec s 13 (if (= s 0) 1 0))) (anchor (vec s 13 0)) (Qstar (vec s 13 (list 0 0))) (d (vec s 13
+    (vec a 2 (* 1/2 (if (< s 12) 11/20 1) (^ 9/20 s))))) (Q (vec s 13 (vec a 2 (^ 9/10 (- 12
+    s))))) (C 100000) (inverse (vec s 13 (vec t 13 (if (< t s) 0 (/ (^ 9/10 (- t s)) (if (= t 12)
+    1/10 1)))))) (kappa 400) (p 1/2) (l 1))
+  (harmless (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (nu (list 1))
+    (anchor (list 0)) (Qstar (list (list (log 2) (log 2)))) (d (list (list 1/2 1/2))) (Q (list
+    (list 0 0))) (C 8) (inverse (list (list 2))) (kappa 2) (p 1/2) (l 1)))

@@ -109,11 +109,21 @@
   (+ (nll n Q) (/ (* (- (r-emp n anchor r beta Q) (nll n Q)) (size n))
                   (sum s (len n) (visits n s (anchor s))))))
 
+; --- wide networks: sum_k v_k f(w_k'(z, 1)) / sqrt(m) + c of m units, theta = (v, w, c);
+; f is tanh (0), log(1 + exp x) (1) or x (2)
+(def (activated f x)
+  (if (= f 0) (- 1 (/ 2 (+ 1 (exp (* 2 x))))) (if (= f 1) (log (+ 1 (exp x))) x)))
+(def (wide f m theta z)
+  (+ (theta (- (len theta) 1))
+     (/ (sum k m (* (theta k) (activated f (let (w (+ m (* k (+ (len z) 1))))
+          (+ (theta (+ w (len z))) (sum i (len z) (* (theta (+ w i)) (z i))))))))
+        (root m))))
+
 ; --- R_exp(Q): the likelihood's part, and that of the anchor's residuals, under d
 (def (expected-risk d anchor r beta P Q)
   (sum s (len Q)
     (+ (sum a (len (Q s)) (* (d s a) (- (V (Q s)) (Q s a))))
-       (* (d s anchor) (^ (- (T r beta P Q s anchor) (Q s anchor)) 2)))))
+       (* (d s (anchor s)) (^ (- (T r beta P Q s (anchor s)) (Q s (anchor s))) 2)))))
 
 ; --- a listing, its names and batches by number: passes of a loop that tests one name and counts
 ; another, stopped after the budget; in how many of four ways box, text and parameters differ

@@ -609,8 +609,9 @@
 (claim prop:linConvergence.population-rate
   ; two kinds of cells, all with the same world: those with sampled states, in which `other` is
   ; Q*, and those that no gradient moves; K cells, of choice probabilities of at least p
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (anchor (index A))
-         (Q (table S A)) (d (list S (list A nonnegative))) (other (table S A)) (N count)
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S))
+         (anchor (list S (index A))) (Q (table S A)) (d (list S (list A nonnegative)))
+         (other (table S A)) (N count)
          (C positive) (K count) (p positive))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
@@ -622,9 +623,100 @@
     (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
     C))
   (corrected ; the constant of K states, which grows like K^2
-    (let (B (/ (- (largest s S (abs (r s anchor))) (log p)) (- 1 beta)))
+    (let (B (/ (- (largest s S (abs (r s (anchor s)))) (log p)) (- 1 beta)))
       (<= (* N (- (expected-risk d anchor r beta P other) (expected-risk d anchor r beta P Q)))
           (* K (+ (/ 1 (* 2 p (- 1 p))) (log 2) (* (^ (* beta B) 2) (+ (* 2 K) 4)))))))
   (step "The N + 1 sampled states lie in different ones of K = 2 (N + 1)^2 cells with probability
     .79; then (ii) holds, and the gradients leave theta_0 = 0 in the others. Whatever the sample,
     their likelihood alone costs (1 - 1 / (2 N + 2)) KL(pi* || 1/2) > .0981: take N > C / .0981."))
+
+(claim tab.frequency
+  ; N trajectories of H periods, of which a table counts the pairs at mileages 1 to X
+  (given (N count) (H count) (counts (list X (list A count))))
+  (printed (<= (* N H)
+    (+ (sum x X (sum a A (counts x a))) (* H (sum k 4 (counts (- X k 1) 0))))))
+  (corrected ; of a fifth of the trajectories
+    (let (inside (sum x X (sum a A (counts x a))))
+      (and (<= inside (* 1/5 N H))
+           (<= (* 1/5 N H) (+ inside (* H (sum k 4 (counts (- X k 1) 0))))))))
+  (step "The pairs that are not in the table are at mileages above X, which a machine reaches by
+    maintenance (a0, 1 to 4 up) at the last four alone; it starts at mileage 1, where replacement
+    takes it, so that each time it is there for less than H periods."))
+
+(claim sec:GlobalConv.g-equals-R
+  ; theta is the table; of-g is the minimiser of g-hat_N over the ball, `other` is in the ball
+  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+         (r (list S real)) (centre (list d real)) (radius-squared positive)
+         (Qstar (list d real)) (of-g (list d real)) (multiplier nonnegative)
+         (other (list d real)))
+  (assume
+    (= S 1)
+    (= d A)
+    (= (Qstar (anchor 0)) (+ (r 0) (* beta (V Qstar))))
+    (<= (sum i d (^ (- (Qstar i) (centre i)) 2)) radius-squared)
+    (<= (sum i d (^ (- (other i) (centre i)) 2)) radius-squared)
+    (= (sum i d (^ (- (of-g i) (centre i)) 2)) radius-squared)
+    (let (slope (grad (fn (u) (r-emp n anchor r beta (rows S A u))) of-g))
+      (all i d (= (slope i) (* multiplier (- (centre i) (of-g i))))))
+    (>= (- (+ (r 0) (* beta (V centre))) (centre (anchor 0)))
+        (- (* (+ 1 beta) (root radius-squared))
+           (/ (size n) (* 2 beta (visits n 0 (anchor 0)))))))
+  (printed (<= (risk-q n anchor r beta (rows S A of-g)) (risk-q n anchor r beta (rows S A other))))
+  (corrected ; g-hat_N, which is f-hat_N at zeta-bar, is L_NLL + (N_BE / N) L_BE
+    (let (Q (rows S A of-g))
+      (= (f-hat n anchor r beta Q (zeta-bar n anchor Q))
+         (+ (nll n Q) (* (/ (sum s S (visits n s (anchor s))) (size n))
+                         (- (risk-q n anchor r beta Q) (nll n Q)))))))
+  (step "With e the anchor's residual the Hessian of g-hat_N is (1 + 2 beta e n_a / N) that of V and
+    a square. |grad e| <= 1 + beta, so the last assumption makes g-hat_N convex in the ball, where
+    of-g, its gradient being -multiplier (of-g - centre), is therefore a minimiser."))
+
+(claim lem:NNenjoysPL
+  (some (mu positive))
+  (given (f (index 3)) (m count) (points (list M (list n real))) (theta (list d real))
+         (e (list M real)))
+  (assume
+    (= d (+ (* m (+ n 2)) 1))
+    (all i M (all j i (> (sum k n (^ (- (points i k) (points j k)) 2)) 0)))
+    (> (dot e e) 0))
+  (printed ; e' J J' e is at least mu e' e
+    (let (slope (grad (fn (u) (sum i M (* (e i) (wide f m u (points i))))) theta))
+      (>= (dot slope slope) (* mu (dot e e)))))
+  (corrected ; with f(x) = x the rank of J is at most n + 1, whatever the width
+    (if (= f 2)
+      (<= (rank (vec i M (grad (fn (u) (wide f m u (points i))) theta))) (+ n 1))
+      (let (slope (grad (fn (u) (sum i M (* (e i) (wide f m u (points i))))) theta))
+        (>= (dot slope slope) (* mu (dot e e))))))
+  (step "f(x) = x is C^2, and with it the derivatives by v_k, w_k and c are affine in the point,
+    unit by unit. So the combination e, which is zero for all affine functions of the points, is
+    zero for all weights and widths: J J' is singular at every theta."))
+
+(claim lem:erm_ddc_quant_identification
+  ; kappa is at least the Frobenius norm of (I - beta P_a)^-1 on L2(d*_S), and so its norm; p is at
+  ; most the anchor's probabilities, l at least |log pi_Q - log pi*|
+  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S))
+         (anchor (list S (index A))) (Qstar (table S A)) (d (list S (list A nonnegative)))
+         (Q (table S A)) (C positive) (inverse (list S (list S real))) (kappa positive)
+         (p positive) (l positive))
+  (assume
+    (all s S (all a A (= (Qstar s a) (T r beta P Qstar s a))))
+    (all s S (all a A (= (d s a) (* (choice (Qstar s) a) (+ (* (- 1 beta) (nu s))
+      (* beta (sum u S (sum c A (* (d u c) (P u c s))))))))))
+    (all s S (all t S (= (if (= s t) 1 0)
+      (- (inverse s t) (* beta (sum u S (* (P s (anchor s) u) (inverse u t))))))))
+    (<= (sum s S (sum t S (/ (* (sum a A (d s a)) (^ (inverse s t) 2)) (sum a A (d t a)))))
+        (^ kappa 2))
+    (all s S (>= (choice (Qstar s) (anchor s)) p))
+    (all s S (all a A (<= (abs (log (/ (choice (Q s) a) (choice (Qstar s) a)))) l))))
+  (printed (<=
+    (sum s S (sum a A (* (d s a) (^ (- (Q s a) (Qstar s a)) 2))))
+    (* C (- (expected-risk d anchor r beta P Q) (expected-risk d anchor r beta P Qstar)))))
+  (corrected (<=
+    (sum s S (sum a A (* (d s a) (^ (- (Q s a) (Qstar s a)) 2))))
+    (* (+ (/ (^ kappa 2) p)
+          (/ (^ (+ (/ kappa (root p)) 1) 2) (/ (+ (exp (- l)) -1 l) (^ l 2))))
+       (- (expected-risk d anchor r beta P Q) (expected-risk d anchor r beta P Qstar)))))
+  (step "The states from N on of a chain 0, 1, 2, ... are its last one, Q being 1 at all of them:
+    Q(n, a) = g(t .9^-n) at t = .9^N, where g is smooth, g(y) = y up to .9 and 1 from 1 on. The
+    ratio of the sides grows like 1.8^N as t = .9^N -> 0, for one world and one class: no C is
+    enough."))

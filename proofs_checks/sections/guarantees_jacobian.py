@@ -193,7 +193,7 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
 WIDTH = 4096
 
 
-class Start(namedtuple("Start", "points activation radius number")):
+class Start(namedtuple("Start", "points activation radius number width", defaults=[WIDTH])):
     """Points z = (s, a) (M, 2), an activation, a ball; the random start is known by its number."""
 
     @property
@@ -204,7 +204,7 @@ class Start(namedtuple("Start", "points activation radius number")):
     def network(self) -> networks.Wide:
         """The network at theta_0: independent standard normal weights and biases."""
         rng = np.random.default_rng([14, self.number])
-        drawn = rng.normal(size=(WIDTH, self.inputs.shape[1] + 1))
+        drawn = rng.normal(size=(self.width, self.inputs.shape[1] + 1))
         return networks.Wide(
             drawn[:, 0], drawn[:, 1:], self.inputs, networks.ACTIVATIONS[self.activation]
         )
@@ -236,6 +236,7 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
     floor = 1e-9 * float(np.trace(limit))
     if least < floor:  # mu_Q must be positive: below the floor it is zero to rounding
         observed = float(np.linalg.eigvalsh(start.network().kernel())[0])
+        observed = observed if abs(observed) > floor else 0.0
         return at_least(observed, floor, 0.0, "what rounding leaves of a positive number")
     observed = networks.least_in_ball(start.network(), start.radius)
     return at_least(observed, share * least, 0.1 * floor, "quadrature to 1e-10 of K")
@@ -263,8 +264,8 @@ def _collinear_states() -> Start:
     counterexample=_collinear_states,
     text="sigma(z) = z is C^2. Q = sum_k v_k (w_k s + w'_k a + b_k) / sqrt(m) has a gradient"
     " affine in (s, a),\nso at s = 0, 1, 2 with one a: row(0) - 2 row(1) + row(2) = 0 for all"
-    " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0e} (rounding); it would have"
-    " to exceed {bound:.0e} to be told from 0.",
+    " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0f} to rounding; it would"
+    " have to exceed {bound:.0e} to be told from 0.",
     corrected=not_a_polynomial,
     broken="3/4 of lambda_star, the bound at the start, claimed on the whole ball",
     rejected={"share": 0.75},

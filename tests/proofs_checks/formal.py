@@ -23,6 +23,7 @@ from proofs_checks.sections import (
     equivalence_occupancy,
     extended_experiments,
     gladius_algorithm,
+    guarantees_convergence,
     guarantees_population,
     introduction,
     proofs_convergence,
@@ -560,6 +561,55 @@ def _unsampled_cells(draws: Any) -> Any:
     q, pi = (x[:2] for x in (design.mdp.solution.q, design.mdp.solution.policy))
     shares = np.array([share, 1 - share])
     names = {"beta": draws.mdp.discount, "r": np.repeat(reward, 2, axis=0), "nu": shares}
-    names |= {"P": np.tile(shares, (2, 2, 1)), "anchor": 0, "Q": q, "d": shares[:, None] * pi}
+    names |= {"P": np.tile(shares, (2, 2, 1)), "anchor": [0, 0], "Q": q, "d": shares[:, None] * pi}
     names |= {"other": np.stack([q[0], 0 * q[0]]), "N": number, "C": design.constant}
     return design, {**names, "K": cells, "p": floor}
+
+
+@formal("tab.frequency")
+def _counted(tally: Any) -> Any:
+    """The check's own function, of other data: the table's rows turned, and few trajectories."""
+    trajectories, pair = tally
+    if pair is None:
+        return tally, {"N": trajectories, "H": 100, "counts": paper.frequencies(trajectories)}
+    mileage, action = pair
+    table = np.roll(paper.frequencies(trajectories), mileage, axis=0).tolist()
+    names = {"N": 10 + mileage, "H": 99 + action, "counts": table}
+    return extended_experiments.in_the_table_or_above(table, 10 + mileage, 99 + action), names
+
+
+@formal("sec:GlobalConv.g-equals-R")
+def _minimisers(ball: Any) -> Any:
+    """`other` is the minimiser of R-hat_Q; what the printed statement does not name is left 0."""
+    of_g, of_r = (
+        guarantees_convergence._least(ball, share) for share in (polyak.share(ball.sample), 1.0)
+    )
+    names = {"centre": ball.q.ravel(), "radius-squared": ball.radius**2, "Qstar": ball.q.ravel()}
+    names |= {"of-g": of_g.ravel(), "other": of_r.ravel(), "multiplier": 0}
+    return ball, {**data(ball.sample), **names}
+
+
+@formal("lem:NNenjoysPL")
+def _narrow(start: Any) -> Any:
+    """Two units at two points, at the start alone; e is the eigenvector of lambda_min."""
+    kinds = ["tanh", "softplus", "identity"]
+    if start.activation not in kinds or len(start.points) > 2:
+        return None
+    start = start._replace(width=2, radius=0.0)
+    result, network = check("lem:NNenjoysPL", start), start.network()
+    theta = np.concatenate([network.v, network.w.ravel(), [0.25]])
+    names = {"f": kinds.index(start.activation), "m": 2, "points": start.points, "theta": theta}
+    e = np.linalg.eigh(network.kernel())[1][:, 0]
+    return result, {**names, "e": e, "mu": result.bound}
+
+
+@formal("lem:erm_ddc_quant_identification")
+def _identification(problem: Any) -> Any:
+    mdp = problem.mdp
+    if not moderate(mdp.solution.q, problem.q):
+        return None
+    problem = problem._replace(constant=1.5 + len(problem.q))
+    names = {**model(mdp), "nu": mdp.initial, "anchor": problem.anchor, "Q": problem.q}
+    names |= {"Qstar": mdp.solution.q, "d": mdp.discounted_occupancy(), "C": problem.constant}
+    names |= {"inverse": mdp.transition[0], "kappa": 0, "p": 0, "l": 0}
+    return problem, names
