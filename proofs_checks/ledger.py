@@ -29,7 +29,7 @@ COLUMNS = (
     *("derivation", "mutants", "unnoticed", "unproved"),
 )
 MEANING: dict[Verdict, str] = {
-    "holds": "true as printed, on every instance tried and by the derivation",
+    "holds": "true as printed, on every instance tried, and by a derivation where one is named",
     "holds-if": "true under a condition that the paper does not state",
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
     "misprint": "wrong as printed, with an evident hint",

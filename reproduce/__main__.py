@@ -94,7 +94,7 @@ def compare(
     names: Names = None,
     smoke: Smoke = False,
     only: Annotated[
-        str, typer.Option(help="Lines whose verdict begins so: agrees, differs, unclear, does...")
+        str, typer.Option(help="Counted lines whose verdict begins so: agrees, differs...")
     ] = "",
     csv: Annotated[Path | None, typer.Option(help="Write the lines to this file too.")] = None,
     out: Out = None,
@@ -115,7 +115,7 @@ def compare(
             console.print(f"{exhibit.name}: not run yet", style="dim")
             continue
         frame = comparison.compare(exhibit, folder)
-        chosen = frame[frame["verdict"].str.startswith(only)]
+        chosen = frame[frame["verdict"].str.startswith(only) & (frame["counted"] | (only == ""))]
         console.print(comparison.table(chosen, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
         frames.append(chosen.assign(exhibit=exhibit.name))

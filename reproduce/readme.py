@@ -125,20 +125,26 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
     return "\n\n".join(texts) + "\n"
 
 
-def verdicts_of_the_paper(folder: Path) -> list[str]:
-    """Of the paper's claims; those of what we put in their place are not among them."""
+def verdicts_of_the_paper(folder: Path) -> tuple[list[str], list[str]]:
+    """Of the claims that it prints, and of those of it that only we have put in words.
+
+    Those of what we put in their place are in neither.
+    """
     ledger = pd.read_csv(folder / "claims.csv", dtype=str)
-    return ledger["verdict"][~ledger["id"].str.startswith(OURS)].tolist()
+    ledger = ledger[~ledger["id"].str.startswith(OURS)]
+    is_printed = ledger["printed"] == "yes"
+    return ledger["verdict"][is_printed].tolist(), ledger["verdict"][~is_printed].tolist()
 
 
 def claims(older: set[str], folder: Path, link: str) -> str:
     """How many claims of the paper have each verdict, where they stand, and which text it is."""
-    paper = verdicts_of_the_paper(folder)
+    printed, examined = verdicts_of_the_paper(folder)
     mark = f" ({OLDER})" if "claims" in older else ""
     return (
-        f"{len(paper)} claims: {verdicts(paper)}{mark}. Every claim, by section and by the PDF's "
-        f"numbers, and which errors reach the convergence theorem: "
-        f"[claims]({link}/claims/README.md); their numbers: [CLAIMS.md]({link}/CLAIMS.md); what "
+        f"{len(printed)} claims that the paper prints: {verdicts(printed)}; {len(examined)} that it"
+        f" does not print and we examined: {verdicts(examined)}{mark}. Every claim, by section and"
+        f" by the PDF's numbers, and which errors reach the convergence theorem:"
+        f" [claims]({link}/claims/README.md); their numbers: [CLAIMS.md]({link}/CLAIMS.md); what "
         f"to write instead: [ERRATA.md]({link}/ERRATA.md). The paper: {PAPER}."
     )
 
@@ -170,16 +176,16 @@ def said(exhibit: Exhibit, folder: Path) -> list[str]:
     """The overview's line and what an exhibit has to add to it."""
     if not (folder / f"{exhibit.name}.csv").is_file():
         return []
-    if exhibit.verdict is not None:
-        return exhibit.verdict(folder).splitlines()
+    own = [] if exhibit.verdict is None else exhibit.verdict(folder).splitlines()
     if not exhibit.published:
-        return []
+        return own
     frame = compare.compare(exhibit, folder)
-    beside = len(frame) - int(frame["counted"].sum())
-    if beside == len(frame):
-        return [compare.summary(frame).rstrip(".")]
-    brief = compare.summary(frame[frame["counted"]]).rstrip(".")
-    return [brief, *([f"{beside} comparisons of variants are not counted"] if beside else [])]
+    counted = frame[frame["counted"]]
+    if not len(counted):
+        return own or [compare.summary(frame).rstrip(".")]
+    beside = len(frame) - len(counted)
+    more = [f"{beside} comparisons of variants are not counted"] if beside else []
+    return [compare.summary(counted).rstrip("."), *own, *more]
 
 
 def time_of(name: str, folder: Path) -> str:

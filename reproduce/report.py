@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from gladius.checks import InputError
+from proofs_checks.claims import claims
 from proofs_checks.ledger import verdicts
+from proofs_checks.numbering import statement_of
 from reproduce import compare, deviations, exhibits, readme, seeds, story
 from reproduce.provenance import ROOT
 from reproduce.run import MANIFESTS, read_manifest
@@ -76,9 +78,10 @@ def summary(folder: Path) -> str:
         )
         parts += [picture(folder, name) for name in found.figures]
         parts.append(f'<p class="note">From {links(folder, found.exhibits)}.</p>')
-    said = readme.verdicts_of_the_paper(folder)
-    parts.append(f"<h3>Of {len(said)} claims of the paper</h3>")
-    parts.append(f"<p>{verdicts(said)}: see the ledger below.</p>")
+    said, examined = readme.verdicts_of_the_paper(folder)
+    parts.append(f"<h3>Of {len(said)} claims that the paper prints</h3>")
+    more = f"{len(examined)} that it does not print and we examined: {verdicts(examined)}"
+    parts.append(f"<p>{verdicts(said)}; {more}. See the ledger below.</p>")
     unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
     return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
 
@@ -177,11 +180,18 @@ def made_table(path: Path) -> str:
 
 
 def ledger(folder: Path) -> str:
-    """Every claim: verdict, numbers, and what to write instead."""
+    """Every claim: its statement with the PDF's number, verdict, and what to write instead."""
     frame = pd.read_csv(folder / "claims.csv", dtype=str).fillna("")
-    shown = frame[["id", "verdict", "observed", "bound", "counterexample", "corrected"]]
-    links_ = '<p><a href="ERRATA.md">ERRATA.md</a>, <a href="CLAIMS.md">CLAIMS.md</a></p>'
-    return links_ + folded(f"all {len(frame)} claims", table(shown))
+    known = claims()
+    numbered = [statement_of(id_) for id_ in frame["id"]]
+    frame.insert(1, "in the PDF", [found.name if found else "" for found in numbered])
+    frame.insert(2, "statement", [known[id_].statement for id_ in frame["id"]])
+    columns = ["id", "in the PDF", "statement", "verdict", "how", "counterexample", "corrected"]
+    pages = ", ".join(
+        f'<a href="{name}">{name}</a>' for name in ("claims/README.md", "ERRATA.md", "CLAIMS.md")
+    )
+    shown = folded(f"all {len(frame)} claims, ours among them", table(frame[columns]))
+    return f"<p>A page for every claim, beside this one: {pages}</p>{shown}"
 
 
 def page(path: Path) -> str:

@@ -25,7 +25,8 @@ def names() -> tuple[str, ...]:
 def of_kind(kind: str) -> tuple[str, ...]:
     """The paper's exhibits, our own, or all (KINDS)."""
     if kind not in KINDS:
-        raise InputError("exhibits", kind, f"choose one of {', '.join(KINDS)}")
+        hint = f"choose one of {', '.join(KINDS)}; an exhibit's name goes without --exhibits"
+        raise InputError("exhibits", kind, hint)
     return tuple(n for n in names() if kind == "all" or (n in PAPER) == (kind == "paper"))
 
 

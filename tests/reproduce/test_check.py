@@ -161,12 +161,15 @@ def test_the_ledger_is_stamped_when_it_is_made_and_checked(
         check.stamp("table_2", tmp_path)
 
 
+LEDGER = "id,verdict,printed\na,fails,yes\nb,holds,yes\nc,holds,no\ncorrected.d,holds,no\n"
+
+
 def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     committed: Run, tmp_path: Path
 ) -> None:
     out, path = tmp_path / "out", tmp_path / "README.md"
     committed(toy())
-    (out / "claims.csv").write_text("id,verdict\na,fails\nb,holds\nc,holds\n")
+    (out / "claims.csv").write_text(LEDGER)
     path.write_text(PAGE)
     changed = readme.update(path, [toy()], check.check([toy()], out), out)
     assert {p.name for p in changed} == {"README.md", "EXHIBITS.md", readme.VERDICTS_FILE}
@@ -176,7 +179,8 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     assert "old\n" not in text
     assert "| `reproduce run toy` | A toy | " in text
     assert "Not drawn yet" in text  # the findings, which rest on exhibits that this folder lacks
-    assert "3 claims: 2 holds, 1 fails. Every claim, by section" in text
+    assert "2 claims that the paper prints: 1 holds, 1 fails; 1 that it does not print" in text
+    assert "and we examined: 1 holds. Every claim, by section" in text
     assert "older code" not in text
     assert "[toy.csv](toy.csv)" in (out / "EXHIBITS.md").read_text()
     assert readme.update(path, [toy()], check.check([toy()], out), out) == []
@@ -200,7 +204,7 @@ def test_the_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_readme_without_marks_is_refused(committed: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / "claims.csv").write_text("id,verdict\n")
+    (tmp_path / "claims.csv").write_text(LEDGER)
     (tmp_path / "README.md").write_text(PAGE.replace(f"<!-- {name}", "<!-- "))
     with pytest.raises(InputError, match=f"put the lines <!-- {name}"):
         readme.update(tmp_path / "README.md", [], [], tmp_path)

@@ -41,6 +41,13 @@ def stability(tmp_path: Path) -> Callable[..., str]:
                 (*of, "MAPE median", told["median"] if row == "b" else 1e9, 4, status),
             ]
         write(tmp_path, "stability", lines)
+        ends = {"plain, a": (900.0, "ok"), "plain, b": (700.0, "ok")}
+        ends |= {"plain, c": (float("nan"), "diverged"), "by visits, a": (5.0, "ok")}
+        steps: list[Line] = [
+            (row, "Algorithm 1", "measured", story.CLOSE, value, 1, status)
+            for row, (value, status) in ends.items()
+        ]
+        write(tmp_path, "gradients", steps)
         return story.printed_algorithm(tmp_path).text
 
     return text
@@ -49,9 +56,13 @@ def stability(tmp_path: Path) -> Callable[..., str]:
 def test_runs_of_the_printed_algorithm_are_counted(stability: Callable[..., str]) -> None:
     text = stability()
     assert text.startswith("0 of 8 runs of Algorithm 1 as printed converged")
-    assert "2 settings" in text
+    assert "2 combinations" in text
+    assert (
+        "Of 3 settings of its two steps in tables 1 diverge, and the best takes 700 steps" in text
+    )
     assert "3 diverged" in text
-    assert "5,000 iterations, their median error 1,234 to 1,234 %" in text  # not the diverged 1e9
+    assert "their median error 1,234 to 1,234 %" in text  # not the diverged 1e9
+    assert "5,000 iterations" in text
     assert stability(not_ok=3.0).startswith("2 of 8 runs")
     assert "2 diverged" in stability(share=0.5)
 
@@ -79,11 +90,19 @@ def test_an_exhibit_that_was_not_run_is_named(tmp_path: Path) -> None:
 
 def test_the_summary_counts_the_paper_s_claims_and_not_ours() -> None:
     ledger = pd.read_csv(GENERATED / "claims.csv", dtype=str)
-    ours = ledger["id"].str.startswith("corrected.")
-    assert ours.any()
+    printed = ledger["printed"] == "yes"
+    examined = ~printed & ~ledger["id"].str.startswith("corrected.")
+    assert examined.any()
     page = report.summary(GENERATED)
-    assert f"Of {len(ledger) - ours.sum()} claims of the paper" in page
-    assert f"{(ledger['verdict'][~ours] == 'fails').sum()} fails" in page
+    assert f"Of {printed.sum()} claims that the paper prints" in page
+    assert f"{(ledger['verdict'][printed] == 'fails').sum()} fails" in page
+    assert f"{examined.sum()} that it does not print and we examined" in page
+
+
+def test_the_ledger_has_the_numbers_of_the_pdf_and_the_statements() -> None:
+    page = report.ledger(GENERATED)
+    assert "<td>Lemma 8</td>" in page
+    assert "V*(s) = log sum_a exp Q*(s, a)" in page
 
 
 def test_a_part_of_the_page_fetches_nothing_and_escapes_what_it_shows() -> None:
