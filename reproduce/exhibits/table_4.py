@@ -61,7 +61,7 @@ SIZES = (1, 3, 7, 10, 15)
 MORE_SIZES = {"LunarLander-v3": (1, 2, 3, 7, 10, 15)}
 SEEDS, MANY, FEW_DEMONSTRATIONS = 10, 12, (1, 3)
 BUDGETS = {"gladius": (0, 150, 375), "iq_learn": (240, 600, 1500), "bc": (240, 600, 1500)}
-SMOKE_BUDGETS = {"gladius": (0, 2, 4), "iq_learn": (2, 4, 8), "bc": (2, 4, 8)}
+SMOKE_BUDGETS = {"gladius": (0, 2), "iq_learn": (2, 4), "bc": (2, 4)}
 EPISODES, CURVE = 100, (5, 10)  # seeds and episodes of the earlier budgets
 ONCE, AGAIN = "leak_free", "leak_free again"
 
