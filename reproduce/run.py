@@ -415,7 +415,8 @@ def spent(stored: Stored) -> float:
 
 def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
     """How an exhibit came about, from its cells alone: the same cells, the same description."""
-    stored = list({entry.cell: stored for entry, stored in results}.values())
+    by_cell = {entry.cell: stored for entry, stored in results}
+    stored = list(by_cell.values())
     made = [cell.provenance for cell in stored]
 
     def distinct(name: str) -> list[Any]:
@@ -435,4 +436,5 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "finished": max(record["finished"] for record in made),
         "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
         "cpu_seconds": round(sum(map(spent, stored)), 3),
+        "costs": {cell.digest[:12]: round(spent(of_it), 2) for cell, of_it in by_cell.items()},
     }

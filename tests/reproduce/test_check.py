@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from gladius.checks import InputError
@@ -194,12 +196,26 @@ def test_the_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> No
     (tmp_path / runner.MANIFESTS).mkdir()
     small, large = ({"processor": "P", "cores": 2, "memory_gb": gb} for gb in (8, 16))
     other = {"processor": "Q", "cores": 4}
-    for name, machines in {"a": [small, large], "b": [other]}.items():
-        text = json.dumps({"machines": machines, "cpu_seconds": 5400.0})
+    assert readme.machines(tmp_path) == "Made on: nothing yet."
+    shared = {"x": 3600.0, "y": 5400.0}  # of which one is shown by both
+    for name, machines, costs in (("a", [small, large], shared), ("b", [other], {"y": 5400.0})):
+        text = json.dumps({"machines": machines, "costs": costs})
         (tmp_path / runner.MANIFESTS / f"{name}.json").write_text(text)
     told = readme.machines(tmp_path)
-    assert told.startswith("Made on: P, 2 cores, 16 GB; Q, 4 cores. The exhibits' CPU times add up")
-    assert "add up to 3.0 h" in told
+    assert told.startswith("Made on: P, 2 cores, 16 GB; Q, 4 cores. By what each cell took")
+    assert "2.5 h with 1, 1.5 h with 2," in told
+    assert told.endswith("the longest cell alone takes 1.5 h.")
+
+
+@given(st.lists(st.floats(0.0, 1e4), min_size=1, max_size=30), st.integers(1, 8))
+def test_no_order_of_the_cells_ends_before_the_mean_or_the_longest(
+    costs: list[float], workers: int
+) -> None:
+    """Nor later than both together (Graham)."""
+    least = max(sum(costs) / workers, max(costs))
+    assert least <= readme.finish(costs, workers) * (1 + 1e-12)
+    assert readme.finish(costs, workers) <= sum(costs) / workers + max(costs) + 1e-9
+    assert readme.finish(costs, 1) == pytest.approx(sum(costs))
 
 
 @pytest.mark.parametrize("name", SECTIONS)
