@@ -117,6 +117,7 @@ def test_a_part_of_the_page_fetches_nothing_and_escapes_what_it_shows() -> None:
     assert "&lt;b&gt;" in report.table(pd.DataFrame({"x": ["<b>"]}))
 
 
+@pytest.mark.deep
 def test_the_command_writes_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nbconvert", reason="the optional extra report")
     pytest.importorskip("ipykernel", reason="the optional extra report")
