@@ -401,6 +401,11 @@ REASONS = {
     ("ML-IRL", RATE, "yes"): "the paper gives rates only to methods with global optimality",
     ("SAmQ", RATE, "yes"): "with a cell a state it is maximum likelihood; with 5 the bias stays",
     ("Ours, Algorithm 1", RATE, "no"): "not converged after 10,000 of our steps of .01",
+    ("Ours, sampled", ONE_SHOT, "no"): "zeta is solved for in the pass that judges a round",
+    ("Ours, sampled", GLOBAL, "no"): (
+        "another order of the batches ends elsewhere within its stopping rule, .001 of |r|"
+    ),
+    ("Ours, author's code", RATE, "no"): "20,000 epochs whatever N: the last one's error stays",
 }
 # those of them that are about how this library does it
 OF_OURS = {
@@ -410,6 +415,7 @@ OF_OURS = {
     *((name, SCALE, "no") for name in ("ML-IRL", "Clare", "Model-enhanced AIRL", "Ours")),
     *(("Ours, Algorithm 1", column, "no") for column in (SCALE, BELLMAN, GLOBAL, RATE)),
     *((name, GLOBAL, "yes") for name in ("SAmQ", "Clare")),
+    *(("Ours, sampled", column, "no") for column in (ONE_SHOT, GLOBAL)),
 }
 UNKNOWN = "not known"
 # method -> what it averages over where it forms no counts
