@@ -1,6 +1,7 @@
 """The ledger as files: claims.csv, a LaTeX table, a readable page and the list of errata."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
@@ -163,15 +164,21 @@ def latex(claims: Mapping[str, Claim], ledger: pd.DataFrame) -> str:
             "Write instead": ledger["corrected"],
         }
     )
-    styled = table.style.hide(axis="index").format(escape="latex")
+    styled = table.style.hide(axis="index").format(_breakable, escape="latex")
+    widths = ("3.3cm", "4.9cm", "1.3cm", "2.3cm", "4.9cm")
     text: str = styled.to_latex(
         environment="longtable",
-        column_format="p{2.6cm}p{5cm}p{1.3cm}p{2.6cm}p{5cm}",
+        column_format="".join(f">{{\\raggedright\\arraybackslash}}p{{{w}}}" for w in widths),
         caption="Every checkable claim of the paper and its verdict.",
         label="tab:claims",
         hrules=True,
     )
-    return "% needs longtable and booktabs\n" + text
+    return "% needs array, booktabs and longtable\n" + text
+
+
+def _breakable(text: object) -> str:
+    """LaTeX may begin a new line within an id or a formula, behind a sign that joins two parts."""
+    return re.sub(r"(\\_|[.:=)|/])(?=[A-Za-z])", r"\1\\allowbreak{}", str(text))
 
 
 def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: int) -> str:

@@ -157,8 +157,10 @@ def check(
 
 
 @app.command(epilog="Example: python -m reproduce stamp claims")
-def stamp(name: Annotated[str, typer.Argument(help="claims or speed.")], out: Out = None) -> None:
-    """Record by which code the ledger or the speed table was made, right after it was."""
+def stamp(
+    name: Annotated[str, typer.Argument(help="claims, speed or workers.")], out: Out = None
+) -> None:
+    """Record by which code that was made, right after it was."""
     from reproduce import check as checks
 
     checks.stamp(name, out or runner.GENERATED)

@@ -30,13 +30,14 @@ from reproduce.store import decode, write
 OLDER = "older code"
 FILES = {  # of what is not made of cells
     "claims": ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md"),
-    "speed": ("speed.csv",),
+    "speed": ("speed.csv", "speed.html", "speed.tex"),
+    "workers": ("workers.csv", "workers.pdf", "workers.png"),
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with one exhibit, the ledger or the speed table; `notes` do not decide."""
+    """What is wrong with one exhibit or one of FILES; `notes` do not decide."""
 
     name: str
     problems: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Finding:
 
 
 def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
-    """A finding for each exhibit, then for the ledger of claims and the speed table."""
+    """A finding for each exhibit, then for each of FILES."""
     sources = Sources()
     findings = []
     for exhibit in exhibits:
@@ -56,7 +57,7 @@ def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
 
 
 def of_modules(name: str) -> dict[str, Any]:
-    """What the manifest of the ledger or the speed table says if the code of this tree made it."""
+    """What the manifest of one of FILES says if the code of this tree made it."""
     parts = _parts(name)
     if name == "claims":
         data = [*ROOT.glob(PUBLISHED), *ROOT.glob("proofs_checks/*.csv")]
@@ -65,11 +66,14 @@ def of_modules(name: str) -> dict[str, Any]:
 
 
 def _parts(name: str) -> dict[str, str]:
-    modules = ["reproduce.speed", METHODS["gladius"], METHODS["nfxp"], ROW_CLASSES["sparse"]]
-    if name == "claims":
-        paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
-        modules = [".".join(path.with_suffix("").parts) for path in paths]
-    return Sources().closure(*modules)
+    fitted = [METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec")]
+    checked = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
+    modules = {
+        "claims": [".".join(path.with_suffix("").parts) for path in checked],
+        "speed": ["reproduce.speed", *fitted, ROW_CLASSES["sparse"]],
+        "workers": ["reproduce.workers"],
+    }
+    return Sources().closure(*modules[name])
 
 
 def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
@@ -93,7 +97,7 @@ def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
 
 
 def stamp(name: str, folder: Path) -> None:
-    """Write the manifest of the ledger or the speed table, right after they were made.
+    """Write the manifest of one of FILES, right after it was made.
 
     Raises:
         InputError: another name, or a file that is missing or older than the code.

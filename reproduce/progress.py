@@ -1,8 +1,9 @@
 """How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
 
+import heapq
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -53,3 +54,11 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
+def finish(costs: Iterable[float], workers: int) -> float:
+    """Seconds until so many workers are done, the longest cell first."""
+    ends = [0.0] * workers
+    for cost in sorted(costs, reverse=True):
+        heapq.heapreplace(ends, ends[0] + cost)
+    return max(ends)

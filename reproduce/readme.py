@@ -1,9 +1,8 @@
 """The marked sections of the README; beside the results the exhibits' page and the verdicts."""
 
-import heapq
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +13,7 @@ from proofs_checks.ledger import verdicts
 from proofs_checks.numbering import PAPER
 from reproduce import compare, story
 from reproduce.check import OLDER, Finding
-from reproduce.progress import duration
+from reproduce.progress import duration, finish
 from reproduce.provenance import ROOT
 from reproduce.run import MANIFESTS, read_manifest
 from reproduce.spec import Exhibit
@@ -174,14 +173,6 @@ def machines(folder: Path) -> str:
         f"Made on: {where}. By what each cell took there, the longest first, everything takes"
         f" {times} workers; the longest cell alone takes {duration(max(costs.values()))}."
     )
-
-
-def finish(costs: Iterable[float], workers: int) -> float:
-    """Seconds until so many workers are done, the longest cell first."""
-    ends = [0.0] * workers
-    for cost in sorted(costs, reverse=True):
-        heapq.heapreplace(ends, ends[0] + cost)
-    return max(ends)
 
 
 def verdict(exhibit: Exhibit, folder: Path) -> str:

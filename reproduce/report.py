@@ -163,7 +163,11 @@ def provenance(folder: Path) -> str:
     return f'<div class="wide">{made}</div>{told}' + folded(f"{len(files)} checksums", sums)
 
 
-OTHERS = {"claims": "proofs_checks", "speed": "reproduce.speed"}  # what is no exhibit: by module
+OTHERS = {  # what is no exhibit: by module
+    "claims": "proofs_checks",
+    "speed": "reproduce.speed",
+    "workers": "reproduce.workers",
+}
 
 
 def _streams(name: str) -> str:

@@ -38,6 +38,7 @@ BUILD = HOME / ".cells"
 GENERATED = HOME / "paper_tables" / "generated"
 SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
 MANIFESTS = "manifests"
+DIGITS = 12  # of a cell's digest, by which a manifest tells what each cell took
 REASON_LENGTH = 200  # characters of an error message that go into a table
 LOST = "it was lost with its worker twice, the second time alone"
 
@@ -79,7 +80,8 @@ def run(
 ) -> Outcome:
     """Compute what is stale and write all files, those of cheap exhibits first.
 
-    The trainings of the author's code, most of the time, come after all other cells.
+    The trainings of the author's code, half of the time, come after all other cells, the longest
+    first: begun at the end, it would keep one worker busy alone.
     An exhibit is replaced in one go when all its cells are there, those that failed shown as
     such; an interrupt (KeyboardInterrupt) leaves all others as they are.
 
@@ -110,7 +112,7 @@ def run(
         parts = {cell: sources.parts(cell, device) for cell in cells}
         final: dict[Cell, Stored] = {}
         jobs: list[Job] = []
-        seconds = expected(waiting, entries)
+        seconds = expected(waiting, entries, target)
         for cell in cells:
             key, stored = combined(parts[cell]), store.load(cell)
             if stored is not None and not stored.failed:
@@ -119,7 +121,7 @@ def run(
                 final[cell] = stored
             else:
                 jobs.append(Job(cell, device, parts[cell], commit, str(store.checkpoints(key))))
-        jobs.sort(key=lambda job: trains_author(job.cell))
+        jobs.sort(key=lambda job: last(job.cell, seconds[job.cell]))
         files: list[Path] = []
         undrawn: dict[str, str] = {}
 
@@ -170,16 +172,26 @@ def trains_author(cell: Cell) -> bool:
     return "author" in cell.compute
 
 
+def last(cell: Cell, seconds: float) -> tuple[bool, float]:
+    """Sorts the author's trainings behind the other cells, which stay as they are."""
+    return (True, -seconds) if trains_author(cell) else (False, 0.0)
+
+
 def expected(
-    exhibits: Sequence[Exhibit], entries: Mapping[str, Sequence[Entry]]
+    exhibits: Sequence[Exhibit], entries: Mapping[str, Sequence[Entry]], folder: Path
 ) -> dict[Cell, float]:
-    """Rough processor seconds of each cell: its share of the dearest exhibit that shows it."""
+    """Rough processor seconds of each cell: what the folder's manifests say that it took.
+
+    Of one that they do not know, its share of the dearest exhibit that shows it.
+    """
     seconds: dict[Cell, float] = {}
+    known: dict[str, float] = {}
     for exhibit in exhibits:
+        known |= read_manifest(folder, exhibit.name).get("costs", {})
         cells = {entry.cell for entry in entries[exhibit.name]}
         share = 60.0 * exhibit.cost / max(len(cells), 1)
         seconds |= {cell: max(share, seconds.get(cell, 0.0)) for cell in cells}
-    return seconds
+    return {cell: known.get(cell.digest[:DIGITS], share) for cell, share in seconds.items()}
 
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
@@ -436,5 +448,5 @@ def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[s
         "finished": max(record["finished"] for record in made),
         "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
         "cpu_seconds": round(sum(map(spent, stored)), 3),
-        "costs": {cell.digest[:12]: round(spent(of_it), 2) for cell, of_it in by_cell.items()},
+        "costs": {cell.digest[:DIGITS]: round(spent(of_it), 2) for cell, of_it in by_cell.items()},
     }

@@ -1,38 +1,40 @@
-"""Speed and accuracy beside the PyPI package econirl, on one data set, in one process, on one core.
+"""Speed and accuracy beside the PyPI package econirl, on the same data, one process and one core.
 
 Every choice that could favour a side:
 
-Data. 50 trajectories of our bus engine (mileage 1 to 20, theta = (1, 5), beta = .95, H = 100); the
-first 80 % train both libraries, the rest score both, by `gladius.metrics.mape`. It is one data
-set, so small differences mean nothing.
+Data. 50, 250 and 1,000 trajectories of our bus engine (mileage 1 to 20, theta = (1, 5), beta = .95,
+H = 100), three data sets of each; the first 80 % train both libraries, the rest score both, by
+`gladius.metrics.mape`. A ratio of two libraries is taken on each data set; told are its median and
+its range over the three.
 
 Clock. One process, pinned to one core where the system can, BLAS, torch and XLA held to one
 thread. Processor time is the measure, wall time is beside it. The first call of each fit is kept
-apart (it pays for imports and for XLA's compilation); the others give the median: at least 3, then
-until `--budget` seconds are spent, at most 200. Each call gets a fresh container of the data, whose
-making is not timed, so neither library profits from what it cached there.
+apart (it pays for imports and for XLA's compilation); the others give the median: at least one,
+then until `--budget` seconds are spent, at most 200. Each call gets a fresh container of the data,
+whose making is not timed, so neither library profits from what it cached there; that we group the
+data into counts, and their library into codes, is timed.
 
 econirl GLADIUS. The public class with every documented default (3 x 128 units, 500 epochs at most,
 batches of 512, patience 50, Bellman weight 0.1, output bias 0, no standard errors, no transition
 matrix). It gets the anchor as its documentation asks, in all 20 states, which are the codes 0 to
 19. The last next state of each trajectory is passed as observed; from a data frame the package
-would guess it. Both of its objectives run: `paper_minimax`, its default and the paper's algorithm
-(with the first author's absolute value), and `anchor_moment`.
+would guess it. Its default objective `paper_minimax` is the paper's algorithm (with the first
+author's absolute value); with 50 trajectories `anchor_moment` runs too.
 
-econirl NFXP. The class with its defaults, which include robust standard errors, and, so that those
-are not held against it, the same estimator for the point estimate alone. Both get the true
-transition probabilities (by default the package would fit increments of 0 to 2, wrong for this
-bus) and the features of the true linear reward, and so estimate (theta_0, theta_1).
+econirl NFXP and CCP. The classes with their defaults, which include robust standard errors; and
+MPEC, of which there is the estimator alone, with its defaults. So that standard errors are not held
+against it, NFXP's estimator also runs for the point estimate alone. All get the true transition
+probabilities (by default the package would fit increments of 0 to 2, wrong for this bus) and the
+features of the true linear reward, and so estimate (theta_0, theta_1).
 
-Ours. GLADIUS under the `leak_free` protocol with the same anchor, in two function classes at their
-defaults. These penalise the roughness of r, by an amount chosen from the training data, and the
-true r is affine in mileage: a point in our favour, so the smooth class also runs with about the
-least penalty of its search. NFXP gets the same true transition probabilities and features; it
-always computes standard errors (inverse information).
+Ours. GLADIUS under the `leak_free` protocol with the same anchor, on counts (smooth) and on rows,
+each at its defaults. These penalise the roughness of r, by an amount chosen from the training data,
+and the true r is affine in mileage: a point in our favour. NFXP, CCP and MPEC get the same true
+transition probabilities and features; they always compute standard errors.
 
-With inputs. Last, 1,000 trajectories with 20 inputs that do not matter: our estimator on rows at
-its defaults, and econirl GLADIUS, which gets the standardised inputs of each distinct state by its
-`state_encoder`. Two calls each, for they are long.
+With inputs. Last, one data set of 1,000 trajectories with 20 inputs that do not matter: our
+estimator on rows at its defaults, and econirl GLADIUS, which gets the standardised inputs of each
+distinct state by its `state_encoder`.
 
 Convergence is what each library reports about itself (`converged_`, `converged`).
 """
@@ -48,6 +50,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,6 +65,7 @@ from gladius import BusEngine, Transitions
 from gladius.metrics import RewardFunction, mape
 from gladius.transitions import Integers, index_rows
 from gladius.worlds.bus import BUS_REWARD
+from reproduce import layout
 
 Array = NDArray[np.float64]
 Fit = tuple[RewardFunction, bool]  # and whether the library says that it converged
@@ -72,12 +76,20 @@ INSTALL = f"pip install torch==2.13.0 econirl=={VERSION}"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 ONE_THREAD |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "JAX_PLATFORMS": "cpu"}
 RESTARTED = "REPRODUCE_SPEED_ON_ONE_CORE"
-TRAJECTORIES, SEED = 50, 0  # of the data set
-INPUTS, MANY, FEW_CALLS = 20, 1_000, 1  # and of the one with inputs; its calls after the first
-LEAST, MOST = 3, 200  # repetitions after the first call
-OBJECTIVES = ("paper_minimax", "anchor_moment")  # of econirl's GLADIUS
+TRAJECTORIES, SEEDS = (50, 250, 1_000), (0, 1, 2)  # of the data sets
+INPUTS, MANY = 20, 1_000  # and of the one with inputs
+LEAST, MOST = 1, 200  # calls after the first
+DEFAULT, OTHER = "paper_minimax", "anchor_moment"  # objectives of econirl's GLADIUS
+STRUCTURAL = ("nfxp", "ccp", "mpec")
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se"]
 COLUMNS += ["repetitions", "status", "cpu_seconds"]
+TITLE = "Processor time and error beside econirl 0.1.1"
+NOTES = (
+    "Theirs over ours on the same data: the median over three data sets, in brackets the least and"
+    " the most; above 1 ours is faster, or nearer to the truth. MAPE in per cent, their mean.",
+    "Each at its defaults, in one process on one core, the first call left out. NFXP, CCP and MPEC"
+    " of both get the true transition probabilities.",
+)
 OUT = Path(__file__).parents[1] / "paper_tables" / "generated" / "speed.csv"
 
 app = typer.Typer(add_completion=False)
@@ -92,7 +104,8 @@ class Contender:
     ours: bool
     prepare: Callable[[], Any]
     fit: Callable[[Any], Fit]
-    row: str = str(TRAJECTORIES)
+    row: str = str(TRAJECTORIES[0])
+    seed: int = SEEDS[0]  # of the data set
 
 
 @dataclass(frozen=True)
@@ -114,8 +127,13 @@ class Measured:
     def is_rival_of(self, ours: "Measured") -> bool:
         """Whether this is econirl's fit by the same method, the first word of the column."""
         a, b = self.contender, ours.contender
-        same = (a.row, a.column.partition(",")[0]) == (b.row, b.column.partition(",")[0])
+        same = (a.row, a.seed, method(a.column)) == (b.row, b.seed, method(b.column))
         return same and b.ours and not (a.ours or self.failed or ours.failed)
+
+
+def method(column: str) -> str:
+    """GLADIUS, NFXP, CCP or MPEC."""
+    return column.partition(",")[0]
 
 
 @dataclass(frozen=True)
@@ -147,19 +165,20 @@ def own_fit(world: BusEngine, options: dict[str, Any], data: Transitions) -> Fit
     return estimate, estimate.diagnostics.converged
 
 
-def ours(train: Transitions, world: BusEngine) -> list[Contender]:
-    """Our fits; NFXP is lent the true P too."""
+def ours(train: Transitions, world: BusEngine, row: str, seed: int) -> list[Contender]:
+    """Our fits; those that need P are lent the true one."""
     base: dict[str, Any] = {"method": "gladius", "protocol": "leak_free"}
-    known = {"method": "nfxp", "transition": world.known_transitions, "reward": BUS_REWARD}
-    smooth = base | {"function_class": "smooth"}
+    known = {"transition": world.known_transitions, "reward": BUS_REWARD}
     rows: list[tuple[str, str, dict[str, Any]]] = [
-        ("GLADIUS, ours (smooth)", "leak_free", smooth),
-        ("GLADIUS, ours (smooth, least penalty)", "leak_free", smooth | {"penalty": 0.1}),
-        ("GLADIUS, ours (mlp)", "leak_free", base | {"function_class": "mlp"}),
-        ("NFXP, ours (with standard errors)", "true P", known),
+        ("GLADIUS, ours (smooth)", "leak_free", base | {"function_class": "smooth"}),
+        ("GLADIUS, ours (on rows)", "leak_free", base | {"function_class": "sparse"}),
+        *((f"{name.upper()}, ours", "true P", known | {"method": name}) for name in STRUCTURAL),
     ]
     copies = partial(replace, train)
-    return [Contender(a, b, True, copies, partial(own_fit, world, told)) for a, b, told in rows]
+    return [
+        Contender(column, protocol, True, copies, partial(own_fit, world, told), row, seed)
+        for column, protocol, told in rows
+    ]
 
 
 def panel(train: Transitions, now: Integers, after: Integers) -> Any:
@@ -183,7 +202,7 @@ def neural_fit(
     return reward(model), bool(model.converged_)
 
 
-def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
+def theirs(train: Transitions, world: BusEngine, row: str, seed: int) -> list[Contender]:
     """The fits of econirl, imported here so that the rest works without it."""
     econirl: Any = importlib.import_module("econirl")
     estimation: Any = importlib.import_module("econirl.estimation")
@@ -193,14 +212,13 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
     features[:, 0, 0], features[:, 1, 1] = -np.arange(1.0, states + 1), -1.0
     spec = econirl.RewardSpec(features, names=["theta_0", "theta_1"])
 
-    def nested(data: Any) -> Fit:
-        model = econirl.NFXP(
-            n_states=states, n_actions=actions, discount=world.discount, utility=spec
-        ).fit(data, transitions=transition)
+    def of_class(named: Any, data: Any) -> Fit:
+        size = {"n_states": states, "n_actions": actions, "discount": world.discount}
+        model = named(**size, utility=spec).fit(data, transitions=transition)
         return reward_table(features @ np.asarray(model.coef_)), bool(model.converged_)
 
-    def nested_point(data: Any) -> Fit:
-        result = estimation.NFXPEstimator(compute_hessian=False).estimate(
+    def of_estimator(estimator: Any, data: Any) -> Fit:
+        result = estimator.estimate(
             panel=data,
             utility=spec.to_linear_utility(),
             problem=econirl.DDCProblem(states, actions, world.discount, 1.0),
@@ -211,17 +229,23 @@ def theirs(train: Transitions, world: BusEngine) -> list[Contender]:
     def table(model: Any) -> Reward:
         return reward_table(np.asarray(model.reward_))
 
-    minimax, moment = (
-        partial(neural_fit, world, states, table, {"objective": name}) for name in OBJECTIVES
-    )
+    def neural(objective: str) -> tuple[str, str, Callable[[Any], Fit]]:
+        fit = partial(neural_fit, world, states, table, {"objective": objective})
+        return f"GLADIUS, econirl ({objective})", "econirl", fit
+
+    objectives = (DEFAULT, OTHER) if row == str(TRAJECTORIES[0]) else (DEFAULT,)
+    point = estimation.NFXPEstimator(compute_hessian=False)
     rows: list[tuple[str, str, Callable[[Any], Fit]]] = [
-        ("GLADIUS, econirl (paper_minimax)", "econirl default", minimax),
-        ("GLADIUS, econirl (anchor_moment)", "econirl", moment),
-        ("NFXP, econirl (with standard errors)", "true P, econirl default", nested),
-        ("NFXP, econirl (point estimate)", "true P, econirl", nested_point),
+        *map(neural, objectives),
+        ("NFXP, econirl", "true P, econirl default", partial(of_class, econirl.NFXP)),
+        ("NFXP, econirl (point estimate)", "true P, econirl", partial(of_estimator, point)),
+        ("CCP, econirl", "true P, econirl default", partial(of_class, econirl.CCP)),
+        ("MPEC, econirl", "true P, econirl default", partial(of_estimator, econirl.MPEC())),
     ]
     data = partial(panel, train, mileage_codes(train.states), mileage_codes(train.next_states))
-    return [Contender(column, protocol, False, data, fit) for column, protocol, fit in rows]
+    return [
+        Contender(column, protocol, False, data, fit, row, seed) for column, protocol, fit in rows
+    ]
 
 
 def with_inputs(train: Transitions, world: BusEngine) -> list[Contender]:
@@ -241,25 +265,22 @@ def with_inputs(train: Transitions, world: BusEngine) -> list[Contender]:
 
     told = {"state_encoder": lambda codes: features[codes], "state_dim": features.shape[1]}
     on_rows, copies = partial(own_fit, world, {}), partial(replace, train)
-    found = [Contender("GLADIUS, ours (on rows)", "leak_free", True, copies, on_rows, row)]
-    for name in OBJECTIVES:
-        fit = partial(neural_fit, world, len(distinct), encoded, told | {"objective": name})
-        data = partial(panel, train, *codes)
-        found.append(Contender(f"GLADIUS, econirl ({name})", "econirl", False, data, fit, row))
-    return found
+    ours_ = Contender("GLADIUS, ours (on rows)", "leak_free", True, copies, on_rows, row)
+    fit = partial(neural_fit, world, len(distinct), encoded, told | {"objective": DEFAULT})
+    data = partial(panel, train, *codes)
+    return [ours_, Contender(f"GLADIUS, econirl ({DEFAULT})", "econirl", False, data, fit, row)]
 
 
 def measure(
     contender: Contender,
     score: Callable[[RewardFunction], float],
     budget: float,
-    least: int = LEAST,
 ) -> Measured:
     """Fit once, then again until the budget of processor seconds is spent (at most MOST times)."""
     error, status = np.nan, ""
     cpu, wall = list[float](), list[float]()  # the first call's too
     try:
-        while len(cpu) <= least or (sum(cpu[1:]) < budget and len(cpu) <= MOST):
+        while len(cpu) <= LEAST or (sum(cpu[1:]) < budget and len(cpu) <= MOST):
             data = contender.prepare()
             processor, clock = time.process_time(), time.perf_counter()
             estimate, converged = contender.fit(data)
@@ -273,36 +294,76 @@ def measure(
     return Measured(contender, error, status, first, np.array(cpu[1:]), np.array(wall[1:]))
 
 
-def ratios(slow: Measured, fast: Measured) -> tuple[float, float]:
-    """CPU time of `slow` over that of `fast`: of the medians, and fastest call over slowest."""
-    middle = np.median(slow.cpu) / np.median(fast.cpu)
-    return float(middle), float(slow.cpu.min() / fast.cpu.max())
+def ratios(theirs: Sequence[Measured], ours: Sequence[Measured]) -> tuple[Array, Array]:
+    """(D,) median processor time, and MAPE, of theirs over ours, on each data set of both."""
+    pairs = [(a, b) for a in theirs for b in ours if a.is_rival_of(b)]
+    times = [np.median(a.cpu) / np.median(b.cpu) for a, b in pairs]
+    return np.array(times), np.array([a.error / b.error for a, b in pairs])
+
+
+def grouped(results: Sequence[Measured]) -> dict[tuple[str, str, str], list[Measured]]:
+    """What was measured on the data sets of each size, by (row, column, protocol)."""
+    groups: dict[tuple[str, str, str], list[Measured]] = {}
+    for m in results:
+        label = (m.contender.row, m.contender.column, m.contender.protocol)
+        groups.setdefault(label, []).append(m)
+    return groups
 
 
 def long_frame(results: Sequence[Measured]) -> pd.DataFrame:
     """The exhibit as a long table: one line for each statistic of each contender.
 
-    Only the mean processor time has a standard error; `cpu_seconds` is the cost of all calls.
+    MAPE is the mean over data sets, with its standard error; a time the mean of their medians.
+    Of a ratio its median, least and most over the data sets. `cpu_seconds` is the cost of all calls
+    and `repetitions` the number of data sets that were fitted.
     """
-    lines: list[tuple[object, ...]] = []
-    for m in results:
-        values = {"mape": m.error}
-        if not m.failed:
-            values |= {"converged": m.status == "ok", "cpu_first_call": m.first}
-            values |= {"cpu_median": np.median(m.cpu), "cpu_mean": m.cpu.mean()}
-            values |= {"cpu_fastest": m.cpu.min(), "cpu_slowest": m.cpu.max()}
-            values |= {"wall_median": np.median(m.wall)}
-        for ours in filter(m.is_rival_of, results):
-            name, (middle, least) = ours.contender.column, ratios(m, ours)
-            values |= {f"cpu_ratio_to {name}": middle}
-            values |= {f"cpu_ratio_fastest_to_slowest {name}": least}
-        label = (m.contender.row, m.contender.column, m.contender.protocol)
-        told = (len(m.cpu), m.status, m.first + m.cpu.sum())
+    groups, lines = grouped(results), list[tuple[object, ...]]()
+    for label, of_it in groups.items():
+        fitted = [m for m in of_it if not m.failed]
+        statuses = sorted({m.status for m in of_it})
+        errors = np.array([m.error for m in fitted])
+        values: dict[str, Any] = {"mape": errors.mean() if fitted else np.nan}
+        if fitted:
+            values |= {"converged": np.mean([m.status == "ok" for m in fitted])}
+            values |= {"cpu_first_call": np.mean([m.first for m in fitted])}
+            values |= {"cpu_median": np.mean([np.median(m.cpu) for m in fitted])}
+            values |= {"wall_median": np.mean([np.median(m.wall) for m in fitted])}
+            values |= {"calls": sum(len(m.cpu) for m in fitted)}
+        for (_, name, _), rivals in groups.items():
+            for what, ratio in zip(("cpu", "error"), ratios(of_it, rivals), strict=True):
+                if len(ratio):
+                    ends = {"": np.median(ratio), "_least": ratio.min(), "_most": ratio.max()}
+                    values |= {f"{what}_ratio{end} to {name}": x for end, x in ends.items()}
+        cost = sum(m.first + m.cpu.sum() for m in fitted)
         for statistic, value in values.items():
-            is_mean = statistic == "cpu_mean" and len(m.cpu) > 1
-            se = m.cpu.std(ddof=1) / np.sqrt(len(m.cpu)) if is_mean else None
+            is_mean = statistic == "mape" and len(fitted) > 1
+            se = errors.std(ddof=1) / np.sqrt(len(fitted)) if is_mean else None
+            told = (len(fitted), "; ".join(statuses), cost)
             lines.append((*label, statistic, float(value), se, *told))
     return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def comparison(results: Sequence[Measured]) -> pd.DataFrame:
+    """The table for readers: each fit of econirl beside ours by the same method."""
+    groups, lines = grouped(results), {}
+    for (row, name, _), theirs_ in groups.items():
+        for (_, own, _), ours_ in groups.items():
+            times, errors = ratios(theirs_, ours_)
+            if len(times):
+                lines[row, name, own] = {
+                    "MAPE, econirl": f"{np.mean([m.error for m in theirs_ if not m.failed]):.3g}",
+                    "MAPE, ours": f"{np.mean([m.error for m in ours_ if not m.failed]):.3g}",
+                    "ratio of errors": with_range(errors),
+                    "ratio of processor times": with_range(times),
+                }
+    table = pd.DataFrame.from_dict(lines, orient="index")
+    table.index = pd.MultiIndex.from_tuples(lines, names=["trajectories", "econirl", "ours"])
+    return table
+
+
+def with_range(values: Array) -> str:
+    """Median and, in brackets, least and most."""
+    return f"{np.median(values):.3g} [{values.min():.3g}, {values.max():.3g}]"
 
 
 def installed_version() -> str | None:
@@ -313,41 +374,57 @@ def installed_version() -> str | None:
         return None
 
 
-@app.command(epilog="Example: python -m reproduce.speed --budget 2 --out speed.csv")
+@app.command(epilog="Example: python -m reproduce.speed --budget 5 --out speed.csv")
 def main(
-    budget: Annotated[float, typer.Option(help="CPU seconds of repetitions for each fit.")] = 10.0,
+    budget: Annotated[float, typer.Option(help="CPU seconds of repetitions for each fit.")] = 2.0,
     out: Annotated[Path, typer.Option(help="Where the long CSV goes.")] = OUT,
 ) -> None:
-    """Compare processor time and MAPE with econirl on one bus data set (about 6 minutes)."""
+    """Compare processor time and MAPE with econirl on ten data sets (about half an hour)."""
     version = installed_version()
     if version != VERSION:
         fault = "is not installed" if version is None else f"{version} is installed, not {VERSION}"
         typer.echo(f"econirl {fault}. Install it with: {INSTALL}", err=True)
         raise typer.Exit(2)
     console = Console(soft_wrap=True, markup=False)
-    world, wide = BusEngine(), BusEngine(dummies=INPUTS)
-    train, test = world.simulate(TRAJECTORIES, np.random.default_rng(SEED)).split(0.8)
-    many, held_out = wide.simulate(MANY, np.random.default_rng(SEED)).split(0.8)
     importlib.import_module("torch").set_num_threads(1)
     versions = (f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "torch", "jax"))
     console.print(f"python {platform.python_version()}, econirl {version}, {', '.join(versions)}")
     results = []
-    plan = [(who, test, budget, LEAST) for who in [*ours(train, world), *theirs(train, world)]]
-    plan += [(who, held_out, 0.0, FEW_CALLS) for who in with_inputs(many, wide)]
-    for contender, scored, seconds, least in plan:
-        console.print(f"{contender.row}: {contender.column} ...")
-        score = partial(mape, test=scored, truth=wide.reward)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # "not converged" is in the table
-            results.append(measure(contender, score, seconds, least))
-    frame = long_frame(results)
-    shown = frame[["column", "statistic", "value", "repetitions", "status"]]
-    console.print(shown.to_string(index=False, float_format="{:,.4g}".format))
+    for trajectories, seed in product(TRAJECTORIES, SEEDS):
+        world = BusEngine()
+        train, test = world.simulate(trajectories, np.random.default_rng(seed)).split(0.8)
+        told = (train, world, str(trajectories), seed)
+        score = partial(mape, test=test, truth=world.reward)
+        results += measured([*ours(*told), *theirs(*told)], score, budget, console)
+    wide = BusEngine(dummies=INPUTS)
+    train, test = wide.simulate(MANY, np.random.default_rng(SEEDS[0])).split(0.8)
+    score = partial(mape, test=test, truth=wide.reward)
+    results += measured(with_inputs(train, wide), score, 0.0, console)
+    frame, table = long_frame(results), comparison(results)
+    console.print(table.reset_index().to_string(index=False))
     out.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(out, index=False)
+    layout.write_csv(frame, out)
+    layout.write(table, out.parent, out.stem, TITLE, NOTES)
     console.print(f"wrote {out}")
     if any(m.failed for m in results):
         raise typer.Exit(1)
+
+
+def measured(
+    contenders: Sequence[Contender],
+    score: Callable[[RewardFunction], float],
+    budget: float,
+    console: Console,
+) -> list[Measured]:
+    """One data set's; without warnings, since "not converged" is in the table."""
+    results = []
+    for contender in contenders:
+        place = f"{contender.row}, data set {contender.seed}"
+        console.print(f"{place}: {contender.column} ...")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            results.append(measure(contender, score, budget))
+    return results
 
 
 def on_one_core() -> None:

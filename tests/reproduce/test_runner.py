@@ -116,12 +116,40 @@ def test_what_trains_the_author_s_code_is_known_by_its_module() -> None:
         assert {runner.trains_author(cell) for cell in cells} == trains
 
 
-def test_a_cell_is_expected_to_take_its_share_of_the_dearest_exhibit_that_shows_it() -> None:
+def test_of_the_author_s_trainings_the_longest_comes_first(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    run(toy(log))
+    made = manifest(tmp_path)
+    cells = {entry.cell.label: entry.cell for entry in toy(log).entries(False)}
+    for label, seconds in {"10A": 1.0, "20A": 9.0, "30A": 5.0}.items():
+        made["costs"][cells[label].digest[: runner.DIGITS]] = seconds
+    (tmp_path / "out/manifests/toy.json").write_text(json.dumps(made))
+    shutil.rmtree(tmp_path / "build")
+    log.unlink()
+    monkeypatch.setattr(runner, "trains_author", lambda cell: cell.label.endswith("A"))
+    run(toy(log), workers=0)
+    assert log.read_text().split() == ["10B", "20B", "30B", "20A", "30A", "10A"]
+
+
+def test_a_cell_is_expected_to_take_what_it_took_or_its_share_of_the_dearest_exhibit(
+    tmp_path: Path,
+) -> None:
     all_, some = toy(cost=6.0), toy(rows=("10",), name="some", cost=3.0)
     entries = {exhibit.name: exhibit.entries(False) for exhibit in (all_, some)}
-    seconds = runner.expected([all_, some], entries)
-    told = {cell.label: number for cell, number in seconds.items()}
-    assert told == {label: 90.0 if label.startswith("10") else 60.0 for label in ALL}
+
+    def told() -> dict[str, float]:
+        seconds = runner.expected([all_, some], entries, tmp_path)
+        return {cell.label: number for cell, number in seconds.items()}
+
+    shares = {label: 90.0 if label.startswith("10") else 60.0 for label in ALL}
+    assert told() == shares
+    (taken,) = (entry.cell for entry in entries["toy"] if entry.cell.label == "20B")
+    (tmp_path / "manifests").mkdir()
+    made = {"files": {}, "costs": {taken.digest[: runner.DIGITS]: 7.5}}
+    (tmp_path / "manifests/toy.json").write_text(json.dumps(made))
+    assert told() == shares | {"20B": 7.5}
 
 
 def test_smoke_and_full_cells_and_files_do_not_collide(run: Run) -> None:
