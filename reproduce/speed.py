@@ -345,20 +345,17 @@ def long_frame(results: Sequence[Measured]) -> pd.DataFrame:
 
 def comparison(results: Sequence[Measured]) -> pd.DataFrame:
     """The table for readers: each fit of econirl beside ours by the same method."""
-    groups, lines = grouped(results), {}
+    groups, lines = grouped(results), list[tuple[str, ...]]()
     for (row, name, _), theirs_ in groups.items():
         for (_, own, _), ours_ in groups.items():
             times, errors = ratios(theirs_, ours_)
             if len(times):
-                lines[row, name, own] = {
-                    "MAPE, econirl": f"{np.mean([m.error for m in theirs_ if not m.failed]):.3g}",
-                    "MAPE, ours": f"{np.mean([m.error for m in ours_ if not m.failed]):.3g}",
-                    "ratio of errors": with_range(errors),
-                    "ratio of processor times": with_range(times),
-                }
-    table = pd.DataFrame.from_dict(lines, orient="index")
-    table.index = pd.MultiIndex.from_tuples(lines, names=["trajectories", "econirl", "ours"])
-    return table
+                means = (np.nanmean([m.error for m in group]) for group in (theirs_, ours_))
+                told = (*(f"{mean:.3g}" for mean in means), with_range(errors), with_range(times))
+                lines.append((row, name, own, *told))
+    labels = ["trajectories", "econirl", "ours"]
+    columns = ["MAPE, econirl", "MAPE, ours", "ratio of errors", "ratio of processor times"]
+    return pd.DataFrame(lines, columns=pd.Index(labels + columns)).set_index(labels)
 
 
 def with_range(values: Array) -> str:
