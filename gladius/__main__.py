@@ -109,11 +109,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
-    text = table(data, estimate).to_csv(index=False)
+    rows = table(data, estimate)
+    text = rows.to_csv(index=False)
     if given.out is None:
         print(text, end="")
     else:
         given.out.write_text(text, encoding="utf-8")
+    never = int(np.count_nonzero(rows["observations"] == 0))
+    if never:
+        print(
+            f"{never} of {len(rows)} pairs of state and action never occur (observations is 0):"
+            " there r-hat is what the method assumes, not what choices say",
+            file=sys.stderr,
+        )
     diagnostics = estimate.diagnostics
     for name, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
         if name in diagnostics.extra:
