@@ -51,6 +51,13 @@ MOVED |= {
     "three/avi": (6e-1, f"{_EXACT_OUTPUT_LAYER}; {_FREQUENCIES}"),
     "bus/semi_gradient linear": (3e-9, "the choice logit's last Newton step is taken"),
 }
+# The numbers were frozen on an Intel Xeon. On an AMD EPYC these alone move by more than TOLERANCE:
+# by 5.4e-8 the network, by 8.4e-7 a training in single precision.
+_PROCESSOR = "another processor rounds in another order"
+MOVED |= {
+    "gladius mlp scalar": (1e-6, _PROCESSOR),
+    "gladius author": (5e-6, f"{_PROCESSOR}, in single precision"),
+}
 EXACT = "the same lambda, nearer to the minimum: the old solver stopped 1e-5 nats above it"
 GAP = "the same minimum: the old solver of this class stopped 1e-3 nats above it"
 MOVED |= {

@@ -1,5 +1,6 @@
 """One worker against several: the same bytes, and the figure's arithmetic."""
 
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,18 +11,39 @@ from typer.testing import CliRunner
 
 from reproduce import workers
 
+SCRIPT = """
+import pathlib, sys, time
+cells = pathlib.Path(sys.argv[1]) / "cells" / "of a function"
+cells.mkdir(parents=True, exist_ok=True)
+try:
+    for i in range(20):
+        (cells / f"{i}.json").touch()
+        time.sleep(float(sys.argv[2]))
+        if (cells.parents[1] / "interrupted").exists():
+            break
+except KeyboardInterrupt:
+    (cells.parents[1] / "interrupted").touch()
+    sys.exit(130)
+"""
 
-def test_interrupted_and_complete_runs_give_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "MIDWAY", 2)
-    smoke = workers.command(["wide_networks"], tmp_path / "once", ["--workers", "1", "--smoke"])
-    workers.complete(smoke, tmp_path / "once")
-    halved = workers.command(["wide_networks"], tmp_path / "twice", ["--workers", "1", "--smoke"])
-    workers.resume(halved, tmp_path / "twice")
-    first = workers.results(tmp_path / "once")
-    assert {"wide_networks.csv", "wide_networks.png"} <= set(first)
-    assert workers.results(tmp_path / "twice") == first
+
+def test_a_run_is_interrupted_midway_and_run_again(tmp_path: Path) -> None:
+    line = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    workers.resume([*line, "0.5"], tmp_path)
+    assert (tmp_path / "interrupted").exists()
+    assert workers.MIDWAY <= len(list(tmp_path.glob("cells/*/*.json"))) < 20
+
+
+def test_a_run_that_ends_before_it_can_be_interrupted_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "interrupted").touch()
+    with pytest.raises(RuntimeError, match="ended with 0 before its interruption"):
+        workers.resume([sys.executable, "-c", SCRIPT, str(tmp_path), "0"], tmp_path)
+
+
+def test_the_command_runs_in_folders_of_its_own(tmp_path: Path) -> None:
+    smoke = workers.command(["figure_gumbel"], tmp_path, ["--workers", "1", "--smoke"])
+    workers.complete(smoke, tmp_path)
+    assert {"figure_gumbel.csv", "figure_gumbel.png"} <= set(workers.results(tmp_path))
 
 
 def test_a_file_with_other_bytes_is_counted_and_ends_with_exit_code_1(
