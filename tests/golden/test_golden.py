@@ -10,6 +10,7 @@ from gladius import transition_probabilities
 
 TOLERANCE = 1e-9  # relative to the largest number of the quantity, or to 1
 FROZEN = dict(np.load(cases.FROZEN, allow_pickle=False))
+ELSEWHERE = dict(np.load(cases.ELSEWHERE, allow_pickle=False))  # on another processor
 DATA = cases.data_sets()
 
 # 'data set/variant' or 'variant' -> (largest move, reason)
@@ -50,13 +51,6 @@ MOVED |= {
     "dummy/avi": (2e-2, _EXACT_OUTPUT_LAYER),
     "three/avi": (6e-1, f"{_EXACT_OUTPUT_LAYER}; {_FREQUENCIES}"),
     "bus/semi_gradient linear": (3e-9, "the choice logit's last Newton step is taken"),
-}
-# The numbers were frozen on an Intel Xeon. On an AMD EPYC these alone move by more than TOLERANCE:
-# by 5.4e-8 the network, by 8.4e-7 a training in single precision.
-_PROCESSOR = "another processor rounds in another order"
-MOVED |= {
-    "gladius mlp scalar": (1e-6, _PROCESSOR),
-    "gladius author": (5e-6, f"{_PROCESSOR}, in single precision"),
 }
 EXACT = "the same lambda, nearer to the minimum: the old solver stopped 1e-5 nats above it"
 GAP = "the same minimum: the old solver of this class stopped 1e-3 nats above it"
@@ -120,7 +114,10 @@ def test_numbers_are_those_that_were_frozen(
         return
     allowed, _ = MOVED.get(key, MOVED.get(variant, (TOLERANCE, "")))
     for quantity, new in cases.numbers(DATA[name][0], result).items():
-        move = largest_move(new, FROZEN[f"{key}/{quantity}"])
+        known = [
+            file[f"{key}/{quantity}"] for file in (FROZEN, ELSEWHERE) if f"{key}/{quantity}" in file
+        ]
+        move = min(largest_move(new, old) for old in known)
         assert move <= allowed, f"{quantity} moved by {move:.2e}"
     expected, _ = STATUS.get(key, STATUS.get(variant, (str(FROZEN[f"{key}/status"]), "")))
     assert result.diagnostics.status == expected
@@ -130,6 +127,19 @@ def test_every_frozen_case_is_still_run() -> None:
     known = {f"{name}/{variant}" for name in DATA for variant in cases.variants()}
     known |= {f"{name}/{variant}" for name in DATA for variant in OTHERWISE}
     assert {key.rsplit("/", 1)[0] for key in FROZEN} <= known
+
+
+def test_another_processor_moves_few_numbers_and_by_its_rounding_alone() -> None:
+    """By less than ten steps of single precision, where an epoch more moves r by over a hundred."""
+    moves = {key: largest_move(new, FROZEN[key]) for key, new in ELSEWHERE.items()}
+    assert {key.split("/")[1] for key in moves} == {"gladius author", "gladius mlp scalar"}
+    single = float(np.finfo(np.float32).eps)
+    assert 0.0 < max(moves.values()) < 10 * single
+    longer = cases.variants()["gladius author"][1] | {"epochs": 3}
+    data, anchor, reward = DATA["bus"]
+    told = {"anchor_action": anchor, "anchor_reward": reward, "discount": cases.DISCOUNT}
+    new = cases.numbers(data, cases.gladius.fit(data, "gladius", **told, **longer))["r"]
+    assert largest_move(new, FROZEN["bus/gladius author/r"]) > 100 * single
 
 
 def test_the_comparison_can_fail() -> None:
