@@ -33,6 +33,7 @@ FILES = {  # of what is not made of cells
     "speed": ("speed.csv", "speed.html", "speed.tex"),
     "workers": ("workers.csv", "workers.pdf", "workers.png"),
 }
+MODULES = {"claims": "proofs_checks", "speed": "reproduce.speed", "workers": "reproduce.workers"}
 
 
 @dataclass(frozen=True)
@@ -66,14 +67,14 @@ def of_modules(name: str) -> dict[str, Any]:
 
 
 def _parts(name: str) -> dict[str, str]:
-    fitted = [METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec")]
-    checked = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
-    modules = {
-        "claims": [".".join(path.with_suffix("").parts) for path in checked],
-        "speed": ["reproduce.speed", *fitted, ROW_CLASSES["sparse"]],
-        "workers": ["reproduce.workers"],
-    }
-    return Sources().closure(*modules[name])
+    modules = [MODULES[name]]
+    if name == "speed":
+        fitted = (METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec"))
+        modules += [*fitted, ROW_CLASSES["sparse"]]
+    if name == "claims":
+        paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
+        modules = [".".join(path.with_suffix("").parts) for path in paths]
+    return Sources().closure(*modules)
 
 
 def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:

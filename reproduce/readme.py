@@ -15,7 +15,7 @@ from reproduce import compare, story
 from reproduce.check import OLDER, Finding
 from reproduce.progress import duration, finish
 from reproduce.provenance import ROOT
-from reproduce.run import MANIFESTS, read_manifest
+from reproduce.run import MANIFESTS, costs, read_manifest
 from reproduce.spec import Exhibit
 from reproduce.store import write
 
@@ -163,15 +163,13 @@ def machines(folder: Path) -> str:
         for name, gb in known.groupby(["processor", "cores"])["memory_gb"]
     ]
     where = "; ".join(told) or "nothing yet"
-    costs: dict[str, float] = {}
-    for manifest in manifests:
-        costs |= manifest.get("costs", {})
-    if not costs:
+    seconds = costs(folder).values()
+    if not seconds:
         return f"Made on: {where}."
-    times = ", ".join(f"{duration(finish(costs.values(), n))} with {n}" for n in WORKERS)
+    times = ", ".join(f"{duration(finish(seconds, n))} with {n}" for n in WORKERS)
     return (
         f"Made on: {where}. By what each cell took there, the longest first, everything takes"
-        f" {times} workers; the longest cell alone takes {duration(max(costs.values()))}."
+        f" {times} workers; the longest cell alone takes {duration(max(seconds))}."
     )
 
 

@@ -19,7 +19,7 @@ from gladius.checks import InputError
 from proofs_checks.claims import claims
 from proofs_checks.ledger import verdicts
 from proofs_checks.numbering import statement_of
-from reproduce import compare, deviations, exhibits, readme, seeds, story
+from reproduce import check, compare, deviations, exhibits, readme, seeds, story
 from reproduce.provenance import ROOT
 from reproduce.run import MANIFESTS, read_manifest
 from reproduce.spec import Cell
@@ -129,6 +129,20 @@ def decisions(folder: Path) -> str:
     return f'<p>{said}</p><div class="wide texts">{shown}</div>'
 
 
+def time(folder: Path) -> str:
+    """Times by workers, and beside another library; says what was not run."""
+    parts = [picture(folder, "workers.png")]
+    if (folder / "workers.csv").is_file():
+        said = "The same exhibits by one worker, by several, by Dask, and interrupted and run"
+        said += " again: files, and of them those with the bytes of the first line."
+        parts.append(f"<p>{said}</p>{table(pd.read_csv(folder / 'workers.csv'))}")
+    if (folder / "speed.html").is_file():
+        parts.append(made_table(folder / "speed.html"))
+    missing = [name for name in ("workers", "speed") if not read_manifest(folder, name)]
+    parts += [f"<p>Not run: <code>tox -e {name}</code></p>" for name in missing]
+    return "".join(parts)
+
+
 def provenance(folder: Path) -> str:
     """Of every exhibit command, commit, time, seeds; machines and versions; the checksums."""
     rows, files, known = [], [], {"machines": set[str](), "versions": set[str]()}
@@ -138,7 +152,7 @@ def provenance(folder: Path) -> str:
         is_exhibit = name in exhibits.names()
         streams = _streams(name) if is_exhibit else ""
         link = f'<a href="#{name}">{name}</a>' if is_exhibit else name
-        command = f"reproduce run {name}" if is_exhibit else OTHERS.get(name, "")
+        command = f"reproduce run {name}" if is_exhibit else check.MODULES.get(name, "")
         cells = (
             f'<td id="made-{name}">{link}</td>',
             f"<td><code>python -m {command}</code></td>",
@@ -161,13 +175,6 @@ def provenance(folder: Path) -> str:
     told += f"<p>Seeds: root {seeds.ROOT}; {html.escape(rule)}.</p>"
     sums = table(pd.DataFrame(files, columns=pd.Index(["file", "SHA-256"])))
     return f'<div class="wide">{made}</div>{told}' + folded(f"{len(files)} checksums", sums)
-
-
-OTHERS = {  # what is no exhibit: by module
-    "claims": "proofs_checks",
-    "speed": "reproduce.speed",
-    "workers": "reproduce.workers",
-}
 
 
 def _streams(name: str) -> str:
@@ -255,6 +262,7 @@ def notebook(folder: Path) -> NotebookNode:
     parts["The ledger"] = ["ledger(folder)"]
     chain = ROOT / "proofs_checks" / "corrected" / "corrected.md"
     parts["What holds instead"] = [f"page(Path({str(chain)!r}))"]
+    parts["Time"] = ["time(folder)"]
     parts["Provenance"] = ["provenance(folder)"]
     contents = " · ".join(f"[{title}](#{title.replace(' ', '-')})" for title in parts)
     cells[0].source += f"\n\n{contents}"

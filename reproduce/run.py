@@ -80,8 +80,8 @@ def run(
 ) -> Outcome:
     """Compute what is stale and write all files, those of cheap exhibits first.
 
-    The trainings of the author's code, half of the time, come after all other cells, the longest
-    first: begun at the end, it would keep one worker busy alone.
+    The trainings of the author's code come after all other cells, the longest of them first: begun
+    at the end, it would keep one worker busy alone.
     An exhibit is replaced in one go when all its cells are there, those that failed shown as
     such; an interrupt (KeyboardInterrupt) leaves all others as they are.
 
@@ -185,13 +185,20 @@ def expected(
     Of one that they do not know, its share of the dearest exhibit that shows it.
     """
     seconds: dict[Cell, float] = {}
-    known: dict[str, float] = {}
+    known = costs(folder)
     for exhibit in exhibits:
-        known |= read_manifest(folder, exhibit.name).get("costs", {})
         cells = {entry.cell for entry in entries[exhibit.name]}
         share = 60.0 * exhibit.cost / max(len(cells), 1)
         seconds |= {cell: max(share, seconds.get(cell, 0.0)) for cell in cells}
     return {cell: known.get(cell.digest[:DIGITS], share) for cell, share in seconds.items()}
+
+
+def costs(folder: Path) -> dict[str, float]:
+    """Processor seconds of cells, by the first DIGITS of their digests, as the manifests tell."""
+    known: dict[str, float] = {}
+    for path in sorted((folder / MANIFESTS).glob("*.json")):
+        known |= read_manifest(folder, path.stem).get("costs", {})
+    return known
 
 
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:

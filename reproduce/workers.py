@@ -24,7 +24,7 @@ from rich.console import Console
 from reproduce import layout
 from reproduce.progress import finish
 from reproduce.provenance import ROOT, sha256
-from reproduce.run import GENERATED, MANIFESTS, read_manifest
+from reproduce.run import GENERATED, costs
 
 EXHIBITS = ("wide_networks", "tightness")  # many small cells, and two that are not
 DRAWN = (1, 2, 4, 8, 16, 32, 64, 128)  # workers in the figure
@@ -90,20 +90,22 @@ def measure(names: Sequence[str], cores: int, console: Console) -> pd.DataFrame:
             run(command(names, Path(temporary), options), Path(temporary))
             seconds, made = time.perf_counter() - start, results(Path(temporary))
         first = first or made
-        same = sum(made.get(name) == digest for name, digest in first.items())
-        lines.append((way, workers, seconds, lines[0][2] / seconds if lines else 1.0))
-        lines[-1] += (len(made), same)
-    columns = ["way", "workers", "seconds", "times_faster", "files", "same_bytes"]
-    return pd.DataFrame(lines, columns=pd.Index(columns))
+        files = first.keys() | made.keys()
+        same = sum(made.get(name) == first.get(name) for name in files)
+        lines.append((way, workers, seconds, len(files), same))
+    columns = ["way", "workers", "seconds", "files", "same_bytes"]
+    frame = pd.DataFrame(lines, columns=pd.Index(columns))
+    frame.insert(3, "times_faster", frame["seconds"].iloc[0] / frame["seconds"])
+    return frame
 
 
-def draw(frame: pd.DataFrame, costs: Sequence[float], out: Path) -> None:
+def draw(frame: pd.DataFrame, taken: Sequence[float], out: Path) -> None:
     """Times faster than one worker, by the cells' costs and as measured."""
     figure = layout.new_figure(layout.COLUMN_WIDTH, 2.6)
     axes = figure.add_subplot()
-    expected = [sum(costs) / finish(costs, size) for size in DRAWN]
+    expected = [sum(taken) / finish(taken, size) for size in DRAWN]
     axes.plot(DRAWN, DRAWN, ":", color=layout.GREY, linewidth=0.8, label="as many times as workers")
-    label = f"all {len(costs):,} cells, by their processor times"
+    label = f"all {len(taken):,} cells, by their processor times"
     axes.plot(DRAWN, expected, "-o", color=layout.BLUE, markersize=3, linewidth=1, label=label)
     processes = frame[frame["way"] == "processes"]
     points: dict[str, Any] = {"color": layout.VERMILION, "markersize": 5, "linestyle": "none"}
@@ -122,10 +124,8 @@ def main(
 ) -> None:
     """Time the same exhibits with 1 to CORES workers, and compare every byte (some minutes)."""
     frame = measure(EXHIBITS, cores, Console(soft_wrap=True, markup=False))
-    known = [read_manifest(out, path.stem) for path in sorted((out / MANIFESTS).glob("*.json"))]
-    costs = {cell: cost for made in known for cell, cost in made.get("costs", {}).items()}
     layout.write_csv(frame, out / "workers.csv", 4)
-    draw(frame, list(costs.values()) or [1.0], out)
+    draw(frame, list(costs(GENERATED).values()), out)
     typer.echo(frame.to_string(index=False))
     if bool((frame["same_bytes"] < frame["files"]).any()):
         raise typer.Exit(1)

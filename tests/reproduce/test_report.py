@@ -117,7 +117,16 @@ def test_a_part_of_the_page_fetches_nothing_and_escapes_what_it_shows() -> None:
     assert "&lt;b&gt;" in report.table(pd.DataFrame({"x": ["<b>"]}))
 
 
-@pytest.mark.deep
+def test_time_says_what_was_not_run_and_shows_what_was(tmp_path: Path) -> None:
+    page = report.time(tmp_path)
+    assert "tox -e workers" in page
+    assert "tox -e speed" in page
+    page = report.time(GENERATED)
+    assert "tox -e workers" not in page
+    assert 'alt="workers.png"' in page
+    assert "<td>interrupted, run again</td>" in page
+
+
 def test_the_command_writes_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("nbconvert", reason="the optional extra report")
     pytest.importorskip("ipykernel", reason="the optional extra report")

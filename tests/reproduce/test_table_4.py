@@ -326,7 +326,7 @@ def test_bc_of_gladius_class_has_bcs_minimum_and_gladius_start() -> None:
     )
 
 
-@pytest.mark.deep
+@pytest.mark.deep  # 50 s: every method learns on Acrobot
 def test_a_smoke_run_writes_what_there_is(tmp_path: Path) -> None:
     """Acrobot needs nothing; elsewhere the CSV says what is missing."""
     entries = [e for e in table_4.entries(True) if e.row.startswith("Acrobot")]

@@ -92,7 +92,7 @@ def test_soft_q_learning_where_paths_end() -> None:
     assert half is not policy
 
 
-@pytest.mark.deep
+@pytest.mark.deep  # 40 s: soft Q is learned twice
 def test_a_multiple_of_the_reward_is_a_lower_temperature() -> None:
     sharp, plain = (learned(scale)[0](np.array([[2.0], [9.0]])) for scale in (3.0, 1.0))
     assert sharp.max(axis=1).min() > plain.max(axis=1).min()

@@ -46,7 +46,7 @@ def test_the_command_runs_in_folders_of_its_own(tmp_path: Path) -> None:
     assert {"figure_gumbel.csv", "figure_gumbel.png"} <= set(workers.results(tmp_path))
 
 
-def test_a_file_with_other_bytes_is_counted_and_ends_with_exit_code_1(
+def test_files_that_are_lost_or_have_other_bytes_are_counted_and_ends_with_exit_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def write(line: list[str], folder: Path) -> None:
@@ -54,6 +54,8 @@ def test_a_file_with_other_bytes_is_counted_and_ends_with_exit_code_1(
         (folder / "out" / "kept.csv").write_text("1")
         (folder / "out" / "kept_timings.csv").write_text(str(folder))
         (folder / "out" / "other.csv").write_text("2" if line[-1] == "1" else "3")
+        if line[-1] == "1":
+            (folder / "out" / "lost.csv").write_text("4")
 
     monkeypatch.setattr(workers, "complete", write)
     monkeypatch.setattr(workers, "resume", write)
@@ -64,6 +66,6 @@ def test_a_file_with_other_bytes_is_counted_and_ends_with_exit_code_1(
     frame = pd.read_csv(tmp_path / "workers.csv")
     assert frame["way"].tolist() == ["processes", "processes", "Dask", "interrupted, run again"]
     assert frame["workers"].tolist() == [1, 2, 2, 2]
-    assert frame["files"].tolist() == [2] * 4
-    assert frame["same_bytes"].tolist() == [2, 1, 1, 1]
+    assert frame["files"].tolist() == [3] * 4
+    assert frame["same_bytes"].tolist() == [3, 1, 1, 1]
     assert (tmp_path / "workers.png").is_file()
