@@ -123,6 +123,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Where the CSV and the figure go.")] = GENERATED,
 ) -> None:
     """Time the same exhibits with 1 to CORES workers, and compare every byte (some minutes)."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
     frame = measure(EXHIBITS, cores, Console(soft_wrap=True, markup=False))
     layout.write_csv(frame, out / "workers.csv", 4)
     draw(frame, list(costs(GENERATED).values()), out)
