@@ -256,9 +256,10 @@ def notebook(folder: Path) -> NotebookNode:
     start += f"from reproduce import report\n\nfolder = Path({str(folder)!r})"
     cells = [v4.new_markdown_cell(f"# {TITLE}"), v4.new_code_cell(start)]
     parts = {"What was found": ["summary(folder)"], "Deviations": ["decisions(folder)"]}
-    for title, of_them in (("Exhibits", False), ("Counterfactuals", True)):
-        listed = [name for name in exhibits.names() if (name in COUNTERFACTUALS) == of_them]
+    for title, kind in (("Tables and figures of the paper", "paper"), ("Our own studies", "own")):
+        listed = [name for name in exhibits.of_kind(kind) if name not in COUNTERFACTUALS]
         parts[title] = [f"exhibit(folder, {name!r})" for name in listed]
+    parts["Counterfactuals"] = [f"exhibit(folder, {name!r})" for name in COUNTERFACTUALS]
     parts["The ledger"] = ["ledger(folder)"]
     chain = ROOT / "proofs_checks" / "corrected" / "corrected.md"
     parts["What holds instead"] = [f"page(Path({str(chain)!r}))"]

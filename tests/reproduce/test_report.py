@@ -137,4 +137,7 @@ def test_the_command_writes_one_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
     text = out.read_text("utf-8")
     assert '<h3 id="figure_gumbel">' in text
     assert "import report" not in text  # the cells' source is not shown
+    contents = re.findall(r'href="#([^"]+)"', text.partition("<h2")[0])[1:]  # the title's own first
+    assert "Tables-and-figures-of-the-paper" in contents
+    assert all(f'id="{place}"' in text for place in contents)
     assert re.findall(r'(?:src|href)="(?:https?:)?//', text) == []
