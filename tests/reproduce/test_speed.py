@@ -71,13 +71,14 @@ def test_processor_time_counts_work_and_not_sleep():
         time.sleep(0.02)
         return fitted
 
-    busy = speed.measure(contender(work), lambda e: 7.0, budget=0.1)
-    idle = speed.measure(contender(sleep), lambda e: 7.0, budget=0.0)
+    busy = speed.measure(contender(work), lambda e: 7.0, 0.1, True)
+    idle = speed.measure(contender(sleep), lambda e: 7.0, 0.0, False)
     assert (busy.error, busy.status) == (7.0, "ok")
     assert np.all(busy.cpu >= 0.02)
     assert 0.02 <= busy.first < 1.0
-    assert speed.LEAST <= len(busy.cpu) <= 5  # 5 x 0.02 s fill the budget
-    assert len(idle.cpu) == speed.LEAST
+    assert 1 <= len(busy.cpu) <= 5  # 5 x 0.02 s fill the budget
+    assert len(idle.cpu) == 1
+    assert np.isnan(idle.first)
     assert np.median(idle.cpu) < 0.01
     assert np.median(idle.wall) >= 0.02
 
@@ -86,20 +87,23 @@ def test_each_call_gets_data_of_its_own():
     seen = []
     table = speed.reward_table(np.zeros((20, 2))), False
     who = replace(contender(lambda data: seen.append(data) or table), prepare=object)
-    result = speed.measure(who, lambda e: 0.0, budget=0.0)
+    result = speed.measure(who, lambda e: 0.0, 0.0, True)
     assert result.status == "not_converged"
-    assert len({id(data) for data in seen}) == len(seen) == speed.LEAST + 1
+    assert len({id(data) for data in seen}) == len(seen) == 2
+    assert len(result.cpu) == 1
 
 
 def test_a_failing_fit_is_stored_with_its_reason():
     def fail(_):
-        raise RuntimeError("no luck")
+        raise RuntimeError("no luck\nat all") from MemoryError("51 GB")
 
-    result = speed.measure(contender(fail), lambda e: 0.0, budget=0.0)
-    frame = speed.long_frame([result, measured([1.0] * 3, False, "GLADIUS, econirl")])
+    result = speed.measure(contender(fail, False), lambda e: 0.0, 0.0, True)
+    results = [result, measured([1.0] * 3, True, "GLADIUS, ours")]
+    assert speed.comparison(results).iloc[0].tolist() == ["failed", "5", "", ""]
+    frame = speed.long_frame(results)
     assert not frame["statistic"].str.contains("ratio").any()
     frame = frame[frame["column"] == "GLADIUS, test"]
-    assert set(frame["status"]) == {"failed: RuntimeError: no luck"}
+    assert set(frame["status"]) == {"failed: RuntimeError: no luck, by MemoryError: 51 GB"}
     assert list(frame["statistic"]) == ["mape"]
     assert frame["value"].isna().all()
     assert list(frame["repetitions"]) == [0]
@@ -154,6 +158,9 @@ def test_the_long_table_pairs_methods_and_keeps_the_columns():
     assert table.index.tolist() == [("50", "GLADIUS, econirl", "GLADIUS, ours (smooth)")]
     assert table["ratio of processor times"].tolist() == ["275 [150, 400]"]
     assert table["ratio of errors"].tolist() == ["1.75 [0.5, 3]"]
+    assert table["MAPE, econirl"].tolist() == ["6.5"]
+    results[-1] = replace(results[-1], status="not_converged")
+    assert speed.comparison(results)["MAPE, econirl"].tolist() == ["6.5*"]
 
 
 def test_ours_are_given_the_transition_law_at_most_and_never_the_reward(monkeypatch):
@@ -184,7 +191,7 @@ def test_ours_run_on_the_real_data():
     world = BusEngine()
     train, test = world.simulate(50, np.random.default_rng(3)).split(0.8)
     for who in speed.ours(train, world, "50", 3):
-        result = speed.measure(who, lambda e: mape(e, test, world.reward), budget=0.0)
+        result = speed.measure(who, lambda e: mape(e, test, world.reward), 0.0, False)
         assert result.status == "ok"
         assert 0.0 < result.error < 30.0  # a reward of zero would score 100
         assert np.all(result.cpu > 0)
