@@ -79,6 +79,20 @@ def table(data: Transitions, estimate: Estimate) -> pd.DataFrame:
     )
 
 
+def _tell_of_missing_actions(rows: pd.DataFrame, state: list[str]) -> None:
+    """Say in how many states an action never occurs: only there r-hat is extrapolated."""
+    least = rows.groupby(state)["observations"].min()
+    if (least == 0).any():
+        where = least.index[least == 0][0]
+        print(
+            f"in {np.count_nonzero(least == 0)} of {len(least)} states, the first"
+            f" {', '.join(state)} = {where}, some action never occurs (observations is 0): choices"
+            " there do not identify r-hat, which is extrapolated for all their actions; pool these"
+            " states with others, or use --function-class sparse",
+            file=sys.stderr,
+        )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; exit code 2 for bad input (one line), 1 for a fit that did not converge."""
     given = parser().parse_args(arguments)
@@ -115,14 +129,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(text, end="")
     else:
         given.out.write_text(text, encoding="utf-8")
-    never = int(np.count_nonzero(rows["observations"] == 0))
-    if never:
-        print(
-            f"{never} of {len(rows)} pairs of state and action never occur (observations is 0):"
-            " there r-hat is what the method assumes, not what choices say",
-            file=sys.stderr,
-        )
     diagnostics = estimate.diagnostics
+    if "reward_inputs" not in diagnostics.extra:  # a class on states, not on their features
+        _tell_of_missing_actions(rows, list(data.feature_names))
     for name, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
         if name in diagnostics.extra:
             places = np.asarray(diagnostics.extra[name], dtype=int)

@@ -144,16 +144,20 @@ def verdict(folder: Path) -> str:
     blind = oracle.index[oracle > BLIND]  # near an oracle that fails is no success
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
     shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
+    asked = [name for name, world in VARIANTS.items() if len(world.reward) > 1]  # r has inputs
+    is_vacuous = shares["statistic"].eq(RIGHT) & ~shares["row"].isin(asked)
     sets = {
         name: (int((part["value"] * part["repetitions"]).sum()), int(part["repetitions"].sum()))
-        for name, part in shares.groupby("statistic")
+        for name, part in shares[~is_vacuous].groupby("statistic")
     }
     near = int((ratios <= NEAR_ORACLE).sum())
-    failing = f" (it fails in {len(blind)})" if len(blind) else ""
+    failing = f" (in {len(blind)} more the oracle fails)" if len(blind) else ""
     told = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing}"
     if {RIGHT, FALSE} <= set(sets):
         right, of = sets[RIGHT]
-        told += f"; all inputs of r found in {right} of {of}, a false one in {sets[FALSE][0]}"
+        wrong, drawn = sets[FALSE]
+        told += f"; all inputs of r found in {right} of {of} data sets where r has any, a false one"
+        told += f" in {wrong} of {drawn}"
     named = f"\nthe oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
     return told + named
 

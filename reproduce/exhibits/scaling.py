@@ -110,6 +110,7 @@ def measured(results: Results) -> pd.DataFrame:
         numbers = [float(arrays[name][0]) if name in arrays else math.nan for name in MEASURED]
         lines.append((n, k, shown.column, shown.protocol, *numbers, status))
     frame = pd.DataFrame(lines, columns=["N", "K", "column", "protocol", *MEASURED, "status"])
+    frame["floor_seconds"] = frame.groupby(["N", "K"])["floor_seconds"].transform("median")
     frame["times_floor"] = frame["cpu_seconds"] / frame["floor_seconds"]
     frame["added_mb"] = frame["peak_mb"] - frame["idle_mb"]
     return frame
@@ -185,7 +186,7 @@ def table(frame: pd.DataFrame) -> pd.DataFrame:
     for n, k in sizes:
         here = frame[(frame["N"] == n) & (frame["K"] == k)]
         texts = [cell_text(how.lines(here)) for how in (*METHODS, ON_GPU)]
-        rows.append([text(float(here["floor_seconds"].min())), *texts])
+        rows.append([text(float(here["floor_seconds"].median())), *texts])
         index.append(f"{n:,}/{k:,}")
     heads = [("floor", "CPU-s"), *((h.column, h.label) for h in (*METHODS, ON_GPU))]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(heads))
@@ -220,8 +221,9 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
             why.setdefault(f"{line['column']}: {reason}", []).append(f"{line['N']:,}/{line['K']}")
     return (
         "N trajectories of 100 rows, K inputs that do not matter. Processor seconds of one fit on"
-        " one core (times the floor, measured in the same process); peak MB of the process, of"
-        f" which an idle one has {text(float(frame['idle_mb'].median()))}. * did not converge.",
+        " one core (times the floor, measured beside each fit, the median of its size); peak MB of"
+        f" the process, of which an idle one has {text(float(frame['idle_mb'].median()))}."
+        " * did not converge.",
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",

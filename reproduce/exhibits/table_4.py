@@ -299,8 +299,15 @@ def verdict(folder: Path) -> str:
             beside.append(f"{second} {behind} / {ahead}")
     if not told:
         return "not run"
-    brief = f"ahead of / behind GLADIUS in {most} cells, by Holm's test: {'; '.join(beside)}"
-    return f"{brief}\n{'; '.join(told)}"
+    brief = f"ahead of / behind GLADIUS in {most} cells, by Holm's test over {len(pairs)}"
+    brief += f" comparisons: {'; '.join(beside)}"
+    means = pd.read_csv(folder / f"{NAME}_summary.csv")
+    pooled = [
+        f"{line['method']} {line['value']:.2f} [{line['low']:.2f}, {line['high']:.2f}]"
+        for line in means[means["statistic"] == "IQM"].to_dict("records")
+        if line["environment"] == "all"
+    ]
+    return f"{brief}\nscores over all cells (IQM): {', '.join(pooled)}\n{'; '.join(told)}"
 
 
 NOTES = (
@@ -313,8 +320,10 @@ NOTES = (
     " iterate.",
     "BC, row network: BC in GLADIUS's class, from GLADIUS's start (a line) and with its steps. BC"
     " and IQ-learn start at random; no column has a stopping rule but its budget.",
-    f"The paper divides by {', '.join(f'{n} {x:g}' for n, x in DENOMINATORS.items())}; we play"
-    " LunarLander-v3. Its row 1 was logged with two trajectories: on LunarLander ours is row 2.",
+    "The paper divides by"
+    f" {', '.join(f'{name[:-3]} {x:g}' for name, x in DENOMINATORS.items())}; it plays LunarLander"
+    " version 2, we 3. Its row 1 was logged with two trajectories: verdicts go by the printed"
+    " label; on LunarLander our row 2 is what was logged.",
     "GLADIUS: row network, anchor reward 0, beta .95; the public code's networks, with softplus"
     " heads, the true anchor reward and beta 1, are in table_4_author.",
 )

@@ -78,9 +78,12 @@ def render(results: Results, out: Path) -> None:
 
 
 def verdict(folder: Path) -> str:
-    """r-hat re-optimised, BC carried, the truth: in the changed environments, then in all."""
+    """r-hat re-optimised, BC carried, the truth: in the changed environments, then in all.
+
+    Where another reward's agents do better than the truth's, nothing is said of r-hat in brief.
+    """
     frame = pd.read_csv(folder / f"{NAME}.csv").set_index(["row", "column", "protocol"])["value"]
-    parts: dict[str, str] = {}
+    parts, beaten = dict[str, str](), dict[str, str]()
     for place in dict.fromkeys(frame.index.get_level_values("row")):
         asked = (
             ("GLADIUS", f"leak_free {ANEW}"),
@@ -89,17 +92,20 @@ def verdict(folder: Path) -> str:
         )
         if all((place, *which) in frame.index for which in asked):
             parts[place] = " / ".join(f"{frame[place, *which]:.0f}" for which in asked)
-    after = (f"{name}, {label}" for name, (label, _) in CHANGED.items())
-    brief = ", ".join(
-        f"{place.partition(',')[0].removesuffix('-v1')} {parts[place]}"
-        for place in after
-        if place in parts
-    )
+            followed = frame[place].unstack()[[f"leak_free {ANEW}", f"measured {ANEW}"]]
+            others = followed.max(axis=1).drop("Truth")
+            truth, best = frame[place, *asked[-1]], str(others.idxmax())
+            if others[best] > truth:
+                beaten[place] = f"{truth:.0f}, {best} {others[best]:.0f}"
+    after = [f"{name}, {label}" for name, (label, _) in CHANGED.items()]
+    short = {place: place.partition(",")[0].removesuffix("-v1") for place in after}
+    told = [f"{short[place]} {parts[place]}" for place in after if place in parts.keys() - beaten]
+    brief = f"changed world, r-hat / BC / true r: {', '.join(told) or 'not told'}"
+    told = [f"{short[place]} ({beaten[place]})" for place in after if place in beaten]
+    if told:
+        brief += f"; the true r is no ceiling on {', '.join(told)}"
     every = "; ".join(f"{place} {three}" for place, three in parts.items())
-    return (
-        f"changed world, r-hat / BC / true r: {brief or 'not run'}\n"
-        f"r-hat re-optimised / BC carried / true reward: {every or 'not run'}"
-    )
+    return f"{brief}\nr-hat re-optimised / BC carried / true reward: {every or 'not run'}"
 
 
 NOTES = (
@@ -108,7 +114,7 @@ NOTES = (
     " learned with the reward (beside the truth: the demonstrator's); re-optimised: soft Q-learning"
     f" at beta {DISCOUNT} and temperature 1; exact: the solved new world.",
     f"Truth and Distance, but for the bus engine: beta {PATIENT[0]}, temperature 1/{PATIENT[1]:g},"
-    " settled on other seeds so that the truth is a ceiling on CartPole and Acrobot; Truth, beta"
+    " settled on other seeds, on which the truth was a ceiling on CartPole and Acrobot; Truth, beta"
     " .95: at the estimators' beta and temperature 1, where Acrobot's agents gain more by choosing"
     " (log 3 a step) than a step costs.",
     f"* re-optimised: a seed's score is over {SETTLED:.0%} away from that after half of the steps.",
@@ -123,8 +129,8 @@ NOTES = (
     "Distance: exp(-d), d the standardised distance of the state to the nearest demonstrated; no"
     " estimate of r.",
     "IQ-learn's penalty takes the smallest of these rewards, another normalisation.",
-    "LunarLander is left out: within 128,000 moves its true reward was no ceiling in wind 15, and"
-    " where it is none nothing can be told of the others.",
+    "Where agents of another reward outdo the truth's, nothing can be told of r-hat. LunarLander is"
+    " left out: within 128,000 moves its true reward was no ceiling in wind 15.",
 )
 
 EXHIBIT = Exhibit(

@@ -38,15 +38,17 @@ def test_command_writes_what_fit_finds(choices, tmp_path):
     np.testing.assert_allclose(found.groupby("mileage")["probability"].sum(), 1.0)
 
 
-def test_pairs_that_never_occur_are_counted(tmp_path, capsys):
-    """At mileage 3 nobody replaces; where every pair occurs nothing is said."""
+def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
+    """At mileage 3 nobody replaces; where every pair occurs, or states are features, silence."""
     mileage = np.tile([1, 2, 3, 2], 30)
     action = np.tile([0, 1, 0, 0, 1, 0, 0, 1], 15)
     frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0})
     path, asked = tmp_path / "choices.csv", ["--state", "mileage", "--anchor-action", "1", *KEYS]
     frame.to_csv(path, index=False)
     main([str(path), *asked])
-    assert "1 of 6 pairs of state and action never occur" in capsys.readouterr().err
+    assert "in 1 of 3 states, the first mileage = 3.0, some action" in capsys.readouterr().err
+    main([str(path), *asked, "--function-class", "sparse"])
+    assert "never occur" not in capsys.readouterr().err
     frame.loc[2, "action"] = 1
     frame.to_csv(path, index=False)
     main([str(path), *asked])

@@ -113,12 +113,13 @@ def test_numbers_are_those_that_were_frozen(
         assert RENAMED.get(field, field) == result.field
         return
     allowed, _ = MOVED.get(key, MOVED.get(variant, (TOLERANCE, "")))
-    for quantity, new in cases.numbers(DATA[name][0], result).items():
-        known = [
-            file[f"{key}/{quantity}"] for file in (FROZEN, ELSEWHERE) if f"{key}/{quantity}" in file
-        ]
-        move = min(largest_move(new, old) for old in known)
-        assert move <= allowed, f"{quantity} moved by {move:.2e}"
+    numbers = cases.numbers(DATA[name][0], result)
+    apart = [  # each processor's record holds all quantities, or none
+        {name_: largest_move(new, record[f"{key}/{name_}"]) for name_, new in numbers.items()}
+        for record in (FROZEN, {**FROZEN, **ELSEWHERE})
+    ]
+    hint = "on a third processor see `processor_dependent` of cases.py"
+    assert any(all(move <= allowed for move in moves.values()) for moves in apart), (apart, hint)
     expected, _ = STATUS.get(key, STATUS.get(variant, (str(FROZEN[f"{key}/status"]), "")))
     assert result.diagnostics.status == expected
 

@@ -41,8 +41,8 @@ def stability(tmp_path: Path) -> Callable[..., str]:
                 (*of, "MAPE median", told["median"] if row == "b" else 1e9, 4, status),
             ]
         write(tmp_path, "stability", lines)
-        ends = {"plain, a": (900.0, "ok"), "plain, b": (700.0, "ok")}
-        ends |= {"plain, c": (float("nan"), "diverged"), "by visits, a": (5.0, "ok")}
+        ends = {"plain, ratio 1": (900.0, "ok"), "plain, ratio 0.8": (700.0, "ok")}
+        ends |= {"plain, ratio 0.5": (float("nan"), "diverged"), "by visits, a": (5.0, "ok")}
         steps: list[Line] = [
             (row, "Algorithm 1", "measured", story.CLOSE, value, 1, status)
             for row, (value, status) in ends.items()
@@ -55,11 +55,14 @@ def stability(tmp_path: Path) -> Callable[..., str]:
 
 def test_runs_of_the_printed_algorithm_are_counted(stability: Callable[..., str]) -> None:
     text = stability()
-    assert text.startswith("0 of 8 runs of Algorithm 1 as printed converged")
+    assert text.startswith("0 of 8 runs of Algorithm 1 converged")
     assert "2 combinations" in text
     assert (
-        "Of 3 settings of its two steps in tables 1 diverge, and the best takes 700 steps" in text
+        "at the printed ratio, 0 of 1 settings diverge and the best comes within 1 % of the"
+        " minimiser's r in 900 steps" in text
     )
+    assert "over all ratios 1 of 3 settings diverge and the best" in text
+    assert "r in 700 steps" in text
     assert "3 diverged" in text
     assert "their median error 1,234 to 1,234 %" in text  # not the diverged 1e9
     assert "5,000 iterations" in text

@@ -21,6 +21,7 @@ try:
         time.sleep(float(sys.argv[2]))
         if (cells.parents[1] / "interrupted").exists():
             break
+    (cells.parents[1] / "complete").touch()
 except KeyboardInterrupt:
     (cells.parents[1] / "interrupted").touch()
     sys.exit(130)
@@ -31,6 +32,7 @@ def test_a_run_is_interrupted_midway_and_run_again(tmp_path: Path) -> None:
     line = [sys.executable, "-c", SCRIPT, str(tmp_path)]
     workers.resume([*line, "0.5"], tmp_path)
     assert (tmp_path / "interrupted").exists()
+    assert (tmp_path / "complete").exists()
     assert workers.MIDWAY <= len(list(tmp_path.glob("cells/*/*.json"))) < 20
 
 
