@@ -169,9 +169,8 @@ def machines(folder: Path) -> str:
     times = ", ".join(f"{duration(finish(seconds, n))} with {n}" for n in WORKERS)
     return (
         f"Made on: {where}. By what each cell took there, everything would take {times} workers, if"
-        " they did not slow each other and the longest cell came first; a run keeps the author's"
-        f" trainings, the longest of them {duration(max(seconds))}, for the end. A cell that"
-        " several exhibits share counts in each one's CPU time above."
+        f" these did not slow each other and the longest cell, {duration(max(seconds))}, came first"
+        " (a run keeps the author's trainings for the end). Exhibits share cells."
     )
 
 

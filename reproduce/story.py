@@ -105,14 +105,15 @@ def printed_algorithm(folder: Path) -> Finding:
     steps = compare.read("gradients", folder)
     steps = steps[steps["statistic"].eq(CLOSE) & steps["row"].str.startswith("plain")]
     as_printed = _steps(steps[steps["row"].str.endswith("ratio 1")])
-    best = f"In tables, at the printed ratio, {as_printed}; over all ratios {_steps(steps)}"
-    told = stability.at_printed(frame).replace(" = 1:", " = 1, as printed:")
+    best = f"In tables, at the printed ratio, {as_printed}"
+    told = stability.at_printed(frame).replace(" on data", "").replace(" = 1:", " = 1 (printed):")
     text = (
         f"{total - failed} of {total} runs of Algorithm 1 converged at beta = .95 in {most:,}"
         " iterations (tables, and the paper's network by gradient steps and by Adam, with"
         f" {len(runs)} combinations of these with the ratio of the steps and the number of"
         f" ascents): {blown} diverged, the others met no stopping rule, their median error"
-        f" {low:,.0f} to {high:,.0f} % of r. With one ascent, {told}. {best}."
+        f" {low:,.0f} to {high:,.0f} % of r. With one ascent, {told}. {best}; over all ratios"
+        f" {_steps(steps)}."
     )
     level = stability.traced(frame)
     if level:

@@ -151,14 +151,12 @@ def verdict(folder: Path) -> str:
         for name, part in shares[~is_vacuous].groupby("statistic")
     }
     near = int((ratios <= NEAR_ORACLE).sum())
-    failing = f" (in {len(blind)} more the oracle fails)" if len(blind) else ""
-    told = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds{failing}"
+    worlds = len(ratios) + len(blind)
+    told = f"within {NEAR_ORACLE} of the oracle in {near} of {worlds} worlds"
     if {RIGHT, FALSE} <= set(sets):
-        right, of = sets[RIGHT]
-        wrong, drawn = sets[FALSE]
-        told += f"; all inputs of r found in {right} of {of} data sets where r has any, a false one"
-        told += f" in {wrong} of {drawn}"
-    named = f"\nthe oracle itself fails in: {', '.join(blind)}" if len(blind) else ""
+        told += "; all inputs of r, if any, found in {} of {}".format(*sets[RIGHT])
+        told += ", a false one in {} of {}".format(*sets[FALSE])
+    named = f"\nnot near, since the oracle itself fails: {', '.join(blind)}" if len(blind) else ""
     return told + named
 
 

@@ -93,19 +93,26 @@ def verdict(folder: Path) -> str:
         if all((place, *which) in frame.index for which in asked):
             parts[place] = " / ".join(f"{frame[place, *which]:.0f}" for which in asked)
             followed = frame[place].unstack()[[f"leak_free {ANEW}", f"measured {ANEW}"]]
-            others = followed.max(axis=1).drop("Truth")
+            others = followed.max(axis=1).drop([c for c in COLUMNS if c.startswith("Truth")])
             truth, best = frame[place, *asked[-1]], str(others.idxmax())
             if others[best] > truth:
                 beaten[place] = f"{truth:.0f}, {best} {others[best]:.0f}"
-    after = [f"{name}, {label}" for name, (label, _) in CHANGED.items()]
-    short = {place: place.partition(",")[0].removesuffix("-v1") for place in after}
-    told = [f"{short[place]} {parts[place]}" for place in after if place in parts.keys() - beaten]
+    told, silent = list[str](), list[str]()
+    for place in (f"{name}, {label}" for name, (label, _) in CHANGED.items()):
+        short = place.partition(",")[0].removesuffix("-v1")
+        if place in beaten:
+            silent.append(short)
+        elif place in parts:
+            told.append(f"{short} {parts[place]}")
     brief = f"changed world, r-hat / BC / true r: {', '.join(told) or 'not told'}"
-    told = [f"{short[place]} ({beaten[place]})" for place in after if place in beaten]
-    if told:
-        brief += f"; the true r is no ceiling on {', '.join(told)}"
+    if silent:
+        brief += f"; true r no ceiling on {', '.join(silent)}"
     every = "; ".join(f"{place} {three}" for place, three in parts.items())
-    return f"{brief}\nr-hat re-optimised / BC carried / true reward: {every or 'not run'}"
+    why = "; ".join(f"{place} ({text})" for place, text in beaten.items()) or "nowhere"
+    return (
+        f"{brief}\nr-hat re-optimised / BC carried / true reward: {every or 'not run'}"
+        f"\nagents of another reward do better than the truth's: {why}"
+    )
 
 
 NOTES = (

@@ -148,5 +148,5 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     said = relevant_inputs.verdict(tmp_path)
     assert said == (
         "within 1.25 of the oracle in 0 of 2 worlds;"
-        " all inputs of r found in 1 of 2 data sets where r has any, a false one in 4 of 4"
+        " all inputs of r, if any, found in 1 of 2, a false one in 4 of 4"
     )

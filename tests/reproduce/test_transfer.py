@@ -182,14 +182,16 @@ def test_a_smoke_run_of_the_bus_and_the_same_bytes(tmp_path: Path) -> None:
     is_truth = frame["column"].eq("Truth") & frame["protocol"].eq("measured re-optimised")
     frame.loc[is_truth, "value"] = 200.0
     frame.to_csv(tmp_path / "transfer.csv", index=False)
-    brief, every = exhibit.verdict(tmp_path).splitlines()
+    brief, every, why = exhibit.verdict(tmp_path).splitlines()
     assert (brief.count("bus engine"), every.count("bus engine")) == (1, 2)
     three = brief.partition("bus engine ")[2]
     assert every.endswith(three)  # of the changed one
+    assert why.endswith("nowhere")
     frame.loc[frame["column"].eq("Distance"), "value"] = 300.0
     frame.to_csv(tmp_path / "transfer.csv", index=False)
-    brief, still = exhibit.verdict(tmp_path).splitlines()
-    assert brief.endswith("not told; the true r is no ceiling on bus engine (200, Distance 300)")
+    brief, still, why = exhibit.verdict(tmp_path).splitlines()
+    assert brief.endswith("not told; true r no ceiling on bus engine")
+    assert why.count("(200, Distance 300)") == 2
     assert still == every
     truth = next(e for e in entries if e.column == "Truth")
     again = transfer.compute(truth.cell, "cpu")
