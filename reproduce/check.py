@@ -20,7 +20,7 @@ import numpy as np
 
 from gladius.baselines import METHODS, ROW_CLASSES
 from gladius.checks import InputError
-from reproduce import compare, provenance
+from reproduce import compare, exhibits, provenance, workers
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
 from reproduce.results import COLUMNS, Results
 from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
@@ -71,6 +71,12 @@ def _parts(name: str) -> dict[str, str]:
     if name == "speed":
         fitted = (METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec"))
         modules += [*fitted, ROW_CLASSES["sparse"]]
+    if name == "workers":  # what it computes, and the command that does
+        shown = [
+            entry for known in workers.EXHIBITS for entry in exhibits.load(known).entries(False)
+        ]
+        modules += ["reproduce.__main__", *(f"reproduce.exhibits.{e}" for e in workers.EXHIBITS)]
+        modules += sorted({entry.cell.compute.partition(":")[0] for entry in shown})
     if name == "claims":
         paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
         modules = [".".join(path.with_suffix("").parts) for path in paths]

@@ -57,8 +57,8 @@ def duration(seconds: float) -> str:
 
 
 def finish(costs: Iterable[float], workers: int) -> float:
-    """Seconds until so many workers are done, the longest cell first."""
+    """Seconds until so many workers are done, each taking the next cell as it becomes free."""
     ends = [0.0] * workers
-    for cost in sorted(costs, reverse=True):
+    for cost in costs:
         heapq.heapreplace(ends, ends[0] + cost)
     return max(ends)

@@ -15,7 +15,7 @@ from reproduce import compare, story
 from reproduce.check import OLDER, Finding
 from reproduce.progress import duration, finish
 from reproduce.provenance import ROOT
-from reproduce.run import MANIFESTS, costs, read_manifest
+from reproduce.run import MANIFESTS, in_order, read_manifest
 from reproduce.spec import Exhibit
 from reproduce.store import write
 
@@ -53,7 +53,7 @@ def contents(
         "findings": three_findings(folder),
         "exhibits": lines(exhibits, older, folder, link),
         "claims": claims(older, folder, link),
-        "machines": machines(folder),
+        "machines": machines(exhibits, folder),
     }
     text = readme.read_text("utf-8")
     for name, content in sections.items():
@@ -150,7 +150,7 @@ def claims(older: set[str], folder: Path, link: str) -> str:
     )
 
 
-def machines(folder: Path) -> str:
+def machines(exhibits: Sequence[Exhibit], folder: Path) -> str:
     """What the committed numbers were computed on, and how long it took."""
     paths = sorted((folder / MANIFESTS).glob("*.json"))
     manifests = [json.loads(path.read_text("utf-8")) for path in paths]
@@ -163,14 +163,14 @@ def machines(folder: Path) -> str:
         for name, gb in known.groupby(["processor", "cores"])["memory_gb"]
     ]
     where = "; ".join(told) or "nothing yet"
-    seconds = costs(folder).values()
+    seconds = in_order(exhibits, folder)
     if not seconds:
         return f"Made on: {where}."
     times = ", ".join(f"{duration(finish(seconds, n))} with {n}" for n in WORKERS)
     return (
-        f"Made on: {where}. By what each cell took there, everything would take {times} workers, if"
-        f" these did not slow each other and the longest cell, {duration(max(seconds))}, came first"
-        " (a run keeps the author's trainings for the end). Exhibits share cells."
+        f"Made on: {where}. By what each cell took there, a run of everything takes {times}"
+        f" workers, if these do not slow each other; the longest cell alone takes {duration(max(seconds))}."
+        " Exhibits share cells."
     )
 
 

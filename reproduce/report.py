@@ -134,8 +134,7 @@ def time(folder: Path) -> str:
     parts = [picture(folder, "workers.png")]
     if (folder / "workers.csv").is_file():
         said = "The same exhibits by one worker, by several, by Dask, and interrupted and run"
-        said += " again: files, and of them those with the bytes of the first line. The clock has"
-        said += " the start of our worker processes in it, and not that of Dask's."
+        said += " again: files, and of them those with the bytes of the first line."
         parts.append(f"<p>{said}</p>{table(pd.read_csv(folder / 'workers.csv'))}")
     if (folder / "speed.html").is_file():
         parts.append(made_table(folder / "speed.html"))

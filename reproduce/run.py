@@ -201,6 +201,14 @@ def costs(folder: Path) -> dict[str, float]:
     return known
 
 
+def in_order(exhibits: Sequence[Exhibit], folder: Path) -> list[float]:
+    """What the cells took, as far as manifests tell, in the order in which a run begins them."""
+    known, waiting = costs(folder), sorted(exhibits, key=lambda exhibit: exhibit.cost)
+    cells = dict.fromkeys(e.cell for exhibit in waiting for e in exhibit.checked_entries(False))
+    seconds = {cell: known[cell.digest[:DIGITS]] for cell in cells if cell.digest[:DIGITS] in known}
+    return [seconds[cell] for cell in sorted(seconds, key=lambda cell: last(cell, seconds[cell]))]
+
+
 def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
     """One line for a disk that fails after the work has begun; `name` is what was not written."""
     hint = f"{name} was not written, what came before it was; make room, run again"

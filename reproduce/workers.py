@@ -1,9 +1,9 @@
 """`python -m reproduce.workers`: the same exhibits by one worker, by several, by Dask, interrupted.
 
 Each way computes them from nothing, in folders of its own. Told are the seconds that passed, with
-the start of the processes, and whether every file of results has the bytes that one worker gives.
-The figure puts beside them how much faster everything would end by what each cell has taken (the
-exhibits' manifests), the longest first.
+the start of all processes, and whether every file of results has the bytes that one worker gives.
+The figure puts beside them how much faster a run of everything would end by what each cell had
+taken when it was drawn (the exhibits' manifests).
 """
 
 import signal
@@ -21,10 +21,10 @@ import pandas as pd
 import typer
 from rich.console import Console
 
-from reproduce import layout
+from reproduce import exhibits, layout
 from reproduce.progress import finish
 from reproduce.provenance import ROOT, sha256
-from reproduce.run import GENERATED, costs
+from reproduce.run import GENERATED, in_order
 
 EXHIBITS = ("wide_networks", "tightness")  # many small cells, and two that are not
 DRAWN = (1, 2, 4, 8, 16, 32, 64, 128)  # workers in the figure
@@ -47,12 +47,14 @@ def complete(line: Sequence[str], _: Path) -> None:
 
 def resume(line: Sequence[str], folder: Path) -> None:
     """Interrupt a run midway and run it again."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
     with subprocess.Popen(line, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None and len(list(folder.glob("cells/*/*.json"))) < MIDWAY:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
     if process.returncode != INTERRUPTED:
-        raise RuntimeError(f"the run ended with {process.returncode} before its interruption")
+        fault = f"the run ended with {process.returncode} before its interruption"
+        raise RuntimeError(f"{fault} after {MIDWAY} cells (MIDWAY); interrupt it earlier")
     complete(line, folder)
 
 
@@ -72,13 +74,14 @@ def cluster(workers: int) -> Any:
 def measure(names: Sequence[str], cores: int, console: Console) -> pd.DataFrame:
     """A line for each way: its seconds, and how many of its files are those of one worker."""
     ways: list[tuple[str, int, Callable[[Sequence[str], Path], None]]] = [
-        *(("processes", size, complete) for size in DRAWN if size <= cores),
+        *(("processes", n, complete) for n in sorted({*DRAWN, cores}) if n <= cores),
         ("Dask", cores, complete),
         ("interrupted, run again", cores, resume),
     ]
     lines, first = list[tuple[Any, ...]](), dict[str, str]()
     for way, workers, run in ways:
         console.print(f"{way}, {workers} ...")
+        start = time.perf_counter()
         with (
             TemporaryDirectory() as temporary,
             cluster(workers) if way == "Dask" else nullcontext() as scheduler,
@@ -86,7 +89,6 @@ def measure(names: Sequence[str], cores: int, console: Console) -> pd.DataFrame:
             options = ["--workers", str(workers)]
             if scheduler is not None:
                 options = ["--dask", scheduler.scheduler_address]
-            start = time.perf_counter()
             run(command(names, Path(temporary), options), Path(temporary))
             seconds, made = time.perf_counter() - start, results(Path(temporary))
         first = first or made
@@ -123,10 +125,11 @@ def main(
     out: Annotated[Path, typer.Option(help="Where the CSV and the figure go.")] = GENERATED,
 ) -> None:
     """Time the same exhibits with 1 to CORES workers, and compare every byte (some minutes)."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background job
+    out.mkdir(parents=True, exist_ok=True)
     frame = measure(EXHIBITS, cores, Console(soft_wrap=True, markup=False))
     layout.write_csv(frame, out / "workers.csv", 4)
-    draw(frame, list(costs(GENERATED).values()), out)
+    everything = [exhibits.load(name) for name in exhibits.names()]
+    draw(frame, in_order(everything, GENERATED), out)
     typer.echo(frame.to_string(index=False))
     if bool((frame["same_bytes"] < frame["files"]).any()):
         raise typer.Exit(1)

@@ -197,15 +197,27 @@ def test_the_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> No
     (tmp_path / runner.MANIFESTS).mkdir()
     small, large = ({"processor": "P", "cores": 2, "memory_gb": gb} for gb in (8, 16))
     other = {"processor": "Q", "cores": 4}
-    assert readme.machines(tmp_path) == "Made on: nothing yet."
-    shared = {"x": 3600.0, "y": 5400.0}  # of which one is shown by both
-    for name, machines, costs in (("a", [small, large], shared), ("b", [other], {"y": 5400.0})):
+    shown = toy(rows=("10",), name="a")
+    assert readme.machines([shown], tmp_path) == "Made on: nothing yet."
+    x, y = (cell.digest[:12] for cell in dict.fromkeys(e.cell for e in shown.entries(False)))
+    taken = {x: 3600.0, y: 5400.0}  # of which one is shown by both
+    for name, machines, costs in (("a", [small, large], taken), ("b", [other], {y: 5400.0})):
         text = json.dumps({"files": {}, "machines": machines, "costs": costs})
         (tmp_path / runner.MANIFESTS / f"{name}.json").write_text(text)
-    told = readme.machines(tmp_path)
+    told = readme.machines([shown], tmp_path)
     assert told.startswith("Made on: P, 2 cores, 16 GB; Q, 4 cores. By what each cell took")
     assert "2.5 h with 1, 1.5 h with 2," in told
-    assert "the longest cell, 1.5 h, came first" in told
+    assert "the longest cell alone takes 1.5 h" in told
+
+
+def test_what_is_known_of_the_cells_is_in_the_order_of_a_run(tmp_path: Path) -> None:
+    dear, cheap = toy(rows=("10", "20"), name="dear", cost=2.0), toy(rows=("20",), name="cheap")
+    cells = {e.row + e.column: e.cell.digest[:12] for e in dear.entries(False)}
+    taken = {cells[place]: float(place[:-1]) for place in ("10A", "10B", "20A")}
+    (tmp_path / runner.MANIFESTS).mkdir()
+    text = json.dumps({"files": {}, "costs": taken})
+    (tmp_path / runner.MANIFESTS / "dear.json").write_text(text)
+    assert runner.in_order([dear, cheap], tmp_path) == [20.0, 10.0, 10.0]
 
 
 @given(st.lists(st.floats(0.0, 1e4), min_size=1, max_size=30), st.integers(1, 8))
