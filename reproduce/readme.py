@@ -169,8 +169,8 @@ def machines(exhibits: Sequence[Exhibit], folder: Path) -> str:
     times = ", ".join(f"{duration(finish(seconds, n))} with {n}" for n in WORKERS)
     return (
         f"Made on: {where}. By what each cell took there, a run of everything takes {times}"
-        f" workers, if these do not slow each other; the longest cell alone takes {duration(max(seconds))}."
-        " Exhibits share cells."
+        " workers, if these do not slow each other; the longest cell alone takes"
+        f" {duration(max(seconds))}. Exhibits share cells."
     )
 
 
