@@ -129,20 +129,21 @@ def notes(results: Results, table: pd.DataFrame) -> list[str]:
 
 
 def verdict(folder: Path) -> str:
-    """Algorithm 1 against the library's Newton, and where it diverges."""
+    """At how many settings of its steps Algorithm 1 diverges, plain and by visits; the best."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
     steps = frame[frame["statistic"] == STEPS]
-    gone = int((steps["status"] == "diverged").sum())
-    said = f"Algorithm 1 diverges at {gone} of {len(steps)} settings of its two steps"
-    best = {}
-    for kind in ("plain", "by visits"):
-        part = steps[steps["row"].str.startswith(kind) & (steps["status"] == "ok")]
-        if len(part):
-            least = part.sort_values("value").iloc[0]
-            best[f"{least['value']:,.0f} {kind}"] = f"at best {least['value']:,.0f}: {least['row']}"
+    gone, best = list[str](), dict[str, str]()
+    for kind, name in (("plain", "Algorithm 1 diverges"), ("by visits", "by visits")):
+        part = steps[steps["row"].str.startswith(kind)]
+        gone.append(f"{name} at {part['status'].eq('diverged').sum()} of {len(part)}")
+        reached = part[part["status"] == "ok"].sort_values("value")
+        if len(reached):
+            least = reached.iloc[0]
+            best[f"{least['value']:,.0f}"] = f"at best {least['value']:,.0f}: {least['row']}"
+    said = f"{gone[0]} settings of its two steps, {gone[1]}"
     if not best:
         return said
-    return f"{said}; steps at best {', '.join(best)}\nsteps {'; '.join(best.values())}"
+    return f"{said}; steps at best {' and '.join(best)}\nsteps {'; '.join(best.values())}"
 
 
 EXHIBIT = Exhibit(

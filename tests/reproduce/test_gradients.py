@@ -113,7 +113,8 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     status = frame[frame["statistic"] == STEPS].set_index("row")["status"]
     assert status["plain, step 0.9, ratio 0.5"] == "diverged"  # below 2 beta - 1
     assert status["by visits, step 0.3, ratio 1"] == "not_converged"  # in 4,000 steps
-    assert exhibit.verdict(tmp_path).startswith("Algorithm 1 diverges at 1 of 4")
+    said = "Algorithm 1 diverges at 1 of 2 settings of its two steps, by visits at 0 of 2"
+    assert exhibit.verdict(tmp_path).startswith(said)
 
 
 def test_nothing_is_drawn_where_nothing_was_computed(tmp_path: Path) -> None:
