@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from reproduce import fits, published, traits
 from reproduce.exhibits import table_1, table_2_all, table_2_author
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Record, Result
+from tests.reproduce import toys
 from tests.reproduce.shown import FAILED, entry_of, stored, written
 
 WORLD = BusEngine()
@@ -376,35 +376,18 @@ def test_spread_is_the_range_over_starts() -> None:
     assert traits.spread(WORLD, [one, one]) == (0.0, 0.0)
 
 
-def busy(seconds: float) -> traits.End:
-    while time.process_time() < seconds:
-        pass
-    return "ok", 1.0
-
-
-def hungry(gibibytes: float) -> traits.End:
-    bytearray(int(gibibytes * 2**30))
-    return "not_converged", 2.0
-
-
-def choosy(rung: int, most: int) -> traits.End:
-    if rung > most:
-        raise InputError("rung", rung, "give less")
-    return (["not_converged", "ok"][rung == 5] if rung else "diverged"), 3.0
-
-
 def test_limits_of_time_and_memory_hold() -> None:
-    assert traits.within((60.0, 4.0), hungry, 0.1) == ("not_converged", 2.0)
-    assert traits.within((60.0, 1.0), hungry, 2.0)[0] == traits.MEMORY
-    assert traits.within((1.0, 4.0), busy, 1e9)[0] == traits.UNDECIDED
+    assert traits.within((60.0, 4.0), toys.hungry, 0.1) == ("not_converged", 2.0)
+    assert traits.within((60.0, 1.0), toys.hungry, 2.0)[0] == traits.MEMORY
+    assert traits.within((1.0, 4.0), toys.busy, 1e9)[0] == traits.UNDECIDED
 
 
 def test_the_largest_rung_is_found_with_its_reason() -> None:
     limits = (60.0, 4.0)
-    most, ends = traits.largest(choosy, [0, 2, 5, 10], 5, limits)
+    most, ends = traits.largest(toys.choosy, [0, 2, 5, 10], 5, limits)
     assert (most, ends[5], ends[10][0]) == (5, ("ok", 3.0), "failed: rung = 10: give less")
-    assert traits.largest(choosy, [0, 2], 2, limits)[0] == 2  # not converged
-    assert traits.largest(choosy, [0, 2], 0, limits)[0] == -1  # diverged
+    assert traits.largest(toys.choosy, [0, 2], 2, limits)[0] == 2  # not converged
+    assert traits.largest(toys.choosy, [0, 2], 0, limits)[0] == -1  # diverged
 
 
 @pytest.mark.parametrize(

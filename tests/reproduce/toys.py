@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from gladius.checks import InputError
 from reproduce import seeds
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise
@@ -98,3 +99,21 @@ def files(folder: Path) -> dict[str, bytes]:
 def numbers(folder: Path, name: str = "toy") -> pd.DataFrame:
     """The toy's long CSV."""
     return pd.read_csv(folder / f"{name}.csv", dtype={"row": str})
+
+
+# --- runs for a process of its own, which imports this module alone
+def busy(seconds: float) -> tuple[str, float]:
+    while time.process_time() < seconds:
+        pass
+    return "ok", 1.0
+
+
+def hungry(gibibytes: float) -> tuple[str, float]:
+    bytearray(int(gibibytes * 2**30))
+    return "not_converged", 2.0
+
+
+def choosy(rung: int, most: int) -> tuple[str, float]:
+    if rung > most:
+        raise InputError("rung", rung, "give less")
+    return (["not_converged", "ok"][rung == 5] if rung else "diverged"), 3.0
