@@ -130,7 +130,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         given.out.write_text(text, encoding="utf-8")
     diagnostics = estimate.diagnostics
-    if "reward_inputs" not in diagnostics.extra:  # a class on states, not on their features
+    is_by_state = "reward_inputs" not in diagnostics.extra and "form" not in needs(given.method)
+    if is_by_state:  # else features or a form carry r to states with few choices
         _tell_of_missing_actions(rows, list(data.feature_names))
     for name, what in (("reward_inputs", "r"), ("zeta_inputs", "what comes next")):
         if name in diagnostics.extra:

@@ -131,16 +131,17 @@ def decisions(folder: Path) -> str:
 
 def time(folder: Path) -> str:
     """Times by workers, and beside another library; says what was not run."""
-    parts = [picture(folder, "workers.png")]
+    parts = []
     if (folder / "workers.csv").is_file():
+        parts.append(picture(folder, "workers.png"))
         said = "The same exhibits by one worker, by several, by Dask, and interrupted and run"
         said += " again: files, and of them those with the bytes of the first line."
         parts.append(f"<p>{said}</p>{table(pd.read_csv(folder / 'workers.csv'))}")
     if (folder / "speed.html").is_file():
         parts.append(made_table(folder / "speed.html"))
-    shown = {"workers": "workers.csv", "speed": "speed.html"}
-    missing = [name for name, file in shown.items() if not (folder / file).is_file()]
-    parts += [f"<p>Not run: <code>tox -e {name}</code></p>" for name in missing]
+    for name in ("workers", "speed"):
+        if not all((folder / file).is_file() for file in check.FILES[name]):
+            parts.append(f"<p>Not run: <code>tox -e {name}</code></p>")
     return "".join(parts)
 
 

@@ -39,7 +39,7 @@ def test_command_writes_what_fit_finds(choices, tmp_path):
 
 
 def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
-    """At mileage 3 nobody replaces; where every pair occurs, or states are features, silence."""
+    """At mileage 3 nobody replaces; silence where every pair occurs or r has features or a form."""
     mileage = np.tile([1, 2, 3, 2], 30)
     action = np.tile([0, 1, 0, 0, 1, 0, 0, 1], 15)
     frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0})
@@ -47,8 +47,9 @@ def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
     frame.to_csv(path, index=False)
     main([str(path), *asked])
     assert "in 1 of 3 states, the first mileage = 3.0, some action" in capsys.readouterr().err
-    main([str(path), *asked, "--function-class", "sparse"])
-    assert "never occur" not in capsys.readouterr().err
+    for other in (["--function-class", "sparse"], ["--method", "nfxp"]):
+        main([str(path), *asked, *other])
+        assert "never occur" not in capsys.readouterr().err
     frame.loc[2, "action"] = 1
     frame.to_csv(path, index=False)
     main([str(path), *asked])

@@ -354,7 +354,7 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
         stderr=subprocess.STDOUT,
     )
     try:
-        deadline = time.monotonic() + 300  # a machine may have more to do
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and (
             "30A" not in log.read_text()
             or manifest.stat().st_mtime_ns == written
