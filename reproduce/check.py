@@ -71,11 +71,11 @@ def _parts(name: str) -> dict[str, str]:
     if name == "speed":
         fitted = (METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec"))
         modules += [*fitted, ROW_CLASSES["sparse"]]
-    if name == "workers":  # what it computes, and the command that does
+    if name == "workers":  # and what it computes; not the report and README behind the command
         shown = [
             entry for known in workers.EXHIBITS for entry in exhibits.load(known).entries(False)
         ]
-        modules += ["reproduce.__main__", *(f"reproduce.exhibits.{e}" for e in workers.EXHIBITS)]
+        modules += [f"reproduce.exhibits.{known}" for known in workers.EXHIBITS]
         modules += sorted({entry.cell.compute.partition(":")[0] for entry in shown})
     if name == "claims":
         paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
