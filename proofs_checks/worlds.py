@@ -7,6 +7,7 @@ probability zero, certain moves and ties likely, and a shrunk example readable. 
 
 from collections import namedtuple
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ VALUES = quarters(12) | st.floats(-20, 20)
 DISCOUNTS = st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]) | st.floats(0.01, 0.999)
 
 
+@cache  # a strategy is validated once, which takes as long as a draw
 def tables(
     shape: int | tuple[int, ...], elements: st.SearchStrategy[Any] = VALUES
 ) -> st.SearchStrategy[Array]:
@@ -39,15 +41,22 @@ def tables(
     return arrays(np.float64, shape, elements=elements)
 
 
+@cache
+def whole_numbers(shape: int | tuple[int, ...], most: int) -> st.SearchStrategy[NDArray[np.int64]]:
+    """Arrays of numbers from 0 to `most`."""
+    return arrays(np.int64, shape, elements=st.integers(0, most))
+
+
 def anchors(states: int, actions: int) -> st.SearchStrategy[NDArray[np.int64]]:
     """The anchor action of each state."""
-    return arrays(np.int64, states, elements=st.integers(0, actions - 1))
+    return whole_numbers(states, actions - 1)
 
 
+@cache
 @st.composite
 def distributions(draw: st.DrawFn, shape: tuple[int, ...], self_loops: bool = False) -> Array:
     """Rows of probabilities; a row of zero weights is certain: its own state, or the first."""
-    weights = draw(arrays(np.int64, shape, elements=st.integers(0, 4))).astype(float)
+    weights = draw(whole_numbers(shape, 4)).astype(float)
     rows = weights.reshape(-1, shape[-1])
     empty = np.flatnonzero(rows.sum(axis=1) == 0)
     rows[empty, empty % shape[-1] if self_loops else 0] = 1.0
@@ -103,7 +112,7 @@ def empirical(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Emp
     """
     states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
     shape = (states, actions, states)
-    moves = draw(arrays(np.int64, shape, elements=st.integers(0, 3))).astype(float)
+    moves = draw(whole_numbers(shape, 3)).astype(float)
     anchor = draw(anchors(states, actions))
     present = moves.sum(axis=(1, 2)) + moves.sum(axis=(0, 1)) > 0
     moves[0, anchor[0], ~present] += 1  # a state that does not occur is not evaluated
@@ -118,8 +127,8 @@ def full_samples(draw: st.DrawFn, max_states: int, max_actions: int, top: float 
     """Data sets in which every action was taken in every state: f-hat_N has a solution."""
     states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
     shape = (states, actions, states)
-    moves = draw(arrays(np.int64, shape, elements=st.integers(0, 3))).astype(float)
-    always = draw(arrays(np.int64, shape[:2], elements=st.integers(0, states - 1)))
+    moves = draw(whole_numbers(shape, 3)).astype(float)
+    always = draw(whole_numbers(shape[:2], states - 1))
     np.put_along_axis(
         moves, always[..., None], np.take_along_axis(moves, always[..., None], 2) + 1, 2
     )

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gladius.checks import Array
@@ -16,7 +15,7 @@ from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
 from proofs_checks.library import Complex, ascent_slope, descent, zero
 from proofs_checks.oracle.risk import Sample, complex_gradient
-from proofs_checks.worlds import DISCOUNTS, REWARDS, one_state, tables
+from proofs_checks.worlds import DISCOUNTS, REWARDS, one_state, tables, whole_numbers
 
 
 # --- gradient ascent-descent
@@ -32,8 +31,8 @@ class Step(namedtuple("Step", "sample phi chi theta eta")):
 def data_sets(draw: st.DrawFn, states: int, actions: int) -> Sample:
     """Up to six rows, and an anchor that is the same in every state."""
     number = draw(st.integers(1, 6))
-    s, after = (draw(arrays(np.int64, number, elements=st.integers(0, states - 1))) for _ in "ab")
-    a = draw(arrays(np.int64, number, elements=st.integers(0, actions - 1)))
+    s, after = (draw(whole_numbers(number, states - 1)) for _ in "ab")
+    a = draw(whole_numbers(number, actions - 1))
     reward = draw(tables(states, REWARDS))
     moves = np.zeros((states, actions, states))
     np.add.at(moves, (s, a, after), 1.0)
@@ -168,7 +167,7 @@ Certain = namedtuple("Certain", "mdp sample q")
 def certain_worlds(draw: st.DrawFn) -> Certain:
     states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     sample = draw(data_sets(states, actions))
-    target = draw(arrays(np.int64, (actions, states), elements=st.integers(0, states - 1)))
+    target = draw(whole_numbers((actions, states), states - 1))
     reward = draw(tables((states, actions), REWARDS))
     return _certain(target, reward, sample, draw(tables(reward.shape)))
 
@@ -328,11 +327,8 @@ Twins = namedtuple("Twins", "first second visits q discount")
 @st.composite
 def twins(draw: st.DrawFn) -> Twins:
     states, actions = draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    visits = draw(arrays(np.int64, (states, actions), elements=st.integers(0, 2)))
-    first, other = (
-        draw(arrays(np.int64, (actions, states), elements=st.integers(0, states - 1)))
-        for _ in range(2)
-    )
+    visits = draw(whole_numbers((states, actions), 2))
+    first, other = (draw(whole_numbers((actions, states), states - 1)) for _ in range(2))
     second = np.where(visits.T > 0, first, other)
     return Twins(first, second, visits, draw(tables(visits.shape)), draw(DISCOUNTS))
 
