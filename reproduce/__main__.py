@@ -123,6 +123,25 @@ def compare(
         pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
+@app.command(epilog="Example: python -m reproduce moved another-machine --csv moved.csv")
+def moved(
+    folder: Annotated[Path, typer.Argument(help="Results of another machine, or of before.")],
+    csv: Annotated[Path | None, typer.Option(help="Write each number that moved there.")] = None,
+    out: Out = None,
+) -> None:
+    """How far our numbers in FOLDER are from the committed ones; exit 1 where a verdict changes."""
+    from reproduce import layout
+    from reproduce import moved as comparison
+
+    frame, lines = comparison.compared(_load(), out or runner.GENERATED, folder)
+    Console(soft_wrap=True).print(frame.to_string(index=False), markup=False, highlight=False)
+    if csv is not None:
+        layout.write_csv(lines, csv)
+    if frame["other verdict"].isin(["", "0"]).all():
+        return
+    raise typer.Exit(1)
+
+
 @app.command(epilog="Example: python -m reproduce check --rerun 5")
 def check(
     rerun: Annotated[

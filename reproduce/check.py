@@ -11,18 +11,16 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gladius.baselines import METHODS, ROW_CLASSES
 from gladius.checks import InputError
 from reproduce import compare, exhibits, provenance, workers
+from reproduce.moved import beside
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
-from reproduce.results import COLUMNS, Results
+from reproduce.results import Results
 from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
 from reproduce.spec import Exhibit
 from reproduce.store import decode, write
@@ -152,16 +150,13 @@ def rerun(
     for exhibit, entry in turns:
         again = Results([entry], [stored[entry.cell]], False, exhibit.view).frame()
         committed = compare.read(exhibit.name, folder)
-        both = again.merge(committed, "left", COLUMNS[:4], suffixes=("", " before"))
-        both = both.fillna({"status before": "absent"})
-        limit = max(exhibit.tolerance, 1e-9)  # the CSV is rounded
-        close: Any = partial(np.isclose, both["value"], both["value before"], equal_nan=True)
-        equal = close(rtol=limit, atol=0.0) | close(rtol=0.0, atol=limit)
-        equal = both["status"].eq(both["status before"]) & equal
-        for line in both[~equal].to_dict("records"):
-            place = "/".join(line[name] for name in COLUMNS[:4])
+        of_cell = again[compare.PLACE].merge(committed, "inner", compare.PLACE)
+        both = beside(of_cell, again, exhibit.tolerance)
+        for line in both[both["moved"]].to_dict("records"):
+            place = "/".join(line[name] for name in compare.PLACE)
             now, was = (
-                f"{line['value' + when]:.10g} ({line['status' + when]})" for when in ("", " before")
+                f"{line[f'value {when}']:.10g} ({line[f'status {when}']})"
+                for when in ("after", "before")
             )
             lines.append(f"{exhibit.name}: {place}: {now}, was {was}")
     return len(cells), lines

@@ -9,6 +9,8 @@ appendix has it, beside the least ratio found. See reproduce/corrected.py.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from reproduce import layout
 from reproduce.corrected import ANCHORS, ASCENT, COMPARED, METHODS
 from reproduce.gradients import PRINTED
 from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 from reproduce.store import Stored
 
 NAME = "rates_corrected"
@@ -51,6 +53,14 @@ def entries(smoke: bool) -> list[Entry]:
         cell = Cell(f"reproduce.corrected:{what}", told, f"{NAME}, {what}, N = {n}")
         found.append(Entry(f"{what}, N = {n}", "tabular", "measured", cell, statistic))
     return found
+
+
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The records; those of a level say at which size."""
+    if entry.statistic != "PL":
+        return result.records
+    size = f"N = {entry.cell.settings['trajectories']}"
+    return [replace(record, row=f"{size}, {record.row}") for record in result.records]
 
 
 def _stored(results: Results, what: str) -> Stored:
@@ -184,6 +194,7 @@ EXHIBIT = Exhibit(
     entries,
     cost=2.7,
     render=render,
+    view=view,
     verdict=verdict,
     tolerance=5e-3,
 )
