@@ -56,8 +56,8 @@ def compared(
         if not all((folder / f"{exhibit.name}.csv").is_file() for folder in (before, after)):
             continue
         tables = [compare.read(exhibit.name, folder) for folder in (before, after)]
-        results = [table[~table["statistic"].isin(RUNS)] for table in tables]
-        both = beside(*results, exhibit.tolerance)
+        was, now = (table[~table["statistic"].isin(RUNS)] for table in tables)
+        both = beside(was, now, exhibit.tolerance)
         moved = both[both["moved"]]
         changes.append(moved.assign(exhibit=exhibit.name))
         gaps = (moved["value after"] - moved["value before"]).abs() / moved["se before"]
