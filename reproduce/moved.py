@@ -39,6 +39,15 @@ def beside(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> pd.Da
     return both.assign(change=change, moved=moved)
 
 
+def results(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
+    """The long table without the counts of work."""
+    frame = compare.read(exhibit.name, folder)
+    if frame.duplicated(compare.PLACE).any():
+        hint = f"{exhibit.name}.csv has two lines of one place: make it by the code of this tree"
+        raise InputError("folder", str(folder), hint)
+    return frame[~frame["statistic"].isin(RUNS)]
+
+
 def compared(
     exhibits: Sequence[Exhibit], before: Path, after: Path
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -49,14 +58,13 @@ def compared(
     on printed numbers are others.
 
     Raises:
-        InputError: no exhibit is in both.
+        InputError: no exhibit is in both, or a CSV has two lines of one place.
     """
     lines, changes = [], []
     for exhibit in exhibits:
         if not all((folder / f"{exhibit.name}.csv").is_file() for folder in (before, after)):
             continue
-        tables = [compare.read(exhibit.name, folder) for folder in (before, after)]
-        was, now = (table[~table["statistic"].isin(RUNS)] for table in tables)
+        was, now = (results(exhibit, folder) for folder in (before, after))
         both = beside(was, now, exhibit.tolerance)
         moved = both[both["moved"]]
         changes.append(moved.assign(exhibit=exhibit.name))

@@ -88,6 +88,13 @@ def test_no_exhibit_in_both_folders_is_an_error(tmp_path: Path) -> None:
         moved.compared([exhibits.load("rates")], GENERATED, tmp_path)
 
 
+def test_two_lines_of_one_place_are_an_error(tmp_path: Path) -> None:
+    frame = compare.read("rates", GENERATED)
+    pd.concat([frame, frame[:1]]).to_csv(tmp_path / "rates.csv", index=False)
+    with pytest.raises(InputError, match=r"rates\.csv has two lines of one place"):
+        moved.compared([exhibits.load("rates")], GENERATED, tmp_path)
+
+
 def test_no_committed_table_has_two_lines_of_one_place() -> None:
     for name in exhibits.names():
         frame = compare.read(name, GENERATED)
