@@ -81,7 +81,9 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     names = {path.name for path in tmp_path.iterdir()}
     assert names >= {"rates_corrected.png", "rates_corrected_pl.tex"}
     value = frame.set_index(["row", "statistic"])["value"]
-    least, most = (value["level 0.01", f"found over proved, {end}"] for end in ("least", "most"))
+    least, most = (
+        value["N = 1000, level 0.01", f"found over proved, {end}"] for end in ("least", "most")
+    )
     assert 1 <= least <= most <= 1.10
     assert "not all measured" in rates_corrected.verdict(tmp_path)
 
