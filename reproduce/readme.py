@@ -111,7 +111,10 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
     for exhibit in exhibits:
         manifest = read_manifest(folder, exhibit.name)
         links = ", ".join(f"[{file}]({file})" for file in manifest.get("files", {}))
-        counts = ", ".join(f"{n} {status}" for status, n in manifest.get("cells", {}).items())
+        counts = ", ".join(
+            f"{n} {'computed' if status == 'ok' else status}"
+            for status, n in manifest.get("cells", {}).items()
+        )
         made = f"{counts}; {time_of(exhibit.name, folder)} of processor time; finished "
         made += f"{manifest.get('finished')} at commit {str(manifest.get('commit'))[:12]}"
         facts = {

@@ -85,6 +85,7 @@ def view(entry: Entry, result: Result) -> list[Record]:
 # --- tables
 Places = Mapping[tuple[str, str], Stored]  # by (N, column)
 SMALL = 5e-7  # below it a loss is the rounding of V
+ROUNDED = 1e-9  # of a number: a smaller standard error is the rounding of equal ones
 NOTHING_TO_SHOW = "-"
 MAIN = (work.IN_DATA, work.ESTIMATED)  # what the remark does: for a change of r, for one of P
 
@@ -108,7 +109,8 @@ def text(stored: Stored, statistic: str, change: str, solver: str) -> str:
 def figures(value: float, se: float) -> str:
     """`value (se)` to three and two figures, since losses span five powers of ten."""
     shown = f"{value:.3g}" if abs(value) > SMALL else "0"
-    return shown if math.isnan(se) or se <= SMALL else f"{shown} ({se:.2g})"
+    is_rounding = se <= max(ROUNDED * abs(value), SMALL * (shown == "0"))
+    return shown if math.isnan(se) or is_rounding else f"{shown} ({se:.2g})"
 
 
 def losses(results: Results, of_transition: bool) -> pd.DataFrame:

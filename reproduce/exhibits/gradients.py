@@ -9,12 +9,13 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduce import layout
 from reproduce.gradients import CLOSE, DECADE, PREDICTED, STEPS, place
 from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.spec import Array, Cell, Entry, Exhibit
 
 NAME = "gradients"
 BETA, TRAJECTORIES = 0.95, 1000
@@ -105,17 +106,24 @@ def _text(line: pd.Series, direct: int) -> str:
     return "-" if line["status"] == "diverged" else f"> {direct / 1000:,.0f}"
 
 
+def pace_of_end(steps: Array, far: Array) -> str:
+    """Where a line ends, and its steps a decade there: far from r* another than the predicted."""
+    decades = float(np.log10(far[-2] / far[-1]))
+    pace = f"{(steps[-1] - steps[-2]) / decades:.1g}" if decades > 0 else "inf"
+    return f"still {far[-1]:.2g} away after {steps[-1]:,.0f}, and there {pace}"
+
+
 def notes(results: Results, table: pd.DataFrame) -> list[str]:
     """What a reader must know, with the slopes of this run."""
     direct = results.entries[0].cell.settings["direct"]
-    said = []
+    said, arrays = [], results.stored[0].result.arrays
     for name in STYLES:
         pair = [
             table.get(column, pd.Series(dtype=float)).get(name, math.nan)
             for column in (DECADE, f"{DECADE}, {PREDICTED}")
         ]
         if not math.isnan(pair[1]):
-            measured = "not reached" if math.isnan(pair[0]) else f"{pair[0]:,.0f}"
+            measured = pace_of_end(*arrays[name][:2]) if math.isnan(pair[0]) else f"{pair[0]:,.0f}"
             said.append(f"{name} {measured} ({pair[1]:,.0f})")
     return [
         f"Bus engine, beta = {BETA:g}, tables, all rows in each step, from Q = zeta = 0; distance:"

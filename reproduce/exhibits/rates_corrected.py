@@ -56,11 +56,12 @@ def entries(smoke: bool) -> list[Entry]:
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:
-    """The records; those of a level say at which size."""
+    """The records, over the data sets; those of a level say at which size."""
+    sets = entry.cell.repetitions
     if entry.statistic != "PL":
-        return result.records
+        return [replace(record, repetitions=sets) for record in result.records]
     size = f"N = {entry.cell.settings['trajectories']}"
-    return [replace(record, row=f"{size}, {record.row}") for record in result.records]
+    return [replace(r, row=f"{size}, {r.row}", repetitions=sets) for r in result.records]
 
 
 def _stored(results: Results, what: str) -> Stored:
@@ -154,7 +155,7 @@ def _table(results: Results, out: Path) -> None:
             lines[f"{entry.cell.settings['trajectories']}, {level:g}"] = (
                 f"{proved.min():.1e} to {proved.max():.1e}",
                 f"{(found / proved).min():.2f} to {(found / proved).max():.2f}",
-                f"10^{apart.min():.0f} to 10^{apart.max():.0f}",
+                f"10^{math.floor(apart.min())} to 10^{math.ceil(apart.max())}",
             )
     heads = ["proved", "found / proved", "found / printed"]
     table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
@@ -184,7 +185,8 @@ def verdict(folder: Path) -> str:
     ]
     is_missing = any(map(math.isnan, off))
     near = "not all measured" if is_missing else f"within {100 * max(off):.1f} % of the predicted"
-    ratios = f"at most {most:.2f} times the constant proved (printed: 10^{apart:.0f} and more)"
+    printed = f"printed: 10^{math.floor(apart)} and more"
+    ratios = f"at most {most:.2f} times the constant proved ({printed})"
     return f"PL ratios found: {ratios}; rates {near}\nrates of {', '.join(COMPARED)}"
 
 

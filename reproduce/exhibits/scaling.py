@@ -110,7 +110,9 @@ def measured(results: Results) -> pd.DataFrame:
         numbers = [float(arrays[name][0]) if name in arrays else math.nan for name in MEASURED]
         lines.append((n, k, shown.column, shown.protocol, *numbers, status))
     frame = pd.DataFrame(lines, columns=["N", "K", "column", "protocol", *MEASURED, "status"])
-    frame["floor_seconds"] = frame.groupby(["N", "K"])["floor_seconds"].transform("median")
+    # at one K the products have one shape, and so one speed; a coarse clock makes single ones wrong
+    speed = (frame["floor_seconds"] / frame["gflop"]).groupby(frame["K"]).transform("median")
+    frame["floor_seconds"] = speed * frame["gflop"]
     frame["times_floor"] = frame["cpu_seconds"] / frame["floor_seconds"]
     frame["added_mb"] = frame["peak_mb"] - frame["idle_mb"]
     return frame
@@ -180,7 +182,7 @@ def render(results: Results, out: Path) -> None:
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
-    """A line for each size: seconds, times the floor and MB of each method."""
+    """A line for each size: seconds, times the floor and MiB of each method."""
     sizes = frame[["N", "K"]].drop_duplicates().itertuples(index=False, name=None)
     rows, index = [], []
     for n, k in sizes:
@@ -195,7 +197,7 @@ def table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def cell_text(part: pd.DataFrame) -> str:
-    """`seconds (times the floor); MB`, or why there is none."""
+    """`seconds (times the floor); MiB`, or why there is none."""
     if part.empty:
         return ""
     line = part.iloc[0]
@@ -221,14 +223,15 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
             why.setdefault(f"{line['column']}: {reason}", []).append(f"{line['N']:,}/{line['K']}")
     return (
         "N trajectories of 100 rows, K inputs that do not matter. Processor seconds of one fit on"
-        " one core (times the floor, measured beside each fit, the median of its size); peak MB of"
-        f" the process, of which an idle one has {text(float(frame['idle_mb'].median()))}."
+        " one core (times the floor, at the median of the speeds measured beside the fits of its K)"
+        f", and peak MiB of the process; an idle one has {text(float(frame['idle_mb'].min()))} to"
+        f" {text(float(frame['idle_mb'].max()))}. Each is one run's."
         " * did not converge.",
         "Floor: reading the states once, as they are stored, and the products of one pass of the"
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",
-        "stochastic: its two steps refit what full passes have chosen, so its time holds theirs.",
-        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GB of data; a method's"
+        "stochastic: its two steps refit what full passes have chosen; its time includes theirs.",
+        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GiB of data; a method's"
         " largest size is at these limits or close to them, and none beyond it was tried (blank).",
         *(f"{reason} ({', '.join(sizes)})." for reason, sizes in why.items()),
     )
@@ -241,7 +244,7 @@ def _draw(frame: pd.DataFrame, out: Path) -> None:
     words = {"N": "trajectories N (100 rows each)", "K": "inputs K that do not matter"}
     numbers: list[tuple[str, str, list[float]]] = [
         ("cpu_seconds", "processor seconds", [10.0**e for e in range(-6, 5)]),
-        ("peak_mb", "peak memory, MB", [300, 500, 1000, 2000, 4000]),
+        ("peak_mb", "peak memory, MiB", [300, 500, 1000, 2000, 4000]),
     ]
     for row, (number, y, marks) in zip(panels, numbers, strict=True):
         for axes, along in zip(row, ("N", "K"), strict=True):
@@ -273,7 +276,7 @@ def verdict(folder: Path) -> str:
     largest = [ours.iloc[-1], ours.sort_values(["K", "N"]).iloc[-1]]
     told = (
         f"{100 * line['N']:.3g} rows, K = {line['K']}: {text(line['cpu_seconds'])} CPU-s,"
-        f" {line['peak_mb'] / 1024:.2f} GB"
+        f" {line['peak_mb'] / 1024:.2f} GiB"
         for line in largest
     )
     return "; ".join(told)

@@ -80,9 +80,11 @@ def render(results: Results, out: Path) -> None:
 def verdict(folder: Path) -> str:
     """r-hat re-optimised, BC carried, the truth: in the changed environments, then in all.
 
-    Where another reward's agents do better than the truth's, nothing is said of r-hat in brief.
+    Where agents of another reward have a higher mean than the truth's, nothing is said of r-hat in
+    brief; in full, with the standard errors.
     """
-    frame = pd.read_csv(folder / f"{NAME}.csv").set_index(["row", "column", "protocol"])["value"]
+    lines = pd.read_csv(folder / f"{NAME}.csv").set_index(["row", "column", "protocol"])
+    frame, told_of = lines["value"], lines.to_dict("index")
     parts, beaten = dict[str, str](), dict[str, str]()
     for place in dict.fromkeys(frame.index.get_level_values("row")):
         asked = (
@@ -94,9 +96,13 @@ def verdict(folder: Path) -> str:
             parts[place] = " / ".join(f"{frame[place, *which]:.0f}" for which in asked)
             followed = frame[place].unstack()[[f"leak_free {ANEW}", f"measured {ANEW}"]]
             others = followed.max(axis=1).drop([c for c in COLUMNS if c.startswith("Truth")])
-            truth, best = frame[place, *asked[-1]], str(others.idxmax())
-            if others[best] > truth:
-                beaten[place] = f"{truth:.0f}, {best} {others[best]:.0f}"
+            truth, best = told_of[place, *asked[-1]], str(others.idxmax())
+            if others[best] > truth["value"]:
+                protocol = str(followed.loc[best].idxmax())
+                theirs = told_of[place, best, protocol]
+                both = (f"{line['value']:.0f} ({line['se']:.0f})" for line in (truth, theirs))
+                unsettled = ", not converged" * (truth["status"] == "not_converged")
+                beaten[place] = f"truth {next(both)}{unsettled}; {best} {next(both)}"
     told, silent = list[str](), list[str]()
     for place in (f"{name}, {label}" for name, (label, _) in CHANGED.items()):
         short = place.partition(",")[0].removesuffix("-v1")
@@ -106,12 +112,12 @@ def verdict(folder: Path) -> str:
             told.append(f"{short} {parts[place]}")
     brief = f"changed world, r-hat / BC / true r: {', '.join(told) or 'not told'}"
     if silent:
-        brief += f"; true r no ceiling on {', '.join(silent)}"
+        brief += f"; true r not the highest mean on {', '.join(silent)}"
     every = "; ".join(f"{place} {three}" for place, three in parts.items())
     why = "; ".join(f"{place} ({text})" for place, text in beaten.items()) or "nowhere"
     return (
         f"{brief}\nr-hat re-optimised / BC carried / true reward: {every or 'not run'}"
-        f"\nagents of another reward do better than the truth's: {why}"
+        f"\nagents of another reward have a higher mean (SE) than the truth's: {why}"
     )
 
 

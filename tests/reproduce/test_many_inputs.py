@@ -147,6 +147,6 @@ def test_relevant_inputs_is_drawn(tmp_path: Path) -> None:
     worse.to_csv(tmp_path / "relevant_inputs.csv", index=False)
     said = relevant_inputs.verdict(tmp_path)
     assert said == (
-        "within 1.25 of the oracle in 0 of 2 worlds;"
-        " all inputs of r, if any, found in 1 of 2, a false one in 4 of 4"
+        "within 1.25 of the oracle in 0 of 2 worlds that it sees;"
+        " inputs of r all found in 1 of 2, a false one in 4 of 4"
     )

@@ -101,11 +101,15 @@ def test_no_gpu_no_measurement() -> None:
     assert record.status == NOT_RUN
 
 
-def test_the_floor_grows_with_what_must_be_done() -> None:
+def test_the_floor_grows_with_what_must_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times the rows, at the same speed of a product of one shape."""
+    assert fits.fastest(lambda: sum(range(100_000))) > 0
+    monkeypatch.setattr(fits, "fastest", lambda work: 0.01)
+    monkeypatch.setattr(fits, "CHUNK", 11_000)  # of so many numbers
     small, large = fits.floor(10_000, 11, 1), fits.floor(40_000, 11, 8)
     assert large["gflop"] == pytest.approx(4 * small["gflop"])
     assert large["read_mb"] == pytest.approx(32 * small["read_mb"])
-    assert large["floor_seconds"] > 2 * small["floor_seconds"]
+    assert large["floor_seconds"] == pytest.approx(4 * small["floor_seconds"])
 
 
 @given(
@@ -125,7 +129,7 @@ def test_a_power_has_its_exponent_and_no_error(b: float, a: float, points: list[
 
 
 def made_up(entry: Entry) -> Any:
-    """Time 1e-5 N (1 + K)^2, memory 300 + N / 100 MB."""
+    """Time 1e-5 N (1 + K)^2, memory 300 + N / 100 MiB; one floor is wrong by a coarse clock."""
     n, k = map(int, entry.row.split("/"))
     if entry.protocol.endswith("cuda"):
         return stored(Result((Record("MAPE", math.nan, repetitions=0, status=NOT_RUN),)))
@@ -133,7 +137,8 @@ def made_up(entry: Entry) -> Any:
         told = "failed: InputError: states = 'many': the states hardly repeat, so that"
         return stored(Result((Record("MAPE", math.nan, repetitions=0, status=told),)))
     seconds = 1e-5 * n * (1 + k) ** 2
-    numbers = (seconds, 2 * seconds, 300 + n / 100, 300.0, 1e-7 * n, 1.0, 1.0)
+    floor = 1e-7 * n * (0.01 if entry.row == "10000/0" else 1)
+    numbers = (seconds, 2 * seconds, 300 + n / 100, 300.0, floor, 1.0, 1e-6 * n)
     arrays = {name: np.array([x]) for name, x in zip(fits.MEASURED, numbers, strict=True)}
     return stored(Result((Record("MAPE", 1.0),), arrays=arrays))
 
@@ -142,6 +147,9 @@ def test_the_exhibit_is_drawn_and_says_what_is_missing(tmp_path: Path) -> None:
     entries = scaling.EXHIBIT.checked_entries(False)
     results = Results(entries, [made_up(entry) for entry in entries], False)
     frame = scaling.measured(results)
+    run = frame.dropna(subset=["floor_seconds"])
+    assert "10000/0" in {entry.row for entry in entries}
+    np.testing.assert_allclose(run["floor_seconds"], 1e-7 * run["N"])
     shown = scaling.exponents(frame, {"N": 1000, "K": 10})
     assert shown.loc["GLADIUS sparse", "time in N"] == "1.00 (0.00)"
     assert shown.loc["GLADIUS sparse", "memory in N"] == "1.00 (0.00)"
