@@ -243,7 +243,9 @@ def _judged(
     told |= {"published": printed["value"], "published_se": printed["se"]}
     mine = ours.get(place)
     if mine is None:
-        why = "the paper prints no number" if printed["value"] == published.MISSING else "not run"
+        why = "the paper prints no number"
+        if printed["value"] != published.MISSING:
+            why = "; ".join(filter(None, ["not run", exhibit.reason(row, column, protocol)]))
         nothing = {"status": NOT_RUN, "law": "", "verdict": NOTHING, "reason": why}
         return {**told, "ours": math.nan, "ours_se": math.nan, "z": math.nan, **nothing}
     status = str(mine["status"])

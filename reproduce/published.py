@@ -42,7 +42,7 @@ COUNTERPARTS: dict[str, dict[str, str]] = {
         "BC": "leak_free network",
     },
     "figure_1": {
-        "GLADIUS": "author oracle",
+        "GLADIUS": "author full",  # every epoch of its code: not run
         **dict.fromkeys(("SAmQ", "IQ-learn", "BC"), "leak_free"),
     },
     **dict.fromkeys(("table_3", "table_a1", "table_a2", "table_a3", "table_a4"), BY_MILEAGE),

@@ -105,7 +105,7 @@ def render(results: Results, out: Path) -> None:
     left_out = f"{' and '.join(LEVEL_FREE)} (paper: {high.min():.0f} to {high.max():.0f})"
     told = (
         "trajectories N\nbounds: (i) P known, (ii) and the anchor's reward,"
-        f"\n(iii) nothing known, (iv) r affine; not shown: {left_out}"
+        f"\n(iii) nothing known, (iv) r affine\nnot shown: {left_out}"
     )
     title = "Table 2 against the bounds (hollow: the paper's)"
     layout.words(axes, told, "MAPE of the reward, per cent (bars: 95 %)", title)

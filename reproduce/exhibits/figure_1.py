@@ -165,6 +165,8 @@ def reason(row: str, column: str, protocol: str) -> str:
     """Why ours is not the paper's."""
     if protocol in AUTHOR:
         return f"one training, {EPOCHS:,} of {FULL:,} epochs"
+    if protocol == published.COUNTERPARTS[NAME]["GLADIUS"]:
+        return f"ten trainings of {FULL:,} epochs; one of {EPOCHS:,} stands beside it as a variant"
     if protocol == NETWORK[1]:
         return "a plug-in that sees no truth; the paper's is trained on the risk"
     return {

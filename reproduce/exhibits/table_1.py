@@ -23,12 +23,13 @@ import pandas as pd
 from scipy.stats import t as student
 
 from gladius.methods import needs
+from gladius.stochastic import SETTLED
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import number
 from reproduce.exhibits import table_2_all
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
-from reproduce.fits_author import training
+from reproduce.fits_author import EPOCHS, training
 from reproduce.results import Results, mean_of
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result
 from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_record
@@ -403,9 +404,11 @@ REASONS = {
     ("Ours, Algorithm 1", RATE, "no"): "not converged after 10,000 of our steps of .01",
     ("Ours, sampled", ONE_SHOT, "no"): "zeta is solved for in the pass that judges a round",
     ("Ours, sampled", GLOBAL, "no"): (
-        "another order of the batches ends elsewhere within its stopping rule, .001 of |r|"
+        f"another order of the batches ends elsewhere within its stopping rule, {SETTLED} of |r|"
     ),
-    ("Ours, author's code", RATE, "no"): "20,000 epochs whatever N: the last one's error stays",
+    ("Ours, author's code", RATE, "no"): (
+        f"{EPOCHS:,} epochs whatever N: the last one's error stays"
+    ),
 }
 # those of them that are about how this library does it
 OF_OURS = {

@@ -9,14 +9,17 @@ import tempfile
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.image import imread
 
 from reproduce import layout
 from reproduce.run import GENERATED
 
+FIGURES = sorted(path.name for path in GENERATED.glob("*.png"))
 TEXTS = st.text("ab 1.&%$#_{}~^\\<>|\"'", max_size=12)
 SIGNS = {
     "\\textbackslash{}": "\\",
@@ -139,3 +142,10 @@ def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Pat
     assert re.findall(r"Overfull \\hbox.*", log) == []
     wide = "\\begin{tabular}{l}" + "wide " * 100 + "\\end{tabular}"
     assert "Overfull \\hbox" in compiled(wide, tmp_path)  # the log would tell
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_no_figure_is_cut_at_its_border(name: str) -> None:
+    pixels = imread(GENERATED / name)[:, :, :3]
+    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    assert border.min() == 1.0, "something was drawn across the border: words too long?"
