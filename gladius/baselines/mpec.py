@@ -32,7 +32,8 @@ What had to be decided:
   programming) with exact derivatives, from theta = 0 and V = 0.
 - `converged` is judged by the conditions themselves and not by the solver's own report: the
   constraints, the next step of theta (as in newton.py) and the second-order sufficient condition.
-  That step is still taken, and V moved with it.
+  That step is still taken, and V moved with it. Where the solver stops short of that, since no
+  further decrease of its merit can be told from rounding, Newton's steps go on from there.
 - Standard errors: inverse of minus the Hessian of the Lagrangian on the constraints' null space,
   the same numbers as NFXP's, P taken as known.
 """
@@ -62,6 +63,8 @@ GRADIENT_TOLERANCE = 1e-10  # of the Lagrangian, per observation
 SMALLEST_RADIUS = 1e-15  # of the trust region
 MAX_ITERATIONS = 1000
 STEP_TOLERANCE = 1e-5  # of the last step of theta, in standard errors
+NEAR = 1e-4  # squared length of any of the LAST_STEPS, its size in theta, and |c|, relative
+LAST_STEPS = 3  # of Newton, past the solver's end
 FEASIBLE = 1e-10  # |c| relative to max(1, |V|)
 
 
@@ -167,37 +170,41 @@ def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
     visits, seen = model.visits[0], model.visits[0].sum(axis=1)
     programme = Programme(visits, model.transition[0], model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))
-    _, violation, log_policy = programme.values(theta, v)
-    total = violation + v
-    gradient, hessian, slope = nfxp.derivatives(
-        visits[None],
-        model.transition,
-        model.design,
-        (log_policy + total[:, None])[None],
-        total[None],
-        model.discount,
-    )
-    if not np.all(np.isfinite(hessian)):
-        status, covariance = "diverged", np.full_like(hessian[0], np.nan)
-    else:
+    for _ in range(LAST_STEPS):
+        _, violation, log_policy = programme.values(theta, v)
+        total = violation + v
+        gradient, hessian, slope = nfxp.derivatives(
+            visits[None],
+            model.transition,
+            model.design,
+            (log_policy + total[:, None])[None],
+            total[None],
+            model.discount,
+        )
+        if not np.all(np.isfinite(hessian)):
+            status, covariance = "diverged", np.full_like(hessian[0], np.nan)
+            break
         information = without_rounding(-hessian, seen[None], slope)
         steps, inverse, is_regular, is_definite = newton_step(-gradient, information)
         step, covariance = steps[0], inverse[0]
-        converged = bool(
-            is_definite[0]
-            and gradient[0] @ step <= STEP_TOLERANCE**2
-            and np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
-            and np.abs(violation).max() <= FEASIBLE * max(1.0, float(np.abs(v).max()))
-        )
-        if converged:
-            policy = np.exp(log_policy)
-            flow = np.einsum("sa,ast->st", policy, model.transition[0])
-            normal = np.linalg.solve(np.eye(len(v)) - model.discount * flow, violation)
-            along = np.einsum("sa,sak,k->s", policy, slope[0], step)
-            theta, v = theta + step, v + normal + along
-        else:
-            covariance = np.full_like(covariance, np.nan)
+        left = gradient[0] @ step  # squared length of the step, in standard errors
+        off = np.abs(violation).max() / max(1.0, float(np.abs(v).max()))
+        size = np.max(np.abs(step) / (1 + np.abs(theta)))
+        is_near = bool(is_definite[0] and max(left, size, off) <= NEAR)
+        is_last = left <= STEP_TOLERANCE**2 and size <= SHORT_STEP and off <= FEASIBLE
+        converged = is_near and bool(is_last)
         (status,) = statuses(np.array([converged]), is_regular, seen[None], slope)
+        if not converged:
+            covariance = np.full_like(covariance, np.nan)
+        if not is_near:
+            break
+        policy = np.exp(log_policy)
+        flow = np.einsum("sa,ast->st", policy, model.transition[0])
+        normal = np.linalg.solve(np.eye(len(v)) - model.discount * flow, violation)
+        along = np.einsum("sa,sak,k->s", policy, slope[0], step)
+        theta, v = theta + step, v + normal + along
+        if converged:
+            break
     log_likelihood, violation, _ = programme.values(theta, v)
     return model_estimate(
         "mpec",

@@ -153,6 +153,18 @@ def test_any_start_reaches_the_same_point(start: list[float]) -> None:
 # ---- failures
 
 
+def test_newton_goes_on_where_the_solver_stops_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at the floor of rounding, where the last decrease of the objective cannot be told."""
+    monkeypatch.setattr(mpec, "GRADIENT_TOLERANCE", 1e-5)
+    (exact,) = nfxp.fit(SAMPLES[:1], ANCHOR, 0.95, **ORACLE)
+    (fitted,) = mpec.fit(SAMPLES[:1], ANCHOR, 0.95, **ORACLE)
+    assert fitted.diagnostics.converged
+    np.testing.assert_allclose(extra(fitted, "theta"), extra(exact, "theta"), rtol=1e-9)
+    monkeypatch.setattr(mpec, "LAST_STEPS", 1)
+    (short,) = mpec.fit(SAMPLES[:1], ANCHOR, 0.95, **ORACLE)
+    assert short.diagnostics.status == "not_converged"
+
+
 def test_too_few_steps_are_not_convergence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mpec, "MAX_ITERATIONS", 3)
     estimate = mpec.fit(SMALL[:1], ANCHOR, 0.95, **FORM)[0]
