@@ -392,7 +392,10 @@ def with_range(values: Array) -> str:
     """Median and, in brackets, least and most; nothing of none."""
     if not len(values):
         return ""
-    return f"{np.median(values):.3g} [{values.min():.3g}, {values.max():.3g}]"
+    middle, low, high = (
+        f"{float(f'{x:.3g}'):,g}" for x in (np.median(values), values.min(), values.max())
+    )
+    return f"{middle} [{low}, {high}]"
 
 
 def installed_version() -> str | None:
