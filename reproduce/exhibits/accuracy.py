@@ -211,8 +211,14 @@ def render(results: Results, out: Path) -> None:
 
 def notes(results: Results, verdicts: Sequence[str]) -> list[str]:
     """What a reader must know, with this run's numbers of data sets and of verdicts."""
-    times = {(e.column, e.protocol): e.cell.repetitions for e in results.entries}
-    sets = ", ".join(f"{' '.join(which)} {times[which]:,}" for which, _ in SHOWN if which in times)
+    times: dict[tuple[str, str], dict[int, None]] = {}
+    for entry in results.entries:
+        times.setdefault((entry.column, entry.protocol), {})[entry.cell.repetitions] = None
+    sets = ", ".join(
+        f"{' '.join(which)} {' on the first truth and then '.join(f'{n:,}' for n in times[which])}"
+        for which, _ in SHOWN
+        if which in times
+    )
     counted = ", ".join(f"{verdicts.count(v)} {v}" for v in (YES, NO, UNDECIDED))
     return [
         f"MAPE in per cent (standard error). Data sets a row: {sets}; differences are over those"
