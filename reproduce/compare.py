@@ -43,14 +43,15 @@ from reproduce.results import COLUMNS
 from reproduce.spec import NOT_RUN, Array, Exhibit, Record
 
 CRITICAL = 1.96  # 5 % two-sided
-AGREES, UNCLEAR, DIFFERS, GIVEN, NOTHING = "agrees", "unclear", "differs", "given", "-"
+AGREES, UNCLEAR, DIFFERS, GIVEN = "agrees", "unclear", "differs", "given"
+NOTHING, BLANK = "-", "nothing printed"  # the counterpart is not run; the paper prints no number
 UNSETTLED = "does not converge"  # and then (k of n)
 FEW = 0.25  # share of fits without convergence up to which the others are judged
 NOT_OK, RANK = "repetitions not ok", "rank of the printed"  # statistics beside the score
 MANY, RESAMPLES = 40, 9999  # draws that a rank needs; resampled means
 PLACE = ["row", "column", "protocol", "statistic"]
-COMPARED = [*PLACE, "counted", "published", "published_se", "ours", "ours_se", "repetitions"]
-COMPARED += ["status", "law", "z", "verdict", "reason"]
+COMPARED = [*PLACE, "counted", "published", "published_spread", "published_se"]
+COMPARED += ["ours", "ours_se", "repetitions", "status", "law", "z", "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "published", "ours", "reference_law"]
 VERDICTS += ["verdict", "reason"]
 Place = tuple[str, str, str, str]
@@ -200,10 +201,14 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
         frame = _beside(exhibit, lines, _more(exhibit.name, folder))
         frame = frame[frame["counted"]]
         ours = [
-            "" if math.isnan(value) else _with_error(number(value), number(se))
-            for value, se in zip(frame["ours"], frame["ours_se"], strict=True)
+            ""
+            if math.isnan(value)
+            else _with_error(number(value), number(se), column in exhibit.published_repetitions)
+            for column, value, se in zip(
+                frame["column"], frame["ours"], frame["ours_se"], strict=True
+            )
         ]
-        told = zip(frame["published"], frame["published_se"], strict=True)
+        told = zip(frame["published"], frame["published_spread"], strict=True)
         printed = [_with_error(*texts) for texts in told]
         shown = frame.assign(exhibit=exhibit.name, published=printed, ours=ours)
         parts.append(shown.rename(columns={"law": "reference_law"})[VERDICTS])
@@ -241,19 +246,20 @@ def _judged(
     of = exhibit.published_repetitions.get(column, 1)
     told = dict(zip(PLACE, place, strict=True))
     told |= {"published": printed["value"], "published_se": printed["se"]}
+    told |= {"published_spread": printed["spread"]}
     mine = ours.get(place)
     if mine is None:
-        why = "the paper prints no number"
-        if printed["value"] != published.MISSING:
-            why = "; ".join(filter(None, ["not run", exhibit.reason(row, column, protocol)]))
-        nothing = {"status": NOT_RUN, "law": "", "verdict": NOTHING, "reason": why}
+        verdict = BLANK if printed["value"] == published.MISSING else NOTHING
+        why = _why(verdict, Reference(math.nan), math.nan, of, "")
+        reason = "; ".join(filter(None, [*why, exhibit.reason(row, column, protocol)]))
+        nothing = {"status": NOT_RUN, "law": "", "verdict": verdict, "reason": reason}
         return {**told, "ours": math.nan, "ours_se": math.nan, "z": math.nan, **nothing}
     status = str(mine["status"])
     used, missed = _settled(ours, place)
     is_by_rule = protocol.split()[0] in exhibit.fixed_budget and status == "not_converged"
     larger = _settled(more, place)[0] if place in more else None
     verdict, notes = "", []
-    times = f"{missed:.0f} of {mine['repetitions']:.0f}"
+    times = f"{'some' if math.isnan(missed) else f'{missed:.0f}'} of {mine['repetitions']:.0f}"
     if is_by_rule:
         used = mine
     elif used is None:
@@ -269,7 +275,7 @@ def _judged(
     spread = pd.to_numeric(printed["se"] if of > 1 or not printed["printed_se"] else "")
     z, judged = judge(reference, printed["value"], float(spread), of)
     if printed["value"] == published.MISSING:
-        verdict = NOTHING
+        verdict = BLANK
     elif (column, statistic) in published.GIVEN:
         verdict, z = GIVEN, math.nan
     verdict = verdict or judged
@@ -293,14 +299,14 @@ def _judged(
 def _settled(lines: Lines, place: Place) -> tuple[Mapping[Any, Any] | None, float]:
     """(the line to judge by, how many of its fits did not converge).
 
-    The line itself where all did, the mean of those that did where FEW did not, else None. Where
-    nobody counted, none did.
+    The line itself where all did, the mean of those that did where FEW did not, else None. NaN
+    where nobody counted.
     """
     line = lines[place]
     if line["status"] == "ok":
         return line, 0.0
     counted = lines.get((*place[:3], NOT_OK))
-    missed = float(line["repetitions"] if counted is None else counted["value"])
+    missed = math.nan if counted is None else float(counted["value"])
     those_ok = lines.get((*place[:3], f"{place[3]} of those ok"))
     return (those_ok if missed <= FEW * line["repetitions"] else None), missed
 
@@ -318,8 +324,10 @@ def _why(verdict: str, reference: Reference, z: float, of: int, printed: str) ->
     """What the verdict rests on, in words."""
     if verdict == GIVEN:
         return ["an input, no estimate"]
+    if verdict == BLANK:
+        return ["the paper prints no number"]
     if verdict == NOTHING:
-        return ["the paper prints no number" if printed == published.MISSING else "not run"]
+        return ["not run"]
     if verdict == UNCLEAR:
         return ["the error of our mean is as large as the printed number"]
     if verdict not in (AGREES, DIFFERS):
@@ -394,7 +402,13 @@ def summary(frame: pd.DataFrame) -> str:
         return f"{len(frame)} variants, not counted: {counts(frame['verdict'])}."
     beside = len(frame) - len(counted)
     told = f"; {beside} comparisons of variants are not counted" if beside else ""
-    return f"{len(counted)} printed numbers: {counts(counted['verdict'])}{told}."
+    return f"{tally(counted['verdict'])}{told}."
+
+
+def tally(said: Iterable[str]) -> str:
+    """How many numbers the paper prints, and how they came out."""
+    printed = [verdict for verdict in said if verdict != BLANK]
+    return f"{len(printed)} printed numbers: {counts(printed)}"
 
 
 def counts(said: Iterable[str]) -> str:
@@ -405,11 +419,12 @@ def counts(said: Iterable[str]) -> str:
     told = [f"{times.pop(verdict)} {word}" for verdict, word in words.items() if times[verdict]]
     nothing = times.pop(NOTHING, 0)
     told += [f"{n} {verdict}" for verdict, n in sorted(times.items()) if n]
-    return ", ".join([*told, *([f"{nothing} without counterpart"] if nothing else [])])
+    return ", ".join([*told, *([f"{nothing} not run"] if nothing else [])])
 
 
-def _with_error(text: str, error: str) -> str:
-    return text if error in ("", NOTHING) else f"{text} ({error})"
+def _with_error(text: str, error: str, is_mean: bool = True) -> str:
+    """`mean (standard error)`; the standard deviation of one data set's number is named."""
+    return text if error in ("", "-") else f"{text} ({error if is_mean else f'sd {error}'})"
 
 
 def number(value: float) -> str:

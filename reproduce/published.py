@@ -86,11 +86,16 @@ def load(exhibit: str) -> pd.DataFrame:
 
 
 def with_errors(frame: pd.DataFrame) -> pd.DataFrame:
-    """The values, their `se` from the standard deviation over EPISODES where that is printed."""
+    """The values, their `se` from the standard deviation over EPISODES where that is printed.
+
+    `spread` is what the paper has in brackets, as printed.
+    """
     is_spread = frame["statistic"].str.endswith(DEVIATION)
-    spread = frame[is_spread].assign(
+    spreads = frame[is_spread].assign(
         statistic=frame["statistic"].str.removesuffix(DEVIATION),
         se=(frame["number"] / math.sqrt(EPISODES)).map("{:g}".format),
+        spread=frame["value"],
     )
-    known = frame.merge(spread, "left", ["row", "column", "statistic"], suffixes=("", "_of_mean"))
-    return frame.assign(se=known["se_of_mean"].fillna(frame["se"]).to_numpy())
+    known = frame.merge(spreads, "left", ["row", "column", "statistic"], suffixes=("", "_of_mean"))
+    se, printed = (known[name].fillna(frame["se"]) for name in ("se_of_mean", "spread"))
+    return frame.assign(se=se.to_numpy(), spread=printed.to_numpy())

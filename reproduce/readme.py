@@ -99,7 +99,7 @@ def lines(exhibits: Sequence[Exhibit], older: set[str], folder: Path, link: str)
     rows += ["", f"All files and what is known of each run: [{PAGE}]({link}/{PAGE})."]
     every = compare.verdicts(exhibits, folder)
     if len(every):
-        told = f"{len(every)} printed numbers: {compare.counts(every['verdict'])}"
+        told = compare.tally(every["verdict"])
         rows[-1] += f" {told}. A line each: [{VERDICTS_FILE}]({link}/{VERDICTS_FILE})."
     return "\n".join(rows)
 

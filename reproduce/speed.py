@@ -96,7 +96,8 @@ NOTES = (
     " our GLADIUS penalise the roughness of r, and the true r is affine, a point in our favour.",
     "NFXP, CCP and MPEC of both get the true transition probabilities. econirl compiles most of its"
     " functions again in each fit; that is in its time.",
-    "* not on all data sets converged, by the library's own word.",
+    f"* not on all data sets converged, by the library's own word. {OBJECTIVES[1]} at"
+    f" N = {TRAJECTORIES[0]} and with inputs only, for it takes longest; failed: the CSV says why.",
 )
 OUT = Path(__file__).parents[1] / "paper_tables" / "generated" / "speed.csv"
 

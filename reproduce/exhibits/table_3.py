@@ -5,7 +5,7 @@ its test split (they sum to 20 % of N times 100 periods). Ours is the sampling l
 
 - `r a0` (or `Q a1`, ...): mean over the data sets, with the standard error of a single data set's
   estimate, that is the standard deviation over data sets. The printed number is one draw of that
-  law, so z = (mean - printed) / sd. The error of our mean, one R-th of that variance, is left out.
+  law (verdicts.csv says how far off, the error of our mean in it).
 - `r a0 mean`: the same mean with the standard error of the mean.
 - `r a0 (one data set)`: the estimate from the first data set, what a column of the paper is.
 
@@ -114,8 +114,8 @@ def _lines(true: str) -> list[tuple[Column, str]]:
 NOTES = (
     "paper: one data set, as printed. Ours: mean over {sets} fresh data sets (their standard"
     " deviation, the standard error of one data set's number), and the first data set alone.",
-    "z = (our mean - printed) / sd. The mileages of a line are not independent: all of Rust's"
-    " numbers are functions of two parameters.",
+    "The mileages of a line are not independent: all of Rust's numbers are functions of two"
+    " parameters.",
     "Frequency: of the test split; expected under the true law, sd of the simulated trajectories."
     " Rust and ML-IRL know the transition law and the linear form; GLADIUS is given r(., a1).",
     "ML-IRL: what the paper describes, choice frequencies and finite dependence with a known law.",

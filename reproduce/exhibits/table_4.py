@@ -319,7 +319,8 @@ NOTES = (
     " trajectories; intervals are given the 100 evaluation episodes, which all share; last"
     " iterate.",
     "BC, row network: BC in GLADIUS's class, from GLADIUS's start (a line) and with its steps. BC"
-    " and IQ-learn start at random; no column has a stopping rule but its budget.",
+    " and IQ-learn start at random; no column has a stopping rule but its budget. * zeta was not"
+    " solved for in some training.",
     "The paper divides by"
     f" {', '.join(f'{name[:-3]} {x:g}' for name, x in DENOMINATORS.items())}; it plays LunarLander"
     " version 2, we 3. Its row 1 was logged with two trajectories: verdicts go by the printed"

@@ -24,6 +24,7 @@ from reproduce import run as runner
 from reproduce.__main__ import app
 from reproduce.compare import (
     AGREES,
+    BLANK,
     DIFFERS,
     GIVEN,
     NOTHING,
@@ -62,7 +63,7 @@ def write_ours(folder: Path, shift: float, **changes: Any) -> pd.DataFrame:
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     ours = write_ours(tmp_path, 0.0)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[frame["verdict"] != NOTHING]
+    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
     assert len(judged) == len(ours) == 34
     assert (judged["verdict"] == AGREES).all()
     assert judged["counted"].all()
@@ -75,7 +76,7 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
 def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: float) -> None:
     write_ours(tmp_path, shift)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[frame["verdict"] != NOTHING]
+    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
     assert (judged["verdict"] == DIFFERS).all()
     assert (judged["z"] * shift > 0).all()
     assert judged["z"].abs().between(2.1, 2.2 + 1e-9).all()
@@ -90,7 +91,18 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     frame = comparison.compare(exhibit(), tmp_path)
     assert len(frame) == 36
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
-    assert (frame["verdict"] != NOTHING).sum() == 6
+    assert (~frame["verdict"].isin([NOTHING, BLANK])).sum() == 6
+    assert (frame["verdict"] == BLANK).sum() == 2
+
+
+def test_brackets_hold_what_the_paper_prints_and_ours_say_what_they_are() -> None:
+    loaded = [exhibits.load(name) for name in ("table_4", "table_a1")]
+    table = comparison.verdicts(loaded, runner.GENERATED).set_index(["row", "column"])
+    assert table.loc[("LunarLander-v2/1", "Gladius"), "published"] == "107.30 (10.44)"
+    ours = table.groupby("exhibit")["ours"]
+    assert not ours.get_group("table_4").str.contains("sd").any()
+    of_one = ours.get_group("table_a1")
+    assert of_one[of_one.str.contains(r"\(")].str.contains(r"\(sd ").all()
 
 
 def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
@@ -100,9 +112,9 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
     assert len(variants) == 34
     assert not variants["counted"].any()
     assert (variants["verdict"] == DIFFERS).all()
-    assert (frame[frame["counted"]]["verdict"] == NOTHING).all()
+    assert frame[frame["counted"]]["verdict"].isin([NOTHING, BLANK]).all()
     assert comparison.summary(frame) == (
-        "36 printed numbers: 36 without counterpart; 34 comparisons of variants are not counted."
+        "34 printed numbers: 34 not run; 34 comparisons of variants are not counted."
     )
 
 
@@ -113,13 +125,13 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     law = right.assign(row="affine/" + right["row"], repetitions=4000, se=right["se"] / 14)
     law[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[frame["verdict"] != NOTHING]
+    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
     assert (judged["verdict"] == AGREES).all()
     assert judged["law"].str.contains("4,000 repetitions").all()
     few = law.assign(repetitions=10)
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert (frame[frame["verdict"] != NOTHING]["verdict"] == DIFFERS).all()
+    assert (frame[~frame["verdict"].isin([NOTHING, BLANK])]["verdict"] == DIFFERS).all()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +150,7 @@ def test_what_did_not_converge_says_so_unless_its_rule_is_a_fixed_budget(
 ) -> None:
     write_ours(tmp_path, 2.2, protocol=protocol, status=status)
     frame = comparison.compare(replace(exhibit(), fixed_budget=("author",)), tmp_path)
-    assert set(frame[frame["verdict"] != NOTHING]["verdict"]) == {verdict}
+    assert set(frame[~frame["verdict"].isin([NOTHING, BLANK])]["verdict"]) == {verdict}
 
 
 @pytest.mark.parametrize(("missed", "is_judged"), [(1, True), (5, True), (6, False), (20, False)])
@@ -153,7 +165,7 @@ def test_where_few_did_not_converge_the_others_are_judged(
     settled = ours.assign(repetitions=REPETITIONS - missed, **told)
     pd.concat([ours, counted, settled]).to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[frame["verdict"] != NOTHING]
+    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
     times = f"{missed} of {REPETITIONS}"
     assert set(judged["verdict"]) == {AGREES if is_judged else f"{UNSETTLED} ({times})"}
     assert judged["reason"].str.contains(times).all() == is_judged
