@@ -35,7 +35,7 @@ else:
         return getattr(import_module(PLACES[name]), name)
 
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "METHODS",
     "BusEngine",
