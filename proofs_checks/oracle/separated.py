@@ -16,7 +16,7 @@ from itertools import product
 import numpy as np
 from scipy.linalg import block_diag, helmert
 from scipy.optimize import brentq
-from scipy.special import lambertw, log_softmax, logsumexp, softmax
+from scipy.special import lambertw, log_softmax, softmax
 
 from proofs_checks.oracle.polyak import share, solution
 from proofs_checks.oracle.risk import Array, Sample
@@ -113,7 +113,7 @@ def farthest(pi: Array, level: float) -> Array:
         far = (logs[0] - level) / pi[a] - 1
         t = float(brentq(above, far, 0.0, xtol=1e-13 * min(1.0, -far)))
         moved = np.log(pi) + t * np.eye(len(pi))[a]
-        return np.asarray(moved - logsumexp(moved))
+        return np.asarray(log_softmax(moved))
 
     if len(pi) == 1:
         return np.zeros((1, 1))
@@ -200,12 +200,14 @@ class _Shared:
         (states, actions), basis = sample.visits.shape, helmert(sample.visits.shape[1])
         seen, rows = sample.nll_states, sample.be_states
         self.sample, self.levels = sample, level / sample.nll_weight
+        self.of_residuals = 0.5 / anchor_weight(sample)
         self.ahead = np.flatnonzero(sample.law[:, seen].sum(axis=0) > 0)
         self.metric = np.sqrt(np.repeat(state_weight(sample), actions)) if visits else np.ones(1)
         self.spread = np.kron(np.eye(states)[:, seen], basis.T)  # h -> q
         self.inner = np.linalg.pinv(sample.discount * sample.law - np.eye(states)[rows])
         self.flat: dict[tuple[int, float], float] = {}  # shares recur
-        self.inverses: dict[tuple[float, ...], list[Array]] = {}
+        self.hulls: dict[tuple[int, float], Array] = {}
+        self.inverses: dict[tuple[float, ...], Array] = {}
 
     def bound(self, least: Array, most: Array) -> float:
         """The least of 1 / c over some mu, where every state has a share between these."""
@@ -214,11 +216,11 @@ class _Shared:
         inverses = self.right_inverses(tuple(most[self.ahead].tolist()))
         for _ in range(ROUNDS):
             of_choices = np.repeat((1 + mu) * flat, width)
-            root = np.sqrt(np.concatenate([of_choices, 0.5 / anchor_weight(self.sample)]))
-            both = [np.linalg.svd(inverse * root, full_matrices=False)[1:] for inverse in inverses]
-            norms, ways = zip(*((sizes[0] ** 2, way[0]) for sizes, way in both), strict=True)
-            smallest = min(smallest, max(norms) / (1 + least @ mu))
-            part = (ways[int(np.argmax(norms))][: len(of_choices)] ** 2).reshape(len(mu), width)
+            root = np.sqrt(np.concatenate([of_choices, self.of_residuals]))
+            _, sizes, ways = np.linalg.svd(inverses * root, full_matrices=False)
+            norms = sizes[:, 0] ** 2
+            smallest = min(smallest, norms.max() / (1 + least @ mu))
+            part = (ways[np.argmax(norms), 0, : len(of_choices)] ** 2).reshape(len(mu), width)
             # at the best mu a state's part of y' D y is what its share asks for
             asked = least * (1 + mu) / (1 + least @ mu)
             mu = np.maximum((1 + mu) * asked / np.maximum(part.sum(axis=1), 1e-12), 1) - 1
@@ -233,28 +235,37 @@ class _Shared:
             self.flat[k, share] = 1 / (float(self.sample.nll_weight[k]) * of_state)
         return self.flat[k, share]
 
-    def right_inverses(self, shares: tuple[float, ...]) -> list[Array]:
-        """Those of G, in the metric, at the corners that shares where the anchor leads allow."""
+    def corners(self, k: int, share: float) -> Array:
+        """(A, A) whose hull holds a state's choice probabilities below its share of the level."""
+        if (k, share) not in self.hulls:
+            pi = self.sample.choices[k]
+            least = np.exp(np.diag(farthest(pi, share * self.levels[k]))) if share else pi
+            self.hulls[k, share] = least + (1 - least.sum()) * np.eye(len(pi))
+        return self.hulls[k, share]
+
+    def right_inverses(self, shares: tuple[float, ...]) -> Array:
+        """(C, X A, K (A - 1) + B): those of G, in the metric, at the corners that shares where the
+        anchor leads allow.
+        """
         if shares in self.inverses:
             return self.inverses[shares]
         sample, (states, actions) = self.sample, self.sample.visits.shape
-        rows, corners = sample.be_states, []
-        for k, part in zip(self.ahead, shares, strict=True):
-            pi = sample.choices[k]
-            least = np.exp(np.diag(farthest(pi, part * self.levels[k]))) if part else pi
-            corners.append(least + (1 - least.sum()) * np.eye(actions))
-        inverses = []
-        for chosen in product(*corners):
-            p = np.zeros((states, actions))
-            p[sample.nll_states[self.ahead]] = np.reshape(chosen, (-1, actions))
-            slope = sample.discount * (sample.law[:, :, None] * p).reshape(len(rows), -1)
-            slope[np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
-            shifts = np.hstack([-self.inner @ slope @ self.spread, self.inner])  # (h, e) -> levels
-            inverse = np.pad(self.spread, ((0, 0), (0, len(rows))))
-            inverse += np.repeat(shifts, actions, axis=0)
-            inverses.append((inverse.T * self.metric).T)
-        self.inverses[shares] = inverses
-        return inverses
+        rows = sample.be_states
+        hulls = [
+            self.corners(k, share) for k, share in zip(self.ahead.tolist(), shares, strict=True)
+        ]
+        chosen = list(product(*hulls))
+        p = np.zeros((len(chosen), states, actions))
+        p[:, sample.nll_states[self.ahead]] = np.reshape(chosen, (len(p), len(hulls), actions))
+        slope = sample.discount * sample.law[:, :, None] * p[:, None]
+        slope = slope.reshape(len(p), len(rows), -1)
+        slope[:, np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
+        of_level = np.broadcast_to(self.inner, (len(p), *self.inner.shape))
+        shifts = np.concatenate([-self.inner @ slope @ self.spread, of_level], axis=2)
+        inverses = np.repeat(shifts, actions, axis=1)  # (h, e) -> levels
+        inverses[:, :, : self.spread.shape[1]] += self.spread
+        self.inverses[shares] = inverses * np.reshape(self.metric, (-1, 1))
+        return self.inverses[shares]
 
 
 def ratio(sample: Sample, q: Array, visits: bool = False) -> float:
