@@ -23,6 +23,7 @@ from typing import Any
 
 import joblib
 from hypothesis import Phase, given, settings
+from joblib.externals.loky import as_completed, get_reusable_executor
 
 from proofs_checks.claims import CheckResult, Claim, Verdict, find
 from proofs_checks.derivations import derivation
@@ -218,8 +219,16 @@ def decide_by_id(id_: str, examples: int, source: str) -> Decision:
 def decisions(
     ids: Sequence[str], examples: int, workers: int = 1, build: Path = BUILD
 ) -> Iterator[Decision]:
-    """Decide claims as they come in; finished ones are kept in `build` and not decided again."""
+    """Decide claims as they come in; finished ones are kept in `build` and not decided again.
+
+    Always in processes of their own: Hypothesis also draws constants of the modules that are
+    loaded, so that the instances would be others beside the command's modules.
+    """
     kept, digest = joblib.Memory(build, verbose=0).cache(decide_by_id), source()
-    tasks = (joblib.delayed(kept)(id_, examples, digest) for id_ in ids)
-    parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
-    yield from parallel(tasks)
+    executor = get_reusable_executor(max_workers=workers)
+    tasks = [executor.submit(kept, id_, examples, digest) for id_ in ids]
+    try:
+        yield from (task.result() for task in as_completed(tasks))
+    finally:
+        for task in tasks:
+            task.cancel()

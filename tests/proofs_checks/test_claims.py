@@ -28,9 +28,10 @@ from proofs_checks.claims import (
     paragraphs,
     weakest,
 )
-from proofs_checks.decide import Decision, decide, decisions
+from proofs_checks.decide import CI, Decision, decide, decisions
 
 ADDED = (OURS, "errata.")  # ids of what stands after the given list
+MAIN = "thm:mainopt"
 SHARED = Path(__file__).parents[3] / "shared" / "paper" / "claims.csv"
 
 
@@ -367,6 +368,17 @@ def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
     assert REFUTED in done.output
     assert "recorded fails, found holds" in done.output
     assert "at the instance 17" in done.output
+
+
+def test_the_instances_do_not_hang_on_the_modules_that_are_loaded(
+    tmp_path: Path, decided: dict[str, Decision]
+) -> None:
+    """Here this file's, the command's and pytest's; `decided` was in other processes."""
+    again = next(decisions([MAIN], CI, 1, tmp_path))
+    assert (again.slack, again.shown.observed) == (
+        decided[MAIN].slack,
+        decided[MAIN].shown.observed,
+    )
 
 
 def test_an_unknown_claim_is_refused() -> None:
