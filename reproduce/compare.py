@@ -2,8 +2,8 @@
 
 Every printed number has one faithful counterpart (`published.COUNTERPARTS`), which decides its
 verdict; other lines of ours are variants, compared and not counted. It is held against a reference
-law, ours over as many data sets as there are: 400 or more where a fit costs under a second
-(`published.LARGER`), else those of the line itself.
+law, ours over as many data sets as there are: 400 or more for Table 2 where a fit costs under a
+second (`published.LARGER`), else those of the line itself.
 
 The paper does not say what its "(SE)" is. It is read as a standard deviation over repetitions: over
 100 repetitions, a standard error would give Rust's MAPE a coefficient of variation of 1.5 to 6.9,
@@ -19,8 +19,8 @@ where ours over 4,000 data sets has .68 to .70; a standard deviation gives .15 t
 The rounding of the printed digits is a further, uniform error; without any standard deviation ours
 must round to the printed digits. `agrees`: inside the 95 %; `differs`: outside; `unclear`: inside,
 but the error of our own mean could not tell the printed number from zero; `given`: an input of the
-method; `does not converge (k of n)`: more than FEW of our fits did not (where fewer did not, those
-that did are judged, and the reason says so). A line whose rule is a fixed budget of epochs never
+method; `does not converge (k of n)`: more than FEW of our fits did not (else those that did are
+judged, and the reason says so). A line whose rule is a fixed budget of epochs never
 reports convergence and is judged all the same.
 """
 
@@ -282,6 +282,8 @@ def _judged(
     reasons = [*_why(verdict, reference, z, of, printed["value"]), *notes]
     if verdict in (AGREES, DIFFERS) and of > 1 and spreads_differ(reference, spread, of):
         reasons.append(f"the spreads differ, {printed['se']} against {number(reference.sd)}")
+    if verdict in (AGREES, DIFFERS, UNCLEAR) and of > 1 and larger is None:
+        reasons.append(_batch(row, statistic, ours, more))
     reasons.append(exhibit.reason(row, column, protocol))
     return {
         **told,
@@ -329,7 +331,7 @@ def _why(verdict: str, reference: Reference, z: float, of: int, printed: str) ->
     if verdict == NOTHING:
         return ["not run"]
     if verdict == UNCLEAR:
-        return ["the error of our mean is as large as the printed number"]
+        return ["the half width of our mean's 95 % interval exceeds the printed number"]
     if verdict not in (AGREES, DIFFERS):
         return []
     side = f"ours is {'above' if reference.mean > float(printed) else 'below'}, "
@@ -339,6 +341,23 @@ def _why(verdict: str, reference: Reference, z: float, of: int, printed: str) ->
     measure = f"rank {reference.rank:.3f}" if is_ranked(reference, of) else f"z = {z:+.1f}"
     against = "the law of one repetition" if of == 1 else f"means of {of}"
     return [f"{side}{measure} against {against}"]
+
+
+def _batch(row: str, statistic: str, ours: Lines, more: Lines) -> str:
+    """What other lines tell of a row's few data sets, where these are easy or hard; else empty.
+
+    Lines whose law over many data sets is known share the few with those whose law is not.
+    """
+    told: list[tuple[float, str]] = []
+    for place, law in more.items():
+        if (place[0], place[3]) == (row, statistic) and place in ours and law["se"] > 0:
+            few, n = ours[place]["value"], ours[place]["repetitions"]
+            z = (few - law["value"]) / (law["se"] * math.sqrt(law["repetitions"] / n))
+            kind = "easy" if z < 0 else "hard"
+            text = f"these {n:.0f} data sets are {kind}: {place[1]} has {number(few)} on them,"
+            told.append((abs(z), f"{text} {number(law['value'])} on {law['repetitions']:,.0f}"))
+    z, text = max(told, default=(0.0, ""))
+    return text if z > CRITICAL else ""
 
 
 def _lines(frame: pd.DataFrame, prefix: str = "") -> dict[Place, dict[Any, Any]]:

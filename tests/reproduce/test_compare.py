@@ -134,6 +134,19 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     assert (frame[~frame["verdict"].isin([NOTHING, BLANK])]["verdict"] == DIFFERS).all()
 
 
+@pytest.mark.parametrize(("shift", "kind"), [(-3.0, "easy"), (3.0, "hard"), (1.0, "")])
+def test_a_row_of_easy_data_sets_is_told_of(tmp_path: Path, shift: float, kind: str) -> None:
+    ours = write_ours(tmp_path, 0.0)
+    law = ours[ours["column"] == "Rust"].copy()
+    law = law.assign(row="affine/" + law["row"], value=law["value"] - shift * law["se"])
+    law = law.assign(repetitions=100 * REPETITIONS, se=law["se"] / 10)
+    law[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
+    frame = comparison.compare(exhibit(), tmp_path).set_index("column")
+    told = f"these {REPETITIONS} data sets are {kind}: Rust has "
+    assert frame.loc["GLADIUS", "reason"].str.contains(told).all() == bool(kind)
+    assert not frame.loc["Rust", "reason"].str.contains("these").any()
+
+
 @pytest.mark.parametrize(
     ("protocol", "status", "verdict"),
     [
