@@ -188,7 +188,8 @@ def _index(
         "",
         f"The paper: {PAPER}. Numbers are those of the PDF.",
         "",
-        f"{_counts(paper, rows)}. Written by `python -m proofs_checks`, which decides them; "
+        f"{_counts(paper, rows)}; and {len(rows) - len(paper)} of the corrected chain, which is"
+        " ours. Written by `python -m proofs_checks`, which decides them; "
         '`python -m proofs_checks "Lemma 8"` decides those about one statement. All numbers in '
         "one table: [CLAIMS.md](../CLAIMS.md); what to correct: [ERRATA.md](../ERRATA.md).",
         "",
@@ -216,7 +217,9 @@ def _list(
     lines = ["| claim | about | verdict | decided by | reaches a |", "|" + " --- |" * 5]
     for id_ in ids:
         statement = statement_of(id_)
-        about = statement.name if statement else "*(not printed)*" * bool(known[id_].inferred)
+        about = statement.name if statement else ""
+        if known[id_].inferred:
+            about = f"{about} *(not printed)*".strip()
         link = f"[`{id_}`]({file_of(section)}#{id_})"
         severity = known[id_].severity.replace("cosmetic", "")
         cells = (link, about, rows[id_]["verdict"], rows[id_]["how"], severity)

@@ -115,8 +115,8 @@ def page(exhibits: Sequence[Exhibit], findings: Sequence[Finding], folder: Path)
             f"{n} {'computed' if status == 'ok' else status}"
             for status, n in manifest.get("cells", {}).items()
         )
-        made = f"{counts}; {time_of(exhibit.name, folder)} of processor time; finished "
-        made += f"{manifest.get('finished')} at commit {str(manifest.get('commit'))[:12]}"
+        made = f"{counts}; {time_of(exhibit.name, folder)} of processor time; computed until "
+        made += f"{manifest.get('finished')}, drawn at commit {str(manifest.get('commit'))[:12]}"
         facts = {
             "Command": f"`python -m reproduce run {exhibit.name}`",
             "Files": links,

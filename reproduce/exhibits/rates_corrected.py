@@ -194,7 +194,7 @@ EXHIBIT = Exhibit(
     NAME,
     "The corrected chain: rates, conditioning and PL constants (bus engine, tables)",
     entries,
-    cost=2.7,
+    cost=19.0,
     render=render,
     view=view,
     verdict=verdict,

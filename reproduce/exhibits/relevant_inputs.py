@@ -153,7 +153,7 @@ def verdict(folder: Path) -> str:
     near = int((ratios <= NEAR_ORACLE).sum())
     told = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds that it sees"
     if {RIGHT, FALSE} <= set(sets):
-        told += "; inputs of r all found in {} of {}".format(*sets[RIGHT])
+        told += "; inputs of r, weak ones left out, all found in {} of {}".format(*sets[RIGHT])
         told += ", a false one in {} of {}".format(*sets[FALSE])
     named = f"\nnot near, since the oracle itself fails: {', '.join(blind)}" if len(blind) else ""
     return told + named

@@ -231,8 +231,8 @@ def notes(frame: pd.DataFrame) -> Sequence[str]:
         " screen (two with a column of weights, half a product of the inputs with themselves), at"
         " the measured speed of such products.",
         "stochastic: its two steps refit what full passes have chosen; its time includes theirs.",
-        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GiB of data; a method's"
-        " largest size is at these limits or close to them, and none beyond it was tried (blank).",
+        f"Limits of a fit: {SECONDS} s of processor time, {MEMORY:g} GiB of data; no size beyond a"
+        " method's largest was tried (blank).",
         *(f"{reason} ({', '.join(sizes)})." for reason, sizes in why.items()),
     )
 

@@ -438,7 +438,7 @@ EXHIBIT = Exhibit(
     NAME,
     "Table 1, executable: the paper's ticks beside measurements",
     entries,
-    cost=22.0,
+    cost=130.0,
     render=render,
     view=view,
     verdict=verdict,

@@ -3,7 +3,7 @@
 The code starts both output levels at -55, near the true Q*, replaces the printed signed Bellman
 term by its absolute value, and reports the epoch whose test error by the true reward is smallest.
 Each is a switch here; the data sets are those of Table 2. One cell is one training of all
-repetitions side by side and yields the last epoch and the oracle's. Hours for the whole.
+repetitions side by side and yields the last epoch and the oracle's. An hour or two for the whole.
 
 The ladder of leaks draws the code as it is, by its uses of the truth (LADDER), beside the printed
 numbers and the first-order bounds of the exhibit `bounds`.
@@ -84,7 +84,7 @@ NOTES = (
     " level-0: levels start at 0. Not run: switched off at N = "
     f"{' and '.join(f'{n:,}' for n in SWITCHED)} only.",
     "More of the truth need not be better: with another start 20,000 epochs end elsewhere, and the"
-    " level is learned anyhow where rows are many.",
+    " code, unlike the printed signed term, learns the level anyhow where rows are many.",
 )
 
 
