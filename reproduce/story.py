@@ -125,7 +125,7 @@ def printed_algorithm(folder: Path) -> Finding:
     title = "Algorithm 1 as printed is far from done when it is stopped, or diverges"
     if failed < total:
         title = f"Algorithm 1 as printed converged in {total - failed} of {total} runs"
-    brief = f"In {most:,} iterations at beta = .95, {told}. {best}."
+    brief = f"In {most:,} iterations at beta = .95 with one ascent a descent, {told}. {best}."
     figures = ("stability.png", "stability_trace.png")
     return Finding(title, brief, text, figures, ("stability", "gradients"))
 
