@@ -64,7 +64,7 @@ def test_runs_of_the_printed_algorithm_are_counted(stability: Callable[..., str]
     assert "over all ratios 1 of 3 settings diverge and the best" in text
     assert "r in 700 steps" in text
     assert "3 diverged" in text
-    assert "their median error 1,234 to 1,234 %" in text  # not the diverged 1e9
+    assert "its median error is 1,234 to 1,234 %" in text  # not the diverged 1e9
     assert "5,000 iterations" in text
     assert stability(not_ok=3.0).startswith("2 of 8 runs")
     assert "2 diverged" in stability(share=0.5)
