@@ -60,23 +60,24 @@ def below_the_bounds(folder: Path) -> Finding:
         f" {last[n]:.2g} at the last"
         for n in rows
     )
+    at_oracle, at_last = (_span(error[rows] / theirs[rows]) for error in (chosen, last))
     text = (
         f"At {len(below)} of {len(shares)} sample sizes the MAPE printed for GLADIUS in Table 2 is"
         " below the least expected MAPE of any regular estimator that knows the reward to be affine"
         f" ({of} of that bound, which is of first order in the root of N). The first author's"
         " public code, which starts Q near the true level, has"
-        f" {_span(chosen[rows] / theirs[rows])} times the printed figure when its network is taken"
+        f" {at_oracle} times the printed figure when its network is taken"
         " from the epoch with the smallest true test error, which no user knows, and"
-        f" {_span(last[rows] / theirs[rows])} times at its last epoch ({returns})."
+        f" {at_last} times at its last epoch ({returns})."
     )
     title = "Published errors are below what the data alone allow"
     brief = (
         f"At {len(below)} of {len(shares)} sample sizes GLADIUS's printed MAPE is {below.min():.2f}"
         f" to {below.max():.2f} of the least expected error of any regular estimator told that r is"
         " affine, its intercept and slope unknown (to first order). The author's public code, its"
-        f" level begun near the truth's, has {_span(chosen[rows] / theirs[rows])} times the printed"
+        f" level begun near the truth's, has {at_oracle} times the printed"
         " figure at the epoch of least true test error, which no user knows, and"
-        f" {_span(last[rows] / theirs[rows])} times at its last."
+        f" {at_last} times at its last."
     )
     text += " That start and that epoch use the truth, so that the bound does not bind it."
     known = printed[is_theirs].set_index("row")["se"].astype(float).reindex(shares.index)

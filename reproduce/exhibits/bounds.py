@@ -6,7 +6,7 @@ numbers. A method and the bound on its class have one colour.
 
 The bounds are first-order in the root of N, and hold for regular estimators of the class: that a
 point lies below says something about a method only where its error bar says so too. Table 2's 20
-data sets are too few: at N = 5,000 they are easy ones for every estimator that ends near the truth.
+data sets are too few: verdicts.csv says where they are easy ones.
 """
 
 import math

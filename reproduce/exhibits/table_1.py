@@ -409,7 +409,7 @@ REASONS = {
         f"another order of the batches ends elsewhere within its stopping rule, {SETTLED} of |r|"
     ),
     ("Ours, author's code", RATE, "no"): (
-        f"{EPOCHS:,} epochs whatever N: the last one's error stays"
+        f"{EPOCHS:,} epochs whatever N: the last one's error falls more slowly"
     ),
 }
 # those of them that are about how this library does it

@@ -379,6 +379,14 @@ def test_the_instances_do_not_hang_on_the_modules_that_are_loaded(
         decided[MAIN].slack,
         decided[MAIN].shown.observed,
     )
+    code = (
+        "import proofs_checks.__main__; from proofs_checks import decide, claims;"
+        f"print(decide.decide(claims.find({MAIN!r}), decide.CI).shown.observed)"
+    )
+    beside = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert float(beside.stdout) != again.shown.observed  # negative control: beside the command's
 
 
 def test_an_unknown_claim_is_refused() -> None:

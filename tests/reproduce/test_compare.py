@@ -60,10 +60,15 @@ def write_ours(folder: Path, shift: float, **changes: Any) -> pd.DataFrame:
     return ours
 
 
+def decided(frame: pd.DataFrame) -> pd.DataFrame:
+    """The lines of printed numbers that have a number of ours beside them."""
+    return frame[~frame["verdict"].isin([NOTHING, BLANK])]
+
+
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     ours = write_ours(tmp_path, 0.0)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
+    judged = decided(frame)
     assert len(judged) == len(ours) == 34
     assert (judged["verdict"] == AGREES).all()
     assert judged["counted"].all()
@@ -76,7 +81,7 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
 def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: float) -> None:
     write_ours(tmp_path, shift)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
+    judged = decided(frame)
     assert (judged["verdict"] == DIFFERS).all()
     assert (judged["z"] * shift > 0).all()
     assert judged["z"].abs().between(2.1, 2.2 + 1e-9).all()
@@ -91,7 +96,7 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     frame = comparison.compare(exhibit(), tmp_path)
     assert len(frame) == 36
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
-    assert (~frame["verdict"].isin([NOTHING, BLANK])).sum() == 6
+    assert len(decided(frame)) == 6
     assert (frame["verdict"] == BLANK).sum() == 2
 
 
@@ -112,7 +117,7 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
     assert len(variants) == 34
     assert not variants["counted"].any()
     assert (variants["verdict"] == DIFFERS).all()
-    assert frame[frame["counted"]]["verdict"].isin([NOTHING, BLANK]).all()
+    assert decided(frame[frame["counted"]]).empty
     assert comparison.summary(frame) == (
         "34 printed numbers: 34 not run; 34 comparisons of variants are not counted."
     )
@@ -125,13 +130,13 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     law = right.assign(row="affine/" + right["row"], repetitions=4000, se=right["se"] / 14)
     law[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
+    judged = decided(frame)
     assert (judged["verdict"] == AGREES).all()
     assert judged["law"].str.contains("4,000 repetitions").all()
     few = law.assign(repetitions=10)
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert (frame[~frame["verdict"].isin([NOTHING, BLANK])]["verdict"] == DIFFERS).all()
+    assert (decided(frame)["verdict"] == DIFFERS).all()
 
 
 @pytest.mark.parametrize(("shift", "kind"), [(-3.0, "easy"), (3.0, "hard"), (1.0, "")])
@@ -163,7 +168,7 @@ def test_what_did_not_converge_says_so_unless_its_rule_is_a_fixed_budget(
 ) -> None:
     write_ours(tmp_path, 2.2, protocol=protocol, status=status)
     frame = comparison.compare(replace(exhibit(), fixed_budget=("author",)), tmp_path)
-    assert set(frame[~frame["verdict"].isin([NOTHING, BLANK])]["verdict"]) == {verdict}
+    assert set(decided(frame)["verdict"]) == {verdict}
 
 
 @pytest.mark.parametrize(("missed", "is_judged"), [(1, True), (5, True), (6, False), (20, False)])
@@ -178,7 +183,7 @@ def test_where_few_did_not_converge_the_others_are_judged(
     settled = ours.assign(repetitions=REPETITIONS - missed, **told)
     pd.concat([ours, counted, settled]).to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    judged = frame[~frame["verdict"].isin([NOTHING, BLANK])]
+    judged = decided(frame)
     times = f"{missed} of {REPETITIONS}"
     assert set(judged["verdict"]) == {AGREES if is_judged else f"{UNSETTLED} ({times})"}
     assert judged["reason"].str.contains(times).all() == is_judged

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
 from reproduce import layout
@@ -144,8 +145,21 @@ def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Pat
     assert "Overfull \\hbox" in compiled(wide, tmp_path)  # the log would tell
 
 
+def is_cut(picture: Path) -> bool:
+    """Whether something was drawn across the border, as words that are too long are."""
+    pixels = imread(picture)[:, :, :3]
+    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    return bool(border.min() < 1)
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_no_figure_is_cut_at_its_border(name: str) -> None:
-    pixels = imread(GENERATED / name)[:, :, :3]
-    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
-    assert border.min() == 1.0, "something was drawn across the border: words too long?"
+    assert not is_cut(GENERATED / name)
+
+
+@pytest.mark.parametrize(("times", "cut"), [(1, False), (40, True)])
+def test_negative_control_words_too_long_are_cut(tmp_path: Path, times: int, cut: bool) -> None:
+    figure = Figure(figsize=(3, 2))
+    figure.suptitle("words " * times)
+    figure.savefig(tmp_path / "figure.png")
+    assert is_cut(tmp_path / "figure.png") == cut
