@@ -381,7 +381,8 @@ def test_the_instances_do_not_hang_on_the_modules_that_are_loaded(
     )
     code = (
         "import proofs_checks.__main__; from proofs_checks.claims import find;"
-        f"from proofs_checks.decide import CI, decide; print(decide(find({MAIN!r}), CI).shown.observed)"
+        "from proofs_checks.decide import CI, decide;"
+        f"print(decide(find({MAIN!r}), CI).shown.observed)"
     )
     beside = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
