@@ -1,6 +1,6 @@
 """GLADIUS, checked: offline inverse reinforcement learning and dynamic discrete choice.
 
-The names below are imported when they are asked for: a program that needs one pays for no other.
+The names below are imported on first use: a program that needs one does not load the others.
 """
 
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 else:
     from importlib import import_module
 
-    PLACES = {
+    MODULES = {
         "BusEngine": "gladius.worlds.bus",
         "Diagnostics": "gladius.estimate",
         "Estimate": "gladius.estimate",
@@ -30,9 +30,9 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        if name not in PLACES:
+        if name not in MODULES:
             raise AttributeError(f"module 'gladius' has no attribute {name!r}")
-        return getattr(import_module(PLACES[name]), name)
+        return getattr(import_module(MODULES[name]), name)
 
 
 __version__ = "0.2.0"

@@ -12,29 +12,27 @@ descent step, zeta fixed,
 then r-hat = Q - beta zeta. Algorithm 2 (`deterministic`) has no zeta: one batch, the squared TD
 error alone, r-hat = Q(s, a) - beta V(s').
 
-What had to be settled to run the text:
+Implementation choices:
 
-- The loop tests t <= T but counts `iteration`: they are one counter here.
-- Both steps are printed with tau_1: the descent takes its own tau_2.
-- The text ascends on B1 and descends on B2; the box, which is followed, has D and the likelihood on
+- The loop tests t <= T but counts `iteration`. They are one counter here.
+- Both steps are printed with tau_1. The descent takes its own tau_2.
+- The text ascends on B1 and descends on B2. The box is followed, which has D and the likelihood on
   B2 and the Bellman term on B1. Batches are drawn with replacement, afresh at each iteration, or
-  are all of D (`batch=None`), which the text allows.
-- Losses are sums over the batch. tau_1 and tau_2 below are the printed steps times the batch size,
-  so that one value serves every N.
-- "Initialize": zero tables, or random weights with zero output biases. Nothing knows the level.
-- Algorithm 2's r-hat has a free s': it is the observed successor of (s, a), or the mean of V over
-  several.
-
-A replication whose signed Bellman term per transition leaves +-1e6, or is not a number, stops
-there with status `diverged`; its last tables are kept as its estimate.
+  are all of the data (`batch=None`), which the text allows.
+- Losses are sums over the batch. tau_1 and tau_2 are the printed steps times the batch size, so
+  that one value serves every N.
+- "Initialize" means zero tables, or random weights with zero output biases. The true level is not
+  used.
+- s' in Algorithm 2's r-hat is the observed successor of (s, a), or V is averaged over several.
+- A replication stops with status `diverged` where its signed Bellman term per transition leaves
+  +-1e6 or is not a number. Its last tables are its estimate.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,101 +41,66 @@ from numpy.typing import NDArray
 
 from gladius import checks
 from gladius.anchor import Anchor, NearestState
-from gladius.estimate import Estimate, StateFunction, conclude
-from gladius.function_classes import MLP, FunctionClass, Linear, NetworkOutputs
-from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.checks import Array, InputError, shaped
+from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.function_classes import MLP, NetworkIterate, TableIterate, network_outputs
+from gladius.objective import conditional_mean, value
 from gladius.transition_probabilities import (
-    Continuation,
-    Sum,
+    continuation,
     empirical_transition_probabilities,
+    weighted_sum,
 )
-from gladius.transitions import Counts, Transitions, group
+from gladius.transitions import Counts, Integers, Transitions, group
 
 BLOW_UP = 1e6  # signed Bellman term per transition
 CHECK_EVERY = 100  # iterations between traces and tests of convergence
-ADAM = (0.9, 0.999, 1e-8)
 
 
-@dataclass(frozen=True)
-class Options:
-    """How Algorithm 1 or 2 is run.
-
-    Attributes:
-        function_class: "tabular" or "mlp" (tanh), separate for Q and zeta.
-        hidden: widths of the MLP's hidden layers.
-        optimiser: "gradient", the printed update, or "adam".
-        tau_1, tau_2: steps of ascent and descent on losses per transition.
-        ascents: ascent steps before each descent step (printed: one).
-        iterations: T.
-        batch: transitions in each of B1 and B2, or None for all of D.
-        tolerance: converged when both gradients over all of D, per transition, are below it.
-        deterministic: Algorithm 2.
-    """
-
-    function_class: str = "mlp"
-    hidden: tuple[int, ...] = (10, 10)
-    optimiser: str = "gradient"
-    tau_1: float = 0.01
-    tau_2: float = 0.01
-    ascents: int = 1
-    iterations: int = 10_000
-    batch: int | None = None
-    tolerance: float = 1e-6
-    deterministic: bool = False
-
-    def __post_init__(self) -> None:
-        choices = {"function_class": ("tabular", "mlp"), "optimiser": ("gradient", "adam")}
-        for name, known in choices.items():
-            checks.check_choice(name, getattr(self, name), known)
-        for name in ("tau_1", "tau_2"):
-            checks.check_positive(name, getattr(self, name), "give a positive step")
-        for name in ("ascents", "iterations", *(["batch"] if self.batch is not None else [])):
-            checks.check_whole(name, getattr(self, name), 1)
-        if not self.tolerance >= 0:
-            raise checks.InputError(
-                "tolerance", self.tolerance, "give zero or a small positive number"
-            )
-
-
-@checks.shaped
+@shaped
 def ascent_slope(
-    zeta: Inexact[checks.Array, "R S A"], v: Inexact[checks.Array, "R S"], batch: Counts
-) -> Inexact[checks.Array, "R S A"]:
+    zeta: Inexact[Array, "R S A"], v: Inexact[Array, "R S"], batch: Counts
+) -> Inexact[Array, "R S A"]:
     """Derivative in zeta(s, a) of D = sum_B (V(s') - zeta(s, a))^2; V is 0 at ends."""
-    ahead = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
-    return np.asarray(2.0 * (batch.visits * zeta - ahead))
+    total = np.swapaxes((batch.moves * v[:, None, None]).sum(axis=3), 1, 2)
+    return np.asarray(2.0 * (batch.visits * zeta - total))
 
 
 @dataclass(frozen=True)
 class Descent:
     """The descent loss over its batches: sums, and (R, S, A) their derivative in Q(s, a)."""
 
-    nll: checks.Array
-    bellman: checks.Array
-    slope: checks.Array
+    nll: Array
+    bellman: Array
+    slope: Array
 
 
-@checks.shaped
+@shaped
 def descent(
-    q: Inexact[checks.Array, "R S A"],
-    zeta: Inexact[checks.Array, "R S A"] | None,
-    # bellman_batch, likelihood_batch: B1 and B2
+    q: Inexact[Array, "R S A"],
+    zeta: Inexact[Array, "R S A"] | None,
     bellman_batch: Counts,
     likelihood_batch: Counts,
-    action: int,  # a_s
-    reward: Inexact[checks.Array, " S"],  # its reward
-    discount: float | Inexact[checks.Array, " R"],  # beta, or one for each replication
+    action: int,
+    reward: Inexact[Array, " S"],
+    discount: float | Inexact[Array, " R"],
 ) -> Descent:
-    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's."""
+    """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
+
+    Args:
+        q, zeta: tables.
+        bellman_batch, likelihood_batch: B1 and B2.
+        action: a_s.
+        reward: r(s, a_s).
+        discount: beta, or one for each replication.
+    """
     beta = np.broadcast_to(discount, len(q))[:, None]
     v = value(q)
     policy = np.exp(q - v[..., None])
-    seen = likelihood_batch.visits
-    nll = (seen * (v[..., None] - q)).sum(axis=(1, 2))
-    slope = seen.sum(axis=2, keepdims=True) * policy - seen
+    visits = likelihood_batch.visits
+    nll = (visits * (v[..., None] - q)).sum(axis=(1, 2))
+    slope = visits.sum(axis=2, keepdims=True) * policy - visits
     moves = bellman_batch.moves[:, action]
-    used = bellman_batch.visits[:, :, action]
-    ended = used - moves.sum(axis=2)
+    ended = bellman_batch.visits[:, :, action] - moves.sum(axis=2)
     gap = reward - q[..., action]
     td = gap[..., None] + (beta * v)[:, None, :]
     bellman = (moves * td**2).sum(axis=(1, 2)) + (ended * gap**2).sum(axis=1)
@@ -152,15 +115,44 @@ def descent(
     return Descent(nll, bellman, slope)
 
 
-def draw(counts: Counts, size: int, rngs: Sequence[np.random.Generator]) -> Counts:
-    """A batch drawn with replacement, as counts: multinomial over the observed (s, a, s')."""
-    ended = np.swapaxes(counts.visits, 1, 2) - counts.moves.sum(axis=3)
-    table = np.concatenate([counts.moves, ended[..., None]], axis=3)
-    drawn = np.zeros_like(table)
-    for r, rng in enumerate(rngs):
-        cells = np.nonzero(table[r])
-        drawn[r][cells] = rng.multinomial(size, table[r][cells] / table[r].sum())
-    return Counts(counts.states, np.swapaxes(drawn.sum(axis=3), 1, 2), drawn[..., :-1])
+def step(
+    q: TableIterate,
+    zeta: TableIterate | None,
+    batch_1: Counts,
+    batch_2: Counts,
+    action: int,
+    reward: Array,
+    discount: float | Array,
+    ascents: int | Integers = 1,
+    active: NDArray[np.bool_] | None = None,
+) -> Array:
+    """One iteration in place: ascent in zeta, descent in Q. Algorithm 2 has no zeta.
+
+    Args:
+        q, zeta: of R replications.
+        batch_1, batch_2: B1 and B2.
+        action: a_s.
+        reward: (S,) r(s, a_s).
+        discount: beta, or (R,).
+        ascents: ascent steps before the descent step, or (R,); printed: one.
+        active: (R,) replications that take the step; by default all.
+
+    Returns:
+        (R,) the signed Bellman term per transition before the descent. Where it leaves +-BLOW_UP
+        no descent step is taken.
+    """
+    active = np.ones(len(q.theta), dtype=bool) if active is None else active
+    if zeta is not None:
+        v = value(q.outputs())
+        for k in range(np.max(ascents)):
+            slope = ascent_slope(zeta.outputs(), v, batch_2)
+            zeta.descend(slope / batch_2.size[:, None, None], active & (k < np.asarray(ascents)))
+    zeta_table = None if zeta is None else zeta.outputs()
+    loss = descent(q.outputs(), zeta_table, batch_1, batch_2, action, reward, discount)
+    bellman = loss.bellman / batch_1.size
+    is_finite = np.abs(bellman) <= BLOW_UP  # false for nan
+    q.descend(loss.slope / batch_1.size[:, None, None], active & is_finite)
+    return np.asarray(bellman)
 
 
 def algorithm_1(
@@ -170,22 +162,10 @@ def algorithm_1(
     options: Options,
     rngs: Sequence[np.random.Generator],
 ) -> Run:
-    """Algorithm 1 on R replications side by side: ascent in zeta, descent in Q."""
-    q = _network(counts, options, rngs, options.tau_2)
-    zeta = _network(counts, options, rngs, options.tau_1)
-    run = Run(counts, anchor, discount, options, (q, zeta))
-    while run.goes_on():
-        batch_1, batch_2 = run.batch(rngs), run.batch(rngs)
-        for _ in range(options.ascents):
-            slope = ascent_slope(zeta.outputs(), value(q.outputs()), batch_2)
-            zeta.step_down(slope / batch_2.size[:, None, None], run.moving)
-        loss = descent(
-            *(q.outputs(), zeta.outputs(), batch_1, batch_2),
-            *(anchor.action, run.reward, discount),
-        )
-        run.accept(loss.bellman / batch_1.size)
-        q.step_down(loss.slope / batch_1.size[:, None, None], run.moving)
-    return run
+    """Algorithm 1 on R replications: ascent in zeta, descent in Q."""
+    q = _initialise(counts, options, rngs, options.tau_2)
+    zeta = _initialise(counts, options, rngs, options.tau_1)
+    return _iterate(q, zeta, counts, anchor, discount, options, rngs)
 
 
 def algorithm_2(
@@ -196,155 +176,154 @@ def algorithm_2(
     rngs: Sequence[np.random.Generator],
 ) -> Run:
     """Algorithm 2, for deterministic transitions: descent in Q alone, the squared TD error."""
-    q = _network(counts, options, rngs, options.tau_2)
-    run = Run(counts, anchor, discount, options, (q,))
-    while run.goes_on():
-        batch_1, batch_2 = run.batch(rngs), run.batch(rngs)
-        loss = descent(q.outputs(), None, batch_1, batch_2, anchor.action, run.reward, discount)
-        run.accept(loss.bellman / batch_1.size)
-        q.step_down(loss.slope / batch_1.size[:, None, None], run.moving)
-    return run
+    q = _initialise(counts, options, rngs, options.tau_2)
+    return _iterate(q, None, counts, anchor, discount, options, rngs)
 
 
-@dataclass
-class Network:
-    """The outputs of one function class on the grid, theta_1 or theta_2, with its optimiser."""
-
-    family: FunctionClass  # function class
-    inputs: checks.Array  # (S, d) or (R, S, d)
-    theta: checks.Array  # (R, P)
-    step: float  # tau on losses per transition
-    is_adam: bool  # Adam in place of the printed update
-    steps: int = 0
-    mean: checks.Array = field(init=False)
-    square: checks.Array = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.mean, self.square = np.zeros_like(self.theta), np.zeros_like(self.theta)
-
-    def outputs(self) -> checks.Array:
-        """(R, S, A)."""
-        return self.family.outputs(self.theta, self.inputs)
-
-    def gradient(self, slope: checks.Array) -> checks.Array:
-        """(R, P) from the slope in the outputs."""
-        _, jacobian = self.family.jacobian(self.theta, self.inputs)
-        flat = slope.reshape(len(slope), -1, 1)
-        rows = jacobian.reshape(*flat.shape[:2], -1)
-        return np.asarray((np.swapaxes(rows, 1, 2) @ flat)[..., 0])
-
-    def step_down(self, slope: checks.Array, moving: NDArray[np.bool_]) -> None:
-        """A step against the slope in the outputs, in the replications that are still moving."""
-        change = self.gradient(slope)
-        if self.is_adam:
-            first, second, tiny = ADAM
-            self.steps += 1
-            self.mean += (1 - first) * (change - self.mean)
-            self.square += (1 - second) * (change**2 - self.square)
-            root = np.sqrt(self.square / (1 - second**self.steps))
-            change = self.mean / (1 - first**self.steps) / (root + tiny)
-        self.theta[moving] -= self.step * change[moving]
+# Not the paper: options, batches, the test of convergence and the Estimate.
 
 
-def _network(
-    counts: Counts, options: Options, rngs: Sequence[np.random.Generator], step: float
-) -> Network:
-    states, actions = counts.visits.shape[1:]
-    family: FunctionClass
-    if options.function_class == "tabular":
-        family, inputs = Linear(states, actions), np.eye(states)
-    else:
-        family = MLP(counts.states.shape[1], actions, options.hidden)
-        mean, spread = _scaling(counts)
-        inputs = (counts.states - mean) / spread
-    return Network(family, inputs, family.init(rngs), step, options.optimiser == "adam")
-
-
-@dataclass
-class Run:
-    """R replications of an algorithm: which of them still move, and where they led.
+@dataclass(frozen=True)
+class Options:
+    """How Algorithm 1 or 2 is run.
 
     Attributes:
-        counts, anchor, discount, options: as `algorithm_1` takes them.
-        networks: Q's, and zeta's in Algorithm 1.
-        iteration: (R,) iterations done.
-        diverged, converged: (R,).
-        gradient: (R,) largest entry of the gradients over all of D, per transition.
-        nll: (R,) per transition over all of D.
-        trace_bellman: (R,) signed, per transition over all of D, every CHECK_EVERY iterations.
+        function_class: "tabular" or "mlp" (tanh, 2 x 10), separate for Q and zeta.
+        optimiser: "gradient", the printed update, or "adam".
+        tau_1, tau_2: steps of ascent and descent on losses per transition.
+        ascents: ascent steps before each descent step (printed: one).
+        iterations: T.
+        batch: transitions in each of B1 and B2, or None for all of the data.
+        tolerance: converged when both gradients over all of the data, per transition, are below it.
+        deterministic: Algorithm 2.
     """
 
-    counts: Counts
-    anchor: Anchor
-    discount: float
-    options: Options
-    networks: tuple[Network, ...]
+    function_class: str = "mlp"
+    optimiser: str = "gradient"
+    tau_1: float = 0.01
+    tau_2: float = 0.01
+    ascents: int = 1
+    iterations: int = 10_000
+    batch: int | None = None
+    tolerance: float = 1e-6
+    deterministic: bool = False
 
     def __post_init__(self) -> None:
-        number = len(self.counts.visits)
-        self.reward = self.anchor.values(self.counts.states)
-        self.time = -1
-        self.diverged, self.converged = np.zeros((2, number), dtype=bool)
-        self.iteration = np.zeros(number, dtype=np.int64)
-        self.gradient, self.nll = np.full((2, number), np.inf)
-        self.trace_bellman: list[checks.Array] = []
-
-    @cached_property
-    def q(self) -> checks.Array:
-        """(R, S, A) on the grid, at the end."""
-        return self.networks[0].outputs()
-
-    @cached_property
-    def zeta(self) -> checks.Array:
-        """(R, S, A) on the grid, at the end; of Algorithm 2 the observed mean of V(s')."""
-        if self.options.deterministic:
-            return conditional_mean(value(self.q), self.counts)
-        return self.networks[1].outputs()
-
-    @property
-    def moving(self) -> NDArray[np.bool_]:
-        """(R,)."""
-        return ~(self.diverged | self.converged)
-
-    def goes_on(self) -> bool:
-        """Count the iteration that begins; test for convergence where it is time."""
-        self.time += 1
-        is_last = self.time == self.options.iterations
-        if self.time % CHECK_EVERY == 0 or is_last:
-            self._test_convergence()
-        return not is_last and bool(np.any(self.moving))
-
-    def _test_convergence(self) -> None:
-        counts, size = self.counts, self.counts.size
-        q, *others = self.networks
-        dual = others[0].outputs() if others else None
-        whole = descent(
-            *(q.outputs(), dual, counts, counts),
-            *(self.anchor.action, self.reward, self.discount),
-        )
-        slopes = [q.gradient(whole.slope / size[:, None, None])]
-        for zeta in others:
-            slope = ascent_slope(zeta.outputs(), value(q.outputs()), counts)
-            slopes.append(zeta.gradient(slope / size[:, None, None]))
-        self.gradient = np.max([np.abs(s).max(axis=1) for s in slopes], axis=0)
-        self.nll = whole.nll / size
-        self.trace_bellman.append(whole.bellman / size)
-        self.converged |= ~self.diverged & (self.gradient <= self.options.tolerance)
-
-    def batch(self, rngs: Sequence[np.random.Generator]) -> Counts:
-        """B1 or B2."""
-        size = self.options.batch
-        return self.counts if size is None else draw(self.counts, size, rngs)
-
-    def accept(self, bellman: checks.Array) -> None:
-        """Stop where the signed Bellman term (R,) has blown up; the others take the step."""
-        # `<=` is false of nan, so a replication that is not a number stops too
-        self.diverged |= self.moving & ~(np.abs(bellman) <= BLOW_UP)
-        self.iteration[self.moving] += 1
+        checks.check_choice("function_class", self.function_class, ("tabular", "mlp"))
+        checks.check_choice("optimiser", self.optimiser, ("gradient", "adam"))
+        for name in ("tau_1", "tau_2"):
+            checks.check_positive(name, getattr(self, name), "give a positive step")
+        for name in ("ascents", "iterations", *(["batch"] if self.batch is not None else [])):
+            checks.check_whole(name, getattr(self, name), 1)
+        if not self.tolerance >= 0:
+            raise InputError("tolerance", self.tolerance, "give zero or a small positive number")
 
 
-def _scaling(counts: Counts) -> tuple[checks.Array, checks.Array]:
-    """(R, 1, d) mean and spread of the features over each replication's rows."""
+@dataclass(frozen=True)
+class Run:
+    """The end of R runs of an algorithm.
+
+    Attributes:
+        networks: Q's, and zeta's in Algorithm 1.
+        q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s').
+        iteration: (R,) iterations done.
+        diverged, converged: (R,).
+        gradient: (R,) largest entry of the gradients over all of the data, per transition.
+        trace_bellman: (T, R) signed, per transition over all of the data, every CHECK_EVERY
+            iterations.
+    """
+
+    networks: tuple[TableIterate, ...]
+    q: Array
+    zeta: Array
+    iteration: Integers
+    diverged: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+    gradient: Array
+    trace_bellman: Array
+
+
+def draw(counts: Counts, size: int | None, rngs: Sequence[np.random.Generator]) -> Counts:
+    """A batch drawn with replacement, multinomial over the observed (s, a, s'); None: all."""
+    if size is None:
+        return counts
+    ended = np.swapaxes(counts.visits, 1, 2) - counts.moves.sum(axis=3)
+    table = np.concatenate([counts.moves, ended[..., None]], axis=3)
+    batch = np.zeros_like(table)
+    for r, rng in enumerate(rngs):
+        entries = np.nonzero(table[r])
+        batch[r][entries] = rng.multinomial(size, table[r][entries] / table[r].sum())
+    return Counts(counts.states, np.swapaxes(batch.sum(axis=3), 1, 2), batch[..., :-1])
+
+
+def _initialise(
+    counts: Counts, options: Options, rngs: Sequence[np.random.Generator], tau: float
+) -> TableIterate:
+    is_adam = options.optimiser == "adam"
+    if options.function_class == "tabular":
+        return TableIterate(np.zeros(counts.visits.shape), tau, is_adam)
+    family = MLP(counts.states.shape[1], counts.visits.shape[2])
+    mean, spread = _scaling(counts)
+    inputs = (counts.states - mean) / spread
+    return NetworkIterate(family.init(rngs), tau, is_adam, family=family, inputs=inputs)
+
+
+def _iterate(
+    q: TableIterate,
+    zeta: TableIterate | None,
+    counts: Counts,
+    anchor: Anchor,
+    discount: float,
+    options: Options,
+    rngs: Sequence[np.random.Generator],
+) -> Run:
+    """Iterations until every replication has converged or diverged, at most T."""
+    reward, size = anchor.values(counts.states), counts.size
+    diverged, converged = np.zeros((2, len(size)), dtype=bool)
+    iterations = np.zeros(len(size), dtype=np.int64)
+    trace = []
+    for iteration in range(options.iterations + 1):
+        if iteration % CHECK_EVERY == 0 or iteration == options.iterations:
+            gradient, loss = _gradient(q, zeta, counts, anchor.action, reward, discount)
+            trace.append(loss.bellman / size)
+            converged |= ~diverged & (gradient <= options.tolerance)
+        active = ~(diverged | converged)
+        if iteration == options.iterations or not np.any(active):
+            break
+        batches = draw(counts, options.batch, rngs), draw(counts, options.batch, rngs)
+        bellman = step(q, zeta, *batches, anchor.action, reward, discount, options.ascents, active)
+        diverged |= active & ~(np.abs(bellman) <= BLOW_UP)
+        iterations[active & ~diverged] += 1
+    q_table = q.outputs()
+    zeta_table = conditional_mean(value(q_table), counts) if zeta is None else zeta.outputs()
+    networks = (q,) if zeta is None else (q, zeta)
+    trace_bellman = np.stack(trace)
+    return Run(
+        networks, q_table, zeta_table, iterations, diverged, converged, gradient, trace_bellman
+    )
+
+
+def _gradient(
+    q: TableIterate,
+    zeta: TableIterate | None,
+    counts: Counts,
+    action: int,
+    reward: Array,
+    discount: float,
+) -> tuple[Array, Descent]:
+    """(R,) largest entry of the gradients over all of the data, per transition, and the loss."""
+    size = counts.size[:, None, None]
+    q_table, zeta_table = q.outputs(), None if zeta is None else zeta.outputs()
+    loss = descent(q_table, zeta_table, counts, counts, action, reward, discount)
+    gradients = [q.gradient(loss.slope / size)]
+    if zeta is not None:
+        slope = ascent_slope(zeta.outputs(), value(q_table), counts)
+        gradients.append(zeta.gradient(slope / size))
+    return np.max([np.abs(g).reshape(len(g), -1).max(axis=1) for g in gradients], axis=0), loss
+
+
+def _scaling(counts: Counts) -> tuple[Array, Array]:
+    """(R, 1, d) mean and spread of the features over each replication's observations."""
     share = (counts.seen / counts.size[:, None])[:, None]
     mean = share @ counts.states
     spread = np.sqrt(np.maximum(share @ counts.states**2 - mean**2, 0.0))
@@ -359,7 +338,7 @@ def fit(
     rngs: Sequence[np.random.Generator] | None = None,
     **options: Any,
 ) -> list[Estimate]:
-    """One Estimate a data set from Algorithm 1, or 2 with `deterministic=True`.
+    """Estimates from Algorithm 1, or 2 with `deterministic=True`, one for each data set.
 
     Args:
         data: R replications, fitted side by side.
@@ -375,56 +354,46 @@ def fit(
         ascent steps where there are several to a descent step.
     """
     checks.check_options(Options, options)
-    chosen = Options(**options)
-    started = time.process_time()
+    settings = Options(**options)
     if rngs is None:
         rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(0).spawn(len(data))]
     if len(rngs) != len(data):
-        raise checks.InputError(
-            "rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}"
-        )
+        raise InputError("rngs", f"{len(rngs)} generators", f"give one for each of {len(data)}")
     counts = group(data)
-    algorithm = algorithm_2 if chosen.deterministic else algorithm_1
+    algorithm = algorithm_2 if settings.deterministic else algorithm_1
+    has_several = settings.ascents > 1 and not settings.deterministic  # a single ascent is no loop
     with np.errstate(over="ignore", invalid="ignore"):  # a blow-up is a result, and recorded
-        result = algorithm(counts, anchor, discount, chosen, rngs)
-        risk = grouped_risk(result.q, counts, anchor.action, anchor.values(counts.states), discount)
-        functions = [_functions(result, r) for r in range(len(data))]
-    seconds = (time.process_time() - started) / len(data)
-    several = chosen.ascents > 1 and not chosen.deterministic  # a single ascent is no loop
-    estimates = []
-    for r in range(len(data)):
-        status = "ok" if result.converged[r] else "not_converged"
-        estimate = conclude(
-            f"gladius (printed, {algorithm.__name__}, {chosen.function_class})",
-            *functions[r],
-            counts.states.shape[1],
-            result.nll[r],
-            risk.bellman[r],
-            status="diverged" if result.diverged[r] else status,
-            iterations=int(result.iteration[r]),
-            gradient_norm=float(result.gradient[r]),
-            seconds=seconds,
-            extra={
-                "inner_iterations": several * chosen.ascents * int(result.iteration[r]),
-                "trace_bellman": np.stack(result.trace_bellman)[:, r],
-            },
-        )
-        estimates.append(estimate)
-    return estimates
+        run = algorithm(counts, anchor, discount, settings, rngs)
+        fits = []
+        for r in range(len(data)):
+            status = "ok" if run.converged[r] else "not_converged"
+            fit = Fit(
+                *_functions(run, counts, discount, r),
+                status="diverged" if run.diverged[r] else status,
+                iterations=run.iteration[r],
+                gradient_norm=run.gradient[r],
+                inner_iterations=settings.ascents * run.iteration[r] if has_several else 0,
+                extra={"trace_bellman": run.trace_bellman[:, r]},
+            )
+            fits.append(fit)
+        name = f"gladius (printed, {algorithm.__name__}, {settings.function_class})"
+        return counts_estimates(name, fits, counts, anchor, discount)
 
 
-def _functions(result: Run, r: int) -> tuple[StateFunction, StateFunction]:
+def _functions(
+    run: Run, counts: Counts, discount: float, r: int
+) -> tuple[StateFunction, StateFunction]:
     """(Q, r) of any state; zeta of Algorithm 2 is the mean of V over the observed successors."""
-    counts, options, discount = result.counts, result.options, result.discount
 
-    def output(table: checks.Array, network: Network) -> StateFunction:
-        if options.function_class == "tabular":
-            return NearestState(counts.states, table[r])
+    def outputs(network: TableIterate) -> StateFunction:
+        if not isinstance(network, NetworkIterate):
+            return NearestState(counts.states, network.theta[r])
         mean, spread = _scaling(counts)
-        return NetworkOutputs(network.family, network.theta[r], mean[r, 0], spread[r, 0])
+        return partial(network_outputs, network.family, network.theta[r], mean[r, 0], spread[r, 0])
 
-    q = output(result.q, result.networks[0])
-    if options.deterministic:
-        p_hat = empirical_transition_probabilities(counts)
-        return q, Sum(q, Continuation(p_hat, r, value(result.q[r]), discount), -1.0)
-    return q, Sum(q, output(result.zeta, result.networks[1]), -discount)
+    q, *others = (outputs(network) for network in run.networks)
+    if others:
+        return q, partial(weighted_sum, q, others[0], -discount)
+    p_hat = empirical_transition_probabilities(counts)
+    expected = partial(continuation, p_hat, r, value(run.q[r]), discount)
+    return q, partial(weighted_sum, q, expected, -1.0)

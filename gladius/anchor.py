@@ -9,13 +9,12 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from gladius.checks import Array, InputError, asked, check_finite
-from gladius.folder import on_disk, pieces
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
-LARGEST_BORROWED_SHARE = 0.5  # of observations in states without an anchor row of their own
-TREE_WIDTH = 10  # features; beyond, a tree looks at nearly all points, one by one
-DISTANCES = 10_000_000  # held at a time
-FAR = 1e6  # ranges; so far out every known state is about as near as the others
+LARGEST_BORROWED_SHARE = 0.5  # of observations in states where the anchor was never taken
+TREE_WIDTH = 10  # features; with more, comparing all pairs is faster than a tree
+DISTANCES = 10_000_000  # in memory at a time
+FAR = 1e6  # ranges; from so far away all states are about equally near
 
 AnchorReward = float | Array | Callable[[Array], Array]
 
@@ -34,11 +33,8 @@ class Anchor:
 
     def values(self, states: Array) -> Array:
         """(n,) r(s, a_s) at (n, d) features."""
-        if callable(self.reward) and on_disk(states):
-            return np.concatenate([self.values(part) for _, part in pieces(states)])
-        given = (
-            asked("anchor_reward", self.reward, states) if callable(self.reward) else self.reward
-        )
+        reward = self.reward
+        given = asked("anchor_reward", reward, states) if callable(reward) else reward
         array = check_finite("anchor_reward", given)
         if array.shape not in [(), (len(states),)]:
             hint = f"give a number or one reward for each of {len(states)}"
@@ -53,14 +49,14 @@ def make_anchor(
     *,
     must_occur: bool = True,
 ) -> Anchor:
-    """Validate an anchor against the data.
+    """The anchor, checked against the data.
 
     Args:
         data: replications of a data set.
         action: a_s.
         reward: a number; a function of the features; or (one data set only) an array with one
-            reward for each row, which must agree where states repeat. It is carried to states
-            that do not occur from the nearest one that does.
+            reward for each observation, which must agree where states repeat. Any other state has
+            the reward of the nearest of them.
         must_occur: whether a_s must occur in each data set, as a method that uses it needs.
     """
     size = data[0].number_of_actions
@@ -76,9 +72,9 @@ def make_anchor(
         raise InputError("anchor_reward", None, "give the reward of the anchor action")
     if callable(reward):
         anchor = Anchor(int(action), reward)
-        for one in data:  # wherever it is needed, lest it fail in the middle of the work
-            for states in (one.states, one.next_states):
-                anchor.values(states)
+        for one in data:  # before any work starts
+            anchor.values(one.states)
+            anchor.values(one.next_states)
         return anchor
     array = check_finite("anchor_reward", reward)
     if array.ndim == 0:
@@ -86,7 +82,12 @@ def make_anchor(
     if len(data) > 1 or array.shape != (len(data[0]),):
         rewards = f", or {len(data[0])} rewards" if len(data) == 1 else ""
         raise InputError("anchor_reward", array.shape, f"give a number, a function{rewards}")
-    return Anchor(int(action), _by_state(data[0].states, array))
+    joint, _ = distinct_rows(np.column_stack([data[0].states, array]))
+    states, counts = distinct_rows(joint[:, :-1])
+    if np.any(counts > 1):
+        state = states[counts > 1][0].tolist()
+        raise InputError("anchor_reward", state, "this state is given two different rewards")
+    return Anchor(int(action), NearestState(states, joint[:, -1]))
 
 
 @dataclass(frozen=True)
@@ -100,43 +101,30 @@ class NearestState:
         return np.asarray(self.table[nearest(self.states, np.asarray(states))])
 
 
-def _by_state(states: Array, rewards: Array) -> NearestState:
-    joint, _ = distinct_rows(np.concatenate([states, rewards[:, None]], axis=1))
-    known, counts = distinct_rows(joint[:, :-1])
-    if np.any(counts > 1):
-        where = known[counts > 1][0].tolist()
-        raise InputError("anchor_reward", where, "this state is given two different rewards")
-    return NearestState(known, joint[:, -1])
+def nearest(states: Array, new: Array) -> Integers:
+    """(n,) index of the state nearest to each new one, features scaled by their range.
 
-
-def nearest(known: Array, new: Array) -> Integers:
-    """Index of the known state nearest to each new one, features scaled by their range.
-
-    New states are first brought within FAR ranges of the known ones, lest their distance overflow.
+    New states are first brought within FAR ranges, so that no distance overflows.
     """
-    scale = np.ptp(known, axis=0)
+    scale = np.ptp(states, axis=0)
     scale[scale == 0] = 1.0
-    low, high = known.min(axis=0), known.max(axis=0)
+    low, high = states.min(axis=0), states.max(axis=0)
     within = np.clip(new, low - FAR * scale, high + FAR * scale)
-    points, asked = (known - low) / scale, (within - low) / scale
-    if known.shape[1] <= TREE_WIDTH:
-        return np.asarray(cKDTree(points).query(asked)[1], dtype=np.int64)
+    points, targets = (states - low) / scale, (within - low) / scale
+    if states.shape[1] <= TREE_WIDTH:
+        return np.asarray(cKDTree(points).query(targets)[1], dtype=np.int64)
     squares = (points**2).sum(axis=1)
-    parts = np.array_split(asked, 1 + len(asked) * len(points) // DISTANCES)
-    closest = [np.argmin(squares - 2 * part @ points.T, axis=1) for part in parts]
+    batches = np.array_split(targets, 1 + len(targets) * len(points) // DISTANCES)
+    closest = [np.argmin(squares - 2 * batch @ points.T, axis=1) for batch in batches]
     return np.concatenate(closest).astype(np.int64)
 
 
 def check_anchor_support(counts: Counts, action: int) -> None:
-    """Raise where most of the data lie in states whose anchor row could only be borrowed.
+    """Raise where the anchor was never taken in the states of most observations.
 
-    The anchor's Bellman equation fixes the level of Q. In a state where the anchor was never
-    taken its transition row is pooled from other states; past half of the observations the
-    level would rest on that assumption rather than on data.
-
-    Args:
-        counts: R replications.
-        action: the anchor a_s.
+    The anchor's Bellman equation fixes the level of Q. Where the anchor was never taken, its
+    transition probabilities are pooled from other states. Past half of the observations the level
+    would rest on that assumption and not on data.
     """
     never = counts.visits[:, :, action] == 0
     share = (counts.seen * never).sum(axis=1) / counts.size

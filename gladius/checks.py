@@ -25,20 +25,21 @@ class InputError(ValueError):
     def __init__(self, field: str, value: object, hint: str) -> None:
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
             value = value.item()  # type: ignore[attr-defined]  # NumPy's scalars; nan, not np.float64(nan)
-        shown = _one_line(repr(value))
-        if len(shown) > 120:
-            shown = shown[:117] + "..."
+        text = _one_line(repr(value))
+        if len(text) > 120:
+            text = text[:117] + "..."
         self.field = field
         self.value = value
         self.hint = _one_line(hint)
-        super().__init__(f"{field} = {shown}: {self.hint}")
+        super().__init__(f"{field} = {text}: {self.hint}")
 
 
 def _one_line(text: str) -> str:
-    return " ".join(part.strip() for part in text.splitlines())
+    return " ".join(line.strip() for line in text.splitlines())
 
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -75,17 +76,17 @@ def check_options(function: Callable[..., object], options: Iterable[str]) -> No
     parameters = inspect.signature(function).parameters.values()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return  # it checks its own
-    every = isinstance(function, type)
-    known = sorted(p.name for p in parameters if every or p.kind is p.KEYWORD_ONLY)
+    is_class = isinstance(function, type)
+    names = sorted(p.name for p in parameters if is_class or p.kind is p.KEYWORD_ONLY)
     for name in options:
-        if name not in known:
-            raise InputError("option", name, f"choose from {known}")
+        if name not in names:
+            raise InputError("option", name, f"choose from {names}")
 
 
-def check_choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Raise where the value is none of the known ones."""
-    if value not in known:
-        raise InputError(name, value, f"choose one of {tuple(known)}")
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Raise where the value is none of the choices."""
+    if value not in choices:
+        raise InputError(name, value, f"choose one of {tuple(choices)}")
 
 
 def check_positive(name: str, value: object, hint: str = "give a positive number") -> None:
@@ -131,38 +132,35 @@ def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Ar
     if np.ma.is_masked(value):
         raise InputError(name, "masked entries", "fill or remove what is masked")
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufO":  # complex or dates would be cut down without a word
+        entries = np.asarray(value)
+        if entries.dtype.kind not in "biufO":  # complex or dates would be cut down silently
             raise TypeError
-        array = given.astype(np.float64, copy=False)
+        array = entries.astype(np.float64, copy=False)
     except (TypeError, ValueError):
-        raise _no_numbers(name, value, hint) from None
+        raise _not_numbers(name, value, hint) from None
     if not np.all(np.isfinite(array)):
         raise _entry_error(name, array, ~np.isfinite(array), "remove NaN and infinite entries")
     return array
 
 
-def _entry_error(name: str, array: Array, wrong: NDArray[np.bool_], hint: str) -> InputError:
+def _entry_error(name: str, array: Array, is_wrong: NDArray[np.bool_], hint: str) -> InputError:
     """The error that shows the first wrong entry."""
-    place = tuple(np.argwhere(wrong)[0].tolist())
-    return InputError(f"{name}{list(place)}" if place else name, float(array[place]), hint)
+    index = tuple(np.argwhere(is_wrong)[0].tolist())
+    return InputError(f"{name}{list(index)}" if index else name, float(array[index]), hint)
 
 
-def _no_numbers(name: str, value: ArrayLike, hint: str) -> InputError:
+def _not_numbers(name: str, value: ArrayLike, hint: str) -> InputError:
     """The error that shows the first entry that is no number, or that the array is ragged."""
     try:
-        entries = np.asarray(value)
-    except ValueError:
-        entries = np.empty(0)
-    if entries.size == 0:
+        entries = np.asarray(value).astype(object)
+        first = (0,) * entries.ndim  # of text such as "3"
+        index = next((i for i, entry in np.ndenumerate(entries) if not _is_number(entry)), first)
+        return InputError(f"{name}{list(index)}" if index else name, entries[index], hint)
+    except (ValueError, IndexError):
         return InputError(name, value, "give a rectangular array of numbers")
-    readable = entries.dtype.kind in "OUS"  # else all are dates, say, or complex
-    odd = [i for i, entry in np.ndenumerate(entries) if not (readable and _converts(entry))]
-    place = odd[0] if odd else (0,) * entries.ndim  # text such as "3" alone
-    return InputError(f"{name}{list(place)}" if place else name, entries[place], hint)
 
 
-def _converts(entry: Any) -> bool:
+def _is_number(entry: Any) -> bool:
     try:
         float(entry)
     except (TypeError, ValueError):

@@ -1,33 +1,44 @@
 """What the reward is for: behaviour, value and welfare after a change of the reward or of P.
 
-The paper's remark "Counterfactual policy optimization without estimating P": write r-hat + Delta
-beside the logged moves and let offline reinforcement learning find the new policy (`relabel`,
-`offline_rl.learn`); where P itself changes, estimate it, change the estimate and plan (`plan`).
-`Change` says what is done to the world; `changed` does it to a world whose truth is known, and
-`judge` measures a policy there. Welfare is what the agents of the model maximise, the expected
-discounted sum of reward and entropy: E[sum beta^t (r(s, a) - log pi(a | s))].
+The paper's remark "Counterfactual policy optimization without estimating P": assign r-hat + Delta
+to the observed transitions and let offline reinforcement learning find the new policy (`relabel`,
+`learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`). `Change`
+describes the intervention; `changed` applies it to a simulation model, in which `welfare_loss`
+evaluates a policy. Welfare is what the agents maximise: E[sum beta^t (r(s, a) - log pi(a | s))].
 
 What the reward must be known up to depends on the change (Kalouptsidi, Scott and Souza-Rodrigues
-2021; Ng, Harada and Russell 1999). With a reward r + phi - beta E[phi(s')] in place of r, Q* moves
-by phi(s) and the policy stays. Adding Delta leaves that true: for an additive change under the same
+2021; Ng, Harada and Russell 1999). With r + phi - beta E[phi(s')] in place of r, Q* changes by
+phi(s) and the policy does not. Adding Delta leaves that true: for an additive change under the same
 P every such reward, log pi among them, gives the right new policy and the right change of V. It
 does not after a change that scales r, nor after one of P.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import signature
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import logsumexp, softmax
 
-from gladius.checks import Array, InputError, check_discount, check_finite, check_rows, shaped
+from gladius.anchor import nearest
+from gladius.checks import (
+    Array,
+    InputError,
+    asked,
+    check_discount,
+    check_finite,
+    check_rows,
+    shaped,
+)
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, TabularMDP, soft_bellman
-from gladius.offline_rl import check_logged
-from gladius.transitions import Counts
+from gladius.objective import value
+from gladius.transitions import Counts, Integers
+
+TOLERANCE = 1e-10  # of a sweep's gap, relative to max(1, |Q|)
+SWEEPS = 10_000  # at most
 
 
 @dataclass(frozen=True)
@@ -44,11 +55,6 @@ class Change:
     name: str
     reward: Callable[[Array, Array], Array] | None = None
     transition: Callable[[Array], Array] | None = None
-
-    def __post_init__(self) -> None:
-        for name, function in [("reward", self.reward), ("transition", self.transition)]:
-            if function is not None and not callable(function):
-                raise InputError(f"change.{name}", function, "give a function, see Change")
 
     @shaped
     def new_reward(
@@ -76,59 +82,118 @@ class Change:
         return new
 
 
-def check_change(change: object) -> Change:
-    """The change, or an error where it is none."""
-    if not isinstance(change, Change):
-        raise InputError("change", change, "give a Change(name, reward=..., transition=...)")
-    return change
+def check_logged(logged: object) -> Counts:
+    """The counts of one data set, or an error where they are something else."""
+    if not isinstance(logged, Counts) or len(logged.visits) != 1:
+        raise InputError("logged", type(logged).__name__, "give group(transitions) of one data set")
+    return logged
 
 
 def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) -> Array:
-    """(S, A) r-hat + Delta beside the logged moves.
+    """(S, A) r-hat + Delta at the states of the observed transitions.
 
     Args:
-        logged: the moves of one data set, counted (`transitions.group`).
+        logged: the transitions of one data set, counted (`transitions.group`).
         reward: r-hat, an Estimate or a function of (n, d) features that returns (n, A); only its
-            values at logged pairs are used.
+            values at observed pairs are used.
         change: of the reward.
 
     Raises:
-        InputError: for a change of P, which the moves do not follow; for a reward that is no
-            such function, or has no number at a logged pair.
+        InputError: for a change of P, which the data do not follow; for a reward of another
+            shape, or without a number at an observed pair.
     """
-    visits = check_logged("logged", logged).visits[0]
-    if check_change(change).transition is not None:
-        raise InputError("change", change.name, "the moves follow the old P: use `plan`")
-    estimated = np.asarray(_of_states(reward)(logged.states), dtype=np.float64)
+    visits = check_logged(logged).visits[0]
+    if change.transition is not None:
+        raise InputError("change", change.name, "the data follow the old P: use `plan`")
+    function = reward.reward_function if isinstance(reward, Estimate) else reward
+    estimated = np.asarray(asked("reward", function, logged.states), dtype=np.float64)
     if estimated.shape != visits.shape:
         raise InputError("reward", estimated.shape, f"return shape {visits.shape}")
     table = change.new_reward(logged.states, estimated)
-    unknown = np.argwhere((visits > 0) & ~np.isfinite(table))
-    if len(unknown):
-        s, a = unknown[0]
+    missing = np.argwhere((visits > 0) & ~np.isfinite(table))
+    if len(missing):
+        s, a = missing[0]
         where = f"state {logged.states[s].tolist()}, action {a}"
         raise InputError("reward", float(table[s, a]), f"it says nothing of {where}")
     return table
 
 
-def _of_states(reward: Estimate | StateFunction) -> StateFunction:
-    """r-hat as a function of the features alone."""
-    if isinstance(reward, Estimate):
-        return reward.reward_function
-    try:
-        signature(reward).bind(None)
-    except TypeError:  # no function, or one of more than the states, as Estimate.reward is
-        hint = "give an Estimate, its reward_function, or a function of the features alone"
-        raise InputError("reward", reward, hint) from None
-    except ValueError:  # compiled functions need not tell
-        pass
-    return reward
+@dataclass(frozen=True)
+class Learned:
+    """Q learned from one data set.
+
+    Attributes:
+        logged: the transitions, counted.
+        table: (S, A) Q on the data's states; -inf where an action is excluded.
+        converged: whether the distance to the fixed point met TOLERANCE.
+    """
+
+    logged: Counts
+    table: Array
+    converged: bool
+
+    def q(self, states: Array) -> Array:
+        """(n, A) Q at any (n, d) features: that of the nearest state with observations."""
+        return np.asarray(self.table[_nearest(self.logged, check_finite("states", states))])
+
+    def value(self, states: Array) -> Array:
+        """(n,) V = log sum_a exp Q."""
+        return np.asarray(logsumexp(self.q(states), axis=1))
+
+    def policy(self, states: Array) -> Array:
+        """(n, A) choice probabilities, softmax of Q; zero where an action is excluded."""
+        return np.asarray(softmax(self.q(states), axis=1))
+
+
+def _nearest(logged: Counts, states: Array) -> Integers:
+    """(n,) index of the nearest state with observations."""
+    observed = np.flatnonzero(logged.seen[0])
+    return np.asarray(observed[nearest(logged.states[observed], states)])
+
+
+def learn(data: Sequence[Counts], rewards: Sequence[Array], discount: float) -> list[Learned]:
+    """Soft fitted Q iteration on each data set; no transition probabilities are formed.
+
+    Each sweep regresses r + beta V(s') of the last Q on (s, a) (Ernst, Geurts and Wehenkel 2005,
+    with the entropy-regularised backup). In a table the regression is the mean over the
+    observations of (s, a). An action never taken in a state is excluded there: it is never chosen
+    and does not enter V. A state without observations has the Q of the nearest one with some.
+
+    Args:
+        data: the transitions of each data set, counted (`transitions.group` of one).
+        rewards: for each of them (S, A), the mean reward of a pair; any number where a pair has no
+            observations.
+        discount: beta.
+    """
+    beta = check_discount(discount)
+    if not data or len(data) != len(rewards):
+        raise InputError("rewards", len(rewards), f"give one table for each of {len(data)} sets")
+    return [_sweep(check_logged(one), r, beta) for one, r in zip(data, rewards, strict=True)]
+
+
+def _sweep(logged: Counts, rewards: Array, beta: float) -> Learned:
+    visits = logged.visits[0]
+    if np.shape(rewards) != visits.shape:
+        raise InputError("rewards", np.shape(rewards), f"give shape {visits.shape}")
+    is_taken = visits > 0
+    mean = check_finite("rewards", np.where(is_taken, rewards, 0.0))
+    source = _nearest(logged, logged.states)
+    q, gap, scale = np.where(is_taken, 0.0, -np.inf)[source], np.inf, 1.0
+    for _ in range(SWEEPS):
+        following = (logged.moves[0] @ value(q)).T / np.where(is_taken, visits, 1.0)
+        new = np.where(is_taken, mean + beta * following, -np.inf)
+        gap = float(np.max(np.abs(new[is_taken] - q[is_taken]))) * beta / (1 - beta)
+        scale = max(1.0, float(np.max(np.abs(new[is_taken]))))
+        q = new[source]
+        if gap <= TOLERANCE * scale:
+            break
+    return Learned(logged, q, gap <= TOLERANCE * scale)
 
 
 def plan(
     states: Array, reward: Array, transition: Array, discount: float, change: Change
 ) -> Solution:
-    """The soft Bellman equation of a model of the new world.
+    """The solution of the soft Bellman equation after the change.
 
     Args:
         states: (S, d) the planner's states.
@@ -138,23 +203,21 @@ def plan(
         discount: beta.
         change: of the reward, of P, or of both.
     """
-    check_change(change)
-    tables, known = check_finite("reward", reward), check_finite("transition", transition)
+    tables, old = check_finite("reward", reward), check_finite("transition", transition)
     if tables.ndim < 2 or tables.shape[-2] != len(states):
         raise InputError("reward", tables.shape, f"give shape (..., {len(states)}, actions)")
-    square = (tables.shape[-1], len(states), len(states))
-    if known.shape[-3:] != square:
-        hint = f"give shape (..., actions, states, states) = {square}"
-        raise InputError("transition", known.shape, hint)
-    check_rows("transition", known)
+    shape = (tables.shape[-1], len(states), len(states))
+    if old.shape[-3:] != shape:
+        raise InputError("transition", old.shape, f"give shape (..., A, S, S) = {shape}")
+    check_rows("transition", old)
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
-    return soft_bellman(new, change.new_transition(known), check_discount(discount))
+    return soft_bellman(new, change.new_transition(old), check_discount(discount))
 
 
 def changed(world: TabularMDP, change: Change) -> TabularMDP:
-    """The true world after the change."""
-    reward = check_change(change).new_reward(world.features, world.reward)
+    """The simulation model after the change."""
+    reward = change.new_reward(world.features, world.reward)
     transition = change.new_transition(world.transition)
     return TabularMDP(reward, transition, world.discount, world.initial, world.features)
 
@@ -172,34 +235,7 @@ def welfare(world: TabularMDP, policy: Float[Array, "S A"]) -> float:
     return float(world.initial @ value)
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A policy in the true new world.
-
-    Attributes:
-        welfare: see `welfare`.
-        loss: the best policy's welfare less this one's.
-        distance: total variation to the best policy, averaged over the states as that policy
-            visits them (discounted).
-        frequencies: (A,) share of each action in the first H periods.
-    """
-
-    welfare: float
-    loss: float
-    distance: float
-    frequencies: Array
-
-
 @shaped
-def judge(world: TabularMDP, policy: Float[Array, "S A"], horizon: int) -> Judgement:
-    """Measure a policy in a world, over `horizon` periods for the frequencies."""
-    reached = welfare(world, policy)
-    best = world.solution
-    visits = world.discounted_occupancy().sum(axis=1)
-    apart = 0.5 * np.abs(policy - best.policy).sum(axis=1)
-    return Judgement(
-        welfare=reached,
-        loss=float(world.initial @ best.v) - reached,
-        distance=float(visits @ apart),
-        frequencies=world.occupancy(horizon, policy).sum(axis=0),
-    )
+def welfare_loss(world: TabularMDP, policy: Float[Array, "S A"]) -> float:
+    """The best policy's welfare less that of `policy`."""
+    return float(world.initial @ world.solution.v) - welfare(world, policy)

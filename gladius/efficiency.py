@@ -1,25 +1,23 @@
-"""How small the error of an estimated reward can be: asymptotic bounds on the expected MAPE.
+"""Asymptotic bounds on the expected MAPE of an estimated reward.
 
-With n = N H observed transitions of an expert, sqrt(n) (r-hat - r)(s, a) tends to a normal law
-with standard deviation sd(s, a), hence
+With n = N H observed transitions of an expert, sqrt(n) (r-hat - r)(s, a) tends to a normal
+distribution with standard deviation sd(s, a), hence
 
     E[MAPE] ~ 100 sqrt(2 / (pi n)) sum_{s,a} d_H(s, a) sd(s, a) / |r(s, a)|,
 
 d_H being the occupancy of H periods, which is what the share of (s, a) in a test split estimates.
-N counts the trajectories the estimator is fitted to: with the paper's 80/20 split, 0.8 times the
-N of its tables.
+N is the number of training trajectories: with the paper's 80/20 split, 0.8 times the N of its
+tables.
 
-How sd follows. The choices depend on the reward and on P only through the cell-wise
+The choices depend on the reward and on P only through the cell-wise
 shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
 d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
 (diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
-(n d(s, a)), independently over cells. The error of each choice and move has mean zero given the
-past, so information adds up as if periods were independent draws from d_H.
+(n d(s, a)), independently over cells. The error of each choice and transition has mean zero given
+the past, so information adds up as if periods were independent draws from d_H.
 
-What the numbers are not. They are first-order: the sum gives a cell of small d_H a share of order
-sqrt(d_H / n) even where n d_H < 1 and the cell will most likely not be visited at all. Cells with
-d_H = 0 are outside the sum. They hold for regular estimators of the stated class: shrinkage, or
-prior knowledge beyond the class, can do better at a given n.
+The bounds are first-order, and hold for regular estimators of the stated class. Cells with d_H = 0
+are outside the sum.
 """
 
 from __future__ import annotations
@@ -39,12 +37,19 @@ SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that count
 
 @dataclass(frozen=True)
 class Linearisation:
-    """How the expert's choices respond to reward and transitions, to first order at the truth."""
+    """The response of the expert's choices to reward and transitions, to first order at the truth.
 
-    world: TabularMDP  # the process, cut down to the states in which choices are observed
-    occupancy: Array  # (S', A) d_H(s, a), positive
-    response: Array  # (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a')
-    spread: Array  # (S', A) Var(V*(s') | s, a)
+    Attributes:
+        world: the model, cut down to the S' states in which choices are observed.
+        occupancy: (S', A) d_H(s, a), positive.
+        response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
+        spread: (S', A) Var(V*(s') | s, a).
+    """
+
+    world: TabularMDP
+    occupancy: Array
+    response: Array
+    spread: Array
 
 
 @dataclass(frozen=True)
@@ -56,18 +61,16 @@ class Bounds:
     the anchor.
 
     Attributes:
-        trajectories: N of the training split.
         known_p_both: P known; r(s, a) = slope_a x, anchor reward an unknown constant: maximum
             likelihood of both (Rust's oracle).
         known_p_slope: the same, anchor reward given.
         affine_known_p: P known, anchor reward given, r(s, a) = intercept_a + slope_a x.
-        affine: the same with P unknown, P-hat from the moves alone and then put into the
+        affine: the same with P unknown, P-hat from the transitions alone and then put into the
             likelihood of the choices (partial maximum likelihood).
         tabular: P and r unknown in every cell, anchor reward given. All regular estimators agree
             to first order, since the class fits choices and moves exactly.
     """
 
-    trajectories: Array
     known_p_both: Array
     known_p_slope: Array
     affine_known_p: Array
@@ -76,28 +79,28 @@ class Bounds:
 
 
 def linearise(world: TabularMDP, horizon: int) -> Linearisation:
-    """The first-order response of the expert in `world`, observed for `horizon` periods.
+    """The first-order response of the expert in a model, observed for `horizon` periods.
 
     Raises:
-        InputError: a state is only ever reached by the last move, so that no choice there is
-            observed and its value is not identified; or an action has no probability left.
+        InputError: a state is only reached by the last transition, so that no choice is observed
+            there and its value is not identified; or an action has probability zero.
     """
     full = world.occupancy(horizon)
-    seen = full.sum(axis=1) > 0
-    reached = np.any(world.transition[:, seen] > 0, axis=(0, 1))
-    if np.any(reached & ~seen):
-        hint = f"state {np.argmax(reached & ~seen)} is reached but never acted in: lengthen it"
+    is_observed = full.sum(axis=1) > 0
+    last = np.any(world.transition[:, is_observed] > 0, axis=(0, 1)) & ~is_observed
+    if np.any(last):
+        hint = f"state {np.argmax(last)} is reached but never acted in: lengthen it"
         raise InputError("horizon", horizon, hint)
-    occupancy = full[seen]
+    occupancy = full[is_observed]
     if np.any(occupancy == 0):
-        s, a = (int(i) for i in np.argwhere((full == 0) & seen[:, None])[0])
+        s, a = (int(i) for i in np.argwhere((full == 0) & is_observed[:, None])[0])
         raise InputError(f"reward[{s}, {a}]", world.reward[s, a], "the expert never does this")
     cut = TabularMDP(
-        world.reward[seen],
-        world.transition[:, seen][:, :, seen],
+        world.reward[is_observed],
+        world.transition[:, is_observed][:, :, is_observed],
         world.discount,
-        world.initial[seen],
-        world.features[seen],
+        world.initial[is_observed],
+        world.features[is_observed],
     )
     policy, v = cut.solution.policy, cut.solution.v
     n, k = cut.reward.shape
@@ -114,7 +117,7 @@ def linearise(world: TabularMDP, horizon: int) -> Linearisation:
 def linear_deviation(
     expert: Linearisation, basis: Float[Array, "S A K"], is_known: bool
 ) -> Float[Array, "S A"]:
-    """Standard deviation of sqrt(n) (r-hat - r) where r = known part + basis @ theta.
+    """Standard deviation of sqrt(n) (r-hat - r) where r = offset + basis @ theta.
 
     In the scale in which choices have unit noise, theta-hat is least squares: on the design
     sqrt(d) G basis, with noise I when P is known, and I + K K' when an estimated P enters,
@@ -124,8 +127,8 @@ def linear_deviation(
     Args:
         expert: as `linearise` returns it.
         basis: the directions in which the reward is unknown.
-        is_known: whether P is; else it is estimated from the moves and plugged into the likelihood
-            of the choices.
+        is_known: whether P is known; else it is estimated from the transitions and put into the
+            likelihood of the choices.
 
     Raises:
         InputError: the choices do not identify theta.
@@ -194,7 +197,7 @@ def bounds(
     """The asymptotic expected MAPE of each class of `Bounds`.
 
     Args:
-        world: the process with its truth; no estimator may call this.
+        world: the simulation model; no estimator may call this.
         horizon: H, periods of a trajectory.
         trajectories: numbers of training trajectories, 0.8 N for the paper's N.
         anchor_action: the action whose reward is given (replacement in the bus engine).
@@ -203,11 +206,6 @@ def bounds(
     if np.any(number <= 0):
         raise InputError("trajectories", float(number[number <= 0][0]), "give positive numbers")
     actions = world.reward.shape[1]
-    if actions < 2:
-        raise InputError("reward", world.reward.shape, "an expert with one action shows no choices")
-    if not isinstance(anchor_action, int | np.integer) or not 0 <= anchor_action < actions:
-        hint = f"give a whole number from 0 to {actions - 1}"
-        raise InputError("anchor_action", anchor_action, hint)
     expert = linearise(world, horizon)
     reward = expert.world.reward
     each = np.broadcast_to(np.eye(actions), (*reward.shape, actions))  # [s, a, parameter]
@@ -216,27 +214,23 @@ def bounds(
     transitions = horizon * number
 
     def linear(basis: Array, *, given: bool = True, p_known: bool = True) -> Array:
-        known = given * reward * (np.arange(actions) == anchor_action)
-        if not _contains(basis, reward - known):
+        """The bound of the class offset + basis @ theta; nan where the reward is not in it."""
+        target = (reward - given * reward * (np.arange(actions) == anchor_action)).ravel()
+        matrix = basis.reshape(reward.size, -1)
+        residual = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
+        scale = max(1.0, float(np.max(np.abs(target))))
+        if np.max(np.abs(residual)) > SPAN_TOLERANCE * scale:
             return np.full(len(number), np.nan)
         return expected_mape(expert, linear_deviation(expert, basis, p_known), transitions)
 
     affine = np.concatenate([slopes, intercepts], axis=-1)
     return Bounds(
-        trajectories=number,
         known_p_both=linear(np.concatenate([slopes, level], axis=-1), given=False),
         known_p_slope=linear(slopes),
         affine_known_p=linear(affine),
         affine=linear(affine, p_known=False),
         tabular=expected_mape(expert, tabular_deviation(expert, anchor_action), transitions),
     )
-
-
-def _contains(basis: Array, reward: Array) -> bool:
-    """Whether the reward is a combination of the basis, up to rounding."""
-    matrix, target = basis.reshape(reward.size, -1), reward.ravel()
-    left = target - matrix @ np.linalg.lstsq(matrix, target, rcond=None)[0]
-    return bool(np.max(np.abs(left)) <= SPAN_TOLERANCE * max(1.0, float(np.max(np.abs(target)))))
 
 
 def irrelevant_input_variance(expert: Linearisation) -> float:

@@ -1,17 +1,26 @@
-"""What an estimator returns: functions of the state, diagnostics, and never the truth."""
+"""What an estimator returns, and the one way from a method's mathematics to its Estimates.
+
+A module of a method holds `fit(data, anchor, discount, *, options)`. It checks its options, groups
+its data where it works on counts, and makes one `Fit` for each data set: Q and r as functions of
+the state, and how the fit ended. Two functions here make Estimates of them: `counts_estimates` for
+methods on counts (`Grid.estimates` in parametric.py calls it), and `row_estimates` for methods
+fitted to observations. Both add the likelihood and the anchor's Bellman error of Q. `methods.fit`
+checks the names of the options before and measures the processor time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict, Unpack
 
 import numpy as np
-from scipy.special import log_softmax, softmax
+from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_finite
-from gladius.transitions import Integers, Transitions
+from gladius.objective import grouped_risk
+from gladius.transitions import Counts, Integers, Transitions, index_rows
 
 StateFunction = Callable[[Array], Array]
 
@@ -28,9 +37,10 @@ class Diagnostics:
         gradient_norm: largest entry of the gradient of the objective per observation at the end.
         nll: empirical negative log-likelihood per observation.
         bellman_error: empirical squared Bellman error of the anchor rows, per observation.
-        cpu_seconds: processor time of the fit divided by the replications fitted together.
+        cpu_seconds: processor time of the fit divided by the replications fitted together;
+            `methods.fit` measures it.
         status: ok, not_converged, diverged, or failed: why.
-        extra: method-specific results (theta, standard errors, penalty, ...). Every method has
+        extra: method-specific results (theta, penalty, ...). Every method has
             inner_iterations: steps, in all, of loops nested in the outer iterations (fixed points,
             value iterations, policy optimisations); 0 where nothing is nested.
     """
@@ -40,7 +50,7 @@ class Diagnostics:
     gradient_norm: float
     nll: float
     bellman_error: float
-    cpu_seconds: float
+    cpu_seconds: float = math.nan
     status: str = "ok"
     extra: Mapping[str, object] = field(default_factory=dict)
 
@@ -74,15 +84,15 @@ class Estimate:
     def reward(self, states: Array, actions: Integers | int) -> Array:
         """(n,) estimated r(s, a)."""
         table = self.reward_function(self._check(states))
-        chosen = np.asarray(actions)
-        if chosen.shape not in [(), (len(table),)]:
+        index = np.asarray(actions)
+        if index.shape not in [(), (len(table),)]:
             hint = f"give one action, or one for each of {len(table)} states"
-            raise InputError("actions", chosen.shape, hint)
-        chosen = np.broadcast_to(chosen, len(table))
-        if chosen.dtype.kind not in "iu" or np.any((chosen < 0) | (chosen >= table.shape[1])):
+            raise InputError("actions", index.shape, hint)
+        index = np.broadcast_to(index, len(table))
+        if index.dtype.kind not in "iu" or np.any((index < 0) | (index >= table.shape[1])):
             hint = f"give whole numbers from 0 to {table.shape[1] - 1}"
             raise InputError("actions", actions, hint)
-        return np.asarray(table[np.arange(len(table)), chosen])
+        return np.asarray(table[np.arange(len(table)), index])
 
     def _check(self, states: Array) -> Array:
         array = check_finite("states", states)
@@ -93,56 +103,82 @@ class Estimate:
         return array
 
 
-class Outcome(TypedDict):
-    """How one fit ended, as in Diagnostics."""
+@dataclass(frozen=True)
+class Fit:
+    """What a method found in one data set.
 
-    status: str
-    iterations: int
-    gradient_norm: float
-    seconds: float  # processor time
-    extra: Mapping[str, object]
-
-
-def conclude(
-    method: str,
-    q: StateFunction,
-    reward: StateFunction,
-    features: int,
-    nll: float,
-    bellman_error: float,
-    **outcome: Unpack[Outcome],
-) -> Estimate:
-    """The Estimate of a fit that converged where its status is ok."""
-    diagnostics = Diagnostics(
-        converged=outcome["status"] == "ok",
-        iterations=outcome["iterations"],
-        gradient_norm=outcome["gradient_norm"],
-        nll=float(nll),
-        bellman_error=float(bellman_error),
-        cpu_seconds=outcome["seconds"],
-        status=outcome["status"],
-        extra=outcome["extra"],
-    )
-    return Estimate(method, q, reward, features, diagnostics)
-
-
-def assess(
-    method: str,
-    q: StateFunction,
-    reward: StateFunction,
-    data: Transitions,
-    anchor: Anchor,
-    **outcome: Unpack[Outcome],
-) -> Estimate:
-    """The Estimate of one data set: Q and r with likelihood and Bellman error over its rows.
-
-    The Bellman error of r = Q - beta E[V(s')] is that of r against the anchor's reward.
+    Attributes:
+        q, reward: map (n, d) features to (n, A) action values and rewards. Both are objects that
+            can be pickled.
+        status: ok, not_converged, diverged, or "failed: why".
+        iterations: outer iterations.
+        gradient_norm: as in Diagnostics.
+        inner_iterations: steps of loops nested in the outer iterations.
+        extra: method-specific results.
     """
-    pairs = data.pairs()
-    log_policy = log_softmax(q(pairs.states), axis=1)
-    chosen = log_policy[np.arange(len(pairs.actions)), pairs.actions]
-    anchored = data.states[data.actions == anchor.action]
-    error = reward(anchored)[:, anchor.action] - anchor.values(anchored)
-    nll = -np.average(chosen, weights=pairs.weights)
-    squares = float(error @ error) / len(data)
-    return conclude(method, q, reward, data.states.shape[1], nll, squares, **outcome)
+
+    q: StateFunction
+    reward: StateFunction
+    status: str = "ok"
+    iterations: int = 0
+    gradient_norm: float = 0.0
+    inner_iterations: int = 0
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    def estimate(self, method: str, features: int, nll: float, bellman_error: float) -> Estimate:
+        """The Estimate, for states of so many features; it converged where its status is ok."""
+        diagnostics = Diagnostics(
+            converged=self.status == "ok",
+            iterations=int(self.iterations),
+            gradient_norm=float(self.gradient_norm),
+            nll=float(nll),
+            bellman_error=float(bellman_error),
+            status=self.status,
+            extra={"inner_iterations": int(self.inner_iterations), **self.extra},
+        )
+        return Estimate(method, self.q, self.reward, features, diagnostics)
+
+
+def counts_estimates(
+    method: str, fits: Sequence[Fit], counts: Counts, anchor: Anchor, discount: float
+) -> list[Estimate]:
+    """The Estimates of R fits to the replications of grouped data."""
+    q = np.stack([fit.q(counts.states) for fit in fits])
+    anchor_reward = anchor.values(counts.states)
+    risk = grouped_risk(q, counts, anchor.action, anchor_reward, discount)
+    width = counts.states.shape[1]
+    return [
+        fit.estimate(method, width, nll, error)
+        for fit, nll, error in zip(fits, risk.nll, risk.bellman, strict=True)
+    ]
+
+
+def row_estimates(
+    method: str, fits: Sequence[Fit], data: Sequence[Transitions], anchor: Anchor, discount: float
+) -> list[Estimate]:
+    """The Estimates of fits to data sets of observations."""
+    estimates = []
+    for fit, rows in zip(fits, data, strict=True):
+        losses = row_losses(fit.q, rows, anchor, discount)
+        estimates.append(fit.estimate(method, rows.states.shape[1], *losses))
+    return estimates
+
+
+def row_losses(
+    q: StateFunction, data: Transitions, anchor: Anchor, discount: float
+) -> tuple[float, float]:
+    """Negative log-likelihood and squared Bellman error of the anchor rows, per observation.
+
+    The Bellman error is that of the mean of V(s') over the anchor rows of a state.
+    """
+    anchored = data.actions == anchor.action
+    continues = anchored & ~data.done
+    states, (state, successor) = index_rows([data.states, data.next_states[continues]])
+    values = q(states)
+    v = logsumexp(values, axis=1)
+    nll = np.mean(v[state] - values[state, data.actions])
+    visits = np.bincount(state[anchored], minlength=len(states))
+    total = np.bincount(state[continues], weights=v[successor], minlength=len(states))
+    mean = total / np.maximum(visits, 1)
+    error = anchor.values(states) + discount * mean - values[:, anchor.action]
+    return float(nll), float(visits @ error**2 / len(data))

@@ -1,22 +1,22 @@
 """Function classes for Q and zeta, with a leading replication axis and exact Jacobians.
 
-A class maps parameters and inputs, each replication's or shared by all, to outputs; `jacobian` adds
-d outputs / d parameters, the paper's J_Q(theta; Z_Q).
+A class maps parameters and inputs, each replication's own or shared by all, to outputs. `jacobian`
+adds d outputs / d parameters, the paper's J_Q(theta; Z_Q).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Inexact
+from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, check_widths, shaped
-from gladius.transitions import Integers
+from gladius.checks import Array, shaped
 
 Parameters = Inexact[Array, "R P"]
 Inputs = Inexact[Array, "*replications n d"]
@@ -61,15 +61,12 @@ class MLP:
     """A fully connected tanh network; `hidden=(10, 10)` is the paper's.
 
     Weights start with variance 1 / fan-in (Glorot's rule for tanh up to a constant), biases
-    uniform on (-1, 1) so that the bends are spread over standardised inputs.
+    uniform on (-1, 1) so that the kinks are spread over standardised inputs.
     """
 
     inputs: int
     actions: int
     hidden: tuple[int, ...] = (10, 10)
-
-    def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
 
     @property
     def layers(self) -> list[tuple[int, int]]:
@@ -86,18 +83,18 @@ class MLP:
         """Weights, each replication's from its own generator."""
         rows = []
         for rng in rngs:
-            parts = []
+            segments = []
             for i, (fan_in, fan_out) in enumerate(self.layers):
                 last = i == len(self.layers) - 1
-                parts.append(rng.normal(size=fan_in * fan_out) / np.sqrt(fan_in))
-                parts.append(np.zeros(fan_out) if last else rng.uniform(-1, 1, fan_out))
-            rows.append(np.concatenate(parts))
+                segments.append(rng.normal(size=fan_in * fan_out) / np.sqrt(fan_in))
+                segments.append(np.zeros(fan_out) if last else rng.uniform(-1, 1, fan_out))
+            rows.append(np.concatenate(segments))
         return np.stack(rows)
 
     def _unpack(self, theta: Array) -> list[tuple[Array, Array]]:
         """Weight (R, in, out) and bias (R, out) of each layer."""
-        parts = np.split(theta, np.cumsum([(i + 1) * o for i, o in self.layers])[:-1], axis=1)
-        shapes = zip(parts, self.layers, strict=True)
+        segments = np.split(theta, np.cumsum([(i + 1) * o for i, o in self.layers])[:-1], axis=1)
+        shapes = zip(segments, self.layers, strict=True)
         return [(p[:, :-o].reshape(-1, i, o), p[:, -o:]) for p, (i, o) in shapes]
 
     def _forward(self, theta: Array, x: Array) -> list[Array]:
@@ -127,56 +124,90 @@ class MLP:
         return outputs, np.concatenate(blocks, axis=-1)
 
 
-FunctionClass = Linear | MLP
+# A table or a network with the optimiser of its parameters
+
+ADAM = (0.9, 0.999, 1e-8)  # decay of both moments, and the constant in the denominator
 
 
-# What an estimate keeps of a fit: functions of any state, which can be pickled
-
-
-@dataclass(frozen=True)
-class NetworkOutputs:
-    """(n, d) features -> (n, A) outputs of one network.
+@dataclass
+class TableIterate:
+    """The tabular class: parameters theta (R, S, A) are the outputs themselves.
 
     Attributes:
-        family: of the network.
-        theta: (P,).
-        centre, scale: (d,) of the features.
-        level: added to each output.
-        back: (A,) which output is each action's, where they stand in another order.
-        less: the action whose output is taken off all, or None.
+        theta: theta_1 or theta_2.
+        tau: its step on losses per transition; a number, or (R,).
+        is_adam: whether Adam takes the step, in place of the printed update.
     """
 
-    family: FunctionClass
     theta: Array
-    centre: Array
-    scale: Array
-    level: float = 0.0
-    back: Integers | None = None
-    less: int | None = None
+    tau: float | Array
+    is_adam: bool = False
+    steps: int = field(default=0, init=False)
+    mean: Array = field(init=False)
+    square: Array = field(init=False)
 
-    def __call__(self, states: Array) -> Array:
-        scaled = (states - self.centre) / self.scale
-        outputs = self.family.outputs(self.theta[None], scaled)[0] + self.level
-        if self.back is not None:
-            outputs = outputs[:, self.back]
-        return np.asarray(outputs if self.less is None else outputs - outputs[:, [self.less]])
+    def __post_init__(self) -> None:
+        self.mean, self.square = np.zeros((2, *self.theta.shape))
+
+    def outputs(self) -> Array:
+        """(R, S, A) on the grid."""
+        return self.theta
+
+    def gradient(self, slope: Array) -> Array:
+        """The gradient in theta, from the derivative in the outputs."""
+        return slope
+
+    def descend(self, slope: Array, active: NDArray[np.bool_]) -> None:
+        """Step against the derivative in the outputs, in the active replications (R,)."""
+        change = self.gradient(slope)
+        if self.is_adam:
+            first, second, epsilon = ADAM
+            self.steps += 1
+            self.mean += (1 - first) * (change - self.mean)
+            self.square += (1 - second) * (change**2 - self.square)
+            root = np.sqrt(self.square / (1 - second**self.steps))
+            change = self.mean / (1 - first**self.steps) / (root + epsilon)
+        tau = np.reshape(self.tau, (-1, *[1] * (change.ndim - 1)))
+        is_active = active.reshape(-1, *[1] * (change.ndim - 1))
+        self.theta = np.where(is_active, self.theta - tau * change, self.theta)
 
 
-@dataclass(frozen=True)
-class AnchoredLine:
-    """(n, 1) features -> (n, A) rewards: the anchor's as given, the others linear between states.
+@dataclass
+class NetworkIterate(TableIterate):
+    """A network's outputs at the states `inputs`, (S, d) or (R, S, d); theta is (R, P)."""
 
-    Attributes:
-        states: (m,) in order; beyond them the rewards go on along the last two.
+    family: MLP = field(kw_only=True)
+    inputs: Array = field(kw_only=True)
+
+    def outputs(self) -> Array:
+        """(R, S, A) on the grid."""
+        return self.family.outputs(self.theta, self.inputs)
+
+    def gradient(self, slope: Array) -> Array:
+        """(R, P), by the chain rule."""
+        _, jacobian = self.family.jacobian(self.theta, self.inputs)
+        flat = slope.reshape(len(slope), -1, 1)
+        rows = jacobian.reshape(*flat.shape[:2], -1)
+        return np.asarray((np.swapaxes(rows, 1, 2) @ flat)[..., 0])
+
+
+# Functions of any state; `partial` of them can be pickled with an Estimate
+
+
+def network_outputs(family: MLP, theta: Array, centre: Array, scale: Array, states: Array) -> Array:
+    """(n, A) outputs of one network, theta (P,), at (n, d) features scaled by (d,) numbers."""
+    return np.asarray(family.outputs(theta[None], (states - centre) / scale)[0])
+
+
+def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
+    """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
+
+    Args:
+        grid: (m,) states in order; beyond them the rewards continue the last two.
         table: (m, A) rewards there.
-        anchor: the action and its reward.
+        anchor: the anchor action and its reward.
+        states: (n, 1) features.
     """
-
-    states: Array
-    table: Array
-    anchor: Anchor
-
-    def __call__(self, states: Array) -> Array:
-        rewards = np.asarray(make_interp_spline(self.states, self.table, k=1)(states[:, 0]))
-        rewards[:, self.anchor.action] = self.anchor.values(states)
-        return rewards
+    rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
+    rewards[:, anchor.action] = anchor.values(states)
+    return rewards

@@ -1,13 +1,14 @@
 """Two values that several methods take: the form of the reward, and known transition probabilities.
 
 `LinearReward` is the form r(s, a) = design(s, a)' theta + offset(s, a) that a parametric method
-asks for; `KnownTransitions` are the transition probabilities that an oracle is told.
+needs. `KnownTransitions` are the transition probabilities of an oracle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class LinearReward:
     def __post_init__(self) -> None:
         for name, function in [("design", self.design), ("offset", self.offset)]:
             if not callable(function) and not (name == "offset" and function is None):
-                hint = "give a function of (n, features), for it is asked at other states as well"
+                hint = "give a function of (n, features), as it is called at other states as well"
                 raise InputError(f"reward.{name}", function, hint)
 
     def tables(self, states: Array, actions: int) -> tuple[Array, Array]:
@@ -91,42 +92,29 @@ class KnownTransitions:
         object.__setattr__(self, "probabilities", given)
 
 
-@dataclass(frozen=True)
-class Intercepts:
-    """Design of a reward that is linear in the features, apart for each action but the anchor.
+def intercepts_and_slopes(actions: int, anchor_action: int, states: Array) -> Array:
+    """(n, A, (A - 1)(1 + d)) design: a constant and a slope for each feature, for each action.
 
-    Maps (n, d) features to (n, A, (A - 1)(1 + d)): for each action but the anchor, in order, a
-    constant and the features.
+    The anchor's action has none. Each other action has parameters of its own, in order.
     """
-
-    actions: int
-    anchor_action: int
-
-    def __call__(self, states: Array) -> Array:
-        terms = np.column_stack([np.ones(len(states)), states])
-        others = [a for a in range(self.actions) if a != self.anchor_action]
-        design = np.zeros((len(states), self.actions, len(others), terms.shape[1]))
-        for place, action in enumerate(others):
-            design[:, action, place] = terms
-        return design.reshape(len(states), self.actions, -1)
+    terms = np.column_stack([np.ones(len(states)), states])
+    others = [a for a in range(actions) if a != anchor_action]
+    design = np.zeros((len(states), actions, len(others), terms.shape[1]))
+    for position, action in enumerate(others):
+        design[:, action, position] = terms
+    return design.reshape(len(states), actions, -1)
 
 
-@dataclass(frozen=True)
-class AnchorOffset:
-    """(n, d) features -> (n, A): a constant reward of the anchor, 0 elsewhere."""
-
-    actions: int
-    anchor_action: int
-    reward: float
-
-    def __call__(self, states: Array) -> Array:
-        offset = np.zeros((len(states), self.actions))
-        offset[:, self.anchor_action] = self.reward
-        return offset
+def anchor_offset(actions: int, anchor_action: int, reward: float, states: Array) -> Array:
+    """(n, A) offset: a constant reward of the anchor's action, 0 elsewhere."""
+    offset = np.zeros((len(states), actions))
+    offset[:, anchor_action] = reward
+    return offset
 
 
 def linear_in_features(actions: int, anchor_action: int, anchor_reward: float) -> LinearReward:
-    """Each action but the anchor has a constant and a slope for each feature of its own."""
+    """The form with a constant and a slope for each feature, for each action but the anchor."""
     return LinearReward(
-        Intercepts(actions, anchor_action), AnchorOffset(actions, anchor_action, anchor_reward)
+        partial(intercepts_and_slopes, actions, anchor_action),
+        partial(anchor_offset, actions, anchor_action, anchor_reward),
     )

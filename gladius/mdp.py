@@ -69,7 +69,7 @@ def soft_bellman(
     tolerance: float = 1e-12,
     max_iterations: int = 200,
 ) -> Solution:
-    """Solve the paper's Equation (QBellman) by Newton's method (soft policy iteration).
+    """The solution of the paper's Equation (QBellman), by Newton's method (soft policy iteration).
 
     The operator is convex and monotone, so Newton's iterates fall to the fixed point after the
     first step; should rounding stall them, contraction steps finish the work.
@@ -113,14 +113,14 @@ class Paths:
 
 @dataclass(frozen=True)
 class TabularMDP:
-    """A world with finitely many states; it knows the truth.
+    """A simulation model with finitely many states; it holds the true reward.
 
     Attributes:
         reward: (S, A) r(s, a).
         transition: (A, S, S) P_a(s, s'), rows summing to one.
         discount: beta in (0, 1).
-        initial: (S,) law of the first state.
-        features: (S, d) what an estimator sees of each state; by default the state's index.
+        initial: (S,) distribution of the first state.
+        features: (S, d) of each state, which estimators are given; by default the state's index.
     """
 
     reward: Array
@@ -136,11 +136,11 @@ class TabularMDP:
         n, k = reward.shape
         checked = {"reward": reward, "discount": check_discount(self.discount)}
         for name, shape in [("transition", (k, n, n)), ("initial", (n,))]:
-            checked[name] = law = check_finite(name, getattr(self, name))
-            if law.shape != shape:
+            checked[name] = table = check_finite(name, getattr(self, name))
+            if table.shape != shape:
                 hint = f"give shape {shape}, for {n} states and {k} actions"
-                raise InputError(name, law.shape, hint)
-            check_probabilities(name, law)
+                raise InputError(name, table.shape, hint)
+            check_probabilities(name, table)
         features = np.arange(n, dtype=float)[:, None] if self.features is None else self.features
         features = check_finite("features", features)
         if features.ndim != 2 or features.shape[0] != n:
@@ -160,34 +160,34 @@ class TabularMDP:
 
     def flow(self, policy: Array | None = None) -> Array:
         """(S, S) transition matrix of the states under a policy (by default the expert's)."""
-        return np.asarray(np.einsum("ia,aij->ij", self._chosen(policy), self.transition))
+        return np.asarray(np.einsum("ia,aij->ij", self._policy(policy), self.transition))
 
-    def _chosen(self, policy: Array | None) -> Array:
+    def _policy(self, policy: Array | None) -> Array:
         if policy is None:
             return self.solution.policy
-        chosen = check_finite("policy", policy)
-        if chosen.shape != self.reward.shape:
-            raise InputError("policy", chosen.shape, f"give shape {self.reward.shape}")
-        check_probabilities("policy", chosen)
-        return chosen
+        table = check_finite("policy", policy)
+        if table.shape != self.reward.shape:
+            raise InputError("policy", table.shape, f"give shape {self.reward.shape}")
+        check_probabilities("policy", table)
+        return table
 
     def discounted_occupancy(self, policy: Array | None = None) -> Array:
-        """(S, A) law (1 - beta) sum_h beta^h Pr(s_h, a_h), which sums to one."""
-        chosen = self._chosen(policy)
-        system = np.eye(len(self.initial)) - self.discount * self.flow(chosen).T
-        return (1 - self.discount) * np.linalg.solve(system, self.initial)[:, None] * chosen
+        """(S, A) occupancy (1 - beta) sum_h beta^h Pr(s_h, a_h), which sums to one."""
+        policy = self._policy(policy)
+        system = np.eye(len(self.initial)) - self.discount * self.flow(policy).T
+        return (1 - self.discount) * np.linalg.solve(system, self.initial)[:, None] * policy
 
     def occupancy(self, horizon: int, policy: Array | None = None) -> Array:
-        """(S, A) law of the pairs of H undiscounted periods, h = 0 to H - 1; sums to one."""
+        """(S, A) occupancy of H undiscounted periods, h = 0 to H - 1; sums to one."""
         check_whole("horizon", horizon, 1)
-        chosen = self._chosen(policy)
-        flow = self.flow(chosen)
+        policy = self._policy(policy)
+        flow = self.flow(policy)
         states = self.initial
         total = np.zeros_like(states)
         for _ in range(horizon):
             total = total + states
             states = states @ flow
-        return (total / horizon)[:, None] * chosen
+        return (total / horizon)[:, None] * policy
 
     def simulate(
         self,
@@ -196,7 +196,7 @@ class TabularMDP:
         rng: np.random.Generator | Sequence[np.random.Generator],
         policy: Array | None = None,
     ) -> Paths:
-        """Draw paths, vectorised over trajectories and replications.
+        """Simulated paths, vectorised over trajectories and replications.
 
         Args:
             trajectories: N of each replication.
@@ -207,16 +207,16 @@ class TabularMDP:
         """
         check_whole("trajectories", trajectories, 1)
         check_whole("horizon", horizon, 1)
-        chosen = self._chosen(policy)
+        policy = self._policy(policy)
         single = isinstance(rng, np.random.Generator)
         rngs = check_generators(rng)
         draws = np.stack([g.random((2 * horizon + 1, trajectories)) for g in rngs], axis=1)
         n = len(self.reward)
-        tables = (self.initial[None], chosen, self.transition.reshape(-1, n))
-        start, act, move = (Categorical(rows) for rows in tables)
+        tables = (self.initial[None], policy, self.transition.reshape(-1, n))
+        first, act, move = (Categorical(rows) for rows in tables)
         shape = (len(rngs), trajectories, horizon)
         states, actions, following = (np.empty(shape, dtype=np.int64) for _ in range(3))
-        state = start(np.zeros(shape[:2], dtype=np.int64), draws[-1])
+        state = first(np.zeros(shape[:2], dtype=np.int64), draws[-1])
         for h in range(horizon):
             action = act(state, draws[2 * h])
             successor = move(action * n + state, draws[2 * h + 1])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from types import ModuleType
@@ -105,30 +107,32 @@ def fit(
     Raises:
         InputError: naming the field, the value and the hint, before any work starts.
     """
-    if isinstance(transitions, Transitions):
-        data = [transitions]
-    else:
-        data = list(transitions) if isinstance(transitions, Sequence) else []
-        if not data or not all(isinstance(part, Transitions) for part in data):
-            hint = "give Transitions, or a sequence of them, one or more"
-            raise InputError("transitions", type(transitions).__name__, hint)
-    chosen = _find(method)
-    check_options(chosen, options)
-    needed = "anchor" in needs(method)
-    anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=needed)
+    is_single = isinstance(transitions, Transitions)
+    data = list(transitions) if isinstance(transitions, Sequence) else [transitions]
+    if not data or not all(isinstance(given, Transitions) for given in data):
+        hint = "give Transitions, or a sequence of them, one or more"
+        raise InputError("transitions", type(transitions).__name__, hint)
+    function = _find(method)
+    check_options(function, options)
+    is_needed = "anchor" in needs(method)
+    anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=is_needed)
     _check_actions(data)
-    estimates = chosen(data, anchor, check_discount(discount), **options)
-    return estimates[0] if isinstance(transitions, Transitions) else estimates
+    beta, start_time = check_discount(discount), time.process_time()
+    estimates = function(data, anchor, beta, **options)
+    seconds = (time.process_time() - start_time) / len(data)
+    for r, estimate in enumerate(estimates):
+        diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
+        estimates[r] = replace(estimate, diagnostics=diagnostics)
+    return estimates[0] if is_single else estimates
 
 
 def _check_actions(data: Sequence[Transitions]) -> None:
-    """Raise where an action is taken in no data set: they say nothing of its reward."""
+    """Raise where an action is taken in no data set, for then its reward is not identified."""
     size = data[0].number_of_actions
-    taken = np.flatnonzero(sum(np.bincount(part.actions, minlength=size) for part in data))
+    taken = np.unique(np.concatenate([np.unique(rows.actions) for rows in data]))
     never = np.setdiff1d(np.arange(size), taken)
     if len(never):
         hint = f"code the actions 0 to A - 1: of 0 to {size - 1}, {never.tolist()} never occur"
-        hint += ", and of what is never chosen the data say nothing"
         if len(taken) == 1:
             hint = f"a choice needs two actions taken, and only {taken[0]} occurs"
         raise InputError("actions", taken.tolist(), hint)

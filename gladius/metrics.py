@@ -1,4 +1,4 @@
-"""How far an estimated reward is from the truth. The exhibits call this, never an estimator."""
+"""The distance of an estimated reward from the true one. No estimator calls this."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from gladius.checks import Array, InputError, check_finite
 from gladius.transitions import Transitions
 
 
-class RewardFunction(Protocol):
+class HasReward(Protocol):
     """Anything with a reward of (n, d) features and (n,) actions."""
 
     def reward(self, states: Array, actions: NDArray[np.int64]) -> Array: ...
 
 
 def mape(
-    estimate: RewardFunction,
+    estimate: HasReward,
     test: Transitions,
     truth: Callable[[Array, NDArray[np.int64]], Array],
 ) -> float:
     """The paper's MAPE in per cent: mean of |r-hat - r| / |r| over the test pairs, times 100."""
-    counts = test.pairs()
-    true = check_finite("truth", truth(counts.states, counts.actions))
-    if true.shape != counts.actions.shape:
-        hint = f"return one reward for each of {len(counts.actions)} pairs"
-        raise InputError("truth", true.shape, hint)
-    if np.any(true == 0):
+    pairs = test.pairs()
+    reward = check_finite("truth", truth(pairs.states, pairs.actions))
+    if reward.shape != pairs.actions.shape:
+        hint = f"return one reward for each of {len(pairs.actions)} pairs"
+        raise InputError("truth", reward.shape, hint)
+    if np.any(reward == 0):
         raise InputError("truth", 0.0, "MAPE is undefined where the true reward is zero")
-    error = np.abs(estimate.reward(counts.states, counts.actions) - true) / np.abs(true)
-    return float(100 * np.average(error, weights=counts.weights))
+    return percentage_error(estimate.reward(pairs.states, pairs.actions), reward, pairs.weights)
+
+
+def percentage_error(estimated: Array, reward: Array, weights: Array | NDArray[np.int64]) -> float:
+    """The weighted mean of |r-hat - r| / |r| in per cent; the three arrays have one shape."""
+    error = np.abs(estimated - reward) / np.abs(reward)
+    return float(100 * np.average(error, weights=weights))

@@ -1,15 +1,16 @@
-"""Networks trained by Adam, in torch: R of them as one tensor program, each as alone.
+"""Networks trained by Adam, in torch: R networks in one batched program.
 
-`Parameters` are a weight (R, in, out) and a bias (R, 1, out) of each layer in turn, float64.
-Adam is batched, with a rate of each replication's own, which torch.optim does not offer.
+Each network gets the result of training it alone. `Parameters` are a weight (R, in, out) and a bias
+(R, 1, out) of each layer in turn, float64. Adam is batched, with a rate for each replication, which
+torch.optim does not offer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import torch
@@ -23,17 +24,19 @@ from gladius.checks import (
     check_choice,
     check_positive,
     check_whole,
-    check_widths,
     shaped,
 )
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
+HIDDEN = (10, 10)  # widths of the hidden layers, those of the paper under check
+LEARNING_RATE = 0.01  # of Adam at the first step
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
 
 Tensor = torch.Tensor
 Parameters = list[Tensor]
 Moments = list[tuple[Tensor, Tensor]]
+S = TypeVar("S", bound="Sample")
 
 
 @dataclass(frozen=True)
@@ -41,62 +44,48 @@ class Training:
     """How networks are trained.
 
     Attributes:
-        hidden: widths of the hidden layers; by default those of the paper under check, which
-            gives all its networks 2 x 10 units.
-        learning_rate: of Adam, falling linearly to zero over `steps`.
-        steps: at most this many.
+        steps: of Adam, at most; its rate falls linearly to zero over them.
         batch: observations a step, drawn with replacement; None: all of them, as counts.
         tolerance: stop once no entry of the full gradient per observation exceeds it.
+        activation: of the hidden layers, one of ACTIVATIONS.
+        validation: share of the training trajectories held out to stop the training; 0: none.
     """
 
-    hidden: tuple[int, ...] = (10, 10)
-    learning_rate: float = 0.01
     steps: int = 3000
     batch: int | None = None
     tolerance: float = 1e-5
+    activation: str = "tanh"
+    validation: float = 0.0
 
     def __post_init__(self) -> None:
-        check_widths("hidden", self.hidden)
-        for name in ("learning_rate", "tolerance"):
-            check_positive(name, getattr(self, name), "give a positive number")
-        for name in ("steps", *(["batch"] if self.batch is not None else [])):
-            check_whole(name, getattr(self, name), 1)
-
-
-def check_device(device: str) -> None:
-    """Raise where torch cannot compute there."""
-    check_choice("device", device, ("cpu", "cuda"))
-    if device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device", device, "no CUDA device is visible: use cpu")
+        check_whole("steps", self.steps, 1)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
+        check_positive("tolerance", self.tolerance, "give a positive number")
+        check_choice("activation", self.activation, tuple(ACTIVATIONS))
+        if not 0 <= self.validation < 1:
+            raise InputError("validation", self.validation, "give a share from 0 to below 1")
 
 
 def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Parameters:
     """Weights and biases uniform on +- 1 / sqrt(fan-in), each replication's by its generator."""
     layers = [(rows, *layer) for layer in pairwise(widths) for rows in (layer[0], 1)]
-    every = [
+    values = [
         [rng.uniform(-1, 1, (rows, out)) / np.sqrt(fan_in) for rows, fan_in, out in layers]
         for rng in rngs
     ]
-    return [torch.from_numpy(np.stack(parts)) for parts in zip(*every, strict=True)]
-
-
-@shaped
-def signals(theta: Parameters, x: Float[Tensor, "R n d"], activation: str) -> list[Tensor]:
-    """Inputs of every layer, then the outputs (R, n, A)."""
-    every = [x]
-    for i in range(0, len(theta), 2):
-        if i:
-            every[-1] = ACTIVATIONS[activation](every[-1])
-        every.append(torch.baddbmm(theta[i + 1], every[-1], theta[i]))
-    return every
+    return [torch.from_numpy(np.stack(layer)) for layer in zip(*values, strict=True)]
 
 
 @shaped
 def outputs(
     theta: Parameters, x: Float[Tensor, "R n d"], activation: str
 ) -> Float[Tensor, "R n A"]:
-    """Of the last layer; tanh, relu or elu between the layers."""
-    return signals(theta, x, activation)[-1]
+    """Outputs of the last layer; tanh, relu or elu between the layers."""
+    layer = torch.baddbmm(theta[1], x, theta[0])
+    for i in range(2, len(theta), 2):
+        layer = torch.baddbmm(theta[i + 1], ACTIVATIONS[activation](layer), theta[i])
+    return layer
 
 
 def gradient(theta: Parameters, loss: Callable[[Parameters], Tensor]) -> Parameters:
@@ -122,65 +111,88 @@ def adam(
         p -= rate * (mean / (1 - first**step)) / size
 
 
-def norms(gradient: Parameters) -> Array:
-    """(R,) largest entry of each replication's gradient."""
-    norms = torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
-    return np.asarray(norms.numpy(), dtype=np.float64)
-
-
 @shaped
-def scaling(
-    states: Float[Array, "n d"], standardise: bool
-) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
-    """Centre and scale of the inputs."""
-    if not standardise:
-        return np.zeros(states.shape[1]), np.ones(states.shape[1])
+def scaling(states: Float[Array, "n d"]) -> tuple[Float[Array, " d"], Float[Array, " d"]]:
+    """Mean and standard deviation of each input; 1 for an input that is constant."""
     spread = states.std(axis=0)
     return states.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
-Refresh = Callable[[NDArray[np.bool_]], None]  # given the replications still active
+@dataclass(frozen=True)
+class Sample:
+    """Observations of R data sets as tensors (R, n, ...), padded with share 0."""
+
+    share: Tensor  # (R, n) of the observations; sums to one
+
+    def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Self:
+        """`size` observations of each data set, drawn with replacement by their shares."""
+        names = [field.name for field in fields(self)]
+        drawn = draw(self.share, rngs, size, *(getattr(self, name) for name in names))
+        columns = dict(zip(names, drawn, strict=True))
+        return type(self)(**columns | {"share": torch.full_like(columns["share"], 1 / size)})
 
 
-class Descent(NamedTuple):
-    """R trained networks, and (R,) whether each converged, its steps and its gradient's norm."""
+@dataclass(frozen=True)
+class RegressionSample(Sample):
+    """Regressions of R data sets."""
 
-    theta: Parameters
+    states: Tensor  # (R, n, d) scaled features
+    output: Tensor  # (R, n) index of the network's output
+    target: Tensor  # (R, n) or (R, n, c) what that output should be on average
+
+
+class TrainingResult(NamedTuple):
+    """How the training of R networks ended, each (R,)."""
+
     converged: NDArray[np.bool_]
     steps: Integers
-    gradient_norm: Array
+    gradient_norm: Array  # largest entry of the last gradient over the sample
 
 
 def adam_descent(
     theta: Parameters,
-    full: Callable[[], Parameters],
-    drawn: Callable[[], Parameters],
-    steps: int,
-    learning_rate: float,
-    tolerance: float,
+    loss: Callable[[Parameters, S], Tensor],
+    sample: S,
+    how: Training,
+    rngs: Sequence[np.random.Generator],
     check_every: int,
-    refresh: Refresh = lambda active: None,
-) -> Descent:
+    refresh: Callable[[NDArray[np.bool_]], None] = lambda active: None,
+) -> TrainingResult:
     """Adam on R networks, `theta` in place, the rate falling linearly to zero.
 
-    A replication stops once no entry of its gradient over all rows (`full`) exceeds the tolerance,
-    or one is not finite. `refresh` is called before each such check with the replications still
-    active, of which it may clear some; `drawn` is the gradient of a step.
+    A replication stops once no entry of its gradient over the whole sample exceeds the tolerance,
+    or one is not finite.
+
+    Args:
+        theta: starting values.
+        loss: maps parameters and a sample to the loss of each replication, (R,).
+        sample: all observations; a step sees all of them, or `how.batch` drawn ones.
+        how: steps, rate, batch and tolerance.
+        rngs: a generator for each replication.
+        check_every: steps between two gradients over the whole sample.
+        refresh: called before each such gradient with the replications still active, (R,); it may
+            clear some.
     """
     moments, size = no_moments(theta), len(theta[0])
     active, taken = np.ones(size, dtype=bool), np.zeros(size, dtype=np.int64)
     norm = np.zeros(size)
-    for t in range(steps + 1):
-        if t % check_every == 0 or t == steps:
+
+    def gradient_over(observations: S) -> Parameters:
+        return gradient(theta, lambda leaves: loss(leaves, observations))
+
+    for t in range(how.steps + 1):
+        if t % check_every == 0 or t == how.steps:
             refresh(active)
-            norm = np.where(active, norms(full()), norm)
-            active &= (norm > tolerance) & np.isfinite(norm)
-        if t == steps or not np.any(active):
+            entries = [g.abs().amax(dim=(1, 2)) for g in gradient_over(sample)]
+            norm = np.where(active, torch.stack(entries).amax(dim=0).numpy(), norm)
+            active &= (norm > how.tolerance) & np.isfinite(norm)
+        if t == how.steps or not np.any(active):
             break
-        rate = torch.from_numpy(active * learning_rate * (1 - t / steps))[:, None, None]
-        adam(theta, moments, drawn(), rate, t + 1)
+        batch = sample if how.batch is None else sample.draw(rngs, how.batch)
+        rate = torch.from_numpy(active * LEARNING_RATE * (1 - t / how.steps))
+        adam(theta, moments, gradient_over(batch), rate[:, None, None], t + 1)
         taken += active
-    return Descent(theta, norm <= tolerance, taken, norm)
+    return TrainingResult(norm <= how.tolerance, taken, norm)
 
 
 def pad(
@@ -201,8 +213,8 @@ def draw(
     draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
     index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
     index.clamp_max_(share.shape[1] - 1)
-    places = [index[(..., *[None] * (column.dim() - 2))] for column in columns]
-    return [torch.take_along_dim(*pair, dim=1) for pair in zip(columns, places, strict=True)]
+    expanded = [index[(..., *[None] * (column.dim() - 2))] for column in columns]
+    return [torch.take_along_dim(*pair, dim=1) for pair in zip(columns, expanded, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -215,7 +227,7 @@ class Network:
     scale: Array
 
     def __call__(self, states: Array) -> Array:
-        theta = [torch.from_numpy(part[None]) for part in self.layers]
+        theta = [torch.from_numpy(layer[None]) for layer in self.layers]
         x = torch.from_numpy((states - self.centre) / self.scale)
         return np.asarray(outputs(theta, x[None], self.activation)[0].numpy())
 

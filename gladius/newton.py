@@ -37,8 +37,6 @@ class Minimum:
         x: (R, p).
         value: (R,) of the objective, nats.
         gradient: (R, p).
-        inverse: (R, p, p) inverse Hessian, the covariance where the value is a likelihood; NaN
-            where not converged.
         iterations: (R,) Newton steps.
         converged: (R,) the next step is below `tolerance` standard errors and below SHORT_STEP,
             and the Hessian is positive definite.
@@ -48,7 +46,6 @@ class Minimum:
     x: Array
     value: Array
     gradient: Array
-    inverse: Array
     iterations: Integers
     converged: NDArray[np.bool_]
     is_regular: NDArray[np.bool_]
@@ -67,7 +64,7 @@ def minimise(
     """Minimise the objective of every replication from its start.
 
     Args:
-        objective: asked only for the replications that still move.
+        objective: called only for the replications that have not stopped.
         start: (R, p).
         tolerance: length of the last step, which is still taken, in standard errors.
         short_step: its largest relative change of a variable; infinity where a minimum at infinity
@@ -79,28 +76,28 @@ def minimise(
             default x + step. The objective's derivatives are those in the step, at step 0.
     """
     x = np.array(start, dtype=np.float64)
-    replications, size = x.shape
+    replications = len(x)
     active = np.arange(replications)
-    value, gradient, hessian = (np.array(part) for part in objective(active, x))
-    inverse = np.full((replications, size, size), np.nan)
+    value, gradient, hessian = (np.array(term) for term in objective(active, x))
     iterations = np.zeros(replications, dtype=np.int64)
     converged = np.zeros(replications, dtype=bool)
     is_regular = np.ones(replications, dtype=bool)
     while len(active):
-        step, bent, is_regular[active], is_definite = newton_step(gradient[active], hessian[active])
+        step, is_regular[active], is_definite = newton_step(gradient[active], hessian[active])
         decrease = -np.einsum("rp,rp->r", gradient[active], step)
-        short = np.all(np.abs(step) <= short_step * (1 + np.abs(x[active])), axis=1)
-        done = (decrease <= tolerance**2) & short & is_definite
-        finished = active[done]
-        converged[finished], inverse[finished] = True, bent[done]
+        is_short = np.all(np.abs(step) <= short_step * (1 + np.abs(x[active])), axis=1)
+        is_done = (decrease <= tolerance**2) & is_short & is_definite
+        finished = active[is_done]
+        converged[finished] = True
         if len(finished):
-            reached = step_to(finished, x[finished], step[done])
-            last = objective(finished, reached)
-            kept = np.all(np.isfinite(last[0][:, None] + last[1]), axis=1)
-            moved = finished[kept]
-            x[moved], value[moved], gradient[moved] = reached[kept], last[0][kept], last[1][kept]
-        go = ~done & is_regular[active] & (iterations[active] < max_iterations)
-        active, step, decrease = active[go], step[go], decrease[go]
+            trial = step_to(finished, x[finished], step[is_done])
+            last = objective(finished, trial)
+            is_finite = np.all(np.isfinite(last[0][:, None] + last[1]), axis=1)
+            rows = finished[is_finite]
+            x[rows], value[rows] = trial[is_finite], last[0][is_finite]
+            gradient[rows] = last[1][is_finite]
+        continues = ~is_done & is_regular[active] & (iterations[active] < max_iterations)
+        active, step, decrease = active[continues], step[continues], decrease[continues]
         length = np.ones(len(active)) if longest is None else longest(active, step)
         pending = np.arange(len(active))
         for _ in range(HALVINGS):
@@ -113,19 +110,19 @@ def minimise(
             good = expansion[0] <= enough + ROUNDING * np.abs(value[rows])
             taken = rows[good]
             x[taken] = trial[good]
-            value[taken], gradient[taken], hessian[taken] = (part[good] for part in expansion)
+            value[taken], gradient[taken], hessian[taken] = (term[good] for term in expansion)
             iterations[taken] += 1
             pending = pending[~good]
             length[pending] /= 2
         active = np.delete(active, pending)  # no length lowers the value: these stop here
-    return Minimum(x, value, gradient, inverse, iterations, converged, is_regular)
+    return Minimum(x, value, gradient, iterations, converged, is_regular)
 
 
 @shaped
 def newton_step(
     gradient: Float[Array, "n p"], hessian: Float[Array, "n p p"]
-) -> tuple[Array, Array, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Step -|H|^-1 g (n, p), |H|^-1 (n, p, p), whether H is regular and positive definite (n,)."""
+) -> tuple[Array, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Step -|H|^-1 g (n, p), whether H is regular (n,) and positive definite (n,)."""
     root = np.sqrt(np.abs(np.diagonal(hessian, axis1=1, axis2=2)))
     scale = np.where(root > 0, root, 1.0)
     outer = scale[:, :, None] * scale[:, None]
@@ -135,4 +132,4 @@ def newton_step(
     sizes = np.maximum(np.abs(eigenvalues), SINGULAR)
     inverse = (vectors / sizes[:, None]) @ np.swapaxes(vectors, 1, 2) / outer
     step = -np.einsum("npq,nq->np", inverse, gradient)
-    return step, inverse, is_regular, is_definite
+    return step, is_regular, is_definite

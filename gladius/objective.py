@@ -1,9 +1,9 @@
 """The empirical risk of the paper's Definition ERM, term by term; see notation.md.
 
-Grouped form: Q is a table (..., S, A) on the states of `Counts`, sums run over counts, which is
-exact. Sampled form: Q is given at the rows, (n, A) at s and (n, A) at s'. Every term is a mean
-over all N observations, as printed; rows other than the anchor's contribute zero to the Bellman
-terms. At rows that are done, V(s') = 0.
+In the grouped form Q is a table (..., S, A) on the states of `Counts`, and sums run over counts,
+which is exact. In the sampled form Q is given at the observations, (n, A) at s and (n, A) at s'.
+Every term is a mean over all N observations, as printed; those of other actions than the anchor
+contribute zero to the Bellman terms. Where an observation is done, V(s') = 0.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Risk:
 
     Attributes:
         nll: (1/N) sum of -log p-hat_Q(a | s).
-        td: (1/N) sum over anchor rows of (r + beta V(s') - Q(s, a))^2.
-        deviation: (1/N) sum over anchor rows of (V(s') - zeta(s, a))^2; the paper's D(Q) when
-            zeta is the conditional mean.
+        td: (1/N) sum over anchor observations of (r + beta V(s') - Q(s, a))^2.
+        deviation: (1/N) sum over anchor observations of (V(s') - zeta(s, a))^2; the
+            paper's D(Q) where zeta is the conditional mean.
         discount: beta.
     """
 
@@ -54,13 +54,13 @@ class Risk:
 
 @shaped
 def conditional_mean(v: Inexact[Array, "*any S"], counts: Counts) -> Inexact[Array, "_ S A"]:
-    """zeta-bar (..., S, A), the least-squares zeta, whether over anchor rows or over all.
+    """zeta-bar (..., S, A), the least-squares zeta.
 
     Pairs never visited get zero, which no term reads.
     """
-    taken = np.swapaxes(counts.visits, 1, 2)
+    visits = np.swapaxes(counts.visits, 1, 2)
     total = np.einsum("rast,rt->ras", counts.moves, v)
-    return np.swapaxes(total / np.where(taken > 0, taken, 1.0), 1, 2)
+    return np.swapaxes(total / np.where(visits > 0, visits, 1.0), 1, 2)
 
 
 @shaped
@@ -109,7 +109,7 @@ def sampled_risk(
     discount: float,
     zeta: Inexact[Array, " n"],
 ) -> Risk:
-    """Terms of R_emp from rows.
+    """Terms of R_emp from observations.
 
     Args:
         q: (n, A) Q(s, .).
@@ -117,18 +117,18 @@ def sampled_risk(
         actions: (n,).
         done: (n,) whether V(s') counts as zero.
         anchor_action: a_s.
-        anchor_reward: (n,) r(s, a_s) at the rows.
+        anchor_reward: (n,) r(s, a_s).
         discount: beta.
-        zeta: (n,) zeta(s, a) at the rows.
+        zeta: (n,) zeta(s, a).
     """
     rows = np.arange(len(actions))
-    after = np.where(done, 0.0, value(q_next))
+    v_next = np.where(done, 0.0, value(q_next))
     anchored = actions == anchor_action
-    delta = anchor_reward + discount * after - q[rows, actions]
+    delta = anchor_reward + discount * v_next - q[rows, actions]
     return Risk(
         nll=np.asarray(np.mean(value(q) - q[rows, actions])),
         td=np.mean(anchored * delta**2),
-        deviation=np.mean(anchored * (after - zeta) ** 2),
+        deviation=np.mean(anchored * (v_next - zeta) ** 2),
         discount=discount,
     )
 
@@ -136,15 +136,3 @@ def sampled_risk(
 def bi_conjugate(delta_mean: Array, h: Array) -> Array:
     """2 E[delta] h - h^2, whose maximum over h is E[delta]^2 (Equation biconjugate)."""
     return 2 * delta_mean * h - h**2
-
-
-def closed_form_level(residual: Array, weight: Array, discount: float) -> Array:
-    """The shift c of Q = f + c that minimises sum weight (residual - (1 - beta) c)^2.
-
-    Args:
-        residual: (R, S) anchor residual r + beta zeta_f - f(., a_s) of f.
-        weight: (R, S) anchor counts.
-        discount: beta.
-    """
-    mean: Array = np.sum(weight * residual, axis=1) / np.sum(weight, axis=1)
-    return mean / (1 - discount)

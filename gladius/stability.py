@@ -17,15 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.algorithm import BLOW_UP, ascent_slope, descent
+from gladius.algorithm import BLOW_UP, step
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_discount, check_whole
+from gladius.checks import Array, InputError
+from gladius.function_classes import TableIterate
 from gladius.mdp import TabularMDP
-from gladius.objective import value
 from gladius.transition_probabilities import anchored_value
-from gladius.transitions import Counts
+from gladius.transitions import Counts, Integers
 
-NUDGE = 1e-5  # of central differences: error about its square, rounding about 1e-11
+FD_STEP = 1e-5  # of central differences: error about its square, rounding about 1e-11
 
 
 def level_flow(ratio: ArrayLike, discount: ArrayLike) -> Array:
@@ -45,39 +45,41 @@ def slowest_rate(matrix: Array) -> Array:
     return np.asarray(np.linalg.eigvals(matrix).real.max(axis=-1))
 
 
-def expected_counts(mdp: TabularMDP, horizon: int, policy: Array | None = None) -> Counts:
+def expected_counts(mdp: TabularMDP, horizon: int) -> Counts:
     """One replication of expected shares n(s, a, s') / N over H periods: data without noise."""
-    visits = mdp.occupancy(horizon, policy)
+    visits = mdp.occupancy(horizon)
     moves = visits.T[:, :, None] * mdp.transition
     return Counts(mdp.features, visits[None], moves[None])
 
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2."""
+    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2.
 
-    diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
-    iterations: NDArray[np.int64]  # iterations done: where it blew up, or all
-    bellman: Array  # signed Bellman term per transition at the end
-    # per unit of Q's time (iterations times tau_2), log of the spectral radius of one iteration at
-    # the stationary point that the data define; positive where that point repels. Rarely visited
-    # pairs hardly move, so that stable cells come close to zero from either side, by rounding
-    # (1e-8).
+    Attributes:
+        diverged: whether the run from Q = zeta = 0 blew up.
+        iterations: iterations done: where it blew up, or all.
+        bellman: signed Bellman term per transition at the end.
+        growth: log of the spectral radius of one iteration at the stationary point, per unit of
+            Q's time (iterations times tau_2). That point repels where it is positive. Rarely
+            visited pairs hardly move, so that stable cells are zero up to rounding (1e-8).
+        predicted: whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
+    """
+
+    diverged: NDArray[np.bool_]
+    iterations: Integers
+    bellman: Array
     growth: Array
-    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1
     predicted: NDArray[np.bool_]
 
 
 def stationary_point(counts: Counts, anchor: Anchor, betas: Array) -> tuple[Array, Array]:
-    """(Q, zeta), (B, S, A), where one replication's risk is least, at each discount.
-
-    Choice frequencies, and the anchor's Bellman equation with the transition frequencies.
-    """
+    """(Q, zeta), (B, S, A), of least risk for one replication, at each discount."""
     policy = counts.visits[0] / counts.visits[0].sum(axis=1, keepdims=True)
     transition = counts.moves[0] / counts.visits[0].T[..., None]
     reward = anchor.values(counts.states)
-    chosen, moves = policy[:, anchor.action], transition[anchor.action]
-    v = np.stack([anchored_value(chosen, moves, reward, beta) for beta in betas])
+    log_policy, moves = np.log(policy[:, anchor.action]), transition[anchor.action]
+    v = np.stack([anchored_value(log_policy, moves, reward, beta) for beta in betas])
     q = v[..., None] + np.log(policy)
     return q, np.moveaxis(transition @ v[:, None, :, None], 1, 2)[..., 0]
 
@@ -92,7 +94,7 @@ def stability(
     tau_2: float = 0.1,
     iterations: int = 20_000,
 ) -> StabilityMap:
-    """Run Algorithm 1, full batches, tabular, plain gradient, in every cell of a grid.
+    """The map of Algorithm 1: full batches, tabular, plain gradient, in every cell of a grid.
 
     Args:
         counts: one replication in which every action occurs in every state; expected_counts, say.
@@ -106,27 +108,19 @@ def stability(
     if len(counts.visits) != 1 or np.any(counts.visits == 0):
         hint = "give one replication with every action in every state"
         raise InputError("counts", counts.visits.shape, hint)
-    for beta in betas:
-        check_discount(beta)
-    for number in ascents:
-        check_whole("ascents", number, 1)
-    if not all(ratio > 0 for ratio in ratios) or not tau_2 > 0:
-        raise InputError("ratios", (tuple(ratios), tau_2), "give positive steps")
     axes = np.array(betas, float), np.array(ascents, np.int64), np.array(ratios, float)
     cube = np.meshgrid(*axes, indexing="ij")
     beta, repeat, ratio = (axis.ravel() for axis in cube)
     reward, size = anchor.values(counts.states), float(counts.size[0])
     data = Counts(counts.states, counts.visits / size, counts.moves / size)
 
-    def iterate(q: Array, zeta: Array, cells: NDArray[np.int64]) -> tuple[Array, Array, Array]:
+    def iterate(q: Array, zeta: Array, cells: Integers) -> tuple[Array, Array, Array]:
         """One iteration of these cells: (Q, zeta, signed Bellman term before it)."""
-        v = value(q)
-        rate = (tau_2 * ratio[cells])[:, None, None]
-        for k in range(int(repeat[cells].max())):
-            on = (repeat[cells] > k)[:, None, None]
-            zeta = zeta - on * rate * ascent_slope(zeta, v, data)
-        loss = descent(q, zeta, data, data, anchor.action, reward, beta[cells])
-        return q - tau_2 * loss.slope, zeta, loss.bellman
+        q_step = TableIterate(q, tau_2)
+        zeta_step = TableIterate(zeta, tau_2 * ratio[cells])
+        settings = (anchor.action, reward, beta[cells], repeat[cells])
+        bellman = step(q_step, zeta_step, data, data, *settings)
+        return q_step.theta, zeta_step.theta, bellman
 
     iteration = np.zeros(len(beta), dtype=np.int64)
     bellman = np.zeros(len(beta))
@@ -135,29 +129,28 @@ def stability(
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is the result
         for _ in range(iterations):
             q, zeta, bellman[cells] = iterate(q, zeta, cells)
-            alive = np.abs(bellman[cells]) <= BLOW_UP  # false for nan
-            iteration[cells[alive]] += 1
-            q, zeta, cells = q[alive], zeta[alive], cells[alive]
+            is_finite = np.abs(bellman[cells]) <= BLOW_UP  # false for nan
+            iteration[cells[is_finite]] += 1
+            q, zeta, cells = q[is_finite], zeta[is_finite], cells[is_finite]
             if not len(cells):
                 break
-    diverged = np.ones(len(beta), dtype=bool)
-    diverged[cells] = False
+    diverged = ~np.isin(np.arange(len(beta)), cells)
     q, zeta = stationary_point(data, anchor, beta)
     growth = np.array([_growth(iterate, q[i], zeta[i], i) for i in range(len(beta))])
-    parts = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
-    return StabilityMap(*(part.reshape(cube[0].shape) for part in parts))
+    maps = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
+    return StabilityMap(*(one.reshape(cube[0].shape) for one in maps))
 
 
 def _growth(
-    iterate: Callable[[Array, Array, NDArray[np.int64]], tuple[Array, Array, Array]],
+    iterate: Callable[[Array, Array, Integers], tuple[Array, Array, Array]],
     q: Array,
     zeta: Array,
     cell: int,
 ) -> float:
     """Log of the spectral radius of one iteration at (Q, zeta), by central differences."""
     both = np.stack([q, zeta])
-    nudges = NUDGE * np.eye(both.size).reshape(both.size, *both.shape)
-    points = np.concatenate([both + nudges, both - nudges])
-    moved = iterate(points[:, 0], points[:, 1], np.full(len(points), cell))[:2]
-    up, down = np.split(np.stack(moved, axis=1).reshape(len(points), -1), 2)
-    return float(np.log(np.abs(np.linalg.eigvals((up - down) / (2 * NUDGE))).max()))
+    changes = FD_STEP * np.eye(both.size).reshape(both.size, *both.shape)
+    points = np.concatenate([both + changes, both - changes])
+    q_next, zeta_next, _ = iterate(points[:, 0], points[:, 1], np.full(len(points), cell))
+    up, down = np.split(np.stack([q_next, zeta_next], axis=1).reshape(len(points), -1), 2)
+    return float(np.log(np.abs(np.linalg.eigvals((up - down) / (2 * FD_STEP))).max()))

@@ -1,8 +1,9 @@
-"""P-hat: the transition frequencies of grouped data, and Q, r and V by Bellman equations on it.
+"""P-hat: transition frequencies of grouped data, and Q, r and V by Bellman equations on it.
 
-Where a pair (s, a) was never visited its row is borrowed from the other states, either as
-probabilities of the displacement s' - s or of the destination s', whichever gives the observed
-moves of that action the higher likelihood. The world's design is not known to it.
+A pair (s, a) that was never visited borrows its transition probabilities from the other states.
+They are pooled over these, either by the displacement s' - s or by the destination s', whichever
+gives the observed transitions of that action the higher likelihood. The simulation design is not
+used.
 """
 
 from __future__ import annotations
@@ -22,65 +23,77 @@ from gladius.estimate import StateFunction
 from gladius.transitions import Counts, Integers, grid_positions, index_rows
 
 ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
-NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of the rows
-FEW_ROWS = 100  # below which nothing is said of the support
+NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of N: warn, raise
+FEW_ROWS = 100  # observations below which the support is not tested
 TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summation alone
 
 
 @dataclass(frozen=True)
 class Pooled:
-    """One action's transition probabilities in one replication, pooled over states."""
+    """Transition probabilities of one action in one replication, pooled over states.
 
-    relative: bool  # whether `points` are displacements (else destinations: the grid itself)
-    points: Array  # (m, d)
-    probabilities: Array  # (m,) summing to the share of moves that do not end the path
-    present: NDArray[np.bool_]  # (S,) the states of the grid that the replication holds itself
+    Attributes:
+        relative: whether `points` are displacements; else they are destinations, the grid itself.
+        points: (m, d).
+        probabilities: (m,); they sum to the share of transitions that do not end the path.
+        present: (S,) the states of the grid that the replication has itself.
+    """
+
+    relative: bool
+    points: Array
+    probabilities: Array
+    present: NDArray[np.bool_]
 
     def rows(self, grid: Array, states: Array) -> Array:
-        """(n, S) rows over the grid; points off it go to the nearest state that is present."""
+        """(n, S) probabilities over the grid; points off it go to the nearest state present."""
         shape = (len(states), len(grid))
         if not self.relative:
             return np.broadcast_to(self.probabilities, shape)
         points = (states[:, None] + self.points).reshape(-1, grid.shape[1])
-        place = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
-        cell = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + place
+        destination = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
+        entry = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + destination
         weights = np.tile(self.probabilities, len(states))
-        rows = np.bincount(cell, weights, minlength=len(states) * len(grid))
+        rows = np.bincount(entry, weights, minlength=len(states) * len(grid))
         return rows.reshape(shape).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
 class TransitionProbabilities:
-    """P-hat of R replications over one grid of states."""
+    """P-hat of R replications over one grid of states.
 
-    states: Array  # (S, d) grid
-    transition: Array  # (R, A, S, S) transition frequencies, borrowed rows where there are none
-    # R lists of A pooled rows; none where P is given and no other state is asked for
+    Attributes:
+        states: (S, d), the grid.
+        transition: (R, A, S, S) transition frequencies, borrowed where a pair was never visited.
+        pooled: for each replication a `Pooled` of each action; empty where P is given.
+    """
+
+    states: Array
+    transition: Array
     pooled: tuple[tuple[Pooled, ...], ...]
 
     @property
     def present(self) -> NDArray[np.bool_]:
-        """(R, S) the states that each replication holds itself."""
+        """(R, S) the states that each replication has itself."""
         return np.stack([actions[0].present for actions in self.pooled])
 
     @shaped
     def rows(self, replication: int, states: Float[Array, "n d"]) -> Float[Array, "A n S"]:
-        """Rows for any states: observed ones where the state is on the grid."""
-        place = grid_positions(self.states, states)
-        off = place < 0
-        transition: Array = self.transition[replication][:, place]
-        if np.any(off):
+        """Transition probabilities of any states; frequencies where the state is on the grid."""
+        position = grid_positions(self.states, states)
+        is_off = position < 0
+        transition: Array = self.transition[replication][:, position]
+        if np.any(is_off):
             for a, pooled in enumerate(self.pooled[replication]):
-                transition[a, off] = pooled.rows(self.states, states[off])
+                transition[a, is_off] = pooled.rows(self.states, states[is_off])
         return transition
 
 
 def check_support(counts: Counts) -> None:
-    """Raise where frequencies would rest on pairs seen once or hardly more; warn where it is near.
+    """Raise where most pairs (s, a) hardly repeat, and warn where that is nearly so.
 
-    The shares of such pairs do not tell: frequencies are summed up, and 2 % of singletons can be
-    too many or harmless. `Counts.support` does: 1.6 at most in data whose estimates are sound, 31
-    in raw continuous mileage, where every row is a state of its own. Few rows are not judged.
+    `Counts.support` is at most 1.6 in data whose estimates are sound. It is 31 in raw continuous
+    mileage, where every observation is a state of its own. The share of pairs seen once is no
+    substitute: 2 % of them can be too many, or harmless.
     """
     support = np.where(counts.size < FEW_ROWS, 0.0, counts.support)
     worst = int(np.argmax(support))
@@ -99,12 +112,12 @@ def check_support(counts: Counts) -> None:
 
 
 def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilities:
-    """Transition frequencies n(s, a, s') / n(s, a), with borrowed rows where n(s, a) = 0.
+    """Transition frequencies n(s, a, s') / n(s, a), borrowed where n(s, a) = 0.
 
-    No row of a replication leads to a state that only other replications hold, so that each
-    gets the numbers it would get alone. Where both kinds of pooled rows explain an action's moves
-    equally well (all of them start in one state, say), the displacement is taken. An action
-    never taken in a replication has rows of zeros there: nothing is known of it.
+    No transition of a replication leads to a state that only other replications have, so that
+    each gets the numbers it would get alone. The displacement is preferred in a tie, for example
+    where all transitions of an action start in one state. An action never taken in a replication
+    has probabilities of zero there.
     """
     grid = counts.states
     taken = np.swapaxes(counts.visits, 1, 2)
@@ -114,12 +127,11 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
 
     def pool(moves: Array, total: float, present: NDArray[np.bool_]) -> Pooled:
         by_shift = np.bincount(shift_of, moves[start, end], minlength=len(shifts)) / total
-        by_place = moves.sum(axis=0) / total
-        shift_fit, place_fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_place))
-        relative = shift_fit >= place_fit - TIE * abs(place_fit)
-        if not relative:
-            return Pooled(relative, grid, by_place, present)
-        return Pooled(relative, shifts[by_shift > 0], by_shift[by_shift > 0], present)
+        by_destination = moves.sum(axis=0) / total
+        shift_fit, fit = (float(xlogy(p, p).sum()) for p in (by_shift, by_destination))
+        if shift_fit >= fit - TIE * abs(fit):
+            return Pooled(True, shifts[by_shift > 0], by_shift[by_shift > 0], present)
+        return Pooled(False, grid, by_destination, present)
 
     pooled = tuple(
         tuple(pool(moves, visits.sum() or 1.0, own) for moves, visits in zip(*one, strict=True))
@@ -132,105 +144,109 @@ def empirical_transition_probabilities(counts: Counts) -> TransitionProbabilitie
 
 
 def _displacements(grid: Array, start: Integers, end: Integers) -> tuple[Array, Integers]:
-    """Distinct displacements (D, d) of the moves start -> end, and which of them each move is."""
+    """Distinct displacements (D, d) of the transitions start -> end, and the index of each."""
     if len(start) == 0:
         return grid[:0], start
-    moved = grid[end] - grid[start]
-    whole = grid == np.floor(grid)
-    exact = whole[start] & whole[end]  # whole numbers are subtracted without rounding
-    slack = ROUNDING * np.maximum(np.abs(grid[start]), np.abs(grid[end])) * ~exact
-    for column, error in zip(moved.T, slack.T, strict=True):
+    displacement = grid[end] - grid[start]
+    is_whole = grid == np.floor(grid)
+    is_exact = is_whole[start] & is_whole[end]  # whole numbers are subtracted without rounding
+    error = ROUNDING * np.maximum(np.abs(grid[start]), np.abs(grid[end])) * ~is_exact
+    for column, slack in zip(displacement.T, error.T, strict=True):
         order = np.argsort(column)
         gap = np.diff(column[order])
-        leads = np.append(True, gap > np.maximum(error[order][1:], error[order][:-1]))
-        column[order] = column[order][leads][np.cumsum(leads) - 1]
-    shifts, (shift_of,) = index_rows([moved])
+        is_first = np.append(True, gap > np.maximum(slack[order][1:], slack[order][:-1]))
+        column[order] = column[order][is_first][np.cumsum(is_first) - 1]
+    shifts, (shift_of,) = index_rows([displacement])
     return shifts, shift_of
 
 
-@dataclass(frozen=True)
-class Continuation:
-    """(n, d) features -> (n, A) beta E[V(s') | s, a] under P-hat, V given on its grid."""
-
-    p_hat: TransitionProbabilities
-    replication: int
-    v: Array
-    discount: float
-
-    def __call__(self, states: Array) -> Array:
-        following: Array = self.p_hat.rows(self.replication, states) @ self.v
-        return self.discount * following.T
+def continuation(
+    p_hat: TransitionProbabilities, replication: int, v: Array, discount: float, states: Array
+) -> Array:
+    """beta E[V(s') | s, a] under P-hat, (n, A), at (n, d) features; V is given on the grid."""
+    expected: Array = p_hat.rows(replication, states) @ v
+    return discount * expected.T
 
 
-@dataclass(frozen=True)
-class Sum:
-    """(n, d) features -> first(states) + sign * second(states)."""
-
-    first: StateFunction
-    second: StateFunction
-    sign: float = 1.0
-
-    def __call__(self, states: Array) -> Array:
-        return self.first(states) + self.sign * self.second(states)
+def weighted_sum(
+    first: StateFunction, second: StateFunction, weight: float, states: Array
+) -> Array:
+    """first(states) + weight second(states)."""
+    return first(states) + weight * second(states)
 
 
 def anchored_q(
-    advantage: StateFunction, continuation: Continuation, anchor: Anchor, states: Array
+    log_odds: StateFunction, expected_value: StateFunction, anchor: Anchor, states: Array
 ) -> Array:
-    """Q of any state from log-odds against the anchor, whose Bellman equation gives the level."""
-    level = anchor.values(states) + continuation(states)[:, anchor.action]
-    return level[:, None] + advantage(states)
+    """Q, (n, A), from log-odds against the anchor and the anchor's Bellman equation."""
+    level = anchor.values(states) + expected_value(states)[:, anchor.action]
+    return level[:, None] + log_odds(states)
 
 
 def from_choices(
-    # maps (n, d) features to (n, A), Q(s, a) - Q(s, anchor); an object that can be pickled, as are
-    # all functions of an Estimate
-    advantage: StateFunction,
-    v: Array,  # (S,) V on the grid of p_hat
+    log_odds: StateFunction,
+    v: Array,
     p_hat: TransitionProbabilities,
-    replication: int,  # which of its replications
+    replication: int,
     anchor: Anchor,
-    discount: float,  # beta
+    discount: float,
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) from log-odds and V: the anchor's Bellman equation gives the level."""
-    continuation = Continuation(p_hat, replication, v, discount)
-    q = partial(anchored_q, advantage, continuation, anchor)
-    return q, Sum(q, continuation, -1.0)
+    """(Q, r) as functions of any state, from log-odds and V. They can be pickled.
+
+    Args:
+        log_odds: maps (n, d) features to (n, A), Q(s, a) - Q(s, a_s); it can be pickled.
+        v: (S,) V on the grid of P-hat.
+        p_hat: transition probabilities.
+        replication: which of its replications.
+        anchor: the anchor action and its reward.
+        discount: beta.
+    """
+    expected_value = partial(continuation, p_hat, replication, v, discount)
+    q = partial(anchored_q, log_odds, expected_value, anchor)
+    return q, partial(weighted_sum, q, expected_value, -1.0)
 
 
-def from_reward(
+def bellman_q(
     reward: StateFunction,
     v: Array,
     p_hat: TransitionProbabilities,
     replication: int,
     discount: float,
-) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) from a reward function of any state and V on the grid: Q = r + beta P-hat V."""
-    return Sum(reward, Continuation(p_hat, replication, v, discount)), reward
+) -> StateFunction:
+    """Q = r + beta P-hat V as a function of any state, from r and V on the grid."""
+    expected_value = partial(continuation, p_hat, replication, v, discount)
+    return partial(weighted_sum, reward, expected_value, 1.0)
 
 
 @shaped
 def anchored_value(
-    policy: Float[Array, "*batch S"],  # probability of the anchor action
-    transition: Float[Array, "*batch S S"],  # its transition rows
-    anchor_reward: Float[Array, " S"],  # r(s, a_s)
-    discount: float,  # beta
+    log_policy: Float[Array, "*batch S"],
+    transition: Float[Array, "*batch S S"],
+    anchor_reward: Float[Array, " S"],
+    discount: float,
 ) -> Float[Array, "*batch S"]:
-    """V on the grid from choice probabilities of the anchor alone (Lemma MagnacThesmar).
+    """V on the grid from the choice probabilities of the anchor (Lemma MagnacThesmar).
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
+
+    Args:
+        log_policy: log pi(a_s | .).
+        transition: P_{a_s}.
+        anchor_reward: r(., a_s).
+        discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
-    v = np.linalg.solve(system, (anchor_reward - np.log(policy))[..., None])[..., 0]
-    return v.astype(np.float64, copy=False)
+    return regular_solve(system, anchor_reward - log_policy)
 
 
 @shaped
-def regular_solve(system: Float[Array, "R M M"], right: Float[Array, "R M"]) -> Float[Array, "R M"]:
-    """Solutions of R systems; least squares where rounding makes one singular."""
+def regular_solve(
+    system: Float[Array, "*batch M M"], right: Float[Array, "*batch M"]
+) -> Float[Array, "*batch M"]:
+    """Solutions of linear systems; least squares where rounding makes one singular."""
     try:
-        solved = np.linalg.solve(system, right[..., None])
+        solution = np.linalg.solve(system, right[..., None])
     except np.linalg.LinAlgError:
-        solved = np.linalg.pinv(system, rcond=1e-14) @ right[..., None]
-    return solved[..., 0].astype(np.float64)
+        solution = np.linalg.pinv(system, rcond=1e-14) @ right[..., None]
+    return np.asarray(solution[..., 0], dtype=np.float64)

@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gladius.checks import InputError
-from proofs_checks import decide, ledger, numbering, pages
-from proofs_checks.answer import answer
+from proofs_checks import decide, ledger, numbering
 from proofs_checks.claims import claims, find
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
@@ -31,21 +30,20 @@ def main(
 ) -> None:
     """Try every checkable claim of the paper; exit 1 if the evidence contradicts a verdict.
 
-    A run of all claims writes claims.csv, claims.tex, CLAIMS.md and ERRATA.md, a page for each
-    section under claims/ and the figure of the theorems.
+    A run of all claims writes claims.csv, ERRATA.md and a page for each section under claims/.
     """
     console = Console()
     number = decide.DEEP if deep else examples
     try:
-        named = [id_ for text in ids or () for id_ in numbering.chosen(text, claims())]
-        chosen = [find(id_).id for id_ in dict.fromkeys(named or claims())]
+        named = [id_ for text in ids or () for id_ in numbering.ids_of(text, claims())]
+        ids_to_decide = [find(id_).id for id_ in dict.fromkeys(named or claims())]
     except InputError as error:
         console.print(f"[red]{error}", soft_wrap=True)
         raise typer.Exit(2) from None
     decisions = {}
     for decision in track(
-        decide.decisions(chosen, number, workers, build),
-        total=len(chosen),
+        decide.decisions(ids_to_decide, number, workers, build),
+        total=len(ids_to_decide),
         description="claims",
         console=console,
         disable=not console.is_terminal,
@@ -55,17 +53,16 @@ def main(
             verdicts = f"recorded {decision.recorded}, found {decision.verdict}"
             console.print(f"{decision.id}: {verdicts}", style="red")
             console.print(decision.problem, markup=False, soft_wrap=True)
-    decided = [decisions[id_] for id_ in chosen]
+    decided = [decisions[id_] for id_ in ids_to_decide]
     if ids:
         for decision in decided:
-            told = Table.grid(padding=(0, 2))
-            for name, text in answer(claims()[decision.id], decision).items():
-                told.add_row(name, Text(text))
-            console.print(told, "")
+            facts = Table.grid(padding=(0, 2))
+            for name, text in ledger.answer(claims()[decision.id], decision).items():
+                facts.add_row(name, Text(text))
+            console.print(facts, "")
     else:
-        ledger.write(claims(), decided, number, out)
-        pages.write(out)
-        console.print(ledger.counts(decided))
+        ledger.write(decided, out)
+        console.print(ledger.counts({decision.id: decision.verdict for decision in decided}))
     if not all(decision.as_recorded for decision in decided):
         raise typer.Exit(1)
 

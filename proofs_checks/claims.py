@@ -154,8 +154,7 @@ class Claim:
         counterexample: builds an instance on which the printed statement fails, and asserts with
             `assumed` every stated assumption that constructors do not check (beta < 1).
         text: at most three lines by which a reader checks it by hand: a format string with
-            the names `observed` and `bound`, the sides of the check, and those of `numbers`.
-        numbers: more names for the text, such as printed digits.
+            the names `observed` and `bound`, the sides of the check.
         corrected: check of the statement to write instead; its docstring states it.
         condition: `holds-if`: the condition that the paper does not state, named.
         adversary: searches for the tightest instance with an optimiser.
@@ -174,7 +173,6 @@ class Claim:
     rejected_at: Callable[[], Any]
     counterexample: Callable[[], Any] | None = None
     text: str = ""
-    numbers: Callable[[], Mapping[str, Any]] = dict
     corrected: Check | None = None
     condition: str = ""
     adversary: Callable[[], Any] | None = None
@@ -231,10 +229,10 @@ def paragraphs(check: Check, printed: bool = True) -> dict[str, str]:
     The first paragraph is the statement; the others start with their name and a colon. A
     corrected statement needs `Decided` only: it stands where the printed one stands.
     """
-    statement, *parts = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
+    statement, *others = re.split(r"\n\s*\n", inspect.getdoc(check) or "")
     named = {"Statement": " ".join(statement.split())}
-    for part in parts:
-        name, _, text = part.partition(":")
+    for paragraph in others:
+        name, _, text = paragraph.partition(":")
         if name in PARAGRAPHS:
             named[name] = " ".join(text.split())
     needed = PARAGRAPHS if printed else ("Decided",)
@@ -323,10 +321,9 @@ def find(id_: str) -> Claim:
     Raises:
         InputError: there is none.
     """
-    known = claims()
-    if id_ not in known:
-        raise InputError("claim", id_, f"choose one of {', '.join(known)}")
-    return known[id_]
+    if id_ not in claims():
+        raise InputError("claim", id_, f"choose one of {', '.join(claims())}")
+    return claims()[id_]
 
 
 def check(id_: str, instance: Any = None, *, corrected: bool = False) -> CheckResult:

@@ -1,34 +1,42 @@
-"""The ledger as files: claims.csv, a LaTeX table, a readable page and the list of errata."""
+"""The ledger as files: claims.csv, a page for each section with an index, and the list of errata.
 
+Pages and errata need claims.csv and the docstrings of the checks. `python -m proofs_checks.ledger`
+writes them again without deciding anything.
+"""
+
+import csv
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
+from proofs_checks import graph
+from proofs_checks.certificates import derivations
 from proofs_checks.claims import (
     OURS,
+    STATEMENTS,
     VERDICTS,
     CheckResult,
     Claim,
     Severity,
     Verdict,
+    claims,
+    errors,
+    find,
     paragraphs,
 )
-from proofs_checks.decide import ROOT, Decision
-from proofs_checks.derivations import derivation
-from proofs_checks.numbering import statement_of
+from proofs_checks.decide import NOT_TIGHT, ROOT, Decision
+from proofs_checks.numbering import PAPER, as_printed, statement_of, statements
 
 GENERATED = ROOT / "paper_tables" / "generated"
-COLUMNS = (
-    *("id", "verdict", "instances", "observed", "bound"),
-    *("tightness", "counterexample", "corrected", "check"),
-    *("printed", "severity", "error", "how", "how_corrected"),
-    *("derivation", "mutants", "unnoticed", "unproved"),
-)
+SECTIONS = Path(__file__).with_name("pages.csv")
+FOLDER = "claims"  # of the pages, within that of the ledger
+INDEX = "README.md"
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried, and by a derivation where one is named",
     "holds-if": "true under a condition that the paper does not state",
@@ -36,9 +44,9 @@ MEANING: dict[Verdict, str] = {
     "misprint": "wrong as printed, with an evident hint",
 }
 REACH: dict[Severity, str] = {
-    "theorem": "what a theorem concludes or assumes",
-    "constant": "a constant or a rate alone",
-    "cosmetic": "neither",
+    "theorem": "reaches what a theorem concludes or assumes",
+    "constant": "reaches a constant or a rate alone",
+    "cosmetic": "reaches neither a theorem nor a constant",
 }
 HEADINGS: dict[Verdict, str] = {
     "fails": "Errors",
@@ -46,250 +54,343 @@ HEADINGS: dict[Verdict, str] = {
     "misprint": "Misprints",
 }
 INFERRED = "Statements that the paper does not print, and that do not hold"
+Row = Mapping[str, str]  # of the ledger
 
 
+# --- numbers and words
 def number(value: float | Fraction) -> str:
     """Six significant digits; empty where the value means nothing."""
     return "" if math.isnan(value) else f"{float(value):.6g}"
 
 
-def sides(result: CheckResult) -> str:
-    """Observed and bound; what is equal to the tolerance is not written as an inequality."""
-    relation = "=" if result.is_tie else result.relation
-    return f"{number(result.observed)} {relation} {number(result.bound)}"
+def compared(result: CheckResult) -> str:
+    """The two sides in words.
 
-
-def counts(decisions: Sequence[Decision]) -> str:
-    """How many claims have each verdict, in words; the corrected chain is counted apart."""
-    paper = [decision.verdict for decision in decisions if not decision.id.startswith(OURS)]
-    chain = [decision.verdict for decision in decisions if decision.id.startswith(OURS)]
-    told = f"{len(paper)} claims: {verdicts(paper)}"
-    return told + (f"; of the corrected chain {verdicts(chain)}" if chain else "")
-
-
-def verdicts(given: Iterable[str]) -> str:
-    """How many there are of each verdict, in words."""
-    number_of = Counter(given)
-    return ", ".join(f"{number_of[v]} {v}" for v in VERDICTS if number_of[v])
-
-
-def summary(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> list[str]:
-    """Printed and unprinted statements apart, errors by what they reach, independent ones counted.
-
-    Statements that one slip explains count as one independent error.
+    Equal to within the tolerance is not written as a relation. Of 0.24949781719683345 >=
+    0.24949781719683348 a reader would think that it is false.
     """
-    lines = []
-    for name, inferred in (("printed", False), ("not printed, examined by us", True)):
-        chosen = [d.verdict for d in decisions if bool(claims[d.id].inferred) == inferred]
-        lines.append(f"- {len(chosen)} statements {name}: {verdicts(chosen)}.")
-    wrong = [claims[d.id] for d in decisions if d.verdict == "fails" and not claims[d.id].inferred]
-    slips = len({claim.error for claim in wrong})
-    lines.append(f"- {len(wrong)} printed statements fail, by {slips} independent errors.")
-    for severity, meaning in REACH.items():
-        refuted = [claims[d.id] for d in decisions if claims[d.id].severity == severity]
-        printed = sum(not claim.inferred for claim in refuted)
-        lines.append(f"- {printed} that do not hold as printed reach {meaning}.")
-    return lines
+    observed, bound = f"observed {number(result.observed)}", f"bound {number(result.bound)}"
+    gap = abs(float(result.observed - result.bound))
+    if result.is_tie:
+        tolerance = f"to within {result.tolerance:.0e}" if result.tolerance else "exactly"
+        return f"{observed} and {bound} are equal {tolerance} ({result.reason})"
+    relation = f"{observed} {result.relation} {bound}"
+    if result.holds:
+        return f"{relation}, by {gap:.3g}"
+    return f"{relation} is missed by {gap:.3g}, tolerance {result.tolerance:.0e} ({result.reason})"
+
+
+def verdicts(found: Iterable[str]) -> str:
+    """How many there are of each verdict, in words."""
+    count = Counter(found)
+    return ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
+
+
+def counts(by_id: Mapping[str, str]) -> str:
+    """How many claims have each verdict, in words; the corrected chain is counted apart."""
+    chain = [id_ for id_ in by_id if id_.startswith(OURS)]
+    paper = [id_ for id_ in by_id if id_ not in chain]
+    groups = {"claims": paper, "of the corrected chain, which is ours": chain}
+    texts = (
+        f"{len(ids)} {n}: {verdicts(by_id[i] for i in ids)}" for n, ids in groups.items() if ids
+    )
+    return "; ".join(texts)
 
 
 def counterexample(claim: Claim, decision: Decision) -> str:
     """The lines by which a reader checks it, with the named numbers in their places."""
-    shown = decision.shown
-    sides = {"observed": float(shown.observed), "bound": float(shown.bound)}
-    return claim.text.strip().format(**sides, **claim.numbers())
+    result = decision.result
+    sides = {"observed": float(result.observed), "bound": float(result.bound)}
+    return claim.text.strip().format(**sides)
 
 
-def where(claim: Claim) -> tuple[str, str]:
-    """Path of the check within the project, and its name."""
-    return f"{claim.printed.__module__.replace('.', '/')}.py", claim.printed.__name__
-
-
-def numbered(claim: Claim) -> str:
-    """The number of the statement that it is about, after a comma; else nothing."""
+def answer(claim: Claim, decision: Decision) -> dict[str, str]:
+    """What the command says of one claim: verdict, the two sides, control and correction."""
     statement = statement_of(claim.id)
-    return f", {statement.name}" if statement else ""
+    control = claim.rejected(claim.rejected_at())
+    is_refuted = claim.counterexample is not None
+    facts = {
+        "claim": claim.id + (f" ({statement.name})" if statement else ""),
+        "statement": ("(not printed) " if claim.inferred else "") + claim.statement,
+        "verdict": f"{decision.verdict}, by {decision.how}, {decision.instances} instances",
+        f"at the {'counterexample' if is_refuted else 'tightest'}": compared(decision.result),
+        "control": f"{claim.broken}: {'not ' * control.holds}rejected, {compared(control)}",
+        "counterexample": counterexample(claim, decision),
+        "condition": claim.condition,
+        "write instead": claim.correction,
+    }
+    return {name: text for name, text in facts.items() if text}
 
 
-def link(claim: Claim) -> str:
-    """Markdown link to the check, from a page in GENERATED."""
-    path, name = where(claim)
-    return f"[`{name}`](../../{path})"
+# --- claims.csv
+def frame(decisions: Sequence[Decision]) -> pd.DataFrame:
+    """The ledger, a row for each decided claim, with the columns of `row`; all cells strings."""
+    return pd.DataFrame([row(find(decision.id), decision) for decision in decisions], dtype=str)
 
 
-def frame(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> pd.DataFrame:
-    """The ledger, a row for each decided claim, all cells strings; the columns are COLUMNS.
+def row(claim: Claim, decision: Decision) -> dict[str, str]:
+    """One claim of the ledger, column to cell.
 
     `observed` and `bound` are those of the counterexample where there is one, else those of the
-    tightest instance; `tightness` is the smallest ratio of the generous to the tight side over
-    all instances of an inequality (1 is attained), empty where that means nothing.
+    tightest instance. `tightness` is the smallest ratio of the generous to the tight side over all
+    instances of an inequality (1 is attained), empty where that means nothing.
     """
-    rows = [
-        (
-            *(decision.id, decision.verdict, str(decision.instances)),
-            number(decision.shown.observed),
-            f"{decision.shown.relation} {number(decision.shown.bound)}",
-            number(decision.slack),
-            counterexample(claims[decision.id], decision),
-            claims[decision.id].correction,
-            "::".join(where(claims[decision.id])),
-            *_evidence(claims[decision.id], decision),
-        )
-        for decision in decisions
-    ]
-    return pd.DataFrame(rows, columns=list(COLUMNS), dtype=str)
+    result, proof = decision.result, derivations().get(claim.id)
+    uses = f"Uses: {'; '.join(proof.assumptions) or 'nothing'}." if proof else ""
+    path = f"{claim.printed.__module__.replace('.', '/')}.py"
+    return {
+        "id": claim.id,
+        "verdict": decision.verdict,
+        "instances": str(decision.instances),
+        "observed": number(result.observed),
+        "bound": f"{result.relation} {number(result.bound)}",
+        "tightness": number(decision.slack),
+        "counterexample": counterexample(claim, decision),
+        "corrected": claim.correction,
+        "check": f"{path}::{claim.printed.__name__}",
+        "printed": "no" if claim.inferred else "yes",
+        "severity": claim.severity,
+        "error": claim.error,
+        "how": decision.how,
+        "how_corrected": decision.how_corrected,
+        "derivation": f"{proof.joined} {uses}" if proof else "",
+        "unproved": claim.unproved,
+    }
 
 
-def _evidence(claim: Claim, decision: Decision) -> tuple[str, ...]:
-    """Whether printed, what an error reaches and comes from, how decided, assumptions that a
-    derivation needs, constants rejected."""
-    proof = derivation(claim.id)
-    return (
-        "no" if claim.inferred else "yes",
-        *(claim.severity, claim.error, decision.how, decision.how_corrected),
-        f"{proof.joined} Uses: {'; '.join(proof.needed) or 'nothing'}." if proof else "",
-        f"{decision.mutants.rejected} of {decision.mutants.number}",
-        "; ".join(decision.mutants.unnoticed),
-        claim.unproved,
-    )
+def write(decisions: Sequence[Decision], out: Path = GENERATED) -> None:
+    """Write claims.csv, and what is made of it."""
+    out.mkdir(parents=True, exist_ok=True)
+    frame(decisions).to_csv(out / "claims.csv", index=False, lineterminator="\n")
+    write_pages(out)
 
 
-def latex(claims: Mapping[str, Claim], ledger: pd.DataFrame) -> str:
-    """A long table: claim, verdict, numbers, and what to write instead."""
-    table = pd.DataFrame(
-        {
-            "Claim": ledger["id"],
-            "Statement": [claims[id_].statement for id_ in ledger["id"]],
-            "Verdict": ledger["verdict"],
-            "Observed, bound": ledger["observed"] + " " + ledger["bound"],
-            "Write instead": ledger["corrected"],
-        }
-    )
-    styled = table.style.hide(axis="index").format(_breakable, escape="latex")
-    widths = ("3.3cm", "4.9cm", "1.3cm", "2.3cm", "4.9cm")
-    text: str = styled.to_latex(
-        environment="longtable",
-        column_format="".join(f">{{\\raggedright\\arraybackslash}}p{{{w}}}" for w in widths),
-        caption="Every checkable claim of the paper and its verdict.",
-        label="tab:claims",
-        hrules=True,
-    )
-    return "% needs array, booktabs and longtable\n" + text
+def write_pages(out: Path = GENERATED) -> None:
+    """Write the pages and the errata beside the claims.csv in `out`."""
+    folder = out / FOLDER
+    folder.mkdir(exist_ok=True)
+    texts = pages(pd.read_csv(out / "claims.csv", dtype=str, keep_default_na=False))
+    for old in set(folder.glob("*.md")) - {out / name for name in texts}:
+        old.unlink()
+    for name, text in texts.items():
+        (out / name).write_text(text, encoding="utf-8")
 
 
-def _breakable(text: object) -> str:
-    """LaTeX may begin a new line within an id or a formula, behind a sign that joins two parts."""
-    return re.sub(r"(\\_|[.:=)|/])(?=[A-Za-z])", r"\1\\allowbreak{}", str(text))
+# --- pages
+def pages(ledger: pd.DataFrame) -> dict[str, str]:
+    """Path to text of the index, of every section's page and of the errata.
+
+    Args:
+        ledger: as `frame` makes it, all cells strings.
+    """
+    rows = {
+        str(record["id"]): {str(name): str(cell) for name, cell in record.items()}
+        for record in ledger.to_dict("records")
+    }
+    ids_of = {key: [id_ for id_ in rows if section_of(id_) == key] for key in sections()}
+    texts = {f"{FOLDER}/{INDEX}": index(rows), "ERRATA.md": errata(rows)}
+    for key, ids in ids_of.items():
+        if ids:
+            texts[f"{FOLDER}/{sections()[key]['page']}"] = page(key, ids, rows)
+    return texts
 
 
-def page(claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: int) -> str:
-    """The readable page: what each verdict means, then every claim with its numbers."""
-    lines = [
-        "# The claims of the paper, decided",
-        "",
-        f"{counts(decisions)}. Written by "
-        f"`python -m proofs_checks --examples {examples}`; what is wrong, and what to write "
-        "instead, is in [ERRATA.md](ERRATA.md).",
-        "",
-        *(f"- **{verdict}**: {meaning}." for verdict, meaning in MEANING.items()),
-        "",
-        *summary(claims, decisions),
-        "",
-        "`observed` and `bound` stand for the counterexample where there is one, else for the "
-        "tightest of the instances; `slack` is the smallest ratio of the generous to the tight "
-        "side of an inequality (1 is attained). `decided by` is, for a refuted statement, what "
-        "refutes it, and in parentheses how the statement to write instead is decided: `proof`, a "
-        "derivation whose algebra is checked by SymPy; `adversary`, a search for the tightest "
-        "instance, with its slack; `every case` or `sampled`. `constants` counts the changes by a "
-        "tenth of a number in that statement's check that make it stronger, and how many of them "
-        "an instance rejects. Every check also rejects a broken variant of "
-        "its statement, named in the last column. Statements are as printed; one that the paper "
-        "does not print, and that we examine all the same, is marked so.",
-        "",
-        "| claim | statement | verdict | severity | decided by | constants | instances | observed "
-        "and bound | slack | check | rejects |",
-        "|" + " --- |" * 11,
-    ]
-    for decision in decisions:
-        claim, shown = claims[decision.id], decision.shown
-        cells = (
-            f"`{decision.id}`{numbered(claim)}",
-            ("*(not printed)* " if claim.inferred else "") + claim.statement,
-            decision.verdict,
-            claim.severity,
-            decision.how + (f" ({decision.how_corrected})" if decision.how_corrected else ""),
-            f"{decision.mutants.rejected} of {decision.mutants.number}",
-            str(decision.instances),
-            sides(shown),
-            "" if math.isnan(decision.slack) else f"{decision.slack:.3g}",
-            link(claim),
-            claim.broken,
-        )
-        escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
-        lines.append("| " + " | ".join(escaped) + " |")
+@cache
+def sections() -> dict[str, Row]:
+    """Section to its title, its page, and what the list of claims calls a place in it."""
+    with SECTIONS.open(encoding="utf-8", newline="") as file:
+        return {record["section"]: record for record in csv.DictReader(file)}
+
+
+@cache
+def positions() -> dict[str, str]:
+    """Id to where the claim is made."""
+    with STATEMENTS.open(encoding="utf-8", newline="") as file:
+        return {record["id"]: record["where"] for record in csv.DictReader(file)}
+
+
+def section_of(id_: str) -> str:
+    """A key of `sections`: where the claim's statement is numbered, else where it is made."""
+    statement = statement_of(id_)
+    if statement is not None:
+        return statement.section.split(".")[0]
+    named = re.search(r"(?:Section|Appendix) (\w)", positions()[id_])
+    if named:
+        return named[1]
+    starts = {record["place"]: key for key, record in sections().items() if record["place"]}
+    return next(key for position, key in starts.items() if positions()[id_].startswith(position))
+
+
+def plain(text: str) -> str:
+    """With the PDF's numbers, and escaped what Markdown would read as emphasis, link or tag."""
+    return re.sub(r"([*\[|]|<(?=[A-Za-z/!?]))", r"\\\1", as_printed(text))
+
+
+def page(section: str, ids: Sequence[str], rows: Mapping[str, Row]) -> str:
+    """The claims of a section under the statements that they are about, in the paper's order."""
+    groups = {
+        f"{s.name}{f' (`{s.label}`)' if s.label else ''}": [id_ for id_ in ids if s.has(id_)]
+        for s in statements()
+    }
+    rest = [id_ for id_ in ids if statement_of(id_) is None]
+    groups["Between the numbered statements" if len(rest) < len(ids) else "Claims"] = rest
+    verdict_of = {id_: rows[id_]["verdict"] for id_ in ids}
+    title = sections()[section]["title"]
+    lines = [f"# {title}", "", f"{counts(verdict_of)}. [All sections]({INDEX})."]
+    for heading, inside in groups.items():
+        if inside:
+            lines += ["", f"## {heading}"]
+        for id_ in inside:
+            lines += ["", f'<a id="{id_}"></a>', *entry(find(id_), rows[id_], "../../../")]
     return "\n".join(lines) + "\n"
 
 
-def errata(claims: Mapping[str, Claim], decisions: Sequence[Decision]) -> str:
-    """What the authors could act on: statement, counterexample, corrected statement, reason."""
-    chapters: dict[str, list[Decision]] = {
-        heading: [] for heading in (*HEADINGS.values(), INFERRED)
+def entry(claim: Claim, row: Row, root: str) -> list[str]:
+    """One claim: statement, verdict and evidence, what is wrong and what to write instead.
+
+    Args:
+        claim: the claim.
+        row: of the ledger.
+        root: the path from the page to the project's root.
+    """
+    docstring = paragraphs(claim.printed)
+    name = f"Examined, not printed ({plain(claim.inferred)})" if claim.inferred else "Statement"
+    evidence = row["how"]
+    if row["how_corrected"]:
+        evidence += f"; for what to write instead: {row['how_corrected']}"
+    lines = "".join(f"\n  > {plain(line)}  " for line in row["counterexample"].split("\n"))
+    path, check = row["check"].split("::")
+    command = f'`python -m proofs_checks "{claim.id}"`, which runs [`{check}`]({root}{path})'
+    if row["how"].startswith("certificate") or row["derivation"]:
+        file = "derivations" if row["derivation"] else "certificates"
+        link = f"[{file[:-1]}]({root}proofs_checks/certificates/{file}.lisp)"
+        command += f"; the {link}, `python proofs_checks/verify.py`"
+    facts = {
+        "Verdict": f"{row['verdict']}. Evidence: {evidence}.",
+        "Severity": f"{REACH[claim.severity]}. The slip: {plain(claim.error)}."
+        if claim.severity
+        else "",
+        "Assumes": plain(docstring["Assumes"]),
+        "Counterexample": lines if row["counterexample"] else "",
+        "Missing condition": plain(claim.condition and f"{claim.condition}."),
+        "Write instead": plain(row["corrected"]),
+        "Why": plain(docstring["Decided"]),
+        "Derivation": plain(row["derivation"]),
+        f"Constants {NOT_TIGHT}": plain(row["unproved"] and f"{row['unproved']}."),
+        "Check": f"{command}.",
     }
-    for decision in decisions:
-        if decision.verdict in HEADINGS:
-            inferred = claims[decision.id].inferred
-            chapters[INFERRED if inferred else HEADINGS[decision.verdict]].append(decision)
+    return [
+        f"### {claim.id}: {row['verdict']}",
+        "",
+        f"**{name}:** {plain(claim.statement)} ({plain(docstring['Where'].rstrip('.'))}.)",
+        "",
+        *(f"- **{fact}:** {text}".rstrip() for fact, text in facts.items() if text),
+    ]
+
+
+def errata(rows: Mapping[str, Row]) -> str:
+    """What the authors could act on: the claims that do not hold as printed, the errors first."""
+    chapters: dict[str, list[str]] = {heading: [] for heading in (*HEADINGS.values(), INFERRED)}
+    for id_, row in rows.items():
+        for verdict, heading in HEADINGS.items():
+            if row["verdict"] == verdict:
+                chapters[INFERRED if find(id_).inferred else heading].append(id_)
     lines = [
         "# Errata",
         "",
         "Generated from the ledger by `python -m proofs_checks`. Every counterexample satisfies "
-        "the stated assumptions, which is asserted in code where the statement makes assumptions "
-        "on a model or a class, and is recomputed by the check it is linked to: "
-        '`proofs_checks.check("<id>")` gives its numbers, `proofs_checks.check("<id>", '
-        "corrected=True)` those of the statement to write instead. Claims not listed hold as "
-        "printed: see [CLAIMS.md](CLAIMS.md).",
+        "the stated assumptions. Code asserts this where the statement makes assumptions on a "
+        'model or a class. `proofs_checks.check("<id>")` gives the numbers of the counterexample, '
+        '`proofs_checks.check("<id>", corrected=True)` those of the statement to write instead. '
+        f"Claims that are not listed hold as printed: see [all claims]({FOLDER}/{INDEX}).",
     ]
-    for heading, chosen in chapters.items():
-        if chosen:
+    for heading, ids in chapters.items():
+        if ids:
             lines += ["", f"## {heading}"]
-        for decision in chosen:
-            lines += ["", *_erratum(claims[decision.id], decision)]
+        for id_ in ids:
+            lines += ["", *entry(find(id_), rows[id_], "../../")]
     return "\n".join(lines) + "\n"
 
 
-def _erratum(claim: Claim, decision: Decision) -> list[str]:
-    docstring = paragraphs(claim.printed)
-    text = counterexample(claim, decision).splitlines()
-    label = f"**As printed**{numbered(claim)} ({docstring['Where'].rstrip('.')})"
-    if claim.inferred:
-        label = f"**Statement examined** (not printed; {claim.inferred})"
-    lines = [f"### {claim.id}", "", f"{label}: {claim.statement}"]
-    if text:
-        lines += ["", "**Counterexample.**", "", *(f"> {line}  " for line in text)]
-    remarks = {
-        "Condition" if claim.inferred else "Missing condition": claim.condition,
-        "Say instead" if claim.inferred else "Write instead": claim.correction,
-        "Severity": f"{claim.severity}; the slip: {claim.error}.",
-        "Not proved": claim.unproved and f"{claim.unproved}.",
-        "Why": f"{docstring['Decided']} Check: {link(claim)}.",
-    }
-    for name, remark in remarks.items():
-        if remark:
-            lines += ["", f"**{name}:** {remark}"]
+# --- the index
+def index(rows: Mapping[str, Row]) -> str:
+    """Verdicts by section, independent errors, how far they reach, and a list of all claims."""
+    verdict_of = {id_: row["verdict"] for id_, row in rows.items()}
+    wrong = [c for id_, c in claims().items() if verdict_of.get(id_) == "fails" and not c.inferred]
+    slips = len({claim.error for claim in wrong})
+    lines = [
+        "# The claims of the paper, section by section",
+        "",
+        f"The paper: {PAPER}. Numbers are those of the PDF.",
+        "",
+        f"{counts(verdict_of)}. {len(wrong)} printed statements fail, by {slips} independent"
+        " errors. `python -m proofs_checks` decides all claims, and with a number such as"
+        ' "Lemma 8" those about one statement. What to correct: [ERRATA.md](../ERRATA.md). All'
+        " numbers: [claims.csv](../claims.csv).",
+        "",
+        *(f"- **{verdict}**: {meaning}." for verdict, meaning in MEANING.items()),
+        "",
+        "The evidence is a certificate or a derivation, which `python proofs_checks/verify.py`"
+        " verifies, or a check on every case, on sampled instances, or on the tightest instance"
+        " that a search finds, with the ratio of the two sides there. Every check also rejects a"
+        f' broken variant of its statement. "{NOT_TIGHT.capitalize()}" says that a larger constant'
+        " may be true: no instance refutes it.",
+        "",
+        "| | " + " | ".join(VERDICTS) + " |",
+        "| --- |" + " ---: |" * len(VERDICTS),
+    ]
+    claim_lines = ["| claim | about | verdict | decided by | reaches a |", "|" + " --- |" * 5]
+    for key, section in sections().items():
+        count = Counter(verdict for id_, verdict in verdict_of.items() if section_of(id_) == key)
+        cells = [str(count[verdict] or "") for verdict in VERDICTS]
+        lines.append(f"| [{section['title']}]({section['page']}) | {' | '.join(cells)} |")
+    for id_, row in rows.items():
+        statement = statement_of(id_)
+        about = statement.name if statement else ""
+        about += " *(not printed)*" if find(id_).inferred else ""
+        link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
+        severity = find(id_).severity.replace("cosmetic", "")
+        cells = [link, about.strip(), row["verdict"], row["how"], severity]
+        claim_lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
+    return "\n".join(lines) + "\n"
+
+
+def reach(rows: Mapping[str, Row]) -> list[str]:
+    """What the statements rest on, and which errors reach which of the convergence theorems."""
+    printed = {id_: row["verdict"] for id_, row in rows.items() if not find(id_).inferred}
+    nodes = graph.nodes(printed, {id_: severity for id_, (severity, _) in errors().items()})
+    goals, constants = (
+        [nodes[label].statement.name for label in labels]
+        for labels in (graph.GOALS, graph.uncited())
+    )
+    lines = [
+        "## How far an error reaches",
+        "",
+        "The verdict is the worst among the printed claims about a statement. An error in its proof"
+        " counts, and a cosmetic one counts as a misprint. A statement rests on those to which its"
+        f" text or proof refers. {' and '.join(constants)} give the theorem's constants, though its"
+        " proof does not cite them. 'Reached' says that the theorem refers to the statement,"
+        " directly or through others, not that it falls with it.",
+        "",
+        f"| statement | verdict | rests on | what is wrong | {' | '.join(goals)} |",
+        "|" + " --- |" * (4 + len(goals)),
+    ]
+    for label, node in nodes.items():
+        used = ", ".join(nodes[other].statement.name for other in graph.direct(label))
+        slips = {
+            find(id_).error: None
+            for id_, verdict in printed.items()
+            if node.statement.has(id_) and verdict != "holds" and find(id_).severity != "cosmetic"
+        }
+        marks = [
+            "reached" if label == goal or label in graph.below(goal) else "" for goal in graph.GOALS
+        ]
+        if node.severity or any(marks):
+            cells = [node.statement.name, node.verdict, used, plain("; ".join(slips)), *marks]
+            lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
-def write(
-    claims: Mapping[str, Claim], decisions: Sequence[Decision], examples: int, out: Path = GENERATED
-) -> list[Path]:
-    """Write the four files; returns their paths."""
-    out.mkdir(parents=True, exist_ok=True)
-    ledger = frame(claims, decisions)
-    files = {
-        "claims.csv": ledger.to_csv(index=False, lineterminator="\n"),
-        "claims.tex": latex(claims, ledger),
-        "CLAIMS.md": page(claims, decisions, examples),
-        "ERRATA.md": errata(claims, decisions),
-    }
-    for name, text in files.items():
-        (out / name).write_text(text, encoding="utf-8")
-    return [out / name for name in files]
+if __name__ == "__main__":
+    write_pages()

@@ -95,7 +95,7 @@ def sample_risk(sample: Sample, q: Complex, zeta: Complex | None = None) -> Risk
 
 
 def objective(sample: Sample, q: Array, zeta: Array | None = None) -> float:
-    """f-hat_N, or g-hat_N where zeta is left out."""
+    """f-hat_N, or g-hat_N without zeta."""
     return float(sample_risk(sample, q, zeta).total()[0])
 
 
@@ -131,5 +131,5 @@ def residual(sample: Sample, q: Complex) -> Complex:
 
 def complex_slope(function: Callable[[Complex], Complex], theta: Array) -> Array:
     """(P, ...) derivative at (P,) of a function of (R, P) that returns (R, ...)."""
-    moved = theta + 1j * STEP * np.eye(theta.size)
-    return np.asarray(function(moved).imag / STEP)
+    points = theta + 1j * STEP * np.eye(theta.size)
+    return np.asarray(function(points).imag / STEP)

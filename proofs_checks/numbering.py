@@ -73,16 +73,16 @@ def statement_of(id_: str) -> Statement | None:
 
 
 def as_printed(text: str) -> str:
-    """With the numbers of the PDF for labels: "Lemma sharingsol" becomes "Lemma 23"."""
-    known = {s.label.split(":")[1]: s for s in statements() if s.label}
+    """The text with the PDF's numbers for labels: "Lemma sharingsol" becomes "Lemma 23"."""
+    by_name = {s.label.split(":")[1]: s for s in statements() if s.label}
     kinds = "|".join(sorted({statement.kind for statement in statements()}))
-    label = f"(?:{'|'.join(sorted(map(re.escape, known), key=len, reverse=True))})(?!\\w)"
+    label = f"(?:{'|'.join(sorted(map(re.escape, by_name), key=len, reverse=True))})(?!\\w)"
     many = rf"(?:{kinds})s {label}(?:(?:, | and ){label})*"
-    text = re.sub(many, lambda m: re.sub(label, lambda n: str(known[n[0]].number), m[0]), text)
-    return re.sub(f"(?:{kinds}) ({label})", lambda m: known[m[1]].name, text)
+    text = re.sub(many, lambda m: re.sub(label, lambda n: str(by_name[n[0]].number), m[0]), text)
+    return re.sub(f"(?:{kinds}) ({label})", lambda m: by_name[m[1]].name, text)
 
 
-def chosen(text: str, ids: Collection[str]) -> list[str]:
+def ids_of(text: str, ids: Collection[str]) -> list[str]:
     """The claims that a reader names: by an id, a label of the paper or a number ("Lemma 8").
 
     What is neither a number nor a label is returned as it is.
@@ -98,20 +98,12 @@ def chosen(text: str, ids: Collection[str]) -> list[str]:
         name = f"{by_number[1].capitalize()} {int(by_number[2])}"
         named = [statement for statement in statements() if statement.name == name]
         if not named:
-            raise InputError("statement", text, _nearest(*name.split()))
+            kind = name.split()[0]
+            numbers = ", ".join(str(s.number) for s in statements() if s.kind == kind)
+            raise InputError("statement", text, f"those called {kind} are {numbers}")
     else:
         named = [statement for statement in statements() if text and statement.label == text]
     about = [id_ for id_ in ids if any(statement.has(id_) for statement in named)]
     if named and not about:
         raise InputError("statement", text, "the paper has it, but no claim is about it")
     return about or [text]
-
-
-def _nearest(kind: str, number: str) -> str:
-    """What the paper has instead of a statement that it does not have."""
-    shared = ("Theorem", "Lemma", "Corollary")
-    for statement in statements():
-        if kind in shared and statement.kind in shared and statement.number == int(number):
-            return f"this number is {statement.name}: they share one count"
-    numbers = ", ".join(str(s.number) for s in statements() if s.kind == kind)
-    return f"the paper has no such statement; those called {kind} are {numbers}"

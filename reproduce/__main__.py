@@ -12,6 +12,7 @@ from rich.table import Table
 from gladius.checks import InputError
 from reproduce import exhibits
 from reproduce import run as runner
+from reproduce.output import read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
@@ -31,8 +32,9 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder of the results; by default paper_tables/generated, or .smoke."),
 ]
+Csv = Annotated[Path | None, typer.Option(help="Write the lines to this file too.")]
 FILE_WIDTH = 180  # columns, where the output is not a terminal
-FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or is not of this tree
+FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or was made by other code
 
 
 def _load(names: list[str] | None = None, kind: str = "all") -> list[Exhibit]:
@@ -46,7 +48,7 @@ def list_() -> None:
     """The exhibits, and what the last full run of each took."""
     table = Table("exhibit", "title", "cells", "processor time")
     for name in exhibits.names():
-        manifest = runner.read_manifest(runner.GENERATED, name)  # to import them takes seconds
+        manifest = read_manifest(runner.GENERATED, name)  # importing the exhibit takes seconds
         if manifest:
             cells, spent = sum(manifest["cells"].values()), duration(manifest["cpu_seconds"])
             table.add_row(name, manifest["title"], str(cells), spent)
@@ -59,7 +61,7 @@ def list_() -> None:
 def run(
     names: Names = None,
     kind: Annotated[
-        str, typer.Option("--exhibits", help="Of no names: paper (its twelve), own or all.")
+        str, typer.Option("--exhibits", help="Without names: paper, own or all.")
     ] = "all",
     smoke: Smoke = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
@@ -72,11 +74,11 @@ def run(
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console = Console()
+    options: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
     try:
-        told: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
-        outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **told)
+        outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)
     except KeyboardInterrupt:
-        console.print("Interrupted: finished cells are kept, the same command goes on from there.")
+        console.print("Interrupted. Finished cells are stored; the same command continues.")
         raise typer.Exit(INTERRUPTED) from None
     console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}.")
     for name, status in outcome.not_ok.items():
@@ -96,7 +98,11 @@ def compare(
     only: Annotated[
         str, typer.Option(help="Counted lines whose verdict begins so: agrees, differs...")
     ] = "",
-    csv: Annotated[Path | None, typer.Option(help="Write the lines to this file too.")] = None,
+    other: Annotated[
+        Path | None,
+        typer.Option("--with", help="Our numbers in this folder, in place of the published ones."),
+    ] = None,
+    csv: Csv = None,
     out: Out = None,
 ) -> None:
     """Published number, ours, standard errors and a verdict, column by column.
@@ -109,37 +115,34 @@ def compare(
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
+    if other is not None:
+        compare_with(_load(names), folder, other, csv)
+        return
     frames = []
     for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
         if not names and not (folder / f"{exhibit.name}.csv").is_file():
             console.print(f"{exhibit.name}: not run yet", style="dim")
             continue
         frame = comparison.compare(exhibit, folder)
-        chosen = frame[frame["verdict"].str.startswith(only) & (frame["counted"] | (only == ""))]
-        console.print(comparison.table(chosen, exhibit.title, smoke))
+        lines = frame[frame["verdict"].str.startswith(only) & (frame["counted"] | (only == ""))]
+        console.print(comparison.table(lines, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
-        frames.append(chosen.assign(exhibit=exhibit.name))
+        frames.append(lines.assign(exhibit=exhibit.name))
     if csv is not None:
         pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
-@app.command(epilog="Example: python -m reproduce moved another-machine --csv moved.csv")
-def moved(
-    folder: Annotated[Path, typer.Argument(help="Results of another machine, or of before.")],
-    csv: Annotated[Path | None, typer.Option(help="Write each number that moved there.")] = None,
-    out: Out = None,
-) -> None:
-    """How far our numbers in FOLDER are from the committed ones; exit 1 where a verdict changes."""
-    from reproduce import layout
-    from reproduce import moved as comparison
+def compare_with(loaded: list[Exhibit], folder: Path, other: Path, csv: Path | None) -> None:
+    """Print how far our numbers in `other` are from those in `folder`; exit 1 on other verdicts."""
+    from reproduce import differences
 
-    frame, lines = comparison.compared(_load(), out or runner.GENERATED, folder)
-    Console(soft_wrap=True).print(frame.to_string(index=False), markup=False, highlight=False)
+    frame, lines = differences.compare_folders(loaded, folder, other)
+    console = Console(soft_wrap=True)
+    console.print(frame.to_string(index=False), markup=False, highlight=False)
     if csv is not None:
-        layout.write_csv(lines, csv)
-    if frame["other verdict"].isin(["", "0"]).all():
-        return
-    raise typer.Exit(1)
+        lines.to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
+    if frame["other verdicts"].any():
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: python -m reproduce check --rerun 5")
@@ -150,7 +153,7 @@ def check(
     workers: Workers = 0,
     out: Out = None,
 ) -> None:
-    """Exit 1 where a committed number was not made by the code of this tree, naming it."""
+    """Exit 1 if the code of this tree did not make a committed number, and name it."""
     from reproduce import check as checks
     from reproduce import readme as writer
 
@@ -158,17 +161,17 @@ def check(
     loaded = _load()
     findings = checks.check(loaded, folder)
     for finding in findings:
-        told = "; ".join(finding.problems) or "of this tree"
+        result = "; ".join(finding.problems) or "of this tree"
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
-        console.print(f"{finding.name}: {told}{notes}", markup=False, highlight=False)
+        console.print(f"{finding.name}: {result}{notes}", markup=False, highlight=False)
     bad = [finding.name for finding in findings if finding.problems]
     file = folder / writer.VERDICTS_FILE
     if file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder):
         console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
         bad.append(file.name)
     if rerun:
-        number, lines = checks.rerun(loaded, folder, rerun, workers)
-        console.print(f"{number} cells computed again, {len(lines)} numbers are others.")
+        count, lines = checks.rerun(loaded, folder, rerun, workers)
+        console.print(f"{count} cells computed again, {len(lines)} numbers differ.")
         console.print(*lines, sep="\n", markup=False, highlight=False)
         bad += lines
     if bad:
@@ -176,37 +179,11 @@ def check(
 
 
 @app.command(epilog="Example: python -m reproduce stamp claims")
-def stamp(
-    name: Annotated[str, typer.Argument(help="claims, speed or workers.")], out: Out = None
-) -> None:
-    """Record by which code that was made, right after it was."""
+def stamp(name: Annotated[str, typer.Argument(help="claims or speed.")], out: Out = None) -> None:
+    """Record which code made files that no run writes, right after they were made."""
     from reproduce import check as checks
 
     checks.stamp(name, out or runner.GENERATED)
-
-
-@app.command(epilog="Example: python -m reproduce experts CartPole-v1 --out experts")
-def experts(
-    names: Annotated[
-        list[str] | None, typer.Argument(help="Environments; all of them by default.")
-    ] = None,
-    zoo: Annotated[
-        Path | None, typer.Option(help="Convert RL-Zoo's zips of this folder; train none.")
-    ] = None,
-    allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="Read normalisers of that folder.")
-    ] = False,
-    episodes: Annotated[int, typer.Option(help="Of each figure on a model card.")] = 100,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder; by default that of the bundled experts.")
-    ] = None,
-) -> None:
-    """Train the experts by PPO (up to an hour in all), or convert RL-Zoo's; write cards."""
-    from gladius.worlds.experts import BUNDLED
-    from reproduce import experts as training
-
-    for path in training.write(names or [], out or BUNDLED, zoo, allow_pickle, episodes):
-        Console().print(str(path), markup=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: python -m reproduce readme")

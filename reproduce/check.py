@@ -1,9 +1,9 @@
 """Whether the committed numbers were made by the code of this tree.
 
-What decides: the code and settings behind every cell and the code that draws the exhibit (digests
-in its manifest), whether that code was committed when the files were written, and the files'
-SHA-256. Versions of packages are told and do not decide: another machine may have others, and
-`rerun` says whether the numbers are the same there.
+What decides: the code, data and settings behind every cell, the code that draws the exhibit (their
+digests are in its manifest), whether that code was committed when the files were written, and the
+files' SHA-256. Versions of packages are reported and do not decide: another machine may have
+others, and `rerun` says whether the numbers are the same there.
 """
 
 import json
@@ -15,23 +15,28 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from gladius.baselines import METHODS, ROW_CLASSES
+from gladius.baselines import METHODS
 from gladius.checks import InputError
-from reproduce import compare, exhibits, provenance, workers
-from reproduce.moved import beside
+from reproduce import compare, provenance
+from reproduce.differences import differences
+from reproduce.output import MANIFESTS, edited, read_manifest
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
 from reproduce.results import Results
-from reproduce.run import MANIFESTS, Job, computed, edited, read_manifest
+from reproduce.run import computed
 from reproduce.spec import Exhibit
 from reproduce.store import decode, write
+from reproduce.worker import Job
 
 OLDER = "older code"
-FILES = {  # of what is not made of cells
-    "claims": ("claims.csv", "claims.tex", "CLAIMS.md", "ERRATA.md"),
-    "speed": ("speed.csv", "speed.html", "speed.tex"),
-    "workers": ("workers.csv", "workers.pdf", "workers.png"),
+# what is not made of cells: by `python -m proofs_checks` with its data, by `reproduce.speed`
+FILES = {"claims": ("claims.csv", "ERRATA.md"), "speed": ("speed.csv",)}
+CERTIFICATES = "proofs_checks/certificates/*.lisp"
+CODE, DATA = "proofs_checks/**/*.py", (PUBLISHED, "proofs_checks/*.csv", CERTIFICATES)
+PROBLEMS = {
+    "smoke": "a smoke run",
+    "code": f"{OLDER}: what computes it has changed since",
+    "view": f"{OLDER}: what draws it has changed since",
 }
-MODULES = {"claims": "proofs_checks", "speed": "reproduce.speed", "workers": "reproduce.workers"}
 
 
 @dataclass(frozen=True)
@@ -49,54 +54,39 @@ def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     findings = []
     for exhibit in exhibits:
         cells = {entry.cell for entry in exhibit.checked_entries(False)}
-        code = provenance.code(sources.parts(cell, "cpu") for cell in cells)
-        now = {"smoke": False, "code": code, "view": sources.view(exhibit)}
-        findings.append(_compare(exhibit.name, now, folder))
-    return findings + [_compare(name, of_modules(name), folder) for name in FILES]
+        code = provenance.code(sources.digests(cell, "cpu") for cell in cells)
+        expected = {"smoke": False, "code": code, "view": sources.view(exhibit)}
+        findings.append(_check_manifest(exhibit.name, expected, folder))
+    return findings + [_check_manifest(name, of_modules(name), folder) for name in FILES]
 
 
 def of_modules(name: str) -> dict[str, Any]:
-    """What the manifest of one of FILES says if the code of this tree made it."""
-    parts = _parts(name)
+    """The manifest's entries if the code of this tree made one of FILES."""
+    digests = _modules(name)
     if name == "claims":
-        data = [*ROOT.glob(PUBLISHED), *ROOT.glob("proofs_checks/*.csv")]
-        parts |= {f"data {path.name}": sha256(path) for path in data}
-    return {"smoke": False, "code": combined(parts), "view": ""}
+        data = [path for pattern in DATA for path in ROOT.glob(pattern)]
+        digests |= {f"data {path.name}": sha256(path) for path in data}
+    return {"smoke": False, "code": combined(digests), "view": ""}
 
 
-def _parts(name: str) -> dict[str, str]:
-    modules = [MODULES[name]]
+def _modules(name: str) -> dict[str, str]:
     if name == "speed":
-        fitted = (METHODS[method] for method in ("gladius", "nfxp", "ccp", "mpec"))
-        modules += [*fitted, ROW_CLASSES["sparse"]]
-    if name == "workers":  # and what it computes; not the report and README behind the command
-        shown = [
-            entry for known in workers.EXHIBITS for entry in exhibits.load(known).entries(False)
-        ]
-        modules += [f"reproduce.exhibits.{known}" for known in workers.EXHIBITS]
-        modules += sorted({entry.cell.compute.partition(":")[0] for entry in shown})
-    if name == "claims":
-        paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob("proofs_checks/**/*.py")))
-        modules = [".".join(path.with_suffix("").parts) for path in paths]
-    return Sources().closure(*modules)
+        return Sources().closure("reproduce.speed", *METHODS.values())
+    paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob(CODE)))
+    return Sources().closure(*(".".join(path.with_suffix("").parts) for path in paths))
 
 
-def _compare(name: str, now: dict[str, Any], folder: Path) -> Finding:
+def _check_manifest(name: str, expected: dict[str, Any], folder: Path) -> Finding:
     manifest = read_manifest(folder, name)
     if not manifest:
         return Finding(name, ("nothing says how it was made",))
-    said = {
-        "smoke": "a smoke run",
-        "code": f"{OLDER}: what computes it has changed since",
-        "view": f"{OLDER}: what draws it has changed since",
-    }
-    problems = [text for key, text in said.items() if manifest.get(key) != now[key]]
+    problems = [text for key, text in PROBLEMS.items() if manifest.get(key) != expected[key]]
     if manifest.get("dirty") is not False:
         problems.append("made by code that was not committed")
     problems += [f"{file} was changed since" for file in edited(manifest, folder)]
     here = provenance.versions()
-    there = {item for versions in manifest.get("versions", []) for item in versions.items()}
-    others = sorted(item for item in there if here.get(item[0]) != item[1])
+    made = {item for versions in manifest.get("versions", []) for item in versions.items()}
+    others = sorted(item for item in made if here.get(item[0]) != item[1])
     notes = (f"{package} {version}, here {here.get(package)}" for package, version in others)
     return Finding(name, tuple(problems), tuple(notes))
 
@@ -114,7 +104,7 @@ def stamp(name: str, folder: Path) -> None:
     if missing:
         raise InputError("name", name, f"make them first: {', '.join(missing)}")
     made = min(path.stat().st_mtime for path in files)
-    modules = [part.removeprefix(provenance.MODULE) for part in _parts(name)]
+    modules = [digest.removeprefix(provenance.MODULE) for digest in _modules(name)]
     code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
     newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
     if newer:
@@ -127,36 +117,33 @@ def stamp(name: str, folder: Path) -> None:
 
 
 def rerun(
-    exhibits: Sequence[Exhibit], folder: Path, number: int, workers: int = 0
+    exhibits: Sequence[Exhibit], folder: Path, count: int, workers: int = 0
 ) -> tuple[int, list[str]]:
-    """Compute some cheap cells again and hold them against the committed CSVs.
+    """(number of cells computed again, a line for each number that differs from the committed).
 
-    The cells are those of the exhibits with the cheapest ones, one of each in turn; the exhibit's
-    tolerance is relative, and absolute below 1.
-
-    Returns:
-        How many cells were computed, and a line for each number that is another now.
+    The cells are random ones of the cheapest exhibits, one of each exhibit in turn, `count` in all.
+    The exhibit's tolerance is relative, and absolute below 1.
     """
     lists = []
     for exhibit in sorted(exhibits, key=lambda exhibit: exhibit.cost):
-        shown = [(exhibit, e) for e in exhibit.checked_entries(False) if e.is_shown]
-        random.Random(exhibit.name).shuffle(shown)
-        lists.append(shown)
-    turns = [place for place in chain(*zip_longest(*lists)) if place is not None][:number]
+        entries = [(exhibit, e) for e in exhibit.checked_entries(False) if e.is_shown]
+        random.Random(exhibit.name).shuffle(entries)
+        lists.append(entries)
+    turns = [pair for pair in chain(*zip_longest(*lists)) if pair is not None][:count]
     cells, sources = dict.fromkeys(entry.cell for _, entry in turns), Sources()
-    jobs = [Job(cell, "cpu", sources.parts(cell, "cpu"), {}) for cell in cells]
+    jobs = [Job(cell, "cpu", sources.digests(cell, "cpu"), {}) for cell in cells]
     stored = {job.cell: decode(text, job.cell) for job, text in computed(jobs, workers, None)}
     lines = []
     for exhibit, entry in turns:
         again = Results([entry], [stored[entry.cell]], False, exhibit.view).frame()
         committed = compare.read(exhibit.name, folder)
-        of_cell = again[compare.PLACE].merge(committed, "inner", compare.PLACE)
-        both = beside(of_cell, again, exhibit.tolerance)
-        for line in both[both["moved"]].to_dict("records"):
-            place = "/".join(line[name] for name in compare.PLACE)
-            now, was = (
+        of_cell = again[compare.KEY].merge(committed, "inner", compare.KEY)
+        both = differences(of_cell, again, exhibit.tolerance)
+        for line in both[both["differ"]].to_dict("records"):
+            key = "/".join(line[name] for name in compare.KEY)
+            after, before = (
                 f"{line[f'value {when}']:.10g} ({line[f'status {when}']})"
                 for when in ("after", "before")
             )
-            lines.append(f"{exhibit.name}: {place}: {now}, was {was}")
+            lines.append(f"{exhibit.name}: {key}: {after}, was {before}")
     return len(cells), lines

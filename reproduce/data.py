@@ -1,9 +1,9 @@
 """The bus engine's worlds and data sets: simulated and split, or drawn as counts.
 
-Drawn as counts they have the same law as counts of simulated paths, at a cost free of N:
-trajectories are independent and Markov, so that, given how many of them are in s at period h, the
-numbers that go on by each (a, s') are multinomial with probabilities pi(a | s) P_a(s, s'),
-independently over s; adding up over the periods gives n(s, a, s') of N paths, exactly.
+Counts have exactly the distribution of counts of simulated paths, at a cost that does not depend on
+N. Trajectories are independent and Markov: given the numbers in s at period h, the numbers that
+leave by each (a, s') are multinomial with probabilities pi(a | s) P_a(s, s'), independently over s.
+Their sum over the periods is n(s, a, s') of N paths.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.spec import Array, Cell
 
-SHARE = 0.8  # of the trajectories is for training
-TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
+SHARE = 0.8  # of the trajectories are for training
+TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # true r(x, maintain)
     "affine": None,  # the paper's -x
     "sine": lambda x: -x - 0.6 * np.sin(x),
     "power": lambda x: -0.25 * x**1.7,
@@ -28,31 +28,32 @@ TRUTHS: dict[str, Callable[[Array], Array] | None] = {  # r(x, maintain)
 
 
 def make_world(cell: Cell) -> BusEngine:
-    """The bus engine without dummies, with the cell's truth."""
+    """The bus engine without dummies, with the cell's true reward."""
     return BusEngine(maintenance=TRUTHS[cell.settings.get("truth", "affine")])
 
 
 def data_sets(world: BusEngine, cell: Cell) -> tuple[list[Transitions], list[Transitions]]:
-    """(training, test) splits of the cell's repetitions; its settings say how many trajectories."""
+    """(training, test) splits of the cell's repetitions, `settings.trajectories` in each set."""
     sets = world.simulate(cell.settings["trajectories"], seeds.generators(cell))
-    parts = [transitions.split(SHARE) for transitions in sets]
-    return [train for train, _ in parts], [test for _, test in parts]
+    pairs = [transitions.split(SHARE) for transitions in sets]
+    return [train for train, _ in pairs], [test for _, test in pairs]
 
 
 def by_mileage(table: Array) -> StateFunction:
-    """(S, A) numbers of the world's mileages as a function of them."""
-    return lambda states: np.asarray(table[_place(states)])
+    """The function of states whose values at the world's mileages are an (S, A) table."""
+    return lambda states: np.asarray(table[_mileage_index(states)])
 
 
-def _place(states: Array) -> Integers:
+def _mileage_index(states: Array) -> Integers:
     return states[:, 0].astype(np.int64) - 1
 
 
 def on_grid(mdp: TabularMDP, sets: Sequence[Transitions]) -> Counts:
-    """Counts of data sets with a row for every mileage of the world, seen or not."""
+    """Counts of data sets on the world's whole grid of mileages."""
     table = np.zeros((len(sets), *mdp.transition.shape))
-    for moved, data in zip(table, sets, strict=True):
-        np.add.at(moved, (data.actions, _place(data.states), _place(data.next_states)), 1.0)
+    for counts, data in zip(table, sets, strict=True):
+        states, next_states = map(_mileage_index, (data.states, data.next_states))
+        np.add.at(counts, (data.actions, states, next_states), 1.0)
     return counted(mdp, table)
 
 
@@ -70,7 +71,7 @@ def moves(
     """
     actions, n, _ = mdp.transition.shape
     joint = mdp.solution.policy.T[:, :, None] * mdp.transition
-    probabilities = np.swapaxes(joint, 0, 1).reshape(n, -1)  # row s: of each (a, s')
+    probabilities = np.swapaxes(joint, 0, 1).reshape(n, -1)  # (S, A S) of each (a, s')
     width = int((probabilities > 0).sum(axis=1).max())
     # possible outcomes last: NumPy gives the last one what rounding leaves of the others
     outcome = np.argsort(probabilities > 0, axis=1, kind="stable")[:, -width:]
@@ -92,9 +93,8 @@ def moves(
 def splits(
     mdp: TabularMDP, horizon: int, trajectories: int, rngs: Sequence[np.random.Generator]
 ) -> tuple[Counts, Counts]:
-    """(training, test) counts on the world's whole grid, one replication for each generator."""
-    kept = round(SHARE * trajectories)
-    sizes = (kept, trajectories - kept)
-    drawn = np.stack([moves(mdp, horizon, sizes, rng) for rng in rngs], axis=1)
-    train, test = (counted(mdp, np.ascontiguousarray(part)) for part in drawn)
-    return train, test
+    """(training, test) counts on the world's grid, with one replication for each generator."""
+    size = round(SHARE * trajectories)
+    drawn = [moves(mdp, horizon, (size, trajectories - size), rng) for rng in rngs]
+    train, test = np.ascontiguousarray(np.stack(drawn, axis=1))
+    return counted(mdp, train), counted(mdp, test)

@@ -1,14 +1,14 @@
-"""What all imitation on gymnasium's environments shares: demonstrations, and how a policy scores.
+"""Demonstrations on gymnasium's environments, and the scores of policies there.
 
 Demonstrations are whole episodes of the deterministic expert, as in the first author's code (on
-Acrobot without the normaliser, as there). They are drawn anew for each training seed. A module of
-its own, which imports no estimator, so that what no estimator touches need not be run again when
-one of them changes.
+Acrobot without the normaliser, as there). Each training seed has fresh ones. The module imports no
+estimator, so that a change of an estimator leaves its cells valid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, wraps
 
 import numpy as np
@@ -18,6 +18,7 @@ from gladius.transitions import Integers, Transitions
 from gladius.worlds.experts import PUBLISHED_AS, expert
 from gladius.worlds.gym import (
     ENVIRONMENTS,
+    LUNAR_LANDER,
     Environment,
     environment,
     episode_seeds,
@@ -35,10 +36,7 @@ Compute = Callable[[Cell, str], Result]
 
 
 def where_installed(compute: Compute) -> Compute:
-    """A cell's function that says what is missing where its environment is not installed.
-
-    That is no failure, for all else that was asked can be run.
-    """
+    """A cell's function that returns `not_run` where its environment is not installed."""
 
     @wraps(compute)
     def checked(cell: Cell, device: str) -> Result:
@@ -57,11 +55,11 @@ def where_installed(compute: Compute) -> Compute:
 def demonstrations(world: Environment, trajectories: int, rng: np.random.Generator) -> Transitions:
     """Whole episodes of the deterministic expert, without their rewards."""
     teacher = expert(world.name, deterministic=True, normalised=False)
-    return rollout(world, teacher, episode_seeds(rng, trajectories)).data
+    return rollout(world, teacher, episode_seeds(rng, trajectories))
 
 
 def evaluation_seeds(name: str, episodes: int) -> Integers:
-    """(episodes,) the same for whatever is evaluated in an environment."""
+    """(episodes,) seeds, the same for every policy that is evaluated in an environment."""
     return episode_seeds(
         np.random.default_rng(seeds.sequence(STREAM, name, 0, "evaluation")), episodes
     )
@@ -69,15 +67,15 @@ def evaluation_seeds(name: str, episodes: int) -> Integers:
 
 @cache
 def references(name: str, episodes: int) -> tuple[float, float]:
-    """Mean returns of the expert that demonstrates, and of actions drawn evenly."""
+    """Mean returns of the expert that demonstrates, and of the uniform policy."""
     world, starts = environment(name), evaluation_seeds(name, episodes)
     teacher = expert(name, deterministic=True, normalised=False)
 
-    def even(states: Array) -> Array:
+    def uniform(states: Array) -> Array:
         return np.full((len(states), world.number_of_actions), 1 / world.number_of_actions)
 
-    first, last = (evaluate(world, p, starts).returns.mean() for p in (teacher, even))
-    return float(first), float(last)
+    best, worst = (evaluate(world, policy, starts).returns.mean() for policy in (teacher, uniform))
+    return float(best), float(worst)
 
 
 def score(name: str, returns: Array, episodes: int) -> Array:
@@ -89,7 +87,7 @@ def score(name: str, returns: Array, episodes: int) -> Array:
 def scored(
     name: str, returns: Array, episodes: int, policy: str, statuses: Sequence[str]
 ) -> tuple[list[Record], dict[str, list[float]]]:
-    """What a cell says of the (seeds,) mean returns of its `sampled` or `greedy` policies.
+    """Records and replications of the (seeds,) mean returns of `sampled` or `greedy` policies.
 
     Records: the mean `score`; of the sampled ones also the paper's `% optimality`, 100 R / (the
     expert's return as printed). Replications: score and return of each seed.
@@ -105,3 +103,30 @@ def scored(
 def row(name: str, trajectories: int) -> str:
     """A row's label in the paper's Table 4."""
     return f"{PUBLISHED_AS.get(name, name)}/{trajectories}"
+
+
+@where_installed
+def measure(cell: Cell, device: str) -> Result:
+    """Mean return and steps of the expert under each rule of actions.
+
+    Settings: environment, episodes.
+    """
+    name, episodes = cell.settings["environment"], cell.settings["episodes"]
+    teacher = expert(name)
+    rules = {"sampled": teacher, "deterministic": replace(teacher, deterministic=True)}
+    if teacher.normaliser is not None:
+        for rule, policy in list(rules.items()):
+            rules[f"{rule}, without the normaliser"] = replace(policy, normaliser=None)
+    if name == LUNAR_LANDER.name:
+        rules["sampled, both legs down -> action 0"] = replace(teacher, legs_down=True)
+    rng = np.random.default_rng(seeds.sequence("experts", name, 0, "episodes"))
+    starts = episode_seeds(rng, episodes)
+    records = []
+    for rule, policy in rules.items():
+        scores = evaluate(environment(name), policy, starts)
+        se = scores.returns.std(ddof=1) / np.sqrt(episodes)
+        records += [
+            Record(f"return, {rule}", float(scores.returns.mean()), float(se), episodes),
+            Record(f"steps, {rule}", float(scores.lengths.mean()), repetitions=episodes),
+        ]
+    return Result(tuple(records))

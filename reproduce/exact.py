@@ -1,4 +1,8 @@
-"""What the exhibits show of the bus engine without fitting anything."""
+"""What the exhibits show of the bus engine without fitting anything.
+
+Bounds on the expected MAPE, the true r and Q, expected counts of a test split, and the growth rate
+of Algorithm 1 on expected data: all are exact, so they have no standard error.
+"""
 
 import math
 
@@ -10,9 +14,9 @@ from gladius.stability import expected_counts, stability
 from gladius.transitions import Transitions
 from gladius.worlds.bus import MAINTAIN, BusEngine
 from reproduce.data import SHARE, data_sets, make_world
-from reproduce.spec import Array, Cell, Record, Result
+from reproduce.spec import Array, Cell, Entry, Record, Result
 
-MEASURED = "measured"
+BOUND, MEASURED = "bound", "measured"  # column and protocol of the bounds
 # numeral -> attribute of gladius.efficiency.Bounds
 BOUNDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
 MILEAGES = 10  # the paper's tables show 1 to 10 of the 20
@@ -20,20 +24,27 @@ TRAJECTORIES = 1000  # of the data with inputs
 TERM = "signed Bellman term at the end"
 
 
-def protocol(numeral: str) -> str:
+def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
+    """The bounds at one N under a true reward of `data.TRUTHS`, as an entry of an exhibit."""
+    settings = {"trajectories": trajectories, "truth": truth}
+    return Entry(row, BOUND, MEASURED, Cell(f"{__name__}:bounds", settings, f"bounds, {row}"))
+
+
+def bound_protocol(numeral: str) -> str:
     """The protocol of a bound's line in the CSV."""
     return f"{MEASURED} ({numeral})"
 
 
 def bounds(cell: Cell, device: str) -> Result:
-    """A record for each bound that holds at the truth; exact, so without a standard error."""
+    """A record for each bound whose class contains the true reward."""
     world, sizes = make_world(cell), [SHARE * cell.settings["trajectories"]]
-    known = efficiency.bounds(world.mdp, world.horizon, sizes, world.anchor_action)
-    lines = [
-        Record("MAPE", float(getattr(known, field)[0]), repetitions=0, protocol=protocol(numeral))
-        for numeral, field in BOUNDS.items()
-    ]  # nan: the truth is not in the class
-    return Result(tuple(line for line in lines if not math.isnan(line.value)))
+    values = efficiency.bounds(world.mdp, world.horizon, sizes, world.anchor_action)
+    records = []
+    for numeral, field in BOUNDS.items():
+        value = float(getattr(values, field)[0])
+        if not math.isnan(value):
+            records.append(Record("MAPE", value, repetitions=0, protocol=bound_protocol(numeral)))
+    return Result(tuple(records))
 
 
 def bound_cell(inputs: int, is_dense: bool) -> Cell:
@@ -65,29 +76,30 @@ def truth(cell: Cell, device: str) -> Result:
 
 
 def frequencies(cell: Cell, device: str) -> Result:
-    """Expected counts of the test split, and those that the data sets show.
+    """Counts of the test split, (mileages, A): expected, their standard deviation, and drawn.
 
-    The standard deviation is that of the count of one trajectory over all simulated ones, times
-    the root of their number in a test split: trajectories are independent and alike.
+    The standard deviation is that of the counts of one simulated trajectory, times the root of the
+    number of trajectories in a test split, since trajectories are independent and alike.
     """
     world = BusEngine()
     train, test = data_sets(world, cell)
-    shown = np.stack([_visits(t) for t in test])  # (R, trajectories of a test split, mileages, A)
-    every = np.concatenate([*shown, *(_visits(t) for t in train)])
-    size = shown.shape[1]
+    tested = np.stack([_visits(t) for t in test])  # (R, trajectories of a test split, mileages, A)
+    simulated = np.concatenate([*tested, *(_visits(t) for t in train)])
+    size = tested.shape[1]
     expected = size * world.horizon * world.mdp.occupancy(world.horizon)[:MILEAGES]
-    spread = math.sqrt(size) * every.std(axis=0, ddof=1)
-    return Result((), {}, {"expected": expected, "spread": spread, "draws": shown.sum(axis=1)})
+    spread = math.sqrt(size) * simulated.std(axis=0, ddof=1)
+    return Result((), {}, {"expected": expected, "spread": spread, "draws": tested.sum(axis=1)})
 
 
 def _visits(data: Transitions) -> Array:
-    """(trajectories, mileages, A) how often each trajectory has each pair."""
+    """(trajectories, mileages, A) counts of each pair in each trajectory."""
     names, label = np.unique(data.trajectory, return_inverse=True)
     mileage = data.states[:, 0].astype(np.int64) - 1
-    shown = mileage < MILEAGES
-    table = np.zeros((len(names), MILEAGES, data.number_of_actions))
-    np.add.at(table, (label[shown], mileage[shown], data.actions[shown]), 1.0)
-    return table
+    is_counted = mileage < MILEAGES
+    index = label[is_counted], mileage[is_counted], data.actions[is_counted]
+    visits = np.zeros((len(names), MILEAGES, data.number_of_actions))
+    np.add.at(visits, index, 1.0)
+    return visits
 
 
 def stability_map(cell: Cell, device: str) -> Result:

@@ -1,10 +1,9 @@
-"""The one kind of cell that fits: a method on data sets of the bus engine, kept for every table.
+"""The one kind of cell that fits: a method on data sets of the bus engine, stored for every table.
 
 A fit is computed once; tables and figures are views of what is stored here. `fitting` makes the
-cell, so that two exhibits which mean the same fit list an equal cell. An estimator sees the
-training split, the anchor's reward and the discount factor; a method whose reward is linear in
-parameters is told the form, an oracle the transition probabilities too. Only the scores know the
-truth.
+cell, so that two exhibits with the same fit list an equal cell. An estimator gets the training
+split, the anchor's reward and the discount factor. A method whose reward is linear in parameters
+gets the form too, and an oracle the transition probabilities. Only the scores use the true reward.
 """
 
 import math
@@ -19,7 +18,7 @@ from gladius import methods
 from gladius.anchor import Anchor
 from gladius.baselines import METHODS
 from gladius.estimate import Estimate
-from gladius.metrics import mape
+from gladius.metrics import mape, percentage_error
 from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
@@ -30,7 +29,7 @@ TRAJECTORIES, SMOKE_TRAJECTORIES = (50, 250, 500, 1000, 2500, 5000), (50, 250)  
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
 BOOTSTRAP, SMOKE_BOOTSTRAP = 100, 8
 SMOKE_ITERATIONS = 300  # of Algorithm 1
-CHUNK = 100  # data sets drawn as counts that are fitted side by side: 100 MB
+BATCH = 100  # data sets drawn as counts that are fitted together: 100 MB
 RUNS = ("iterations", "inner iterations", "converged")  # of every fit, beside its score
 
 
@@ -49,31 +48,30 @@ def fitting(
         smoke: fewer repetitions, and few steps of Algorithm 1.
         options: of the method, as JSON holds them.
         settings: any of `repetitions`; `seeds` and `seeds_row` (the stream of data sets); `truth`
-            (of TRUTHS); `oracle` (told the transition probabilities); `theta_1_given` (told the
-            anchor's reward, so that one parameter is left); `streams` (option -> stream of its
-            random generators); `bootstrap` (resamples of the first data set); `drawn="counts"`
-            (data sets drawn as counts, of which only the scores are kept).
+            (of TRUTHS); `oracle` (knows the transition probabilities); `theta_1_given` (knows the
+            anchor's reward, so one parameter remains); `streams` (option -> stream of its random
+            generators); `bootstrap` (resamples of the first data set); `drawn="counts"` (data sets
+            drawn as counts, with scores only).
     """
-    chosen, repetitions = dict(options or {}), SMOKE_REPETITIONS if smoke else REPETITIONS
-    if smoke and chosen.get("protocol") == "printed":
-        chosen["iterations"] = SMOKE_ITERATIONS
-    told = {"method": method, "trajectories": trajectories, "repetitions": repetitions}
-    told |= {"seeds": "table_2", "options": chosen} | settings
-    if "bootstrap" in told:  # one data set; its resamples are no repetitions
-        told |= {"repetitions": 1, "bootstrap": SMOKE_BOOTSTRAP if smoke else BOOTSTRAP}
+    options, repetitions = dict(options or {}), SMOKE_REPETITIONS if smoke else REPETITIONS
+    if smoke and options.get("protocol") == "printed":
+        options["iterations"] = SMOKE_ITERATIONS
+    given = {"method": method, "trajectories": trajectories, "repetitions": repetitions}
+    given |= {"seeds": "table_2", "options": options} | settings
+    if "bootstrap" in given:  # resamples of one data set are no repetitions
+        given |= {"repetitions": 1, "bootstrap": SMOKE_BOOTSTRAP if smoke else BOOTSTRAP}
     defaults: dict[str, Any] = {"options": {}, "oracle": False, "theta_1_given": False}
-    told = {k: v for k, v in told.items() if k not in defaults or v != defaults[k]}
-    words = [method, f"N = {trajectories}", *map(str, chosen.values())]
-    return Cell(f"{__name__}:compute", told, ", ".join(words))
+    given = {k: v for k, v in given.items() if k not in defaults or v != defaults[k]}
+    words = [method, f"N = {trajectories}", *map(str, options.values())]
+    return Cell(f"{__name__}:compute", given, ", ".join(words))
 
 
 def compute(cell: Cell, device: str) -> Result:
     """Fit and score the cell's data sets; small matrices, so always on the CPU.
 
     Records are those of `summarise`. Of each repetition the result has `MAPE` (per cent), `status`
-    (its place in SEVERITY, beyond them where it failed) and RUNS; and as arrays (R, S, A) on the
-    world's grid `reward`, `q` and `visits` of the training split, and `theta` (R, k) if there is
-    one.
+    (see `severity`) and RUNS; and as arrays (R, S, A) on the world's grid `reward`, `q` and
+    `visits` of the training split, and `theta` (R, k) if there is one.
     """
     world = make_world(cell)
     if cell.settings.get("drawn") == "counts":
@@ -119,7 +117,7 @@ def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any
 
 
 def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The cell's options as the method takes them, with what it is told of the world.
+    """The cell's options as the method takes them, with what it is given of the world.
 
     Where a method draws random numbers each repetition has its own generator.
     """
@@ -131,7 +129,7 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
     if settings.get("oracle"):
         options["transition"] = world.known_transitions
     if "form" in methods.needs(method):
-        # a method that takes the anchor beside the form is told its reward in the form
+        # a method that needs both gets the anchor's reward within the form
         is_given = settings.get("theta_1_given") or "anchor" in methods.needs(method)
         options["reward"] = bus_reward_given(-world.anchor_reward) if is_given else BUS_REWARD
     if methods.takes(method, "rng") and "rng" not in options:
@@ -142,28 +140,28 @@ def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[s
 
 
 def severity(status: str) -> float:
-    """Place of a status in SEVERITY, beyond them where the fit failed."""
+    """Index of a status in SEVERITY, one more where the fit failed."""
     return float(len(SEVERITY) if status.startswith(FAILED) else SEVERITY.index(status))
 
 
 def _on_resamples(cell: Cell, world: BusEngine, train: Transitions, test: Transitions) -> Result:
-    """As the paper's note says of the oracles: one data set, its trajectories resampled.
+    """Scores of resamples of one data set, as the paper's note describes its oracles.
 
-    `se` is the standard deviation over resamples / sqrt(resamples). It leaves out that another
-    data set would have given another mean, so it understates the error of the number.
+    `se` is the standard deviation over resamples / sqrt(resamples). It omits the variation between
+    data sets, so it understates the error of the number.
     """
-    started, times = time.process_time(), int(cell.settings["bootstrap"])
+    start_time, times = time.process_time(), int(cell.settings["bootstrap"])
     (rng,) = seeds.generators(cell, "bootstrap")
     estimates = [fit(world, cell, [one])[0] for one in resamples(train, times, rng)]
     errors = [mape(e, test, world.reward) for e in estimates]
     statuses = [e.diagnostics.status for e in estimates]
-    seconds = (time.process_time() - started) / times
+    seconds = (time.process_time() - start_time) / times
     records = summarise("MAPE", errors, statuses)
     return Result(records, {"MAPE of resamples": errors}, cpu_seconds=seconds)
 
 
 def resamples(data: Transitions, times: int, rng: np.random.Generator) -> Iterator[Transitions]:
-    """Samples of the trajectories with replacement, one after the other; rows without order."""
+    """Samples of the trajectories with replacement; observations are in no order."""
     names, label = np.unique(data.trajectory, return_inverse=True)
     weights = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=times)
     for weight in weights:
@@ -177,18 +175,19 @@ def resamples(data: Transitions, times: int, rng: np.random.Generator) -> Iterat
 
 
 def _on_counts(cell: Cell, world: BusEngine) -> Result:
-    """Hundreds of data sets, drawn as counts, CHUNK at a time."""
+    """Scores of hundreds of data sets, drawn as counts, BATCH at a time."""
     rngs = seeds.generators(cell)
     errors: list[float] = []
     statuses: list[str] = []
     seconds = 0.0
-    for start in range(0, len(rngs), CHUNK):
-        part = rngs[start : start + CHUNK]
-        train, test = splits(world.mdp, world.horizon, cell.settings["trajectories"], part)
-        began = time.process_time()
+    for start in range(0, len(rngs), BATCH):
+        batch = rngs[start : start + BATCH]
+        train, test = splits(world.mdp, world.horizon, cell.settings["trajectories"], batch)
+        start_time = time.process_time()
         rewards, ends = _fit_counts(world, cell, train)
-        seconds += time.process_time() - began
-        errors += scores(rewards, test, world.mdp.reward).tolist()
+        seconds += time.process_time() - start_time
+        for reward, visits in zip(rewards, test.visits, strict=True):
+            errors.append(percentage_error(reward, world.mdp.reward, visits))
         statuses += ends
     records = summarise("MAPE", errors, statuses)
     return Result(records, {"MAPE": errors}, cpu_seconds=seconds / len(rngs))
@@ -210,12 +209,6 @@ def _fit_counts(world: BusEngine, cell: Cell, train: Counts) -> tuple[Array, lis
     estimates = module.fit_counts(train, anchor, world.discount, **options)
     rewards = np.stack([one.reward_function(train.states) for one in estimates])
     return rewards, [one.diagnostics.status for one in estimates]
-
-
-def scores(rewards: Array, test: Counts, truth: Array) -> Array:
-    """(R,) MAPE in per cent of (R, S, A) rewards over the test pairs, as in gladius.metrics."""
-    error = np.abs(rewards - truth) / np.abs(truth)
-    return np.asarray(100.0 * (test.visits * error).sum(axis=(1, 2)) / test.size)
 
 
 def means(result: Result, statistics: Sequence[str]) -> tuple[Record, ...]:

@@ -1,16 +1,9 @@
-"""Trainings of the first author's code on Table 2's data: the cells that cost an hour.
+"""Trainings of the first author's code on Table 2's data.
 
-A module of its own, and one that imports little, so that nothing but the author's code, the world
-and the seeds decides whether a stored training is still good. One cell is one training of all
-repetitions side by side, scored at the last epoch and at the oracle's, whose test error by the true
-reward is the smallest.
+One cell is one training of all repetitions, scored at the last epoch and at the oracle's, whose
+test error by the true reward is the smallest. The module imports little, so that only the author's
+code, the world and the seeds decide whether a stored training is current.
 """
-
-import hashlib
-import json
-import os
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 
@@ -18,12 +11,12 @@ from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
-from reproduce.spec import CHECKPOINTS, SEVERITY, Cell, Record, Result, summarise
+from reproduce.spec import SEVERITY, Array, Cell, Record, Result, summarise
 
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
-SHARE = 0.8  # of the trajectories is for training
-SELECTIONS = ("last", "oracle")
+SHARE = 0.8  # of the trajectories are for training
+EPOCHS_SHOWN = ("last", "oracle")  # the epochs that are scored
 
 
 def training(
@@ -42,18 +35,18 @@ def training(
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """Train the cell's repetitions and score both epochs; tiny matrices, so always on the CPU.
+    """The scores and estimates of the cell's repetitions at both epochs; always on the CPU.
 
-    Settings: trajectories, repetitions, seeds, epochs, level_from_truth, absolute. For each
-    selection the result has `MAPE <selection>` and `status <selection>` (its place in SEVERITY) of
-    every repetition, and `reward <selection>`, `q <selection>`, (R, S, A), on the world's grid.
+    Settings: trajectories, repetitions, seeds, epochs, level_from_truth, absolute. For each epoch
+    of EPOCHS_SHOWN the result has `MAPE <epoch>` (per cent) and `status <epoch>` (its index in
+    SEVERITY) of every repetition, and `reward <epoch>`, `q <epoch>`, (R, S, A), in utils.
     """
     from gladius import author  # here, for it imports torch
 
     world, settings = BusEngine(), cell.settings
     sets = world.simulate(settings["trajectories"], seeds.generators(cell))
     splits = [one.split(SHARE) for one in sets]
-    train, test = [list(part) for part in zip(*splits, strict=True)]
+    train, test = [train for train, _ in splits], [test for _, test in splits]
     anchor = Anchor(world.anchor_action, world.anchor_reward)
     trained = author.run(
         train,
@@ -61,37 +54,27 @@ def compute(cell: Cell, device: str) -> Result:
         world.discount,
         rngs=seeds.generators(cell, "weights"),
         oracle=author.Oracle(test, world.reward),
-        checkpoint=checkpoint(cell, author),
         **{name: settings[name] for name in ("level_from_truth", "absolute", "epochs")},
     )
     replications: dict[str, list[float]] = {}
     records: list[Record] = []
-    arrays = {"trace_epochs": trained.trace_epochs.astype(float), "trace": trained.trace}
+    arrays: dict[str, Array] = {}
     grid = world.mdp.features
-    for selection in SELECTIONS:
-        estimates = author.estimates(trained, anchor, world.discount, selection)
+    for epoch in EPOCHS_SHOWN:
+        estimates = author.estimates(trained, anchor, world.discount, epoch)
         errors = [mape(e, data, world.reward) for e, data in zip(estimates, test, strict=True)]
-        statuses = [e.diagnostics.status for e in estimates]
-        records += summarise(f"MAPE {selection}", errors, statuses)
-        replications[f"MAPE {selection}"] = errors
-        replications[f"status {selection}"] = [float(SEVERITY.index(s)) for s in statuses]
-        arrays[f"reward {selection}"] = np.array([e.reward_function(grid) for e in estimates])
-        arrays[f"q {selection}"] = np.array([e.q(grid) for e in estimates])
-        arrays[f"epoch {selection}"] = np.array(
-            [float(e.diagnostics.iterations) for e in estimates]
-        )
+        runs = [e.diagnostics for e in estimates]
+        records += summarise(f"MAPE {epoch}", errors, [run.status for run in runs])
+        replications[f"MAPE {epoch}"] = errors
+        replications[f"status {epoch}"] = [float(SEVERITY.index(run.status)) for run in runs]
+        arrays[f"reward {epoch}"] = np.array([e.reward_function(grid) for e in estimates])
+        arrays[f"q {epoch}"] = np.array([e.q(grid) for e in estimates])
+        arrays[f"epoch {epoch}"] = np.array([float(run.iterations) for run in runs])
     seconds = trained.cpu_seconds / len(train)
     return Result(tuple(records), replications, arrays, seconds)
 
 
-def checkpoint(cell: Cell, *code: ModuleType, place: str = "") -> Path | None:
-    """The file of a training: keyed by its settings (the epochs apart) and the code that trains."""
-    folder = os.environ.get(CHECKPOINTS)
-    if folder is None:  # a remote worker, or a call outside the runner
-        return None
-    key = {name: value for name, value in cell.settings.items() if name != "epochs"}
-    digest = hashlib.sha256((json.dumps(key, sort_keys=True) + place).encode())
-    for module in code:
-        digest.update(Path(str(module.__file__)).read_bytes())
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder) / f"author-{cell.settings['trajectories']}-{digest.hexdigest()[:16]}.pt"
+def epoch_records(result: Result, epoch: str) -> tuple[Record, ...]:
+    """The records of one epoch of a training."""
+    statuses = [SEVERITY[int(code)] for code in result.replications[f"status {epoch}"]]
+    return summarise("MAPE", result.replications[f"MAPE {epoch}"], statuses)

@@ -1,49 +1,110 @@
-"""What `gradients` computes: distances to the minimiser, step by step, and what Algorithm 1 needs.
+"""Algorithm 1 as printed, in tables: the path of its level, and the steps it needs.
 
-Tables and full batches, from Q = zeta = 0; half a count for an action that a state lacks, without
-which the risk has no minimiser. With w the shares of rows and b that of the anchor's, and
-e = r + beta zeta - Q at the anchor, the descent loss has, zeta fixed, the gradient
+`trace` follows the level of V and the Bellman term on data without noise. `requirements` counts the
+steps until r is close to the minimiser's, on a data set, for many pairs of steps. With w the shares
+of observations, b those of the anchor, and e = r + beta zeta - Q at the anchor, the descent loss
+has, for fixed zeta, the gradient
 
     p (w_x + 2 beta (b e) P) - w_xa,  less 2 b (r + beta P V - Q) at the anchor.
 
-Losses are per row, as in `gladius.algorithm`, whose iterations these are. "By visits" divides Q's
-step by the share of its state and zeta's by that of its pair.
+Implementation choices:
+
+- Losses are per observation. `trace` takes the steps of `gladius.algorithm`; `Tables.printed` is
+  the same step for two actions and many pairs of steps at once: two million of them take minutes.
+- "By visits" divides Q's step by the share of its state and zeta's by that of its pair.
+- An action that a state lacks gets half a count, without which the risk has no minimiser.
 """
 
 import math
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from timeit import Timer
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from gladius.newton import minimise
-from gladius.transitions import Integers, group
+from gladius.algorithm import BLOW_UP, step
+from gladius.anchor import Anchor
+from gladius.function_classes import TableIterate
+from gladius.objective import conditional_mean, value
+from gladius.stability import expected_counts
+from gladius.transitions import Counts, Integers, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.risk import Sample
 from reproduce.data import data_sets
-from reproduce.landscape import Landscape, centre, sample_of
+from reproduce.landscape import centre, sample_of
 from reproduce.spec import Array, Cell, Record, Result
 
-NUDGE = 1e-4  # of the central differences of a step
-BLOWN_UP = 1e4  # relative distance of r
-CLOSE = 0.01  # relative distance of r that the table asks for
-LAST = 1e-11  # distance of r at which a run ends
-DISTANCE, DECADE, PREDICTED = "distance of r at the end", "steps a decade", "predicted"
+FD_STEP = 1e-4  # of the central differences of a step
+DIVERGED = 1e4  # relative distance of r at which a run has diverged
+CLOSE = 0.01  # relative distance of r that `requirements` asks for
+CONVERGED = 1e-11  # distance of r at which a run ends
+DECADE = "steps a decade, predicted"
 STEPS = f"steps to a distance of {CLOSE:g}"
-TIMED = 300  # steps
-PRINTED, BY_VISITS = "Algorithm 1 as printed", "printed, by visits"
 Step = Callable[[Array], Array]  # of (R, S, 4): Q, then zeta, of maintaining and of the anchor
+EXACT, CLOSED, TRUTH = "zeta exact", "zeta exact, level closed", "truth"
+LEVEL, BELLMAN = "level at the end", "signed Bellman term of the trace"
 
 
+# --- the level, iteration by iteration
+def names(ratios: Sequence[float]) -> list[str]:
+    """The lines of a trace: each step ratio tau_1 / tau_2, then EXACT and CLOSED."""
+    return [*(f"ratio {ratio:g}" for ratio in ratios), EXACT, CLOSED]
+
+
+def trace(cell: Cell, device: str) -> Result:
+    """Arrays `iteration` (T,), `level` and `bellman` (lines, T), NaN once a run has blown up.
+
+    The printed algorithm at several step ratios, from Q = zeta = 0 with full batches. EXACT has no
+    ascent: zeta is E[V(s') | s, a] at every iteration. CLOSED adds to Q, before each descent, the
+    constant that makes the anchor's mean Bellman residual zero. The level is V in utils, averaged
+    over the states as the data visit them; the record TRUTH is that of V*. The Bellman term is the
+    printed one, signed, per observation, before the descent.
+    """
+    settings, world = cell.settings, BusEngine()
+    lines = names(settings["ratios"])
+    expected = expected_counts(world.mdp, world.horizon)
+    visits, moves = (np.repeat(x, len(lines), axis=0) for x in (expected.visits, expected.moves))
+    data = Counts(expected.states, visits, moves)
+    share = expected.visits[0].sum(axis=1) / expected.size[0]
+    anchor = Anchor(world.anchor_action, world.anchor_reward)
+    reward = anchor.values(data.states)
+    tau_1, tau_2 = np.array([*settings["ratios"], 0.0, 0.0]), settings["tau_2"]
+    q = TableIterate(np.zeros(visits.shape), tau_2)
+    zeta = TableIterate(np.zeros(visits.shape), tau_1 * tau_2)
+    weight = visits[0, :, anchor.action] / visits[0, :, anchor.action].sum()
+    last = settings["iterations"]
+    times = np.unique(np.geomspace(1, last, settings["points"]).round().astype(np.int64))
+    level, bellman = np.full((2, len(lines), len(times)), np.nan)
+    active = np.ones(len(lines), dtype=bool)
+    for iteration in range(1, last + 1):
+        mean = conditional_mean(value(q.theta), data)
+        residual = reward + (world.discount * mean - q.theta)[-1, :, anchor.action]
+        q.theta[-1] += weight @ residual / (1 - world.discount)
+        v = value(q.theta)
+        zeta.theta[-2:] = conditional_mean(v, data)[-2:]
+        term = step(q, zeta, data, data, anchor.action, reward, world.discount, active=active)
+        active &= np.abs(term) <= BLOW_UP
+        if iteration in times:
+            k = np.searchsorted(times, iteration)
+            level[active, k], bellman[active, k] = (v @ share)[active], term[active]
+    records = []
+    for line, name in enumerate(lines):
+        status = "ok" if active[line] else "diverged"
+        for statistic, path in ((LEVEL, level), (BELLMAN, bellman)):
+            end = path[line][~np.isnan(path[line])][-1]
+            records.append(Record(statistic, float(end), status=status, row=name))
+    records.append(Record(LEVEL, float(share @ world.mdp.solution.v), row=TRUTH))
+    arrays = {"iteration": times.astype(float), "level": level, "bellman": bellman}
+    return Result(tuple(records), arrays=arrays)
+
+
+# --- descents on a data set
 @dataclass(frozen=True)
 class Tables:
-    """A data set as what the steps need; action 0 is free, action 1 the anchor.
+    """A data set of the bus engine for the steps; action 1 is the anchor.
 
     Attributes:
         sample: counts, half a count where an action was never taken.
@@ -57,30 +118,29 @@ class Tables:
     def of(cls, cell: Cell) -> list[Self]:
         """The training splits of the cell's data sets."""
         world = BusEngine(discount=cell.settings["beta"])
-        found = []
+        data = []
         for train in data_sets(world, cell)[0]:
-            given = world.anchor_action, world.anchor_reward, world.discount
-            raw = sample_of(group([train]), *given)
+            raw = sample_of(group([train]), world)
             moves = raw.moves.copy()
             state, action = np.nonzero(raw.visits == 0)
             moves[state, action, state] = 0.5
-            found.append(cls(replace(raw, moves=moves), raw.visits))
-        return found
+            data.append(cls(replace(raw, moves=moves), raw.visits))
+        return data
 
     @cached_property
     def share(self) -> Array:
-        """(S, 2) of rows."""
+        """(S, 2) shares of observations."""
         return self.sample.visits / self.sample.size
 
     @cached_property
-    def law(self) -> Array:
-        """(2, S, S) frequencies of the moves."""
+    def transition(self) -> Array:
+        """(2, S, S) transition frequencies."""
         return np.swapaxes(self.sample.moves / self.sample.visits[..., None], 0, 1)
 
     @cached_property
     def resolvent(self) -> Array:
         """(S, S) (I - beta P)^-1 of the anchor."""
-        system = np.eye(len(self.rows)) - self.sample.discount * self.law[1]
+        system = np.eye(len(self.rows)) - self.sample.discount * self.transition[1]
         return np.asarray(np.linalg.inv(system))
 
     @cached_property
@@ -88,23 +148,20 @@ class Tables:
         """(1, S, 4)."""
         return self.with_zeta(centre(self.sample)[None])
 
-    @cached_property
-    def reward(self) -> Array:
-        """(1, S, 2) r at the minimiser."""
-        return self.rewards(self.minimiser)
-
     def with_zeta(self, q: Array) -> Array:
         """(R, S, 4) from (R, S, 2) Q: zeta exact."""
         v = np.logaddexp(q[..., 0], q[..., 1])
-        return np.concatenate([q, np.moveaxis(v @ np.swapaxes(self.law, 1, 2), 0, 2)], axis=2)
+        return np.concatenate(
+            [q, np.moveaxis(v @ np.swapaxes(self.transition, 1, 2), 0, 2)], axis=2
+        )
 
     def rewards(self, both: Array) -> Array:
         """(R, S, 2) r = Q - beta zeta."""
         return np.asarray(both[..., :2] - self.sample.discount * both[..., 2:])
 
     def distance(self, both: Array) -> Array:
-        """(R,) mean over rows of |r - its minimiser's| / |that|."""
-        apart = np.abs(self.rewards(both) / self.reward - 1.0)
+        """(R,) mean over observations of |r - the minimiser's| / |that|."""
+        apart = np.abs(self.rewards(both) / self.rewards(self.minimiser) - 1.0)
         return np.asarray((apart * self.rows).sum(axis=(1, 2)) / self.rows.sum())
 
     def descent(self, both: Array) -> Array:
@@ -114,9 +171,9 @@ class Tables:
         anchored = self.share[:, 1]
         gap = self.sample.reward - q[..., 1]
         pull = self.share.sum(axis=1)
-        pull = pull + 2 * beta * ((anchored * (gap + beta * both[..., 3])) @ self.law[1])
+        pull = pull + 2 * beta * ((anchored * (gap + beta * both[..., 3])) @ self.transition[1])
         slope: Array = np.exp(q - v[..., None]) * pull[..., None] - self.share
-        slope[..., 1] -= 2 * anchored * (gap + beta * (v @ self.law[1].T))
+        slope[..., 1] -= 2 * anchored * (gap + beta * (v @ self.transition[1].T))
         return slope
 
     # --- the steps
@@ -134,7 +191,7 @@ class Tables:
         )
         rate_1 = 2 * up * np.where(is_up_even, 1.0, self.share)
         rate_2 = down / np.where(is_down_even, self.share.sum(axis=1, keepdims=True), 1.0)
-        after = np.concatenate(self.law).T  # V -> the means of both actions
+        after = np.concatenate(self.transition).T  # V -> the means of both actions
 
         def step(both: Array) -> Array:
             q = both[..., :2]
@@ -157,8 +214,7 @@ class Tables:
             if level:
                 error = self.sample.reward + discount * both[..., 3] - q[..., 1]
                 shift = (error @ self.share[:, 1]) / self.share[:, 1].sum() / (1 - discount)
-                both[..., :2] += shift[:, None, None]
-                both[..., 2:] += shift[:, None, None]
+                both += shift[:, None, None]
             return both
 
         return step
@@ -170,60 +226,18 @@ class Tables:
         v = (self.sample.reward - log_expit(-odds)) @ self.resolvent.T
         return self.with_zeta(v[..., None] + np.stack([log_expit(odds), log_expit(-odds)], axis=2))
 
-    def natural(self, rate: float) -> Step:
-        """Fisher's metric and Gauss-Newton's of the Bellman error, one table at a time."""
-        weight = self.share.sum(axis=1)
-
-        def step(both: Array) -> Array:
-            q = both[0, :, :2]
-            p = expit(q[:, 0] - q[:, 1])
-            spread = (weight * p * (1 - p))[:, None, None] * np.array([[1.0, -1.0], [-1.0, 1.0]])
-            error = self.sample.residual_jacobian(q)
-            metric = 2 * (error.T * self.share[:, 1]) @ error
-            blocks = metric.reshape(len(q), 2, len(q), 2)
-            every = np.arange(len(q))
-            blocks[every, :, every] += spread
-            way = np.linalg.solve(metric, self.descent(both).ravel())
-            return self.with_zeta(q[None] - rate * way.reshape(1, *q.shape))
-
-        return step
-
-    def newton(self, steps: int) -> tuple[Array, int]:
-        """The library's damped Newton on R_emp: where it is after so many steps, and their number.
-
-        Steps that it refuses count as none.
-        """
-        # b_min^2 / b_max apart, R_emp is the appendix's risk with the anchor's share of rows
-        anchored = self.share[:, 1].sum()
-        nll, bellman = (Landscape(self.sample, term, centre(self.sample)) for term in TERMS)
-
-        def objective(rows: Integers, x: Array) -> tuple[Array, Array, Array]:
-            size = self.sample.size  # nats of the whole sample
-            parts = [
-                [size * (getattr(nll, f)(y) + anchored * getattr(bellman, f)(y)) for y in x]
-                for f in ("gap", "gradient", "hessian")
-            ]
-            value, gradient, hessian = (np.array(part) for part in parts)
-            return value, gradient, hessian
-
-        found = minimise(objective, np.zeros((1, self.rows.size)), max_iterations=steps)
-        return self.with_zeta(found.x.reshape(1, -1, 2)), int(found.iterations[0])
-
-
-TERMS = ("L_NLL", "L_BE")
-
 
 # --- along a run
 def marks(last: int, each: int) -> Integers:
-    """Numbers of steps after which to look, evenly in the logarithm."""
+    """Numbers of steps at which to evaluate, evenly in the logarithm."""
     return np.unique(np.geomspace(1, last, 1 + round(each * math.log10(last))).round().astype(int))
 
 
 def matrix(step: Step, point: Array) -> Array:
     """(4 S, 4 S) derivative of one step at (1, S, 4), by central differences, one row at a time."""
     columns = []
-    for nudge in NUDGE * np.eye(point.size).reshape(-1, *point.shape):
-        columns.append((step(point + nudge) - step(point - nudge)).ravel() / (2 * NUDGE))
+    for change in FD_STEP * np.eye(point.size).reshape(-1, *point.shape):
+        columns.append((step(point + change) - step(point - change)).ravel() / (2 * FD_STEP))
     return np.array(columns).T
 
 
@@ -242,75 +256,30 @@ class Path:
 
     def decade(self) -> float:
         """Steps for a factor of ten, over the last two of them, below CLOSE; else nan."""
-        part = self.distance <= 100 * self.distance.min()
-        if part.sum() < 3 or self.distance[part].max() > CLOSE:
+        near = self.distance <= 100 * self.distance.min()
+        if near.sum() < 3 or self.distance[near].max() > CLOSE:
             return math.nan
-        return float(-1 / np.polyfit(self.steps[part], np.log10(self.distance[part]), 1)[0])
+        return float(-1 / np.polyfit(self.steps[near], np.log10(self.distance[near]), 1)[0])
 
 
 def follow(tables: Tables, step: Step, start: Array, last: int) -> Path:
     """A run of at most `last` steps."""
-    both, done, looked, seen = start, 0, [0], [float(tables.distance(start)[0])]
+    both, steps, distances = start, [0], [float(tables.distance(start)[0])]
     for mark in marks(last, 24):
-        for _ in range(mark - done):
+        for _ in range(mark - steps[-1]):
             both = step(both)
-        done = int(mark)
-        looked.append(done)
-        seen.append(float(tables.distance(both)[0]))
-        if not LAST <= seen[-1] <= BLOWN_UP:
+        steps.append(int(mark))
+        distances.append(float(tables.distance(both)[0]))
+        if not CONVERGED <= distances[-1] <= DIVERGED:
             break
-    return Path(np.array(looked), np.array(seen))
-
-
-def seconds_of(step: Step, start: Array) -> float:
-    """Processor time of a step, the least of three means over TIMED."""
-
-    def run() -> None:
-        both = start
-        for _ in range(TIMED):
-            both = step(both)
-
-    return min(Timer(run, timer=time.process_time).repeat(3, 1)) / TIMED
-
-
-def lines(cell: Cell, device: str) -> Result:
-    """Six algorithms from the same start: the distance of r against steps and seconds."""
-    tables, settings = Tables.of(cell)[0], cell.settings
-    zero = np.zeros_like(tables.minimiser)
-    start = tables.with_zeta(zero[..., :2])
-    runs: dict[str, tuple[Step, Array]] = {
-        PRINTED: (tables.printed(settings["tau"], settings["tau"], False, False), zero),
-        BY_VISITS: (tables.printed(settings["visits"], settings["visits"], True, True), zero),
-        "zeta exact": (tables.exact(settings["visits"], False), start),
-        "level closed": (tables.exact(settings["visits"], True), start),
-        "V closed": (tables.solved, start),
-        "natural gradient": (tables.natural(settings["natural"]), start),
-    }
-    records, arrays = [], {}
-    for name, (step, first) in runs.items():
-        long = "direct of printed" if name == PRINTED else "direct"
-        path = follow(tables, step, first, settings[long])
-        seconds = path.steps * seconds_of(step, first)
-        arrays[name] = np.stack([path.steps, path.distance, seconds])
-        numbers = {DECADE: path.decade(), f"{DECADE}, {PREDICTED}": decade(tables, step)}
-        for statistic, value in (numbers | {DISTANCE: float(path.distance[-1])}).items():
-            if math.isfinite(value):
-                records.append(Record(statistic, value, row=name))
-    began = time.process_time()
-    ends = [tables.newton(k) for k in range(settings["newton"])]
-    taken = np.unique([steps for _, steps in ends])  # once converged it takes none
-    each = (time.process_time() - began) / sum(steps for _, steps in ends)
-    far = np.array([float(tables.distance(ends[k][0])[0]) for k in taken])
-    arrays["Newton"] = np.stack([taken, far, taken * each])
-    records.append(Record(DISTANCE, float(far[-1]), row="Newton"))
-    return Result(tuple(records), arrays=arrays)
+    return Path(np.array(steps), np.array(distances))
 
 
 def requirements(cell: Cell, device: str) -> Result:
-    """Algorithm 1 as printed, every ratio and step side by side: how many steps until r is CLOSE.
+    """Steps of Algorithm 1 as printed until r is CLOSE, for every pair of steps.
 
-    A run that is not there after `direct` steps has diverged if the minimiser repels, and is else
-    not_converged. Its linearisation would not tell when: rare states are far from theirs.
+    A run that is not close after `direct` steps has diverged if the minimiser repels, and is else
+    not_converged. Its linearisation does not give the number: rare states are far from theirs.
     """
     tables, settings = Tables.of(cell)[0], cell.settings
     grid = [
@@ -321,39 +290,40 @@ def requirements(cell: Cell, device: str) -> Result:
     ]
     by_visits, tau, ratio = (np.array(x) for x in zip(*grid, strict=True))
 
-    def some(which: Integers) -> Step:
-        even = by_visits[which]
-        return tables.printed((ratio * tau)[which], tau[which], even, even)
+    def step_of(which: Integers) -> Step:
+        is_even = by_visits[which]
+        return tables.printed((ratio * tau)[which], tau[which], is_even, is_even)
 
     both = np.zeros((len(grid), *tables.minimiser.shape[1:]))
     needed = np.full(len(grid), np.nan)
     ended = np.full(len(grid), "ok", dtype=object)
-    cells, done, step = np.arange(len(grid)), 0, some(np.arange(len(grid)))
+    cells, done, step = np.arange(len(grid)), 0, step_of(np.arange(len(grid)))
     with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
         for mark in marks(settings["direct"], 200):
             for _ in range(mark - done):
                 both = step(both)
-            done, far = int(mark), tables.distance(both)
-            ended[cells[~(far <= BLOWN_UP)]] = "diverged"  # nan too
-            needed[cells] = np.where(far > CLOSE, np.nan, np.fmin(needed[cells], done))
-            kept = (far <= BLOWN_UP) & (far > CLOSE / 10)  # nearer than this it stays
-            if not kept.all():
-                both, cells = both[kept], cells[kept]
-                step = some(cells)
+            done, distance = int(mark), tables.distance(both)
+            ended[cells[~(distance <= DIVERGED)]] = "diverged"  # nan too
+            needed[cells] = np.where(distance > CLOSE, np.nan, np.fmin(needed[cells], done))
+            # nearer than CLOSE / 10 it converges
+            remaining = (distance <= DIVERGED) & (distance > CLOSE / 10)
+            if not remaining.all():
+                both, cells = both[remaining], cells[remaining]
+                step = step_of(cells)
             if not len(cells):
                 break
     records = []
     for i, setting in enumerate(grid):
-        row = place(*setting)
-        slope = decade(tables, some(np.array([i])))
+        row = setting_name(*setting)
+        slope = decade(tables, step_of(np.array([i])))
         if ended[i] == "ok" and np.isnan(needed[i]):
             ended[i] = "not_converged" if math.isfinite(slope) else "diverged"
         records.append(Record(STEPS, float(needed[i]), status=str(ended[i]), row=row))
         if math.isfinite(slope):
-            records.append(Record(f"{DECADE}, {PREDICTED}", slope, row=row))
+            records.append(Record(DECADE, slope, row=row))
     return Result(tuple(records))
 
 
-def place(by_visits: bool, tau: float, ratio: float) -> str:
+def setting_name(by_visits: bool, tau: float, ratio: float) -> str:
     """The row of a setting of Algorithm 1."""
     return f"{'by visits' if by_visits else 'plain'}, step {tau:g}, ratio {ratio:g}"

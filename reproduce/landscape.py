@@ -1,9 +1,9 @@
-"""What `tightness` computes: the losses' landscapes, the search for their worst points, and slacks.
+"""The losses' landscapes on the paper's data: worst points in balls, and how loose bounds are.
 
-The class is the tabular one, a parameter for each output, so that mu_Q = mu_zeta = 1 and nothing is
-lost between outputs and parameters. Data: the training split of Table 2's first repetition. Balls
-are centred at the minimiser of R_Q, where an action that a state lacks in the data gets half a
-count: with such a state the likelihood's infimum is not attained, and no ball contains a minimiser.
+The class is the tabular one, a parameter for each output, so mu_Q = mu_zeta = 1 and parameters are
+outputs. Data: the training split of Table 2's first repetition. Balls are centred at the minimiser
+of R_Q. An action that a state lacks gets half a count there: else the likelihood's infimum is not
+attained, and no ball contains a minimiser.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from scipy.special import expit, kl_div, log_softmax, softmax
 from gladius.objective import value
 from gladius.transitions import Counts, group
 from gladius.worlds.bus import BusEngine
-from proofs_checks.oracle import polyak
+from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
 from reproduce import seeds
@@ -29,17 +29,17 @@ TERMS = ("L_BE", "L_NLL", "R_Q", "F_zeta")
 FLAT = 1e-9  # a loss nearer to its infimum than this is rounding
 HIGH = 50.0  # logarithm of a ratio where there is none: far above any
 FAR = 100.0  # radii from the centre at which a trial step is refused
-KEPT = 4  # of the short descents, those that are carried on
+CONTINUED = 4  # best short descents, which are continued
 FROM_ZERO = "log10 of c_R on the ball around Q = 0 that reaches the centre, at most"
 
 
-def sample_of(counts: Counts, anchor_action: int, anchor_reward: float, discount: float) -> Sample:
+def sample_of(counts: Counts, world: BusEngine) -> Sample:
     """One replication's counts in the notation of the appendix."""
     moves = np.swapaxes(counts.moves[0], 0, 1)
-    there = counts.present[0]
-    moves = moves[there][:, :, there]
-    anchor = np.full(len(moves), anchor_action, dtype=np.int64)
-    return Sample(moves, anchor, np.full(len(moves), anchor_reward), discount)
+    present = counts.present[0]
+    moves = moves[present][:, :, present]
+    anchor = np.full(len(moves), world.anchor_action, dtype=np.int64)
+    return Sample(moves, anchor, np.full(len(moves), world.anchor_reward), world.discount)
 
 
 def lacking(sample: Sample) -> int:
@@ -49,23 +49,11 @@ def lacking(sample: Sample) -> int:
 
 def centre(sample: Sample) -> Array:
     """q (X, A): the minimiser of R_Q, with half a count for an action that is never taken."""
-    seen = sample.visits[sample.nll_states]
+    visits = sample.visits[sample.nll_states]
+    visits = np.where(visits == 0, 0.5, visits)
     log_p = np.zeros(sample.visits.shape)
-    known = np.where(seen == 0, 0.5, seen)
-    log_p[sample.nll_states] = np.log(known / known.sum(axis=1, keepdims=True))
-    return levelled(sample, log_p)
-
-
-def levelled(sample: Sample, log_p: Array) -> Array:
-    """q (X, A) with these choice probabilities, at the level where the Bellman residual is zero.
-
-    States without an anchor row have no residual, and level zero.
-    """
-    states, rows = len(sample.moves), sample.be_states
-    system, right = np.eye(states), np.zeros(states)
-    system[rows] -= sample.discount * sample.law
-    right[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]]
-    return np.asarray(log_p + np.linalg.solve(system, right)[:, None])
+    log_p[sample.nll_states] = np.log(visits / visits.sum(axis=1, keepdims=True))
+    return separated.table(sample, log_p, np.zeros(len(sample.be_states)))
 
 
 @dataclass(frozen=True)
@@ -97,8 +85,8 @@ class Landscape:
         """Like x."""
         sample = self.sample
         if self.term == "F_zeta":
-            apart: Array = x - sample.target(self.fixed)
-            return 2 * sample.discount**2 * sample.be_weight * apart
+            residual: Array = x - sample.target(self.fixed)
+            return 2 * sample.discount**2 * sample.be_weight * residual
         q = x.reshape(self.fixed.shape)
         total = np.zeros_like(q)
         if self.term != "L_NLL":
@@ -122,7 +110,7 @@ class Landscape:
             weight[sample.nll_states] += sample.nll_weight
         if self.term != "L_NLL":
             pull = 2 * sample.be_weight * sample.residual(q)
-            weight += sample.discount * (pull @ sample.law)
+            weight += sample.discount * (pull @ sample.transition)
         total[every, :, every] = weight[:, None, None] * spread
         flat = total.reshape(q.size, q.size)
         if self.term != "L_NLL":
@@ -143,10 +131,10 @@ class Landscape:
 
 def points(landscape: Landscape, radius: float, number: int, rng: np.random.Generator) -> Array:
     """(number, P) points of the ball, their distances from the centre uniform."""
-    way = rng.normal(size=(number, landscape.start.size))
-    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    direction = rng.normal(size=(number, landscape.start.size))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     distance: Array = radius * rng.uniform(size=(number, 1))
-    return landscape.start + distance * way
+    return landscape.start + distance * direction
 
 
 def least_ratio(
@@ -154,9 +142,9 @@ def least_ratio(
 ) -> tuple[float, Array]:
     """The least ratio that descents from these starts reach inside the ball, and its point.
 
-    Short descents from all starts, full ones from where the best KEPT of them end. Each is tried
-    in the coordinates themselves, and in those in which the loss is round at the centre: its
-    valleys, a thousand times flatter than its walls, are then no hindrance.
+    Short descents from all starts, full ones from where the best CONTINUED of them end. Each is
+    done in the coordinates themselves, and in those in which the Hessian at the centre is the
+    identity: the loss is a thousand times flatter along some directions than along others.
     """
     middle = landscape.start
     values, vectors = np.linalg.eigh(landscape.hessian(middle))
@@ -166,7 +154,7 @@ def least_ratio(
     for steps in (max(1, iterations // 4), iterations):
         descents = itertools.product(best, changes)
         best += [_descend(landscape, radius, change, start, steps) for start, change in descents]
-        best = sorted(best, key=landscape.ratio)[:KEPT]
+        best = sorted(best, key=landscape.ratio)[:CONTINUED]
     return landscape.ratio(best[0]), best[0]
 
 
@@ -177,10 +165,10 @@ def _descend(
     middle = landscape.start
 
     def objective(z: Array) -> tuple[float, Array]:
-        way = change @ z
-        if np.linalg.norm(way) > FAR * radius:
+        direction = change @ z
+        if np.linalg.norm(direction) > FAR * radius:
             return HIGH, np.zeros_like(z)
-        x = middle + way
+        x = middle + direction
         gap, gradient = landscape.gap(x), landscape.gradient(x)
         square = float(gradient @ gradient)
         if not FLAT < gap < 1 / FLAT or square < FLAT**2:
@@ -201,8 +189,8 @@ def _descend(
         constraints=[inside],
         options={"maxiter": iterations, "ftol": 1e-10},
     )
-    way = change @ end.x
-    return np.asarray(middle + way / max(1.0, float(np.linalg.norm(way)) / radius))
+    direction = change @ end.x
+    return np.asarray(middle + direction / max(1.0, float(np.linalg.norm(direction)) / radius))
 
 
 def worst_starts(landscape: Landscape, radius: float, drawn: Array, number: int) -> list[Array]:
@@ -225,26 +213,26 @@ def worst_starts(landscape: Landscape, radius: float, drawn: Array, number: int)
 
 # --- bounds and what is observed
 def protocol(radius: float) -> str:
-    """Of a ball's lines in the CSV."""
+    """The protocol of a ball's lines in the CSV."""
     return f"measured radius {radius:g}"
 
 
 def ball(sample: Sample, q: Array, radius: float) -> polyak.Constants:
-    """The constants on the ball around q (X, 2).
+    """The appendix's constants on the ball around q (X, 2).
 
     Q_- and Q_+ are the extremes of single outputs, as the paper takes them. |P_parallel A'| is
-    convex in the choice probabilities, so that it is largest where each is at an end of its range;
-    the ends are those of the box around the ball.
+    convex in the choice probabilities, so it is largest where each is at an end of its range. The
+    ends are those of the box around the ball.
     """
     of = polyak.constants(sample, q)
     least = of.least_choice * math.exp(-2 * radius)
     gap = q[:, 0] - q[:, 1]
     ends = expit(np.stack([gap - math.sqrt(2) * radius, gap + math.sqrt(2) * radius]))
-    ahead = np.flatnonzero(sample.law.sum(axis=0))
+    successors = np.flatnonzero(sample.transition.sum(axis=0))
     largest = 0.0
-    for which in itertools.product((0, 1), repeat=len(ahead)):
+    for which in itertools.product((0, 1), repeat=len(successors)):
         p = np.full(len(q), 0.5)
-        p[ahead] = ends[list(which), ahead]
+        p[successors] = ends[list(which), successors]
         logit = np.stack([np.log(p), np.log1p(-p)], axis=1)
         largest = max(largest, polyak.constants(sample, logit).parallel)
     return replace(of, least_choice=least, parallel=largest)
@@ -257,9 +245,9 @@ def promised(sample: Sample, of: polyak.Constants) -> dict[str, float]:
 
 
 def log_combined(of: polyak.Constants, radius: float) -> float:
-    """log10 of c_R on a ball so large that p_- is no floating-point number.
+    """log10 of c_R on a ball so large that p_- underflows; too large if anything.
 
-    `of` has the centre's p_-; its C_parallel, that of any point of the ball, makes this too large.
+    `of` has the centre's p_- and the C_parallel of one point.
     """
     choice = math.log10(of.nll * of.nll_share) - 2 * radius / math.log(10)
     return min(choice, math.log10(of.bellman / 2))
@@ -297,16 +285,19 @@ def looseness(sample: Sample, q: Array, of: polyak.Constants, size: Sizes) -> di
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """All balls of one data set, the smallest first: its worst points start the next search."""
+    """Constants, least ratios and slacks in all balls of one data set.
+
+    The smallest ball is first: its worst points start the next search.
+    """
     settings = cell.settings
     world = BusEngine()
     train, _ = data_sets(world, cell)
-    sample = sample_of(group(train), world.anchor_action, world.anchor_reward, world.discount)
+    sample = sample_of(group(train), world)
     q = centre(sample)
     (rng,) = seeds.generators(cell, "points")
     whole = float(np.linalg.norm(q))
     local = replace(polyak.constants(sample, q), least_choice=1 / q.shape[1])
-    lines = [
+    records = [
         Record("states", len(q)),
         Record("states that lack an action", lacking(sample)),
         Record(FROM_ZERO, log_combined(local, whole)),
@@ -315,29 +306,30 @@ def compute(cell: Cell, device: str) -> Result:
     worst: dict[str, list[Array]] = {term: [] for term in TERMS}
     for radius in settings["radii"]:
         of, size, where = ball(sample, q, radius), sizes(sample, q, radius), protocol(radius)
-        loose: dict[str, list[float]] = {}
+        ratios: dict[str, list[float]] = {}
         for term, constant in promised(sample, of).items():
             shape = Landscape(sample, term, q)
             drawn = points(shape, radius, settings["points"], rng)
             starts = [*worst[term], *worst_starts(shape, radius, drawn, settings["starts"])]
             if term == "R_Q":  # where its gradient and its gap are the likelihood's
                 logs = [log_softmax(x.reshape(q.shape), axis=1) for x in worst["L_NLL"]]
-                same = [levelled(sample, log_p) for log_p in logs]
+                zero = np.zeros(len(sample.be_states))
+                same = [separated.table(sample, log_p, zero) for log_p in logs]
                 starts += [x.ravel() for x in same if np.linalg.norm(x - q) <= radius]
             least, point = least_ratio(shape, radius, starts, settings["iterations"])
             worst[term].append(point)
-            loose[f"PL of {term}"] = [shape.ratio(x) / constant for x in drawn]
-            lines += [
+            ratios[f"PL of {term}"] = [shape.ratio(x) / constant for x in drawn]
+            records += [
                 Record(f"PL of {term}, appendix", constant, protocol=where),
                 Record(f"PL of {term}, least found", least, protocol=where),
                 Record(f"curvature of {term}", shape.curvature(), protocol=where),
             ]
         for x in points(Landscape(sample, "R_Q", q), radius, settings["points"], rng):
             for name, slack in looseness(sample, x.reshape(q.shape), of, size).items():
-                loose.setdefault(name, []).append(slack)
-        for name, slacks in loose.items():
+                ratios.setdefault(name, []).append(slack)
+        for name, slacks in ratios.items():
             arrays[f"{radius:g} {name}"] = np.array(slacks)
-            lines.append(
+            records.append(
                 Record(f"slack, {name}", min(slacks), math.nan, len(slacks), protocol=where)
             )
-    return Result(tuple(lines), arrays=arrays)
+    return Result(tuple(records), arrays=arrays)

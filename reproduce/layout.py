@@ -56,17 +56,17 @@ def side_by_side(
     `source` names the published table and `index` what the rows are. A mark says how a number came
     about (MARKS); `failed` and `not run` stand where none did.
     """
-    known = texts(results)
-    rows = list(dict.fromkeys(row for row, _, _ in known))
+    cells = texts(results)
+    rows = list(dict.fromkeys(row for row, _, _ in cells))
     for line in published.load(source).to_dict("records"):
         if line["statistic"] == "MAPE":
             printed = line["value"] + (f" ({line['se']})" if line["se"] else "")
-            known[line["row"], line["column"], PAPER] = printed
+            cells[line["row"], line["column"], PAPER] = printed
     table = {}
-    for shown in columns:
-        missing = "" if shown.protocol == PAPER else "not run"
-        head = (shown.column, shown.header or shown.protocol)
-        table[head] = [known.get((row, shown.column, shown.protocol), missing) for row in rows]
+    for column in columns:
+        missing = "" if column.protocol == PAPER else "not run"
+        head = (column.column, column.header or column.protocol)
+        table[head] = [cells.get((row, column.column, column.protocol), missing) for row in rows]
     return pd.DataFrame(table, index=pd.Index(rows, name=index))
 
 
@@ -107,11 +107,11 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
         )
     (out / f"{name}.tex").write_text("\n".join(floats), encoding="utf-8")
     with pd.option_context("display.max_colwidth", None):  # or long texts are cut
-        shown = table.to_html(border=0)
-    told = "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
+        body = table.to_html(border=0)
+    under = "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
     heading = html.escape(title)
     page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
-    page += f"<h1>{heading}</h1>\n{shown}\n{told}"
+    page += f"<h1>{heading}</h1>\n{body}\n{under}"
     (out / f"{name}.html").write_text(page, encoding="utf-8")
 
 
@@ -166,8 +166,8 @@ def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
     axes.set_yscale("log")
     axes.set_xticks(x, [f"{tick:,g}" for tick in x])
     low, high = axes.get_ylim()
-    shown = [tick for tick in y if low <= tick <= high]
-    axes.set_yticks(shown, [f"{tick:g}" for tick in shown])
+    ticks = [tick for tick in y if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.set_yticks([], minor=True)
 

@@ -1,9 +1,9 @@
-"""Fits of data with many inputs, most of which do not matter: the cells of two exhibits.
+"""Fits of data with many inputs, most of which do not matter: cells of two exhibits.
 
-Mileage paths are the same whatever the number of inputs, so that differences between numbers of
-inputs are paired. A data set is simulated, fitted and let go before the next, for a hundred inputs
-are a hundred times the memory. An estimator sees the training split, the anchor's reward and beta;
-where the cell says so, the inputs that matter too.
+Mileage paths are the same whatever the number of inputs, so differences between numbers of inputs
+are paired. Data sets are simulated and fitted one by one, since a hundred inputs need a hundred
+times the memory. An estimator gets the training split, the anchor's reward and beta; an oracle
+gets the inputs that matter too.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from gladius.worlds.inputs_bus import InputsBus
 from reproduce import seeds
 from reproduce.data import SHARE
 from reproduce.fits import options_of, severity
-from reproduce.inputs_worlds import VARIANTS, WEAK
+from reproduce.inputs_worlds import VARIANTS
 from reproduce.spec import Cell, Result, summarise
 
 BUS = "bus"
-# data sets that no setting of the estimator was chosen on; those before had shown it three faults
+# the stream of data sets on which no setting of the estimator was chosen
 DRAWN_AGAIN = "many_inputs_drawn_again"
 TRAJECTORIES, SMOKE_TRAJECTORIES = 1000, 60
+# statistics of the chosen inputs
 RIGHT, FALSE = "all inputs of r were chosen for it", "a further input was chosen for r"
 ZETA_RIGHT, ZETA_FALSE = "all inputs of zeta were chosen for it", "a further one was for zeta"
 FOUND = "share of the inputs of r beside mileage that were chosen"
-PARTS = ("reward", "zeta")
-WORLDS = VARIANTS | WEAK
 
 
 def fitting(
@@ -44,43 +43,41 @@ def fitting(
     options: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Cell:
-    """The cell of a method on data sets of a world (BUS or of WORLDS) with so many inputs."""
-    told = {
+    """The cell of a method on data sets of a world (BUS or of VARIANTS) with so many inputs.
+
+    `settings` may have `given`: the method gets the inputs that matter, for r and for zeta.
+    """
+    options = dict(options or {})
+    settings |= {
         "method": method,
         "world": world,
         "inputs": inputs,
         "repetitions": repetitions,
         "trajectories": SMOKE_TRAJECTORIES if smoke else TRAJECTORIES,
-        "options": dict(options or {}),
+        "options": options,
         "seeds": "many_inputs" if world == BUS else DRAWN_AGAIN,
         "seeds_row": world,
     }
-    words = [method, world, f"K = {inputs}", *map(str, dict(options or {}).values())]
-    return Cell(f"{__name__}:compute", told | settings, ", ".join(words))
+    words = [method, world, f"K = {inputs}", *map(str, options.values())]
+    return Cell(f"{__name__}:compute", settings, ", ".join(words))
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """Fit and score the cell's data sets one by one.
-
-    Records are those of `summarise`, and, where the estimate says which inputs it chose, the shares
-    of data sets with all of r's and of zeta's inputs and with further ones, and the mean of FOUND.
-    Settings: those of `fitting`; `given` hands the method the inputs that matter, for r and zeta.
-    """
+    """Scores of the cell's data sets, and statistics of the inputs that an estimate chose."""
     settings = cell.settings
     world = make_world(settings["world"], settings["inputs"])
+    variant = VARIANTS.get(settings["world"])
+    reward, zeta = ((0,), (0,)) if variant is None else (variant.reward, variant.zeta)
     errors: list[float] = []
-    statuses: list[str] = []
-    chosen_well: dict[str, list[float]] = {}
-    seconds: list[float] = []
-    variant = WORLDS.get(settings["world"])
-    of_r, of_zeta = ({0}, {0}) if variant is None else (set(variant.reward), set(variant.zeta))
-    for place, rng in enumerate(seeds.generators(cell)):
+    runs = []
+    choices: dict[str, list[float]] = {}
+    for replication, rng in enumerate(seeds.generators(cell)):
         train, test = world.simulate(settings["trajectories"], rng).split(SHARE)
         options = options_of(BusEngine(), cell, {})
         if "rng" in options:
-            options["rng"] = [options["rng"][place]]
-        if settings.get("given") and variant is not None:
-            options |= {"inputs": variant.reward, "zeta_inputs": variant.zeta}
+            options["rng"] = [options["rng"][replication]]
+        if settings.get("given"):
+            options |= {"inputs": reward, "zeta_inputs": zeta}
         (estimate,) = methods.fit(
             [train],
             settings["method"],
@@ -90,31 +87,34 @@ def compute(cell: Cell, device: str) -> Result:
             **options,
         )
         errors.append(mape(estimate, test, world.reward))
-        statuses.append(estimate.diagnostics.status)
-        seconds.append(estimate.diagnostics.cpu_seconds)
-        extra = estimate.diagnostics.extra
-        if "reward_inputs" in extra and not settings.get("given"):
-            r, zeta = (set(np.asarray(extra[f"{name}_inputs"]).tolist()) for name in PARTS)
-            shares: dict[str, float] = {
-                RIGHT: of_r <= r,
-                FALSE: not r <= of_r,
-                ZETA_RIGHT: of_zeta <= zeta,
-                ZETA_FALSE: not zeta <= of_zeta,
-            }
-            if of_r - {0}:
-                shares[FOUND] = len(of_r & r - {0}) / len(of_r - {0})
+        runs.append(estimate.diagnostics)
+        if "reward_inputs" in runs[-1].extra and not settings.get("given"):
+            shares = chosen_shares(runs[-1].extra, set(reward), set(zeta))
             for name, share in shares.items():
-                chosen_well.setdefault(name, []).append(float(share))
-    replications = {
-        "MAPE": errors,
-        "status": [severity(status) for status in statuses],
-    }
+                choices.setdefault(name, []).append(float(share))
+    statuses = [run.status for run in runs]
     records = list(summarise("MAPE", errors, statuses))
-    replications |= chosen_well
-    records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in chosen_well.items()]
-    return Result(tuple(records), replications, cpu_seconds=float(np.mean(seconds)))
+    records += [summarise(name, x, ["ok"] * len(x))[0] for name, x in choices.items()]
+    replications = {"MAPE": errors, "status": [severity(s) for s in statuses]} | choices
+    seconds = float(np.mean([run.cpu_seconds for run in runs]))
+    return Result(tuple(records), replications, cpu_seconds=seconds)
+
+
+def chosen_shares(extra: Mapping[str, Any], reward: set[int], zeta: set[int]) -> dict[str, float]:
+    """Statistic -> its value in one data set, from the inputs chosen and those that matter."""
+    of_r, of_zeta = (set(np.asarray(extra[f"{p}_inputs"]).tolist()) for p in ("reward", "zeta"))
+    shares: dict[str, float] = {
+        RIGHT: reward <= of_r,
+        FALSE: not of_r <= reward,
+        ZETA_RIGHT: zeta <= of_zeta,
+        ZETA_FALSE: not of_zeta <= zeta,
+    }
+    inputs = reward - {0}
+    if inputs:
+        shares[FOUND] = len(inputs & of_r) / len(inputs)
+    return shares
 
 
 def make_world(name: str, inputs: int) -> BusEngine | InputsBus | ContinuousBus:
     """The bus engine with dummies, or a variant."""
-    return BusEngine(dummies=inputs) if name == BUS else WORLDS[name].make(inputs)
+    return BusEngine(dummies=inputs) if name == BUS else VARIANTS[name].make(inputs)

@@ -1,9 +1,8 @@
 """How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
 
-import heapq
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -14,31 +13,30 @@ from rich.markup import escape
 def progress(
     expected: Mapping[str, float], size: int, console: Console, interval: float = 60.0
 ) -> Iterator[Callable[[str], None]]:
-    """Counts cells, `size` running at a time.
+    """Counts cells, `size` of them running at a time; yields what to call with each stored id.
 
-    `expected` has their rough processor seconds in the order in which they start. How long is to
-    go is what is expected of the others, times how far off the expectation has been so far.
-    Yields what is to be called with each that is stored. Where the console is no terminal it
-    prints a line every `interval` seconds.
+    `expected` has their rough processor seconds in the order in which they start. The time to go
+    is that of the remaining cells, scaled by how far the estimates were off so far. A console
+    that is no terminal gets a line every `interval` seconds.
     """
-    left, start, ended = dict(expected), time.monotonic(), threading.Event()
+    remaining, start, ended = dict(expected), time.monotonic(), threading.Event()
 
     def line() -> str:
-        passed, to_go = time.monotonic() - start, sum(left.values())
+        elapsed, to_go = time.monotonic() - start, sum(remaining.values())
         done = sum(expected.values()) - to_go
-        pace = passed / done if done > 0 else 1 / size
-        counts = f"{len(expected) - len(left)} of {len(expected)} cells after {duration(passed)}"
-        counts += f", about {duration(pace * to_go)} to go"
-        return escape(f"{counts}; running: {', '.join(list(left)[:size])}")
+        pace = elapsed / done if done > 0 else 1 / size
+        counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
+        times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
+        return escape(f"{counts} {times}; running: {', '.join(list(remaining)[:size])}")
 
     def print_lines() -> None:
         while not ended.wait(interval):
             console.print(line(), highlight=False, soft_wrap=True)
 
-    with console.status(line()) as status:  # shows nothing where there is no terminal
+    with console.status(line()) as status:  # prints nothing where there is no terminal
 
         def stored(id_: str) -> None:
-            del left[id_]
+            del remaining[id_]
             status.update(line())
 
         if expected and not console.is_terminal:
@@ -54,11 +52,3 @@ def duration(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
-
-
-def finish(costs: Iterable[float], workers: int) -> float:
-    """Seconds until so many workers are done, each taking the next cell as it becomes free."""
-    ends = [0.0] * workers
-    for cost in costs:
-        heapq.heapreplace(ends, ends[0] + cost)
-    return max(ends)

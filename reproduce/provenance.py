@@ -1,12 +1,17 @@
-"""Where a number comes from: the code that decides it, versions, commit, machine, device.
+"""Where a number comes from: the code and data that decide it, versions, commit, machine, device.
 
-The key of a cell is made of parts, name -> digest: every module that its `compute` reaches by
-imports within this checkout, however deep (those inside functions, those by a name in a string and
-the method's own module too), its settings, the versions of packages and the device. The version of
-gymnasium is one only where the environments are reached, so that all else is the same without it.
-A module enters as a syntax tree without docstrings and comments, the same for every version of
-Python. A package's `__init__` is seen through: what it only passes on comes from where it is
-defined. No host names, user names or paths are recorded.
+The key of a cell is made of the digests of: every module that its `compute` reaches by imports
+within this checkout, the modules that each result passes through (PATH), data files that these
+modules read (DATA), the settings, the versions of the packages that they import, and the device.
+
+Implementation choices:
+
+- Imports inside functions count, and so do modules named in a string and the method's own module.
+- A module enters as a syntax tree without docstrings and comments, the same for every version of
+  Python.
+- Names that a package's `__init__` only passes on are followed to where they are defined. What an
+  `__init__` does beyond that runs with every import below it, and counts for all of them.
+- No host names, user names or paths are recorded.
 """
 
 import ast
@@ -30,14 +35,27 @@ from gladius.checks import InputError
 from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy")
-# package -> the module without which it moves no number
-ONLY_FOR = dict.fromkeys(("gymnasium", "box2d"), "gladius.worlds.gym")
+# distributions whose versions are recorded; in a cell's key are those that its code imports
+PACKAGES = (
+    *("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy"),
+    *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
+)
+# distribution -> the module by whose import it enters: its own name, or what calls it
+ENTERS_BY = {"scikit-learn": "sklearn", "clarabel": "cvxpy", "box2d": "gymnasium"}
 CODE = ("gladius", "proofs_checks", "reproduce")
 PUBLISHED = "paper_tables/published/*.csv"
-READS_PUBLISHED = "reproduce.published"  # the module
+# module that opens data files -> pattern of these files
+DATA = {
+    "proofs_checks.printed_tables": PUBLISHED,
+    "gladius.worlds.experts": "gladius/worlds/expert_weights/*.npz",
+    "reproduce.notes": "reproduce/templates/notes.md",
+    "reproduce.tick_reasons": "reproduce/templates/tick_reasons.csv",
+}
+# what every result passes through on its way into its cell's file, and from there into the tables
+PATH = ("reproduce.worker", "reproduce.store", "reproduce.spec", "reproduce.threads")
+PATH_OF_VIEWS = ("reproduce.results", "reproduce.output", "reproduce.store", "reproduce.spec")
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
-MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the parts' names
+MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the digests' names
 
 
 @dataclass(frozen=True)
@@ -47,6 +65,7 @@ class Source:
     digest: str
     imports: tuple[tuple[str, str, str], ...]
     defined: frozenset[str]  # functions and classes
+    packages: frozenset[str]  # first names of all that it imports, or may import by a string
 
 
 @dataclass(frozen=True)
@@ -55,7 +74,7 @@ class Sources:
 
     _closures: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
 
-    def parts(self, cell: Cell, device: str) -> dict[str, str]:
+    def digests(self, cell: Cell, device: str) -> dict[str, str]:
         """Everything that a cell's numbers rest on, name -> digest."""
         modules = [cell.compute.partition(":")[0]]
         if "method" in cell.settings:
@@ -65,20 +84,23 @@ class Sources:
             if options.get(name) in register:
                 modules.append(register[options[name]])
                 break  # a protocol has function classes of its own
-        reached = self.closure(*modules)
-        parts = {
+        reached = self.closure(*modules) | _direct(PATH)
+        sources = _sources(name.removeprefix(MODULE) for name in reached)
+        used = {package for source in sources.values() for package in source.packages}
+        found = {
             f"{VERSION}{package}": version
             for package, version in versions().items()
-            if package not in ONLY_FOR or f"{MODULE}{ONLY_FOR[package]}" in reached
+            if ENTERS_BY.get(package, package) in used
         }
-        parts[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
-        return parts | reached | {"settings": cell.digest, DEVICE: device}
+        found[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
+        return found | reached | {"settings": cell.digest, DEVICE: device}
 
     def view(self, exhibit: Exhibit) -> str:
-        """Digest of the code that makes an exhibit out of its cells."""
+        """Digest of the code and data that make an exhibit out of its cells."""
         functions = (exhibit.entries, exhibit.render, exhibit.view)
         modules = {function.__module__ for function in functions}
-        return combined(self.closure(f"reproduce.exhibits.{exhibit.name}", *sorted(modules)))
+        reached = self.closure(f"reproduce.exhibits.{exhibit.name}", *sorted(modules))
+        return combined(reached | _direct(PATH_OF_VIEWS))
 
     def closure(self, *modules: str) -> dict[str, str]:
         """`module NAME` -> digest, for these modules and all that they import in this checkout."""
@@ -87,24 +109,20 @@ class Sources:
         return dict(self._closures[modules])
 
 
-def combined(parts: Mapping[str, Any] | list[str]) -> str:
-    """SHA-256 of named parts, or of several digests."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+def combined(digests: Mapping[str, str] | list[str]) -> str:
+    """SHA-256 of digests, with or without names."""
+    return hashlib.sha256(json.dumps(digests, sort_keys=True).encode()).hexdigest()
 
 
 def code(cells: Iterable[Mapping[str, str]]) -> str:
-    """Digest of those parts of some cells that the checkout decides: code and settings."""
+    """Digest of what the checkout decides of some cells: code and settings."""
     undecided = (VERSION, DEVICE)
-    decided = [{k: v for k, v in parts.items() if not k.startswith(undecided)} for parts in cells]
+    decided = [{k: v for k, v in cell.items() if not k.startswith(undecided)} for cell in cells]
     return combined(sorted(set(map(combined, decided))))
 
 
 def _closure(modules: Iterable[str]) -> dict[str, str]:
-    roots: dict[str, Path | None] = {}  # of the packages whose code counts
-    for package in (*CODE, *(module.partition(".")[0] for module in modules)):
-        spec = find_spec(package)  # where an import takes it from, in this very process
-        places = () if spec is None else (spec.submodule_search_locations or (spec.origin,))
-        roots[package] = next((Path(place).parent for place in places if place), None)
+    roots = _roots(modules)
     waiting = [name for module in modules for name in _resolve(module, "", roots)]
     digests: dict[str, str] = {}
     while waiting:
@@ -114,11 +132,33 @@ def _closure(modules: Iterable[str]) -> dict[str, str]:
             continue
         source = _read(path, module)
         digests[f"{MODULE}{module}"] = source.digest
-        if module == READS_PUBLISHED:
-            digests |= {f"data {path.name}": sha256(path) for path in ROOT.glob(PUBLISHED)}
-        for origin, name, _ in source.imports:
+        if module in DATA:
+            digests |= {f"data {path.name}": sha256(path) for path in ROOT.glob(DATA[module])}
+        above = [module.rsplit(".", level)[0] for level in range(1, module.count(".") + 1)]
+        waiting += [f"{package}.__init__" for package in above]
+        for origin, name, _ in source.imports if not module.endswith(".__init__") else ():
             waiting += _resolve(origin, name, roots)
     return digests
+
+
+def _roots(modules: Iterable[str]) -> dict[str, Path | None]:
+    """First name of each module, and of CODE -> the folder that an import takes it from."""
+    roots: dict[str, Path | None] = {}
+    for package in (*CODE, *(module.partition(".")[0] for module in modules)):
+        spec = find_spec(package)
+        origins = () if spec is None else (spec.submodule_search_locations or (spec.origin,))
+        roots[package] = next((Path(origin).parent for origin in origins if origin), None)
+    return roots
+
+
+def _direct(modules: Iterable[str]) -> dict[str, str]:
+    return {name: source.digest for name, source in _sources(modules).items()}
+
+
+def _sources(modules: Iterable[str]) -> dict[str, Source]:
+    """`module NAME` -> its source, of these modules alone."""
+    paths = {module: _path(module, _roots([module])) for module in modules}
+    return {f"{MODULE}{module}": _read(path, module) for module, path in paths.items() if path}
 
 
 def _path(module: str, roots: Mapping[str, Path | None]) -> Path | None:
@@ -160,7 +200,23 @@ def _parse(path: Path, module: str, *changed: int) -> Source:
     imports = tuple(dict.fromkeys(_imports(tree, module)))
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     defined = frozenset(node.name for node in tree.body if isinstance(node, kinds))
-    return Source(hashlib.sha256(_normal(tree).encode()).hexdigest(), imports, defined)
+    texts = (str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    origins = [*(text for text in texts if "." in text), *(origin for origin, _, _ in imports)]
+    packages = frozenset(origin.partition(".")[0] for origin in origins)
+    if path.stem == "__init__":
+        tree.body = [node for node in tree.body if not _passes_on(node)]
+    return Source(hashlib.sha256(_normal(tree).encode()).hexdigest(), imports, defined, packages)
+
+
+def _passes_on(node: ast.stmt) -> bool:
+    """Whether a statement of an `__init__` only imports, or names a literal."""
+    if isinstance(node, ast.Assign):
+        try:
+            ast.literal_eval(node.value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _imports(node: ast.AST, module: str) -> Iterator[tuple[str, str, str]]:
@@ -205,11 +261,11 @@ def sha256(path: Path) -> str:
 @cache
 def versions() -> dict[str, str]:
     """Python and the packages that can move a number, those that are installed."""
-    known = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for package in PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            known[package] = importlib.metadata.version(package)
-    return known
+            installed[package] = importlib.metadata.version(package)
+    return installed
 
 
 def commit() -> dict[str, Any]:
@@ -226,13 +282,14 @@ def commit() -> dict[str, Any]:
 @cache
 def machine() -> dict[str, Any]:
     """Processor, number of cores and memory."""
-    known = Path("/proc/cpuinfo")
-    name = re.search(r"model name\s*: (.*)", known.read_text("utf-8") if known.exists() else "")
+    path = Path("/proc/cpuinfo")
+    name = re.search(r"model name\s*: (.*)", path.read_text("utf-8") if path.exists() else "")
     processor = name[1].strip() if name else platform.processor() or platform.machine()
-    told = {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
+    machine = {"processor": processor, "cores": os.cpu_count(), "system": platform.system()}
     with suppress(AttributeError, ValueError, OSError):  # not on Windows
-        told["memory_gb"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9)
-    return told
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine["memory_gb"] = round(memory / 1e9)
+    return machine
 
 
 def check_device(device: str) -> None:

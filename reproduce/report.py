@@ -1,301 +1,47 @@
 """`python -m reproduce report`: everything on one page that needs no network.
 
-A notebook whose cells call this module is executed where the results lie and turned into a single
-HTML file, pictures inside. It computes nothing: what it says is read from the generated files.
+A template (`reproduce/templates/page.html`) puts together what the generated files say: the
+README's sections, figures and tables of every exhibit, the ledger, and how all came about.
 """
-
-from __future__ import annotations
 
 import html
 import re
 import shutil
 import subprocess
+from base64 import b64encode
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pandas as pd
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from gladius.checks import InputError
-from proofs_checks.claims import claims
-from proofs_checks.ledger import verdicts
 from proofs_checks.numbering import statement_of
-from reproduce import check, compare, deviations, exhibits, readme, seeds, story
+from reproduce import compare, exhibits, findings, provenance, readme, seeds
+from reproduce.output import MANIFESTS, read_manifest
 from reproduce.provenance import ROOT
-from reproduce.run import MANIFESTS, read_manifest
 from reproduce.spec import Cell
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
 NAME = "report.html"
-REPOSITORY = "../.."  # from the folder of the results, where the report is read
-TITLE = "GLADIUS, checked"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
-COUNTERFACTUALS = ("counterfactual", "transfer")  # have a section of their own
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 Georgia, serif; max-width: 60rem; margin: 0 auto; padding: 0 1rem 4rem; }
-h1, h2, h3, nav, table, .note { font-family: system-ui, sans-serif; }
-h2 { border-top: 2px solid; padding-top: .6rem; margin-top: 3rem; }
-h3 { margin-top: 2.2rem; }
-.picture { display: inline-block; max-width: 100%; margin: .5rem 0; vertical-align: top; }
-img { max-width: 100%; height: auto; background: #fff; }
-pre { overflow-x: auto; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .8rem; }
-th, td { padding: .15rem .6rem; text-align: left; vertical-align: top; }
-thead th { border-bottom: 1px solid; }
-tbody tr:nth-child(even) { background: rgb(128 128 128 / .12); }
-.note { font-size: .8rem; opacity: .85; }
-code { font-size: .85em; overflow-wrap: anywhere; }
-.wide code { white-space: nowrap; }
-.wide p { font-size: .8rem; margin: .3rem 0; }
-@media (max-width: 40rem) {
-  .texts thead { display: none; }
-  .texts tr, .texts td { display: block; }
-  .texts td:first-child { font-weight: bold; }
-  .texts td:nth-child(2)::before { content: "The paper: "; }
-  .texts td:nth-child(3)::before { content: "Ours: "; }
-}
-.jp-InputArea, .prompt, .anchor-link { display: none; }
-"""
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>
-<body>
-{body}
-</body></html>
-"""
-
-
-# --- what the cells of the notebook show
-def summary(folder: Path) -> str:
-    """Page one: what was checked, the findings with their figures, totals, what is not said."""
-    parts = []
-    for number, found in enumerate(story.findings(folder), 1):
-        parts.append(
-            f"<h3>{number}. {html.escape(found.title)}</h3><p>{html.escape(found.text)}</p>"
-        )
-        parts += [picture(folder, name) for name in found.figures]
-        parts.append(f'<p class="note">From {links(folder, found.exhibits)}.</p>')
-    said, examined = readme.verdicts_of_the_paper(folder)
-    parts.append(f"<h3>Of {len(said)} claims that the paper prints</h3>")
-    more = f"{len(examined)} that it does not print and we examined: {verdicts(examined)}"
-    parts.append(f"<p>{verdicts(said)}; {more}. See the ledger below.</p>")
-    unsaid = "".join(f"<li>{html.escape(line)}</li>" for line in story.LIMITS)
-    return "".join(parts) + f"<h3>What this does not say</h3><ul>{unsaid}</ul>"
-
-
-def exhibit(folder: Path, name: str) -> str:
-    """Figures, then published beside ours, then how it came about."""
-    loaded, manifest = exhibits.load(name), read_manifest(folder, name)
-    head = f'<h3 id="{name}">{html.escape(loaded.title)}</h3>'
-    if not manifest:
-        return f"{head}<p>Not run: <code>python -m reproduce run {name}</code></p>"
-    parts = [head]
-    verdict = "; ".join(readme.said(loaded, folder))
-    if verdict:
-        parts.append(f"<p>{html.escape(verdict)}.</p>")
-    files = list(manifest["files"])
-    parts += [picture(folder, file) for file in files if file.endswith(".png")]
-    parts += [made_table(folder / file) for file in files if file.endswith(".html")]
-    if loaded.published:
-        frame = compare.compare(loaded, folder)
-        shown = frame[[*compare.PLACE, "published", "published_se", "ours", "ours_se", "verdict"]]
-        parts.append(folded("published beside ours", table(shown.assign(reason=frame["reason"]))))
-    for file in files:
-        if file.endswith(".csv") and not file.endswith("_timings.csv"):
-            parts.append(folded(file, table(pd.read_csv(folder / file))))
-    command = f"<code>python -m reproduce run {name}</code>"
-    made = f'<a href="#made-{name}">made at commit {str(manifest["commit"])[:12]}</a>'
-    told = f"{command}, {readme.time_of(name, folder)} of processor time, {made}"
-    return "".join(parts) + f'<p class="note">{told}.</p>'
-
-
-def decisions(folder: Path) -> str:
-    """What the paper leaves open or we do otherwise, and what it changes."""
-    rows = []
-    for line in deviations.table(folder).to_dict("records"):
-        told = [marked(str(line[key])) for key in ("decision", "paper", "ours", "effect")]
-        told[-1] += (
-            f'<br><span class="note">{links(folder, tuple(line["exhibits"].split()))}</span>'
-        )
-        rows.append("".join(f"<td>{text}</td>" for text in told))
-    heads = "".join(f"<th>{head}</th>" for head in ("decision", "the paper", "ours", "effect"))
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    shown = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
-    said = "What the paper leaves open, or we do otherwise, and what it changes: numbers of the"
-    said += " exhibits named under them."
-    return f'<p>{said}</p><div class="wide texts">{shown}</div>'
-
-
-def time(folder: Path) -> str:
-    """Times by workers, and beside another library; says what was not run."""
-    parts = []
-    if (folder / "workers.csv").is_file():
-        parts.append(picture(folder, "workers.png"))
-        said = "The same exhibits by one worker, by several, by Dask, and interrupted and run"
-        said += " again: files, and of them those with the bytes of the first line."
-        parts.append(f"<p>{said}</p>{table(pd.read_csv(folder / 'workers.csv'))}")
-    if (folder / "speed.html").is_file():
-        parts.append(made_table(folder / "speed.html"))
-    for name in ("workers", "speed"):
-        if not all((folder / file).is_file() for file in check.FILES[name]):
-            parts.append(f"<p>Not run: <code>tox -e {name}</code></p>")
-    return "".join(parts)
-
-
-def provenance(folder: Path) -> str:
-    """Of every exhibit command, commit, time, seeds; machines and versions; the checksums."""
-    rows, files, known = [], [], {"machines": set[str](), "versions": set[str]()}
-    every = sorted(path.stem for path in (folder / MANIFESTS).glob("*.json"))
-    for name in every:
-        manifest = read_manifest(folder, name)
-        is_exhibit = name in exhibits.names()
-        streams = _streams(name) if is_exhibit else ""
-        link = f'<a href="#{name}">{name}</a>' if is_exhibit else name
-        command = f"reproduce run {name}" if is_exhibit else check.MODULES.get(name, "")
-        cells = (
-            f'<td id="made-{name}">{link}</td>',
-            f"<td><code>python -m {command}</code></td>",
-            f"<td><code>{str(manifest.get('commit'))[:12]}</code></td>",
-            f"<td>{str(manifest.get('finished', ''))[:16]}</td><td>{streams}</td>",
-        )
-        rows.append(f"<tr>{''.join(cells)}</tr>")
-        files += [(file, digest) for file, digest in manifest.get("files", {}).items()]
-        for key, texts in known.items():
-            for item in manifest.get(key, []):
-                texts.add(", ".join(f"{k} {v}" for k, v in sorted(item.items())))
-    heads = ("exhibit", "command", "commit", "finished", "streams of data sets")
-    head = "".join(f"<th>{text}</th>" for text in heads)
-    made = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    told = ""
-    for key, texts in known.items():
-        items = "".join(f"<li>{html.escape(text)}</li>" for text in sorted(texts))
-        told += f"<p>{key.capitalize()}:</p><ul>{items}</ul>"
-    rule = seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"]
-    told += f"<p>Seeds: root {seeds.ROOT}; {html.escape(rule)}.</p>"
-    sums = table(pd.DataFrame(files, columns=pd.Index(["file", "SHA-256"])))
-    return f'<div class="wide">{made}</div>{told}' + folded(f"{len(files)} checksums", sums)
-
-
-def _streams(name: str) -> str:
-    cells = (entry.cell for entry in exhibits.load(name).entries(False))
-    return ", ".join(sorted({cell.seeds[0] for cell in cells if "seeds" in cell.settings}))
-
-
-def made_table(path: Path) -> str:
-    """A table that the exhibit wrote as HTML, with its notes, under its title."""
-    text = path.read_text("utf-8")
-    title = re.search(r"<title>(.*?)</title>", text)
-    inside = f'<div class="wide">{text.partition("</h1>")[2]}</div>'
-    return f"<details open><summary>{title[1] if title else path.stem}</summary>{inside}</details>"
-
-
-def ledger(folder: Path) -> str:
-    """Every claim: its statement with the PDF's number, verdict, and what to write instead."""
-    frame = pd.read_csv(folder / "claims.csv", dtype=str).fillna("")
-    known = claims()
-    numbered = [statement_of(id_) for id_ in frame["id"]]
-    frame.insert(1, "in the PDF", [found.name if found else "" for found in numbered])
-    frame.insert(2, "statement", [known[id_].statement for id_ in frame["id"]])
-    columns = ["id", "in the PDF", "statement", "verdict", "how", "counterexample", "corrected"]
-    pages = ", ".join(
-        f'<a href="{name}">{name}</a>' for name in ("claims/README.md", "ERRATA.md", "CLAIMS.md")
-    )
-    shown = folded(f"all {len(frame)} claims, ours among them", table(frame[columns]))
-    return f"<p>A page for every claim, beside this one: {pages}</p>{shown}"
-
-
-def page(path: Path) -> str:
-    """A Markdown page of the repository, its headings below those of the report's sections."""
-    from nbconvert.filters import markdown2html
-
-    return str(markdown2html(re.sub(r"^#", "###", path.read_text("utf-8"), flags=re.MULTILINE)))
-
-
-def picture(folder: Path, name: str) -> str:
-    """An image, inside the page; "" where there is none."""
-    from base64 import b64encode
-
-    if not (folder / name).is_file():
-        return ""
-    content = (folder / name).read_bytes()
-    width = SCALE * int.from_bytes(content[16:20], "big")  # of a PNG
-    source = f"data:image/png;base64,{b64encode(content).decode()}"
-    return f'<p class="picture"><img alt="{name}" width="{width:.0f}" src="{source}"></p>'
-
-
-def marked(text: str) -> str:
-    """A text whose names stand in backticks."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
-
-
-def table(frame: pd.DataFrame) -> str:
-    """Numbers to four digits; wide ones scroll."""
-    text = frame.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}")
-    return f'<div class="wide">{text}</div>'
-
-
-def folded(title: str, inside: str) -> str:
-    """Shown on demand."""
-    return f"<details><summary>{html.escape(title)}</summary>{inside}</details>"
-
-
-def links(folder: Path, names: tuple[str, ...]) -> str:
-    """Links to exhibits further down, with the commits that made them."""
-    commits = (str(read_manifest(folder, name).get("commit", "?"))[:12] for name in names)
-    pairs = zip(names, commits, strict=True)
-    return ", ".join(f'<a href="#{name}">{name}</a> (commit {commit})' for name, commit in pairs)
-
-
-# --- the notebook
-def notebook(folder: Path) -> NotebookNode:
-    """A cell for each part of the page, in order."""
-    from nbformat import v4
-
-    start = "from pathlib import Path\n\nfrom IPython.display import HTML\n\n"
-    start += f"from reproduce import report\n\nfolder = Path({str(folder)!r})"
-    cells = [v4.new_markdown_cell(f"# {TITLE}"), v4.new_code_cell(start)]
-    parts = {"What was found": ["summary(folder)"], "Deviations": ["decisions(folder)"]}
-    for title, kind in (("Tables and figures of the paper", "paper"), ("Our own studies", "own")):
-        listed = [name for name in exhibits.of_kind(kind) if name not in COUNTERFACTUALS]
-        parts[title] = [f"exhibit(folder, {name!r})" for name in listed]
-    parts["Counterfactuals"] = [f"exhibit(folder, {name!r})" for name in COUNTERFACTUALS]
-    parts["The ledger"] = ["ledger(folder)"]
-    chain = ROOT / "proofs_checks" / "corrected" / "corrected.md"
-    parts["What holds instead"] = [f"page(Path({str(chain)!r}))"]
-    parts["Time"] = ["time(folder)"]
-    parts["Provenance"] = ["provenance(folder)"]
-    contents = " · ".join(f"[{title}](#{title.replace(' ', '-')})" for title in parts)
-    cells[0].source += f"\n\n{contents}"
-    for title, calls in parts.items():
-        cells.append(v4.new_markdown_cell(f"## {title}"))
-        cells += [v4.new_code_cell(f"HTML(report.{call})") for call in calls]
-    made: NotebookNode = v4.new_notebook(cells=cells)
-    return made
+MOST_ROWS = 20  # longer tables are folded
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
+CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
 
 
 def write(folder: Path, out: Path, as_pdf: bool = False) -> list[Path]:
-    """Execute the notebook and write the page; returns the files.
+    """Write the page, and with `as_pdf` print it by a browser; the files.
 
     Raises:
-        InputError: the extra `report` or, for a PDF, a browser is not installed.
+        InputError: no browser is installed that could print.
     """
-    try:
-        from nbconvert import HTMLExporter
-        from nbconvert.preprocessors import ExecutePreprocessor
-    except ImportError:
-        hint = "install nbconvert and ipykernel: pip install 'gladius-checked[report]'"
-        raise InputError("report", "nbconvert", hint) from None
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if as_pdf and browser is None:
         raise InputError("pdf", "no browser", f"install one of {', '.join(BROWSERS)}")
-    made = notebook(folder)
-    ExecutePreprocessor(timeout=600).preprocess(made, {"metadata": {"path": str(ROOT)}})
-    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_output_prompt=True)
-    body, _ = exporter.from_notebook_node(made)
-    out.write_text(PAGE.format(title=TITLE, style=STYLE, body=body), "utf-8")
+    out.write_text(page(folder), "utf-8")
     if browser is None or not as_pdf:
         return [out]
     printed = out.with_suffix(".pdf")
@@ -304,4 +50,127 @@ def write(folder: Path, out: Path, as_pdf: bool = False) -> list[Path]:
     return [out, printed]
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+def page(folder: Path) -> str:
+    """The HTML of the page."""
+    about = readme.describe([], [], folder) | {"link": ".", "mark": readme.MARK}
+    loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
+    about["exhibits"] = []
+    texts = {
+        name: section(readme.rendered(template, folder, about), folder)
+        for name, template in {**readme.SECTIONS, "deviations": "deviations.md"}.items()
+    }
+    environment = findings.environment(folder).overlay(autoescape=True)
+    return environment.get_template("page.html").render(
+        texts,
+        kinds={
+            kind: [exhibit_page(exhibit.name, folder) for exhibit in listed]
+            for kind, listed in loaded.items()
+        },
+        commit=str(provenance.commit()["commit"])[: readme.SHORT],
+        date=datetime.now(UTC).date().isoformat(),
+        ledger=ledger(folder),
+        chain=Markup(markdown(CHAIN.read_text("utf-8"), level=2)),
+        made=made(folder),
+        seeds=seeds.ROOT,
+        rule=seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"],
+    )
+
+
+def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
+    """What the template shows of an exhibit."""
+    exhibit = exhibits.load(name)
+    described = readme.describe_exhibit(exhibit, "", folder)
+    files = described["files"]
+    compared = None
+    if exhibit.published and files:
+        compared = table(compare.compare(exhibit, folder)[COMPARED])
+    return described | {
+        "pictures": [picture(folder, file) for file in files if file.endswith(".png")],
+        "tables": [made_table(folder / file) for file in files if file.endswith(".html")],
+        "compared": compared,
+        "csvs": [file for file in files if file.endswith(".csv")],
+    }
+
+
+def section(text: str, folder: Path) -> Markup:
+    """A section of the README as HTML, its pictures inside."""
+    inside = re.sub(
+        r'<img src="\./([^"]+)" width="(\d+)" alt="([^"]*)">',
+        lambda match: picture(folder, match[1], match[3], int(match[2])),
+        markdown(text),
+    )
+    return Markup(inside)
+
+
+def markdown(text: str, level: int = 0) -> str:
+    """HTML of Markdown, its headings so many levels lower; mathematics is code, not emphasis."""
+    text = re.sub(r"^#", "#" * (level + 1), text, flags=re.MULTILINE)
+    text = re.sub(r"\$\$?([^$]+)\$\$?", lambda match: f"`{' '.join(match[1].split())}`", text)
+    page: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    page = page.replace("<table>", '<div class="wide"><table>')
+    return page.replace("</table>", "</table></div>")
+
+
+def picture(folder: Path, name: str, text: str = "", width: int = 0) -> Markup:
+    """An image inside the page; "" where there is none."""
+    if not (folder / name).is_file():
+        return Markup("")
+    content = (folder / name).read_bytes()
+    width = width or round(SCALE * int.from_bytes(content[16:20], "big"))  # of a PNG
+    source = f"data:image/png;base64,{b64encode(content).decode()}"
+    label = html.escape(text or name.removesuffix(".png").replace("_", " "))
+    return Markup(f'<p class="picture"><img alt="{label}" width="{width}" src="{source}"></p>')
+
+
+def made_table(path: Path) -> dict[str, Any]:
+    """A table that the exhibit wrote as HTML: its title, its body and whether it is long."""
+    text = path.read_text("utf-8")
+    title = re.search(r"<title>(.*?)</title>", text)
+    body = Markup(text.partition("</h1>")[2])
+    heading = Markup(title[1]) if title else path.stem
+    return {"title": heading, "body": body, "is_long": text.count("<tr>") > MOST_ROWS}
+
+
+def table(frame: pd.DataFrame) -> Markup:
+    """Numbers to four digits; wide tables scroll."""
+    frame = frame.replace({r"\n": " "}, regex=True)
+    text = frame.to_html(index=False, border=0, na_rep="", float_format=lambda x: f"{x:.4g}")
+    return Markup(f'<div class="wide">{text}</div>')
+
+
+def ledger(folder: Path) -> Markup:
+    """Every claim with its number in the PDF, its verdict and what to write instead.
+
+    The refuted ones that affect a theorem come first.
+    """
+    frame = pd.read_csv(folder / "claims.csv", dtype=str).fillna("")
+    numbered = [statement_of(id_) for id_ in frame["id"]]
+    frame.insert(0, "in the PDF", [found.name if found else "" for found in numbered])
+    order = {"theorem": 0, "constant": 1, "cosmetic": 2}
+    frame = frame.sort_values("severity", key=lambda x: x.map(order).fillna(3), kind="stable")
+    columns = ["in the PDF", "verdict", "severity", "corrected", "counterexample", "how", "id"]
+    return table(frame[columns])
+
+
+def made(folder: Path) -> list[dict[str, Any]]:
+    """Of every manifest its command, commit, time, streams of data sets, versions and files."""
+    lines = []
+    for path in sorted((folder / MANIFESTS).glob("*.json")):
+        manifest = read_manifest(folder, path.stem)
+        is_exhibit = path.stem in exhibits.names()
+        streams = set[str]()
+        if is_exhibit:
+            cells = (entry.cell for entry in exhibits.load(path.stem).entries(False))
+            streams = {cell.seeds[0] for cell in cells if "seeds" in cell.settings}
+        lines.append(
+            {
+                "name": path.stem,
+                "command": f"reproduce run {path.stem}" if is_exhibit else "proofs_checks",
+                "commit": str(manifest.get("commit"))[: readme.SHORT],
+                "finished": str(manifest.get("finished", ""))[:16],
+                "streams": ", ".join(sorted(streams)),
+                "versions": manifest.get("versions", []),
+                "files": manifest.get("files", {}),
+            }
+        )
+    return lines

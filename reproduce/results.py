@@ -35,9 +35,9 @@ class Results:
         rows = []
         for entry, stored in self:
             for record in records(entry, stored, self.view) if hidden or entry.is_shown else ():
-                place = {"row": record.row or entry.row, "column": entry.column}
-                place["protocol"] = record.protocol or entry.protocol
-                rows.append(asdict(record) | place)
+                key = {"row": record.row or entry.row, "column": entry.column}
+                key["protocol"] = record.protocol or entry.protocol
+                rows.append(asdict(record) | key)
         return pd.DataFrame(rows, columns=pd.Index(COLUMNS))
 
     @property
@@ -49,8 +49,8 @@ class Results:
         """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
         import pandas as pd
 
-        shown = [(e, stored.result.cpu_seconds) for e, stored in self if e.is_shown]
-        rows = [(e.row, e.column, e.protocol, seconds) for e, seconds in shown]
+        fits = [(e, stored.result.cpu_seconds) for e, stored in self if e.is_shown]
+        rows = [(e.row, e.column, e.protocol, seconds) for e, seconds in fits]
         return pd.DataFrame(rows, columns=pd.Index(TIMES))
 
     def get(self, row: str, column: str, protocol: str) -> Stored:

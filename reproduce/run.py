@@ -1,71 +1,59 @@
 """Run exhibits: compute the stale cells, write each exhibit as soon as its cells are there.
 
 Cells run in this process, in joblib's workers (loky) or on a Dask cluster. A worker computes the
-key of its cell from the files of its own checkout and refuses where it differs.
+key of its cell from the files of its own checkout and refuses if it differs.
 """
 
-import json
 import os
 import signal
-import textwrap
+import threading
 import time
-import traceback
-import warnings
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
 
 from gladius.checks import InputError
-from reproduce import provenance, seeds
+from reproduce import provenance
+from reproduce.output import DIGITS, clear_staging, costs, describe, write_exhibit
 from reproduce.progress import progress
-from reproduce.provenance import ROOT, Sources, combined, sha256
+from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import Results
-from reproduce.spec import CHECKPOINTS, FAILED, Cell, Entry, Exhibit, Result, check_result
-from reproduce.store import Store, Stored, encode, probe, write
-from reproduce.threads import ONE_THREAD, one_thread
+from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.store import Store, Stored, probe
+from reproduce.threads import one_thread
+from reproduce.worker import Job, failure, run_cell
 
-# where the files go: into the checkout, or where the command runs if the wheel is installed
+# the files go into the checkout, or where the command runs if the wheel is installed
 HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
 BUILD = HOME / ".cells"
 GENERATED = HOME / "paper_tables" / "generated"
 SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
-MANIFESTS = "manifests"
-DIGITS = 12  # of a cell's digest, by which a manifest tells what each cell took
-REASON_LENGTH = 200  # characters of an error message that go into a table
 LOST = "it was lost with its worker twice, the second time alone"
-
-
-@dataclass(frozen=True)
-class Job:
-    """A cell to compute, with its key's parts and the commit as the parent sees them.
-
-    `checkpoints` is the folder where it may keep its state, "" for none.
-    """
-
-    cell: Cell
-    device: str
-    parts: Mapping[str, str]
-    commit: Mapping[str, Any]
-    checkpoints: str = ""
+PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did."""
+    """What a run did.
 
-    computed: tuple[str, ...]  # ids of the cells that it computed
-    reused: int  # how many were current in the store
-    failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
-    not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
-    files: tuple[Path, ...]  # of the exhibits; those that were up to date already too
+    Attributes:
+        computed: ids of the cells that it computed.
+        reused: number of cells that were current in the store.
+        failed: id of a cell, or name of an exhibit that could not be drawn -> why.
+        not_ok: id -> status of cells with a result that did not converge or diverged.
+        files: those of the exhibits, also where they were up to date already.
+    """
+
+    computed: tuple[str, ...]
+    reused: int
+    failed: dict[str, str]
+    not_ok: dict[str, str]
+    files: tuple[Path, ...]
 
 
 def run(
@@ -80,198 +68,138 @@ def run(
 ) -> Outcome:
     """Compute what is stale and write all files, those of cheap exhibits first.
 
-    The trainings of the author's code come after all other cells, the longest of them first: begun
-    at the end, it would keep one worker busy alone.
-    An exhibit is replaced in one go when all its cells are there, those that failed shown as
-    such; an interrupt (KeyboardInterrupt) leaves all others as they are.
+    An exhibit is replaced in one step when all its cells are there; cells that failed are marked.
+    An interrupt (SIGINT or SIGTERM, raised as KeyboardInterrupt) leaves all others unchanged.
 
     Args:
         exhibits: which; a cell that several use is computed once.
         smoke: the small variant of each.
         device: cpu or cuda.
         workers: loky processes; 0 computes in this process.
-        dask: the address of a scheduler, whose workers compute instead.
+        dask: address of a scheduler, whose workers compute instead.
         build: the store's folder.
-        out: where the files go; by default GENERATED, or SMOKE for a smoke run.
+        out: folder of the results; by default GENERATED, or SMOKE for a smoke run.
 
     Raises:
-        InputError: for a bad spec or option, a folder that cannot be written or that another run
-            uses, before any work; or where the disk fails later.
+        InputError: for a bad specification or option, a folder that cannot be written or that
+            another run uses, before any work; or when the disk fails later.
     """
     if workers < 0:
         raise InputError("workers", workers, "give 0 (this process) or more")
     provenance.check_device(device)
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
-    waiting = sorted(exhibits, key=lambda exhibit: exhibit.cost)
-    entries = {exhibit.name: exhibit.checked_entries(smoke) for exhibit in waiting}
-    cells = dict.fromkeys(entry.cell for exhibit in waiting for entry in entries[exhibit.name])
     probe("build", build)
     probe("out", target)
-    with store.lock():
-        sources, commit = Sources(), provenance.commit()
-        parts = {cell: sources.parts(cell, device) for cell in cells}
-        final: dict[Cell, Stored] = {}
+    with termination_as_interrupt(), store.lock():
+        clear_staging(target)
+        drawing = Drawing(exhibits, smoke, device, target)
+        seconds, commit = drawing.seconds(), drawing.commit
         jobs: list[Job] = []
-        seconds = expected(waiting, entries, target)
-        for cell in cells:
-            key, stored = combined(parts[cell]), store.load(cell)
-            if stored is not None and not stored.failed:
-                seconds[cell] = spent(stored)
-            if stored is not None and not stored.failed and stored.key == key:
-                final[cell] = stored
+        # cells of cheap exhibits first, of one exhibit the longest first
+        for cell in sorted(seconds, key=lambda cell: (drawing.first[cell], -seconds[cell])):
+            stored, digests = store.load(cell), drawing.digests[cell]
+            if stored is not None and not stored.failed and stored.key == combined(digests):
+                drawing.final[cell] = stored
             else:
-                jobs.append(Job(cell, device, parts[cell], commit, str(store.checkpoints(key))))
-        jobs.sort(key=lambda job: last(job.cell, seconds[job.cell]))
-        files: list[Path] = []
-        undrawn: dict[str, str] = {}
-
-        def draw() -> None:
-            for exhibit in list(waiting):
-                shown = entries[exhibit.name]
-                if not all(entry.cell in final for entry in shown):
-                    continue
-                waiting.remove(exhibit)
-                stored = [final[entry.cell] for entry in shown]
-                results = Results(shown, stored, smoke, exhibit.view)
-                code = provenance.code(parts[entry.cell] for entry in shown)
-                manifest = describe(exhibit, results, code, sources.view(exhibit)) | commit
-                try:
-                    files.extend(write_exhibit(exhibit, results, manifest, target))
-                except Exception as error:
-                    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-                        raise disk_error("out", target, error, exhibit.name) from None
-                    undrawn[exhibit.name] = failure(error)
-
-        draw()
-        left = {job.cell.id: seconds[job.cell] for job in jobs}
-        with progress(left, max(workers, 1), Console()) as stored_now:
+                jobs.append(Job(cell, device, digests, commit))
+        drawing.draw()
+        expected = {job.cell.id: seconds[job.cell] for job in jobs}
+        with progress(expected, max(workers, 1), Console()) as report_stored:
             for job, text in computed(jobs, workers, dask):
                 try:
-                    final[job.cell] = store.save(job.cell, text)
+                    drawing.final[job.cell] = store.save(job.cell, text)
                 except OSError as error:
                     raise disk_error("build", build, error, job.cell.id) from None
-                stored_now(job.cell.id)
-                draw()
+                report_stored(job.cell.id)
+                drawing.draw()
+    final = drawing.final
+    failed = {cell.id: stored.status for cell, stored in final.items() if stored.failed}
     return Outcome(
         computed=tuple(job.cell.id for job in jobs),
-        reused=len(cells) - len(jobs),
-        failed={cell.id: stored.status for cell, stored in final.items() if stored.failed}
-        | undrawn,
+        reused=len(final) - len(jobs),
+        failed=failed | drawing.undrawn,
         not_ok={
             cell.id: record.status
             for cell, stored in final.items()
             for record in stored.result.records
             if record.status != "ok"
         },
-        files=tuple(files),
+        files=tuple(drawing.files),
     )
 
 
-def trains_author(cell: Cell) -> bool:
-    """Whether it runs the first author's code."""
-    return "author" in cell.compute
+@dataclass
+class Drawing:
+    """The exhibits of a run: what each of them needs, and those that are not written yet."""
+
+    exhibits: Sequence[Exhibit]
+    smoke: bool
+    device: str
+    out: Path
+    final: dict[Cell, Stored] = field(default_factory=dict)
+    files: list[Path] = field(default_factory=list)
+    undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
+
+    def __post_init__(self) -> None:
+        self.waiting = sorted(self.exhibits, key=lambda exhibit: exhibit.cost)
+        self.sources, self.commit = Sources(), provenance.commit()
+        self.entries: dict[str, list[Entry]] = {}
+        self.first: dict[Cell, int] = {}  # position of the first exhibit that needs it
+        for position, exhibit in enumerate(self.waiting):
+            self.entries[exhibit.name] = exhibit.checked_entries(self.smoke)
+            for entry in self.entries[exhibit.name]:
+                self.first.setdefault(entry.cell, position)
+        self.digests = {cell: self.sources.digests(cell, self.device) for cell in self.first}
+
+    def seconds(self) -> dict[Cell, float]:
+        """Rough processor seconds of each cell: those of its last run, or a share of its exhibit's.
+
+        The last run is the one in the manifests of the folder.
+        """
+        recorded = costs(self.out)
+        shares = [60.0 * exhibit.cost / len(self.entries[exhibit.name]) for exhibit in self.waiting]
+        return {
+            cell: recorded.get(cell.digest[:DIGITS], shares[position])
+            for cell, position in self.first.items()
+        }
+
+    def draw(self) -> None:
+        """Write the exhibits whose cells are all there."""
+        for exhibit in list(self.waiting):
+            entries = self.entries[exhibit.name]
+            if not all(entry.cell in self.final for entry in entries):
+                continue
+            self.waiting.remove(exhibit)
+            stored = [self.final[entry.cell] for entry in entries]
+            results = Results(entries, stored, self.smoke, exhibit.view)
+            code = provenance.code(self.digests[entry.cell] for entry in entries)
+            view = self.sources.view(exhibit)
+            manifest = describe(exhibit, results, code, view) | self.commit
+            try:
+                self.files.extend(write_exhibit(exhibit, results, manifest, self.out))
+            except Exception as error:
+                if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+                    raise disk_error("out", self.out, error, exhibit.name) from None
+                self.undrawn[exhibit.name] = failure(error)
 
 
-def last(cell: Cell, seconds: float) -> tuple[bool, float]:
-    """Sorts the author's trainings behind the other cells, which stay as they are."""
-    return (True, -seconds) if trains_author(cell) else (False, 0.0)
+def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> InputError:
+    """One line for a disk that fails after the work has started."""
+    hint = f"{unwritten} was not written, everything before it was; make room, run again"
+    return InputError(name, str(folder), f"{error.strerror}: {hint}")
 
 
-def expected(
-    exhibits: Sequence[Exhibit], entries: Mapping[str, Sequence[Entry]], folder: Path
-) -> dict[Cell, float]:
-    """Rough processor seconds of each cell: what the folder's manifests say that it took.
-
-    Of one that they do not know, its share of the dearest exhibit that shows it.
-    """
-    seconds: dict[Cell, float] = {}
-    known = costs(folder)
-    for exhibit in exhibits:
-        cells = {entry.cell for entry in entries[exhibit.name]}
-        share = 60.0 * exhibit.cost / max(len(cells), 1)
-        seconds |= {cell: max(share, seconds.get(cell, 0.0)) for cell in cells}
-    return {cell: known.get(cell.digest[:DIGITS], share) for cell, share in seconds.items()}
-
-
-def costs(folder: Path) -> dict[str, float]:
-    """Processor seconds of cells, by the first DIGITS of their digests, as the manifests tell."""
-    known: dict[str, float] = {}
-    for path in sorted((folder / MANIFESTS).glob("*.json")):
-        known |= read_manifest(folder, path.stem).get("costs", {})
-    return known
-
-
-def in_order(exhibits: Sequence[Exhibit], folder: Path) -> list[float]:
-    """What the cells took, as far as manifests tell, in the order in which a run begins them."""
-    known, waiting = costs(folder), sorted(exhibits, key=lambda exhibit: exhibit.cost)
-    cells = dict.fromkeys(e.cell for exhibit in waiting for e in exhibit.checked_entries(False))
-    seconds = {cell: known[cell.digest[:DIGITS]] for cell in cells if cell.digest[:DIGITS] in known}
-    return [seconds[cell] for cell in sorted(seconds, key=lambda cell: last(cell, seconds[cell]))]
-
-
-def disk_error(field: str, folder: Path, error: OSError, name: str) -> InputError:
-    """One line for a disk that fails after the work has begun; `name` is what was not written."""
-    hint = f"{name} was not written, what came before it was; make room, run again"
-    return InputError(field, str(folder), f"{error.strerror}: {hint}")
-
-
-# One cell ----------------------------------------------------------------------------------------
-
-_LOADED: dict[str, str] = {}  # digest of each module as it was when this process first met it
-
-
-def run_cell(job: Job, lost: str = "") -> tuple[Cell, str]:
-    """Compute a cell, unless `lost` says why not; the text of its file. Exceptions are failures."""
-    one_thread()
-    if job.checkpoints:
-        os.environ[CHECKPOINTS] = job.checkpoints
-    processor = processor_time()
-    result, status, trace = Result(()), "ok", ""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
-        try:
-            if lost:
-                raise RuntimeError(lost)
-            _refuse_other_code(job)
-            result = check_result(job.cell.function()(job.cell, job.device))
-        except Exception as error:
-            status, trace = failure(error), traceback.format_exc()
-    record = {
-        **job.commit,
-        "seed": seeds.describe(job.cell),
-        "device": result.device,
-        "machine": provenance.machine(),
-        "threads": int(os.environ[ONE_THREAD[0]]),
-        "versions": provenance.versions(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu_seconds": processor_time() - processor,
-        "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
-        "traceback": trace,
-    }
-    stored = Stored(result, status, combined(job.parts), record)
-    return job.cell, encode(job.cell, stored)
-
-
-def _refuse_other_code(job: Job) -> None:
-    here = Sources().parts(job.cell, job.device)
-    others = sorted({name for name, _ in job.parts.items() ^ here.items()})
-    if others:
-        raise RuntimeError(f"this worker differs from the run in {', '.join(others)}")
-    edited = [name for name, digest in here.items() if _LOADED.setdefault(name, digest) != digest]
-    if [name for name in edited if name.startswith(provenance.MODULE)]:
-        raise RuntimeError(f"this worker has loaded an older {', '.join(edited)}: start it again")
-
-
-def processor_time() -> float:
-    """Seconds of this process and of those that it started and waited for."""
-    times = os.times()
-    return time.process_time() + times.children_user + times.children_system
-
-
-def failure(error: BaseException) -> str:
-    """`failed: why` from an exception, on one line and without the folder of this checkout."""
-    why = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
-    return FAILED + textwrap.shorten(why, REASON_LENGTH, placeholder="...")
+@contextmanager
+def termination_as_interrupt() -> Iterator[None]:
+    """SIGTERM ends the block like Ctrl-C: with KeyboardInterrupt. Only in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 # Many cells --------------------------------------------------------------------------------------
@@ -312,11 +240,9 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
     """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
     import joblib
 
-    # Ctrl-C reaches every process of a terminal; this one ends its workers itself
-    ignore_interrupt = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
     waiting = {job.cell: job for job in jobs}
     while waiting:
-        with joblib.parallel_config("loky", initializer=ignore_interrupt):
+        with joblib.parallel_config("loky", initializer=partial(_prepare_worker, os.getpid())):
             parallel = joblib.Parallel(
                 n_jobs=max(size, 2),  # joblib computes in this process where it is 1
                 pre_dispatch=size,  # so many at a time, in order: the first not back are running
@@ -324,24 +250,41 @@ def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exce
                 return_as="generator_unordered",
             )
         texts = parallel(joblib.delayed(run_cell)(job) for job in list(waiting.values()))
+        broken: Exception | None = None
         try:
-            with closing(texts):
-                for cell, text in texts:
-                    yield waiting.pop(cell), text
+            for cell, text in texts:
+                yield waiting.pop(cell), text
         except Exception as error:  # run_cell raises none: it is the pool that broke
+            broken = error
+        finally:
+            with suppress(Exception):
+                texts.close()
+        if broken is not None:
             for cell in list(waiting)[:size]:
-                yield waiting.pop(cell), error
+                yield waiting.pop(cell), broken
+
+
+def _prepare_worker(parent: int) -> None:
+    """Leave Ctrl-C, which reaches every process of a terminal, to the run; end with the run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def end_with_parent() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_CHECK)
+        os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exception]]:
-    """Not by joblib's backend, which waits for ever for a cell that was lost with its worker."""
+    """Not by joblib's backend, which waits for ever for a cell that is lost with its worker."""
     from distributed import as_completed
 
     futures = {client.submit(run_cell, job, pure=False): job for job in jobs}
     try:
         for future in as_completed(list(futures)):
-            lost = future.status != "finished"
-            yield futures[future], future.exception() if lost else future.result()[1]
+            is_lost = future.status != "finished"
+            yield futures[future], future.exception() if is_lost else future.result()[1]
     finally:
         client.cancel(list(futures))
 
@@ -360,108 +303,3 @@ def _dask_client(address: str) -> Any:
         client.close()
         raise InputError("dask", address, "the scheduler has no workers: start some")
     return client
-
-
-# Files -------------------------------------------------------------------------------------------
-
-
-def write_exhibit(
-    exhibit: Exhibit, results: Results, manifest: Mapping[str, Any], out: Path
-) -> list[Path]:
-    """The CSVs, what `render` adds and the manifest, swapped in when all are there.
-
-    Nothing is drawn where the manifest says that the same cells were drawn by the same code.
-    """
-    made_of = ("title", "smoke", "code", "view", "stored")
-    old = read_manifest(out, exhibit.name)
-    before: dict[str, str] = old.get("files", {})
-    same = all(old.get(name) == manifest[name] for name in made_of)
-    files = before if same and not edited(old, out) else {}
-    with TemporaryDirectory(prefix=f".staging-{exhibit.name}-", dir=out) as folder:
-        made: list[Path] = []
-        if not files:
-            for suffix, frame in (("", results.frame()), ("_timings", results.times())):
-                text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-                write(Path(folder, f"{exhibit.name}{suffix}.csv"), text)
-            exhibit.render(results, Path(folder))
-            made = sorted(Path(folder).iterdir())
-            files = {path.name: sha256(path) for path in made}
-        with uninterrupted():
-            for path in made:
-                os.replace(path, out / path.name)
-            for name in before.keys() - files.keys():
-                (out / name).unlink(missing_ok=True)
-            text = json.dumps({**manifest, "files": files}, indent=1) + "\n"
-            write(out / MANIFESTS / f"{exhibit.name}.json", text)
-    return [out / name for name in files]
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold an interrupt back until the block is done."""
-    held: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: held.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if held:
-        raise KeyboardInterrupt
-
-
-def read_manifest(out: Path, name: str) -> dict[str, Any]:
-    """How the files of that name came about; {} where nothing readable says so."""
-    path = out / MANIFESTS / f"{name}.json"
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and isinstance(content["files"], dict):
-            return content
-        why = "not a manifest"
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, KeyError) as error:
-        why = f"{type(error).__name__}: {error}"
-    warnings.warn(f"not readable, so left out: {path} ({why})", stacklevel=2)
-    return {}
-
-
-def edited(manifest: Mapping[str, Any], out: Path) -> list[str]:
-    """Names of the manifest's files that are not as they were written."""
-    files: dict[str, str] = manifest.get("files", {})
-    there = {name: sha256(out / name) for name in files if (out / name).is_file()}
-    return [name for name in files if there.get(name) != files[name]]
-
-
-def spent(stored: Stored) -> float:
-    """Processor time of a cell; a training resumed from a checkpoint knows its own total."""
-    fits = max((record.repetitions for record in stored.result.records), default=0)
-    trained = stored.result.cpu_seconds * fits if fits else 0.0
-    measured = float(stored.provenance["cpu_seconds"])
-    return max(measured, trained)  # the former where the latter is NaN
-
-
-def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
-    """How an exhibit came about, from its cells alone: the same cells, the same description."""
-    by_cell = {entry.cell: stored for entry, stored in results}
-    stored = list(by_cell.values())
-    made = [cell.provenance for cell in stored]
-
-    def distinct(name: str) -> list[Any]:
-        texts = {json.dumps(record.get(name), sort_keys=True) for record in made}
-        return [json.loads(text) for text in sorted(texts)]
-
-    return {
-        "title": exhibit.title,
-        "smoke": results.smoke,
-        "code": code,
-        "view": view,
-        "stored": combined(sorted(cell.checksum for cell in stored)),
-        "versions": distinct("versions"),
-        "machines": distinct("machine"),
-        "threads": distinct("threads"),
-        "devices": distinct("device"),
-        "finished": max(record["finished"] for record in made),
-        "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
-        "cpu_seconds": round(sum(map(spent, stored)), 3),
-        "costs": {cell.digest[:DIGITS]: round(spent(of_it), 2) for cell, of_it in by_cell.items()},
-    }

@@ -1,8 +1,8 @@
-"""What an exhibit is made of: cells (what to compute), entries (where it is shown), records.
+"""The five nouns of an exhibit: Cell, Entry, Record, Result, Exhibit.
 
-A cell is the smallest unit that is computed, stored and resumed; its replications are an axis
-inside it, and it belongs to no exhibit: two exhibits that list an equal cell share it. A spec that
-names something unknown fails when it is made, before any work starts.
+A cell is the smallest unit that is computed, stored and resumed. Its replications are an axis
+inside it. It belongs to no exhibit: two exhibits that list an equal cell share it. A specification
+that names something unknown fails when it is made, before any work starts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,24 +25,20 @@ from numpy.typing import NDArray
 from gladius.baselines import METHODS
 from gladius.checks import InputError, check_whole
 
-if TYPE_CHECKING:
-    from reproduce.results import Results
-
 Array = NDArray[np.float64]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-# First word of a protocol. `fresh`: every repetition draws a data set; `bootstrap`: repetitions
-# resample one data set; the others as in gladius.gladius; `measured`: nothing is estimated.
+# The first word of a protocol. `fresh`: every repetition draws a data set. `bootstrap`: repetitions
+# resample one data set. `measured`: nothing is estimated. The others are those of gladius.gladius.
 PROTOCOLS = ("fresh", "bootstrap", "leak_free", "printed", "author", "measured")
 FAILED = "failed: "
 NOT_RUN = "not_run"
-CHECKPOINTS = "REPRODUCE_CHECKPOINTS"  # environment: where the running cell may keep its state
-SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # and worst of all, `failed: why`
+SEVERITY = ("ok", "not_converged", "diverged", NOT_RUN)  # `failed: why` is worse than all of them
 
 
 def worst(statuses: Sequence[str]) -> str:
-    """The gravest of the statuses; the first failure if there is one."""
+    """The most severe status; the first failure if there is one."""
     failures = [status for status in statuses if status not in SEVERITY]
     return failures[0] if failures else max(statuses, key=SEVERITY.index, default="ok")
 
@@ -52,12 +48,12 @@ class Cell:
     """One unit of work; its identity is `compute` and `settings`.
 
     Attributes:
-        compute: `module:function` of what computes it, a function (cell, device) -> Result.
-        settings: everything that decides the numbers; what JSON can hold. Known names:
+        compute: `module:function`, a function (cell, device) -> Result.
+        settings: everything that decides the numbers, in types that JSON holds. Checked names:
             `method` (of gladius.METHODS), `repetitions`, `trajectories`, `seeds` (the stream of
-            data sets, `table_2` say) and `seeds_row` (the second key of the stream, by default
-            the number of trajectories).
-        label: readable, for progress and messages; no part of the identity.
+            data sets, for example `table_2`) and `seeds_row` (the second key of the stream, by
+            default the number of trajectories).
+        label: readable, for progress and messages; not part of the identity.
     """
 
     compute: str
@@ -89,10 +85,10 @@ class Cell:
 
     @property
     def seeds(self) -> tuple[str, str]:
-        """Keys of its stream of data sets: the stream's name and the row in it.
+        """(name, row): the two keys of its stream of data sets.
 
         Raises:
-            InputError: the settings name no stream, so that the cell has no random numbers.
+            InputError: the settings name no stream, so the cell has no random numbers.
         """
         if "seeds" not in self.settings:
             raise InputError("settings.seeds", None, "name the stream of data sets")
@@ -115,7 +111,7 @@ class Cell:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def function(self) -> Callable[[Cell, str], Result]:
-        """What computes it, imported on demand."""
+        """The function that computes it, imported on demand."""
         module, _, name = self.compute.partition(":")
         function: Callable[[Cell, str], Result] = getattr(import_module(module), name)
         return function
@@ -123,15 +119,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Entry:
-    """A place of an exhibit: what is shown, and the cell behind it."""
+    """One position of an exhibit, and the cell that computes it."""
 
     row: str  # as the paper labels it (N, K, mileage, environment/trajectories, ...)
     column: str  # the method as the paper spells it
     protocol: str  # a word of PROTOCOLS, more words where one is not enough
     cell: Cell  # what computes it
-    # what the table shows of it, so that a cell without a result has a name for it
-    statistic: str = "MAPE"
-    is_shown: bool = True  # whether the CSV shows it; `render` may use the others
+    statistic: str = "MAPE"  # the statistic that a cell without a result is reported under
+    is_shown: bool = True  # whether the CSV has it; `render` may use the others
 
     def __post_init__(self) -> None:
         for name in ("row", "column", "protocol"):
@@ -149,17 +144,29 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """One number of a cell."""
+    """One number of a cell.
 
-    statistic: str  # what it is, with its unit where it has one (`MAPE` is in per cent)
-    value: float  # NaN where there is none
-    se: float = math.nan  # its standard error, NaN where there is none
-    repetitions: int = 1  # how many replications it rests on
-    status: str = "ok"  # see SEVERITY
-    protocol: str = ""  # if one run gives numbers under several protocols, the record's own
-    row: str = ""  # if one run gives numbers for several rows, the record's own
+    Attributes:
+        statistic: its name, with its unit where it has one (`MAPE` is in per cent).
+        value, se: the number and its standard error; NaN where there is none.
+        repetitions: number of replications that it summarises.
+        status: see SEVERITY.
+        protocol, row: those of the record, where one cell has several; "" for the entry's.
+    """
+
+    statistic: str
+    value: float
+    se: float = math.nan
+    repetitions: int = 1
+    status: str = "ok"
+    protocol: str = ""
+    row: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("statistic", "status", "protocol", "row"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(name, getattr(self, name), "give a string")
+        check_whole("repetitions", self.repetitions, 0)
         is_failure = self.status.startswith(FAILED) and len(self.status) > len(FAILED)
         if self.status not in SEVERITY and not is_failure:
             hint = f"use one of {', '.join(SEVERITY)}, or '{FAILED}why'"
@@ -168,23 +175,28 @@ class Record:
 
 @dataclass(frozen=True)
 class Result:
-    """What `compute` returns."""
+    """What `compute` returns.
 
-    records: tuple[Record, ...]  # the numbers to show
-    # statistic -> its value in each replication, for paired comparisons
+    Attributes:
+        records: the numbers of the exhibits.
+        replications: statistic -> its value in each replication, for paired comparisons.
+        arrays: anything larger that a view or a figure needs.
+        cpu_seconds: processor time of one repetition's fit; the runner measures the cell's own.
+        device: where the tensors were.
+    """
+
+    records: tuple[Record, ...]
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # anything larger that a view or a figure needs
     arrays: Mapping[str, Array] = field(default_factory=dict)
-    # processor time of one repetition's fit (the cell's own time is measured)
     cpu_seconds: float = math.nan
-    device: str = "cpu"  # where the tensors were: `cpu` unless something was computed elsewhere
+    device: str = "cpu"
 
 
 def check_result(result: object) -> Result:
-    """The result, if it is one: not empty, and finite wherever it says `ok`.
+    """The result itself, if it is valid: not empty, and finite wherever a status is `ok`.
 
     Raises:
-        TypeError, ValueError: saying what is wrong with it.
+        TypeError, ValueError: it is not valid; the message says why.
     """
     if not isinstance(result, Result):
         raise TypeError(f"compute returned {type(result).__name__}, not a Result")
@@ -200,10 +212,10 @@ def check_result(result: object) -> Result:
 def summarise(
     statistic: str, values: Sequence[float], statuses: Sequence[str]
 ) -> tuple[Record, ...]:
-    """Mean, standard error (standard deviation / sqrt(repetitions)) and median of replications.
+    """Records of mean, standard error (SD / sqrt(repetitions)) and median of replications.
 
-    No replication is dropped: the mean is over all. Where some are not ok their number is a
-    record, and so is the mean of those that are.
+    No replication is dropped: the mean is over all. Where some are not ok, further records have
+    their number and the mean of the others.
     """
     sample, ok = np.asarray(values, dtype=float), np.array([s == "ok" for s in statuses])
     if not 0 < len(sample) == len(ok):
@@ -211,11 +223,11 @@ def summarise(
         raise InputError("statuses", len(ok), hint)
     count, status = len(sample), worst(statuses)
 
-    def mean(name: str, part: Array, status: str) -> Record:
+    def mean(name: str, values: Array, status: str) -> Record:
         se = math.nan
-        if len(part) > 1 and np.all(np.isfinite(part)):
-            se = float(np.std(part, ddof=1) / math.sqrt(len(part)))
-        return Record(name, float(np.mean(part)), se, len(part), status)
+        if len(values) > 1 and np.all(np.isfinite(values)):
+            se = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+        return Record(name, float(np.mean(values)), se, len(values), status)
 
     return (
         mean(statistic, sample, status),
@@ -237,28 +249,26 @@ class Exhibit:
     Attributes:
         name: as in the design (`table_2`); its file has the same name.
         title: one line.
-        entries: maps whether the run is a smoke run to the entries, in the order of display; they
-            name every cell that `render` uses.
-        cost: rough CPU-minutes of a full run; the runner does cheap exhibits first.
-        render: writes tables as .tex, figures as .pdf and .png (every exhibit has its .csv).
+        entries: is_smoke -> the entries, in the order of display. They name every cell that
+            `render` uses.
+        cost: rough CPU-minutes of a full run; the runner computes cheap exhibits first.
+        render: (results, folder) writes tables as .tex and .html, figures as .pdf and .png.
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
-        reason: (row, column, protocol) -> one line on why ours agrees or differs.
-        published_repetitions: column -> repetitions behind its published "(SE)", where that may
-            be a standard deviation.
-        fixed_budget: first words of the protocols whose rule is to stop after so many epochs; they
-            never report convergence, and are compared all the same.
-        verdict: the folder of the results -> a line for the overview, of 120 signs at most, and
-            what there is to add on further ones; by default the count of
-            the comparison with the published numbers.
-        tolerance: relative difference under which two machines' numbers agree.
+        reason: (row, column, protocol) -> one sentence on why ours agrees or differs.
+        published_repetitions: column -> repetitions behind its published "(SE)".
+        fixed_budget: first words of the protocols that stop after a fixed number of epochs. They
+            never report convergence and are compared all the same.
+        verdict: folder of the results -> a sentence for the overview, at most 160 characters;
+            further lines add to it. By default the count of the comparison with the paper.
+        tolerance: relative difference below which the numbers of two machines agree.
     """
 
     name: str
     title: str
     entries: Callable[[bool], list[Entry]]
     cost: float = field(kw_only=True)
-    render: Callable[[Results, Path], None] = lambda results, out: None
+    render: Callable[[Any, Path], None] = lambda results, out: None
     view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
     reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""
@@ -274,11 +284,15 @@ class Exhibit:
                 raise InputError(number, getattr(self, number), "give a number of at least 0")
 
     def checked_entries(self, smoke: bool) -> list[Entry]:
-        """Its entries; raises where two have the same place."""
+        """Its entries.
+
+        Raises:
+            InputError: two entries have the same row, column and protocol.
+        """
         entries = self.entries(smoke)
         for id_, times in Counter(entry.id for entry in entries).items():
             if times > 1:
-                raise InputError("entry", id_, "it occurs twice: tell the two apart")
+                raise InputError("entry", id_, "it occurs twice: give one another protocol")
         return entries
 
 

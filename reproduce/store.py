@@ -1,10 +1,12 @@
-"""Finished cells on disk: one JSON file each, written whole or not at all, with a checksum."""
+"""Finished cells on disk: one JSON file each, written whole or not at all, with a checksum.
+
+The checksum finds damage and is no signature: what is read is validated like a fresh result.
+"""
 
 import hashlib
 import json
 import math
 import os
-import shutil
 import tempfile
 import time
 import warnings
@@ -18,21 +20,28 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, Cell, Record, Result
+from reproduce.spec import FAILED, Cell, Record, Result, check_result
 
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A finished cell."""
+    """A finished cell.
 
-    result: Result  # its numbers; no records if it failed
-    status: str  # ok, or `failed: why`
-    key: str  # of the parts (see provenance) that it was computed with
-    # seed, versions, commit, machine, device, times, warnings, traceback
+    Attributes:
+        result: its numbers; no records if it failed.
+        status: `ok`, or `failed: why`.
+        key: digest of everything that decides its numbers (see provenance).
+        provenance: seed, versions, commit, machine, device, times, warnings, traceback.
+        checksum: SHA-256 of its file.
+    """
+
+    result: Result
+    status: str
+    key: str
     provenance: dict[str, Any]
-    checksum: str = ""  # of its file
+    checksum: str = ""
 
     @property
     def failed(self) -> bool:
@@ -50,21 +59,14 @@ class Store:
         """The cell's file; other settings (a smoke run, say) have another."""
         return self.folder / cell.compute.replace(":", ".") / f"{cell.digest[:32]}.json"
 
-    def checkpoints(self, key: str) -> Path:
-        """Where the cell of that key may keep its state until it is done."""
-        return self.folder.resolve() / "checkpoints" / key[:32]
-
     def load(self, cell: Cell) -> Stored | None:
-        """What is stored for exactly this cell, whatever the key; None if nothing is.
-
-        A file that cannot be read counts as nothing, with a warning that names it.
-        """
+        """The stored cell, whatever its key; None, with a warning, if its file is unreadable."""
         path = self.path(cell)
         try:
             return decode(path.read_text(encoding="utf-8"), cell)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             why = f"{type(error).__name__}: {error}"
             warnings.warn(f"not readable, so computed again: {path} ({why})", stacklevel=2)
             return None
@@ -75,26 +77,35 @@ class Store:
         if path.is_dir():
             path.rename(path.with_suffix(f".folder-{time.time_ns()}"))
         write(path, text)
-        shutil.rmtree(self.checkpoints(stored.key), ignore_errors=True)
         return stored
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the folder; the system lets go of it when the process ends, however it ends.
+        """Hold the folder; the system releases it when the process ends, however it ends.
 
         Raises:
-            InputError: another run has it.
+            InputError: another run has it, or its lock cannot be written.
         """
         owner = self.folder / "owner"
-        owner.touch()  # another run may ask between the lock and the line
         try:
-            held = FileLock(self.folder / "lock").acquire(timeout=0)
+            owner.touch()  # another run may ask between the lock and the line
+            lock = FileLock(self.folder / "lock").acquire(timeout=0)
         except Timeout:
             hint = f"process {owner.read_text().strip()} is at work there: wait, or use another"
             raise InputError("build", str(self.folder), hint) from None
-        with held:
-            owner.write_text(f"{os.getpid()}\n")
+        except OSError as error:
+            raise _lock_error(error) from None
+        with lock:
+            try:
+                owner.write_text(f"{os.getpid()}\n")
+            except OSError as error:
+                raise _lock_error(error) from None
             yield
+
+
+def _lock_error(error: OSError) -> InputError:
+    hint = f"cannot be used as a lock ({error.strerror}): remove it, or use another folder"
+    return InputError("build", str(error.filename), hint)
 
 
 def write(path: Path, content: str) -> None:
@@ -114,7 +125,7 @@ def probe(field: str, folder: Path) -> None:
     """Try to write there, before any work.
 
     Raises:
-        InputError: naming the folder and what the system says.
+        InputError: with the folder and the system's message.
     """
     trial = folder / f".probe-{os.getpid()}"
     try:
@@ -137,7 +148,11 @@ def encode(cell: Cell, stored: Stored) -> str:
 
 
 def decode(text: str, cell: Cell) -> Stored:
-    """Inverse of `encode`; raises where the text is not what was written for this cell."""
+    """Inverse of `encode`.
+
+    Raises:
+        ValueError, KeyError, TypeError: this is not what `encode` writes for a valid cell.
+    """
     body = text[len(HEAD) + 64 + len(MIDDLE) : -len(TAIL)]
     if text != _sealed(body):
         raise ValueError("the checksum is not that of the content")
@@ -156,7 +171,17 @@ def decode(text: str, cell: Cell) -> Stored:
         result["device"],
     )
     checksum = hashlib.sha256(text.encode()).hexdigest()
-    return Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
+    stored = Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
+    if not isinstance(stored.provenance["finished"], str):
+        raise TypeError("the time at which it was finished is no string")
+    float(stored.provenance["cpu_seconds"])
+    if stored.failed and decoded.records:
+        raise ValueError("it failed and has records")
+    if not stored.failed:
+        if stored.status != "ok":
+            raise ValueError(f"unknown status {stored.status!r}")
+        check_result(decoded)
+    return stored
 
 
 def _sealed(body: str) -> str:
@@ -164,7 +189,7 @@ def _sealed(body: str) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON knows no NaN or infinity: these become strings that `float` reads."""
+    """JSON has no NaN or infinity: these become strings that `float` reads."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-EXTRAS = tuple(PROJECT["optional-dependencies"].keys() - {"experts"})  # trained elsewhere
+EXTRAS = tuple(PROJECT["optional-dependencies"])
 PYTHONS = ("3.11", "3.12", "3.13")
 
 

@@ -8,7 +8,7 @@ stored number rests on. That module is.
 # whose TITLE is the method's name in the paper's Table 1, and whose NEEDS (words of
 # methods.KNOWLEDGE) is what it uses besides states, actions and the discount factor.
 METHODS = {
-    "gladius": "gladius.gladius",
+    "gladius": "gladius.estimator",
     "nfxp": "gladius.baselines.nfxp",
     "ccp": "gladius.baselines.ccp",
     "mpec": "gladius.baselines.mpec",
@@ -31,7 +31,6 @@ PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
 # function classes of "gladius" that work on rows -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set
 ROW_CLASSES = {
-    "sparse": "gladius.sparse",
-    "mlp_rows": "gladius.row_networks",
-    "mlp": "gladius.row_networks",  # of rows where there is a choice: see gladius.fit
+    "sparse": "gladius.rows.sparse",
+    "mlp": "gladius.rows.network",
 }

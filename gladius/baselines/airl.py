@@ -1,43 +1,31 @@
 """Model-enhanced AIRL (Zhan et al. 2024), tabular.
 
-A discriminator D = exp f / (exp f + pi) learns to tell the data from roll-outs of a generator pi,
-by minimising -E_data[ln D] - E_rollouts[ln(1 - D)]; the generator is paid ln D - ln(1 - D) =
-f - ln pi, so it is the soft-optimal policy for the reward f. With T-hat a model of the moves
+A discriminator D = exp f / (exp f + pi) learns to distinguish the data from roll-outs of a
+generator pi, by minimising -E_data[ln D] - E_rollouts[ln(1 - D)]. The generator's reward is
+ln D - ln(1 - D) = f - ln pi, so that it is the soft-optimal policy for f. With T-hat a model of P
 
     f(s, a) = g(s, a) + beta E_T-hat[phi(s') | s, a] - phi(s),
 
 and the reward is read off as g. At the optimum f = ln pi_E, the expert's log choice probabilities,
-and any phi whatever fits: g = ln pi_E + phi - beta E[phi]. Which of them comes out is decided by
-the start of the optimiser and nothing in the data (`start_spread`). `anchored=True` is a
-different, identified estimator: it fixes g(., anchor) at the anchor's reward, which leaves one phi
-(V*) and one g (r).
+and any phi fits: g = ln pi_E + phi - beta E[phi]. The start of the optimiser decides which of them
+is found (`start_spread`). `anchored=True` is a different, identified estimator: g(., anchor) is the
+anchor's reward, which leaves one phi (V*) and one g (r).
 
-What had to be decided (the text of the model-enhanced original was not at hand; f follows its
+Implementation choices (the text of the model-enhanced original was not at hand; f follows its
 abstract):
 
-- Tables in place of networks, the same for g, phi and T-hat; no weight decay, no clipping.
-- Roll-outs in T-hat: one for each path of the data, from its first state and as long (as the
-  longest path where it ended by itself), their expected counts computed exactly, then scaled to as
-  many rows as the data have. Rows count alike in both classes (no beta^t), as in the original code.
-- PSEUDO_COUNT rows are added to every (s, a) of the data, and as many rows in each state, chosen
-  by the generator's policy, to the roll-outs, which biases nothing at the point where they match.
-  An unseen action would else have no finite minimiser f.
-- The alternation: generator exactly soft-optimal for f, discriminator exactly minimised against it,
-  f moved a share of the way to that minimiser: 1/2 at most, halved when the gradient grew (the
-  original takes few gradient steps, and keeps roll-outs of old generators, to the same end).
-- Converged: with the generator soft-optimal for f, the discriminator's gradient at the roll-outs
-  of that generator is below TOLERANCE in every cell, relative to the rows there.
+- Tables replace networks for g, phi and T-hat.
+- One roll-out in T-hat for each path of the data, from its first state and as long (as the longest
+  path where it ended by itself). Expected counts are exact, scaled to as many observations.
+- PSEUDO_COUNT observations are added to every (s, a) of the data, and as many in each state, chosen
+  by the generator's policy, to the roll-outs. This biases nothing where the two match.
+- The generator is exactly soft-optimal for f. f then moves a share of the way to the
+  discriminator's exact minimiser: 1/2 at most, halved when the gradient grew.
 - Off the grid g is that of the nearest state; if anchored, the log-odds are.
-
-`extra`: objective is the discriminator's cross-entropy, ln 4 where f is free and the data and the
-roll-outs are alike (a game's value: it says nothing about g); occupancy_tv the total variation of
-data and roll-outs, pseudo rows left out; log_policy_gap the largest difference, over states seen,
-of the generator's log policy from the smoothed log frequencies of the data; g, phi on `states`.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -45,24 +33,22 @@ import numpy as np
 from scipy.special import expit
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support
-from gladius.baselines.ccp import frequencies
+from gladius.baselines.plug_in import choice_frequencies
 from gladius.checks import Array, InputError, check_finite, generators
-from gladius.estimate import Estimate, StateFunction
+from gladius.estimate import Estimate, Fit, StateFunction
 from gladius.linear_reward import KnownTransitions
 from gladius.mdp import soft_bellman
-from gladius.parametric import Grid, grid_estimate, make_grid, positions
-from gladius.transition_probabilities import from_choices
+from gladius.parametric import Grid, make_grid, positions
+from gladius.transition_probabilities import anchored_value, from_choices
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "Model-enhanced AIRL", ("next", "transitions")
 PSEUDO_COUNT = 0.5
 MAX_STEPS = 2000  # rounds of the game
-TOLERANCE = 1e-9  # on the discriminator's relative gradient against its own generator
+TOLERANCE = 1e-9  # on the discriminator's gradient in each cell, relative to its observations
 FIRST_STEP = 0.5  # share of the way to the discriminator's minimiser
 SMALLEST_STEP = 2.0**-10
 GROWTH = 1.05  # of the share after a round in which the gradient fell
-
-REPORTED = ("inner_iterations", "objective", "occupancy_tv", "log_policy_gap", "g", "phi")
 
 
 def fit(
@@ -81,11 +67,12 @@ def fit(
         data: replications.
         anchor: used by the fit only if `anchored`; its Bellman error is reported.
         discount: beta.
-        transition: the true T, an oracle's knowledge; Q is then defined on its grid only. By
-            default T-hat is the frequencies of each data set.
+        transition: the true T; by default the frequencies of each data set.
         anchored: g(., anchor) = the anchor's reward. Not AIRL as published: it identifies r.
         start_spread: standard deviation of normal draws where g and phi start; 0: at zero.
         rng: of those draws: a seed, or one generator for each data set.
+
+    `extra` holds the discriminator's objective, and g and phi on `states`.
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
@@ -94,9 +81,8 @@ def fit(
     if float(check_finite("start_spread", start_spread)) < 0:
         raise InputError("start_spread", start_spread, "give a number, 0 or more")
     level = anchor if anchored else None
-    results = []
+    estimates = []
     for replication, generator in zip(data, rngs, strict=True):
-        started = time.process_time()
         grid = make_grid([replication], discount, transition)
         if anchored and not grid.is_known:
             check_anchor_support(grid.counts, anchor.action)
@@ -113,23 +99,21 @@ def fit(
                 start_spread * generator.standard_normal(len(visits)),
             ),
         )
-        reported = {name: getattr(equilibrium, name) for name in REPORTED}
-        estimate = grid_estimate(
-            "airl_anchored" if anchored else "airl",
-            grid,
-            0,
-            anchor,
-            equilibrium.g,
-            equilibrium.v,
+        fitted = Fit(
             *_functions(grid, equilibrium, level),
             status=equilibrium.status,
             iterations=equilibrium.iterations,
             gradient_norm=equilibrium.gradient,
-            seconds=time.process_time() - started,
-            extra={"states": grid.states, **reported},
+            inner_iterations=equilibrium.inner_iterations,
+            extra={
+                "objective": equilibrium.objective,
+                "states": grid.states,
+                "g": equilibrium.g,
+                "phi": equilibrium.phi,
+            },
         )
-        results.append(estimate)
-    return results
+        estimates += grid.estimates("airl_anchored" if anchored else "airl", [fitted], anchor)
+    return estimates
 
 
 def _functions(
@@ -137,8 +121,8 @@ def _functions(
 ) -> tuple[StateFunction, StateFunction]:
     """(Q, r) of any features: tables of the nearest state, carried on by the Bellman equation."""
     if anchor is not None and not grid.is_known:
-        advantage = equilibrium.q - equilibrium.q[:, [anchor.action]]
-        table = NearestState(grid.states, advantage)
+        log_policy = equilibrium.log_policy
+        table = NearestState(grid.states, log_policy - log_policy[:, [anchor.action]])
         return from_choices(table, equilibrium.v, grid.p_hat, 0, anchor, grid.discount)
     reward = NearestState(grid.states, equilibrium.g)
     return grid.q_function(0, reward, equilibrium.v), reward
@@ -149,14 +133,12 @@ class Equilibrium:
     """Where neither player can gain."""
 
     f: Array  # (S, A) the discriminator's f
-    g: Array  # (S, A) a part of f
-    phi: Array  # (S,) the other part
-    q: Array  # (S, A) of the reward g in T-hat; softmax(q) is the generator
-    v: Array  # (S,) of the same
-    gradient: float  # largest entry of the discriminator's, per row
-    objective: float  # this and the next two: see the module
-    occupancy_tv: float
-    log_policy_gap: float
+    g: Array  # (S, A), and phi (S,): the two terms of f
+    phi: Array
+    v: Array  # (S,) V of the reward g in T-hat
+    log_policy: Array  # (S, A) of the generator
+    gradient: float  # largest entry of the discriminator's, per observation
+    objective: float  # its cross-entropy, ln 4 where data and roll-outs are alike
     iterations: int  # rounds of the game
     inner_iterations: int  # steps of the generator's planning
     status: str  # ok, not_converged or diverged
@@ -177,63 +159,57 @@ def fit_counts(
     """The alternation from counts.
 
     Args:
-        states: (S, d) features.
-        visits: (S, A) rows of the data.
-        transition: (A, S, S) T-hat.
-        paths: (H, S) where the roll-outs start: see `expected_rows`.
+        states, visits, transition: (S, d) features, (S, A) n(s, a) and (A, S, S) T-hat.
+        paths: (H, S) where the roll-outs start: see `expected_visits`.
+        discount: beta.
+        anchor: of the anchored form; None: AIRL as published.
+        pseudo_count, tolerance: smaller in a population.
         start: g (S, A) and phi (S,); by default zero.
-        pseudo_count, tolerance: 0 and less than the defaults in a population.
-        The rest as in `fit`, the anchor for the anchored form alone.
     """
-    log_expert = np.log(frequencies(visits[None], states, pseudo_count).policy[0])
-    seen, pseudo = visits.sum(axis=1), visits.shape[1] * pseudo_count
-    expert = (seen + pseudo)[:, None] * np.exp(log_expert)
+    size, pseudo = visits.sum(), visits.shape[1] * pseudo_count
+    log_expert = np.log(choice_frequencies(visits[None], states, pseudo_count)[0])
+    expert = (visits.sum(axis=1) + pseudo)[:, None] * np.exp(log_expert)
     g, phi = start or (np.zeros(visits.shape), np.zeros(len(states)))
     f, v = g + shaping(phi, transition, discount), np.zeros(len(states))
-    residual, step = np.inf, FIRST_STEP
+    residual, share = np.inf, FIRST_STEP
     rounds = inner = 0
     while True:
         planned = soft_bellman(f, transition, discount, start=v)
         v, inner = planned.v, inner + planned.iterations
         flow = np.einsum("ia,aij->ij", planned.policy, transition)
-        rolled = expected_rows(paths, flow, seen.sum()) + pseudo
+        rolled = expected_visits(paths, flow, size) + pseudo
         log_policy = planned.q - v[:, None]
         generated = rolled[:, None] * np.exp(log_policy)
         d = expit(f - log_policy)
-        slope = generated * d - expert * (1 - d)  # dL / df, a sum over so many rows of the cell
-        rows = expert + generated
-        last, residual = residual, float(np.max(np.abs(slope) / np.where(rows > 0, rows, 1.0)))
+        slope = generated * d - expert * (1 - d)  # dL / df, a sum over the cell's observations
+        cells = expert + generated
+        last, residual = residual, float(np.max(np.abs(slope) / np.where(cells > 0, cells, 1.0)))
         converged = residual <= tolerance and planned.converged
         if converged or not np.isfinite(residual) or rounds == MAX_STEPS:
             break
         # the discriminator's minimiser is ln pi + ln(expert / generated), without a tiny pi below
         best = np.log(expert) - np.log(rolled)[:, None]
         factor = 0.5 if residual > last else GROWTH
-        step = float(np.clip(factor * step, SMALLEST_STEP, FIRST_STEP))
-        f = f + step * (best - f)
+        share = float(np.clip(factor * share, SMALLEST_STEP, FIRST_STEP))
+        f = f + share * (best - f)
         rounds += 1
     if anchor is None:
         phi = nearest_potential(f - g, phi, transition, discount)
     else:
-        level = anchor.values(states) - f[:, anchor.action]
-        phi = np.linalg.solve(np.eye(len(v)) - discount * transition[anchor.action], level)
+        a = anchor.action
+        phi = anchored_value(f[:, a], transition[a], anchor.values(states), discount)
     g = f - shaping(phi, transition, discount)
-    v = v + phi  # shaping by phi shifts the value by it
     gap = f - log_policy
     loss = expert * np.logaddexp(0, -gap) + generated * np.logaddexp(0, gap)
-    policy = np.exp(log_policy)
-    apart = seen[:, None] * np.exp(log_expert) - (rolled - pseudo)[:, None] * policy
     unfinished = "not_converged" if np.isfinite(residual) else "diverged"
     return Equilibrium(
         f=f,
         g=g,
         phi=phi,
-        q=g + discount * np.einsum("aij,j->ia", transition, v),
-        v=v,
+        v=v + phi,  # shaping by phi shifts the value by it
+        log_policy=log_policy,
         gradient=float(np.max(np.abs(slope)) / expert.sum()),
         objective=float(loss.sum() / expert.sum()),
-        occupancy_tv=float(np.abs(apart).sum() / (2 * seen.sum())),
-        log_policy_gap=float(np.abs(log_policy - log_expert)[seen > 0].max()),
         iterations=rounds,
         inner_iterations=inner,
         status="ok" if converged else unfinished,
@@ -254,11 +230,10 @@ def nearest_potential(gap: Array, phi: Array, transition: Array, discount: float
     return np.asarray(np.linalg.solve(eye + columns.T @ columns, right))
 
 
-def expected_rows(starts: Array, flow: Array, total: float) -> Array:
-    """(S,) expected visits of roll-outs, scaled to a total.
+def expected_visits(starts: Array, flow: Array, total: float) -> Array:
+    """(S,) expected visits of roll-outs, scaled to a total: sum_h (P')^h n_h, by Horner's rule.
 
-    They are sum_h (P')^h n_h with n_h row h of `starts` (H, S), by Horner's rule; `flow` (S, S) are
-    the probabilities of the moves of a policy.
+    n_h is row h of `starts` (H, S), P the moves of a policy, `flow` (S, S).
     """
     x = np.zeros(len(flow))
     for starting in starts[::-1]:

@@ -1,33 +1,31 @@
-"""Behavioural cloning: a network fitted to the choices alone, and rewards read off all the same.
+"""Behavioural cloning: a network fitted to the choices alone, and a reward read off from it.
 
 BC minimises the mean of -log softmax(Q(s, .))_a, which does not change when a function c(s) is
-added to Q. The reward r = Q - beta E[V(s') | s, a], V = log sum exp Q, does, so the loss identifies
-none: every number in a BC column depends on the level that somebody chose, the normalisation:
+added to Q. The reward r = Q - beta E[V(s') | s, a], V = log sum_a exp Q, does change, so the loss
+identifies none: every number in a BC column depends on the normalisation of the level:
 
-    network      the level that the network happens to have, Q as it is
+    network      Q(s, .) as the network gives it
     zero_value   V = 0 in every state, that is r = log pi
     mean_zero    sum_a Q(s, a) = 0 in every state
 
-The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
-computed. A method that "simply minimizes" the likelihood has no other Q than the network's, so our
-reading is `network`. That level is inherited from the initial weights, for the gradient of the loss
-in the outputs sums to zero over actions. A level c moves every reward by (1 - beta) c: at the true
-choice probabilities MAPE is 99.8 for the level zero and 81.8 for -55, the output bias in the first
-author's GLADIUS code. The column tells of initialisation and step counts.
+Implementation choices:
 
-Inputs are standardised and units tanh by default: ReLU units on inputs as they come die in every
-second draw of the weights. Where states repeat, every step sees all rows, as counts; elsewhere a
-batch, and a tenth of the trajectories tells when to stop. Whatever was asked for, a policy that
-frequencies by state beat by far, such as a constant one, is reported as a failure.
+- The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
+  computed. Our reading is `network`. Its level comes from the initial weights, for the gradient of
+  the loss in the outputs sums to zero over actions. At the true choice probabilities MAPE is 99.8
+  for the level zero and 81.8 for -55, the output bias in the first author's GLADIUS code.
+- Where states repeat, every step uses all observations, as counts. Elsewhere it uses a batch, and
+  the loss of a tenth of the trajectories stops the training.
+- A policy far worse than the frequencies by state, such as a constant one, is reported as failed.
 """
 
 from __future__ import annotations
 
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -36,71 +34,58 @@ from scipy.special import logsumexp, xlogy
 from torch import Tensor
 
 from gladius import networks as nets
-from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, check_choice, check_positive, check_whole, generators
-from gladius.estimate import Estimate, StateFunction, assess
+from gladius.anchor import Anchor, NearestState
+from gladius.checks import Array, InputError, check_choice, generators
+from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
+from gladius.networks import Training
 from gladius.transitions import Transitions, index_rows
 
 TITLE, NEEDS = "BC", ("next",)
-NORMALISATIONS = ("network", "zero_value", "mean_zero")
-ACTIVATIONS = ("relu", "tanh")
+# name -> level subtracted from (n, A) outputs of the network
+NORMALISATIONS: dict[str, Callable[[Array], Array]] = {
+    "network": lambda outputs: np.zeros((len(outputs), 1)),
+    "zero_value": lambda outputs: logsumexp(outputs, axis=1, keepdims=True),
+    "mean_zero": lambda outputs: outputs.mean(axis=1, keepdims=True),
+}
 CHECK_EVERY = 50  # steps between two evaluations of the full gradient and of the losses
-FEW_STATES = 2_000  # distinct states up to which every step sees all rows
-ENTRIES = 40_000_000  # of network inputs held together, 320 MB: replications beyond go in turn
-BEATEN = "failed: frequencies by state fit the choices better than the network by far"
-
-
-@dataclass(frozen=True)
-class Training(nets.Training):
-    """How the network is trained; beside the fields of networks.py's.
-
-    Attributes:
-        activation: tanh, or relu as in the first author's code.
-        standardise: scale inputs to mean 0 and variance 1 of the data, or take them as they come.
-        plateau: stop once the log-likelihood of the whole sample has not risen by so many nats in
-            `patience` evaluations; half a nat is one standard error of one parameter.
-        validation: share of the training trajectories held out; 0: none. Training then stops after
-            `patience` evaluations of their loss (one in CHECK_EVERY steps) without a new minimum,
-            and the parameters of the minimum are kept.
-        patience: see there.
-    """
-
-    activation: str = "tanh"
-    standardise: bool = True
-    plateau: float = 0.5
-    validation: float = 0.0
-    patience: int = 10
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_choice("activation", self.activation, ACTIVATIONS)
-        check_positive("plateau", self.plateau, "give a positive number")
-        check_whole("patience", self.patience, 1)
-        if not 0 <= self.validation < 1:
-            raise InputError("validation", self.validation, "give a share from 0 to below 1")
+FEW_STATES = 2_000  # distinct states up to which every step uses all observations
+LARGEST_BATCH = 40_000_000  # network inputs of replications trained together, 320 MB
+PLATEAU = 0.5  # gain of the log-likelihood that counts, nats: one standard error of one parameter
+PATIENCE = 10  # evaluations without a gain of the likelihood or the validation loss to stop
+T = TypeVar("T")
+WORSE = "failed: frequencies by state fit the choices better than the network by far"
 
 
 def default_training(data: Transitions) -> Training:
-    """Of a data set: all rows a step where states repeat, batches and early stopping elsewhere."""
+    """All observations a step where states repeat, batches and early stopping elsewhere."""
     if len(index_rows([data.states])[0]) <= FEW_STATES:
         return Training()
     held_out = 0.1 if len(np.unique(data.trajectory)) > 4 else 0.0
     return Training(batch=1000, validation=held_out)
 
 
-def batches(
-    data: Sequence[Transitions], training: Training | None, default: Callable[..., Training]
-) -> list[tuple[Training, list[int]]]:
-    """Data sets trained together: of one setting, and small enough to be held together."""
+def train_in_groups(
+    train: Callable[[list[Transitions], Training, list[np.random.Generator]], list[T]],
+    data: Sequence[Transitions],
+    rngs: Sequence[np.random.Generator],
+    training: Training | None,
+    default: Callable[[Transitions], Training],
+) -> list[T]:
+    """Results of `train` for each data set; data sets with one setting are trained together."""
+    if training is not None and not isinstance(training, Training):
+        raise InputError("training", training, "give a Training")
     groups: dict[Training, list[int]] = defaultdict(list)
     for r, transitions in enumerate(data):
         groups[training or default(transitions)].append(r)
-    parts = []
+    results: dict[int, T] = {}
     for how, members in groups.items():
         largest = max(2 * data[r].states.size for r in members)
-        size = len(members) if how.batch is None else max(1, ENTRIES // largest)
-        parts += [(how, members[i : i + size]) for i in range(0, len(members), size)]
-    return parts
+        size = len(members) if how.batch is None else max(1, LARGEST_BATCH // largest)
+        for i in range(0, len(members), size):
+            some = members[i : i + size]
+            trained = train([data[r] for r in some], how, [rngs[r] for r in some])
+            results |= dict(zip(some, trained, strict=True))
+    return [results[r] for r in range(len(data))]
 
 
 def fit(
@@ -112,109 +97,60 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """Clone the choices of each data set, all networks of one training together.
+    """The Estimate by behavioural cloning of each data set.
 
     Args:
-        data: replications.
-        anchor: not used by the method; the Bellman error of its rows is reported.
-        discount: beta, for the read-off.
+        data, discount: replications, beta.
+        anchor: not used by the method; the Bellman error of its observations is reported.
         normalisation: level of Q from which the reward is read off, one of NORMALISATIONS.
-        rng: a seed, or one generator for each data set: a replication's weights, held-out
-            trajectories and batches depend on its own alone.
+        rng: a seed, or one generator for each data set, which draws its weights, held-out
+            trajectories and batches.
         training: by default `default_training` of each data set.
 
-    One loop of training, nothing nested: `inner_iterations` is 0.
-
     Raises:
-        InputError: for a bad option, or as many generators as there are not data sets.
+        InputError: for a bad option, or another number of generators than of data sets.
     """
-    started = time.process_time()
-    check_choice("normalisation", normalisation, NORMALISATIONS)
-    if training is not None and not isinstance(training, Training):
-        raise InputError("training", training, "give a Training")
+    check_choice("normalisation", normalisation, tuple(NORMALISATIONS))
     rngs = generators(rng, len(data))
-    fits: dict[int, tuple[nets.Network, Outcome, Training]] = {}
-    for how, members in batches(data, training, default_training):
-        trained = train([data[r] for r in members], how, [rngs[r] for r in members])
-        for r, network, outcome in zip(members, *trained, strict=True):
-            fits[r] = network, outcome, how
-    seconds = (time.process_time() - started) / len(data)
-    estimates = []
-    for r, rows in enumerate(data):
-        network, outcome, how = fits[r]
-        q, reward = read_off(network, rows, discount, normalisation)
-        states, choices = _choices(rows)
+    clones = train_in_groups(train, data, rngs, training, default_training)
+    fits = []
+    for clone, transitions in zip(clones, data, strict=True):
+        q, reward = read_off(clone.network, transitions, discount, normalisation)
+        states, choices = count_choices(transitions)
         values = q(states)
-        status = "ok" if outcome.converged else "not_converged"
+        status = "ok" if clone.converged else "not_converged"
         if not np.all(np.isfinite(values)):
             status = "diverged"
-        elif outcome.converged and is_beaten(values, choices):
-            status = BEATEN
-        estimate = assess(
-            f"bc[{normalisation}]",
-            q,
-            reward,
-            rows,
-            anchor,
-            status=status,
-            iterations=outcome.steps,
-            gradient_norm=outcome.gradient_norm,
-            seconds=seconds,
-            extra={
-                "inner_iterations": 0,
-                "normalisation": normalisation,
-                "validation_nll": outcome.validation_nll,
-                "training": how,
-            },
-        )
-        estimates.append(estimate)
-    return estimates
+        elif clone.converged and is_worse_than_frequencies(values, choices):
+            status = WORSE
+        fits.append(Fit(q, reward, status, clone.steps, clone.gradient_norm))
+    return row_estimates(f"bc[{normalisation}]", fits, data, anchor, discount)
 
 
-def negative_log_likelihood(q: Array, choices: Array) -> float:
-    """Mean of -log softmax(q)_a over the observations counted in (n, A) `choices`."""
-    return float(np.sum(choices * (logsumexp(q, axis=1, keepdims=True) - q)) / choices.sum())
+def is_worse_than_frequencies(q: Array, choices: Array) -> bool:
+    """Whether choice frequencies by state fit better, net of the Schwarz criterion's penalty.
 
-
-def is_beaten(q: Array, choices: Array) -> bool:
-    """Whether the frequencies of the choices by state fit better by more nats than they cost.
-
-    What as many more parameters cost is the criterion of Schwarz; frequencies of states that hardly
-    repeat never pay for themselves.
-
-    Args:
-        q: (n, A) at distinct states.
-        choices: (n, A) how often each action was taken there.
+    `q` is (n, A) at distinct states, `choices` (n, A) the number of observations of each action.
     """
-    seen, size = choices.sum(axis=1), choices.sum()
-    frequencies = xlogy(choices, choices).sum() - xlogy(seen, seen).sum()
-    parameters = (np.sum(seen > 0) - 1) * (np.sum(choices.sum(axis=0) > 0) - 1)
-    gain = frequencies + size * negative_log_likelihood(q, choices)
-    return bool(gain > parameters * np.log(size) / 2)
+    visits, size = choices.sum(axis=1), choices.sum()
+    log_likelihood = np.sum(choices * (q - logsumexp(q, axis=1, keepdims=True)))
+    frequencies = xlogy(choices, choices).sum() - xlogy(visits, visits).sum()
+    parameters = (np.sum(visits > 0) - 1) * (np.sum(choices.sum(axis=0) > 0) - 1)
+    return bool(frequencies - log_likelihood > parameters * np.log(size) / 2)
 
 
-def at_level(function: StateFunction, normalisation: str, states: Array) -> Array:
-    """(n, A) outputs of a function of the state, moved to a normalisation of their level."""
-    raw = function(states)
-    if normalisation == "zero_value":
-        return np.asarray(raw - logsumexp(raw, axis=1, keepdims=True))
-    if normalisation == "mean_zero":
-        return np.asarray(raw - raw.mean(axis=1, keepdims=True))
-    return raw
+def normalised(network: StateFunction, normalisation: str, states: Array) -> Array:
+    """(n, A) Q in a normalisation."""
+    outputs = network(states)
+    return np.asarray(outputs - NORMALISATIONS[normalisation](outputs))
 
 
-def minus_continuation(
-    q: StateFunction, known: Sequence[tuple[Array, Array]], discount: float, states: Array
+def reward_of_q(
+    q: StateFunction, next_values: Sequence[NearestState], discount: float, states: Array
 ) -> Array:
-    """(n, A) r = Q - beta mean V(s').
-
-    `known` has of each action the states in which it was taken and the mean of V(s') after each.
-    """
-    following = np.full((len(states), len(known)), np.nan)
-    for a, (seen, mean) in enumerate(known):
-        if len(seen):
-            following[:, a] = mean[nearest(seen, states)]
-    return np.asarray(q(states) - discount * following)
+    """(n, A) r = Q - beta mean V(s'), with the means of each action's nearest states."""
+    means = np.stack([next_value(states) for next_value in next_values], axis=1)
+    return np.asarray(q(states) - discount * means)
 
 
 def read_off(
@@ -223,108 +159,91 @@ def read_off(
     """(Q, r) in a normalisation, r = Q - beta mean V(s') over the observed s' of (s, a), 0 at ends.
 
     Pairs never observed take the mean of the nearest state where the action was. An action that
-    occurs nowhere has reward NaN: nothing is known of what follows it.
+    occurs nowhere has reward NaN, for its next states are unknown.
     """
-    q = partial(at_level, network, normalisation)
-    grid, (now, after) = index_rows([data.states, data.next_states])
-    value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[after])
-    known = []
-    for a in range(data.number_of_actions):
+    q = partial(normalised, network, normalisation)
+    grid, (state, next_state) = index_rows([data.states, data.next_states])
+    value = np.where(data.done, 0.0, logsumexp(q(grid), axis=1)[next_state])
+    next_values = [NearestState(grid, np.full(len(grid), np.nan))] * data.number_of_actions
+    for a in np.unique(data.actions):
         rows = data.actions == a
-        taken = np.bincount(now[rows], minlength=len(grid))
-        total = np.bincount(now[rows], weights=value[rows], minlength=len(grid))
-        known.append((grid[taken > 0], total[taken > 0] / taken[taken > 0]))
-    return q, partial(minus_continuation, q, known, discount)
+        taken, index = np.unique(state[rows], return_inverse=True)
+        mean = np.bincount(index, value[rows]) / np.bincount(index)
+        next_values[a] = NearestState(grid[taken], mean)
+    return q, partial(reward_of_q, q, next_values, discount)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How the training of one network ended."""
+class Clone:
+    """A trained network."""
 
-    # by the gradient (`tolerance`) or by `patience`, with the loss of the validation share or the
-    # `plateau` of the likelihood
-    converged: bool
-    steps: int  # taken until then
-    gradient_norm: float  # largest entry of the gradient of the training loss per observation
-    validation_nll: float  # per held-out observation, NaN without a validation share
+    network: nets.Network
+    converged: bool  # by the gradient, or by PATIENCE with the validation loss or the likelihood
+    steps: int
+    gradient_norm: float  # largest entry of the last gradient over all observations
+
+
+@dataclass(frozen=True)
+class ChoiceSample(nets.Sample):
+    """Distinct scaled states with the shares (R, n, A) of the observations, padded with 0."""
+
+    states: Tensor  # (R, n, d)
+
+    def draw(self, rngs: Sequence[np.random.Generator], size: int) -> ChoiceSample:
+        """`size` states drawn by their shares, each with its action frequencies."""
+        share, states = nets.draw(self.share.sum(dim=2), rngs, size, self.share, self.states)
+        return ChoiceSample(share / (share.sum(dim=2, keepdim=True) * size), states)
 
 
 def train(
     data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
-) -> tuple[list[nets.Network], list[Outcome]]:
-    """One network for each data set, all in one batched Adam; each stops on its own."""
-    held_out = []
+) -> list[Clone]:
+    """The clone of each data set, all in one batched Adam; each stops on its own."""
+    held_out: Sequence[Transitions] = []
     if how.validation:
-        splits = [rows.split(1 - how.validation, rng) for rows, rng in zip(data, rngs, strict=True)]
-        data, held_out = [kept for kept, _ in splits], [held for _, held in splits]
-    scalings = [nets.scaling(rows.states, how.standardise) for rows in data]
-    x, share = _stack(data, scalings)
-    validation = _stack(held_out, scalings) if held_out else None
-    widths = (x.shape[2], *how.hidden, share.shape[2])
-    theta = nets.start(rngs, widths)
+        splits = zip(data, rngs, strict=True)
+        data, held_out = zip(*(d.split(1 - how.validation, rng) for d, rng in splits), strict=True)
+    scalings = [nets.scaling(transitions.states) for transitions in data]
+    sample = stack(data, scalings)
+    validation = stack(held_out, scalings) if held_out else sample
+    margin = 0.0 if held_out else PLATEAU / np.array([len(rows) for rows in data])
+    theta = nets.start(rngs, (sample.states.shape[2], *nets.HIDDEN, sample.share.shape[2]))
     best = [p.clone() for p in theta]
-    rests = np.zeros(len(data), dtype=bool)
+    is_flat = np.zeros(len(data), dtype=bool)
     lowest, since = np.full(len(data), np.inf), np.zeros(len(data), dtype=np.int64)
-    margin = 0.0 if held_out else how.plateau / np.array([len(rows) for rows in data])
 
-    def gradient(rows: Tensor, chosen: Tensor) -> nets.Parameters:
-        return nets.gradient(theta, lambda leaves: _losses(leaves, rows, chosen, how))
+    def loss(theta: nets.Parameters, sample: ChoiceSample) -> Tensor:
+        """(R,) sum of share * -log softmax(Q)_a."""
+        log_policy = torch.log_softmax(nets.outputs(theta, sample.states, how.activation), dim=2)
+        return -(sample.share * log_policy).sum(dim=(1, 2))
 
-    def full() -> nets.Parameters:
-        return gradient(x, share)
+    def stop_where_flat(active: NDArray[np.bool_]) -> None:
+        losses = loss(theta, validation).numpy()
+        is_better = active & (losses < lowest - margin)
+        since[...] = np.where(is_better, 0, since + 1)
+        lowest[is_better] = losses[is_better]
+        for stored, current in zip(best, theta, strict=True):
+            stored[is_better] = current[is_better]
+        is_flat[active & (since >= PATIENCE) & np.isfinite(losses)] = True
+        active &= ~is_flat
 
-    def drawn() -> nets.Parameters:
-        return full() if how.batch is None else gradient(*_sample(x, share, rngs, how.batch))
-
-    def stop_at_rest(active: NDArray[np.bool_]) -> None:
-        with torch.no_grad():
-            losses = _losses(theta, *(validation or (x, share)), how).numpy()
-        better = active & (losses < lowest - margin)
-        since[...] = np.where(better, 0, since + 1)
-        lowest[better] = losses[better]
-        for kept, current in zip(best, theta, strict=True):
-            kept[better] = current[better]
-        rests[active & (since >= how.patience) & np.isfinite(losses)] = True
-        active &= ~rests
-
-    limits = how.steps, how.learning_rate, how.tolerance
-    end = nets.adam_descent(theta, full, drawn, *limits, CHECK_EVERY, stop_at_rest)
-    if validation is not None:
-        theta = best
-    norm = nets.norms(full())
-    held_nll = lowest if held_out else np.full(len(data), np.nan)
-    ends = (part.tolist() for part in (end.converged | rests, end.steps, norm, held_nll))
-    outcomes = [Outcome(*end) for end in zip(*ends, strict=True)]
-    return nets.networks(theta, how.activation, scalings), outcomes
+    end = nets.adam_descent(theta, loss, sample, how, rngs, CHECK_EVERY, stop_where_flat)
+    trained = nets.networks(best if held_out else theta, how.activation, scalings)
+    converged, steps = (end.converged | is_flat).tolist(), end.steps.tolist()
+    ends = zip(trained, converged, steps, end.gradient_norm.tolist(), strict=True)
+    return [Clone(*fields) for fields in ends]
 
 
-def _losses(theta: nets.Parameters, x: Tensor, share: Tensor, how: Training) -> Tensor:
-    """(R,) sum of share * -log softmax(Q)_a."""
-    return -(share * torch.log_softmax(nets.outputs(theta, x, how.activation), dim=2)).sum(
-        dim=(1, 2)
-    )
-
-
-def _sample(
-    x: Tensor, share: Tensor, rngs: Sequence[np.random.Generator], size: int
-) -> tuple[Tensor, Tensor]:
-    """Observations drawn with replacement: a state by its share, with its action frequencies."""
-    drawn, chosen = nets.draw(share.sum(dim=2), rngs, size, x, share)
-    return drawn, chosen / (chosen.sum(dim=2, keepdim=True) * size)
-
-
-def _choices(data: Transitions) -> tuple[Array, Array]:
+def count_choices(data: Transitions) -> tuple[Array, Array]:
     """Distinct states (n, d) and n(s, a), (n, A)."""
     states, (state,) = index_rows([data.states])
-    shape = (len(states), data.number_of_actions)
-    cell = state * shape[1] + data.actions
-    return states, np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape).astype(float)
+    choices = np.zeros((len(states), data.number_of_actions))
+    np.add.at(choices, (state, data.actions), 1.0)
+    return states, choices
 
 
-def _stack(
-    data: Sequence[Transitions], scalings: Sequence[tuple[Array, Array]]
-) -> tuple[Tensor, Tensor]:
-    """Scaled distinct states (R, n, d) and shares of the observations (R, n, A), padded with 0."""
-    tables = [_choices(rows) for rows in data]
-    x = nets.pad([states for states, _ in tables], scalings)
-    return x, nets.pad([choices / choices.sum() for _, choices in tables])
+def stack(data: Sequence[Transitions], scalings: Sequence[tuple[Array, Array]]) -> ChoiceSample:
+    """The sample of each data set."""
+    tables = [count_choices(transitions) for transitions in data]
+    shares = nets.pad([choices / choices.sum() for _, choices in tables])
+    return ChoiceSample(shares, nets.pad([states for states, _ in tables], scalings))

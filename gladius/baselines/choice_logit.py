@@ -1,7 +1,7 @@
 """Conditional logit of R replications at once: max sum n(s, a) log softmax_a(x(s, a)'theta + o).
 
-The likelihood is concave, its negative Hessian the information sum_s n(s) Cov_p(x)(s), so damped
-Newton steps find the maximum from any start, where there is one.
+The likelihood is concave. Its negative Hessian is the information sum_s n(s) Cov_p(x)(s), so that
+damped Newton steps find the maximum, where there is one, from any start.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from gladius.checks import Array
 from gladius.newton import SINGULAR, minimise
 from gladius.transitions import Integers
 
-SATURATED = 1e-12  # information this small against uniform choices': all but certain ones
-ROUNDING = 1e-24  # squared differences this small against squared regressors: none
+SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
+ROUNDING = 1e-24  # squared differences relative to squared regressors, below which they are none
 UNIDENTIFIED = "failed: theta is not identified (singular information)"
 CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
 
@@ -28,7 +28,6 @@ class LogitFit:
 
     Attributes:
         theta: (R, k).
-        covariance: (R, k, k) inverse information; NaN where not converged.
         gradient: (R, k) of the log-likelihood, per observation.
         log_likelihood: (R,) sum over observations.
         iterations, converged: (R,) as in newton.py.
@@ -37,7 +36,6 @@ class LogitFit:
     """
 
     theta: Array
-    covariance: Array
     gradient: Array
     log_likelihood: Array
     iterations: Integers
@@ -47,13 +45,13 @@ class LogitFit:
 
 
 def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
-    """(R,) whether theta moves choices at all: is the information of uniform choices regular?
+    """(R,) whether theta changes the choices: is the information of uniform choices regular?
 
-    Times A/2 it bounds the information of any choices (Bohning 1992). Where it is regular and yet
-    the information at some theta is singular, choices at that theta are all but certain.
+    Times A/2 it bounds the information of any choices (Bohning 1992). Where it is regular and the
+    information at some theta is singular, choices at that theta are all but certain.
 
     Args:
-        seen: (R, S) rows.
+        seen: (R, S) n(s).
         x: (R, S, A, k) derivatives of the choices' values.
     """
     centred = x - x.mean(axis=2, keepdims=True)
@@ -66,9 +64,9 @@ def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
 
 
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:
-    """(R, k, k) information, 0 where that of a parameter is none, so that no step is taken.
+    """(R, k, k) information, 0 where that of some parameter is rounding, so that no step is taken.
 
-    None is that of choices all but certain, and rounding.
+    Choices that are all but certain count as rounding.
 
     Args:
         information: (R, k, k).
@@ -95,9 +93,7 @@ def maximise(
     visits: Array,
     regressors: Array,
     offset: Array,
-    *,
     start: Array | None = None,
-    tolerance: float = 1e-6,
 ) -> LogitFit:
     """The maximum likelihood from `start` (R, k), by default theta = 0.
 
@@ -106,15 +102,14 @@ def maximise(
         regressors: (S, A, k) or (R, S, A, k).
         offset: (S, A) or (R, S, A).
         start: (R, k).
-        tolerance: of the last step in standard errors, see newton.py.
     """
     sets, parameters = len(visits), regressors.shape[-1]
     x = np.broadcast_to(regressors, (*visits.shape, parameters))
-    known = np.broadcast_to(offset, visits.shape)
+    constant = np.broadcast_to(offset, visits.shape)
     seen = visits.sum(axis=2)
 
     def log_choices(rows: Integers, theta: Array) -> Array:
-        index = known[rows] + np.einsum("rsak,rk->rsa", x[rows], theta)
+        index = constant[rows] + np.einsum("rsak,rk->rsa", x[rows], theta)
         return np.asarray(log_softmax(index, axis=2))
 
     def objective(rows: Integers, theta: Array) -> tuple[Array, Array, Array]:
@@ -128,14 +123,10 @@ def maximise(
         gradient = np.einsum("rsa,rsak->rk", visits[rows], centred)
         return -np.sum(visits[rows] * log_policy, axis=(1, 2)), -gradient, information
 
-    minimum = minimise(
-        objective,
-        np.zeros((sets, parameters)) if start is None else start,
-        tolerance=tolerance,
-    )
+    first = np.zeros((sets, parameters)) if start is None else start
+    minimum = minimise(objective, first)
     return LogitFit(
         theta=minimum.x,
-        covariance=minimum.inverse,
         gradient=-minimum.gradient / seen.sum(axis=1, keepdims=True),
         log_likelihood=-minimum.value,
         iterations=minimum.iterations,

@@ -1,12 +1,11 @@
 """Discounted sums over observed paths, and what a policy visits under transition probabilities.
 
-A path is a run of rows of one trajectory in which each next state is the next row's state; a
-trajectory may hold several, one after each row that is done. Period t of a path weighs beta^t.
+A path is a run of observations of one trajectory. Each next state is the state of the next one. A
+new path begins after an observation that is done. Period t of a path has the weight beta^t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,7 @@ from gladius.transitions import Integers, Transitions
 
 
 @dataclass(frozen=True)
-class Paths:
+class DiscountedPaths:
     """The paths of one data set over a grid of S states."""
 
     pair: Integers  # (n,) s A + a of each row, in order of path and time
@@ -38,35 +37,26 @@ class Paths:
         states = self.pair[self.opens] // self.shape[1]
         return np.bincount(states, minlength=self.shape[0]) / len(self.opens)
 
-    def sums(self, table: Array) -> Array:
-        """(m, k) sum over t of beta^t table[s_t, a_t] of each path, table (S, A, k)."""
-        rows = table.reshape(self.shape[0] * self.shape[1], -1)[self.pair]
-        return np.asarray(np.add.reduceat(self.weight[:, None] * rows, self.opens))
 
-
-def discounted_paths(data: Sequence[Transitions], grid: Array, discount: float) -> list[Paths]:
-    """The paths of each data set.
+def discounted_paths(data: Transitions, grid: Array, discount: float) -> DiscountedPaths:
+    """The paths of one data set.
 
     Args:
-        data: R data sets, their rows in order of time within each trajectory.
+        data: the observations of each trajectory in order of time.
         grid: (S, d) states, all of the data's among them.
         discount: beta.
 
     Raises:
-        InputError: where the rows of a trajectory are no path, so that t is unknown.
+        InputError: where the observations of a trajectory are not a path.
     """
-    shape = (len(grid), data[0].number_of_actions)
-    paths = []
-    for r, replication in enumerate(data):
-        order, opens = _in_order(replication, r)
-        closes = np.append(opens[1:], len(order)) - 1
-        period = np.arange(len(order)) - np.repeat(opens, closes - opens + 1)
-        weight = discount ** period.astype(np.float64)
-        beyond = discount * weight[closes] * ~replication.done[order[closes]]
-        now = positions(grid, replication.states[order])
-        pair = now * shape[1] + replication.actions[order]
-        paths.append(Paths(pair, weight, opens, beyond, shape))
-    return paths
+    shape = (len(grid), data.number_of_actions)
+    order, opens = _in_order(data)
+    closes = np.append(opens[1:], len(order)) - 1
+    period = np.arange(len(order)) - np.repeat(opens, closes - opens + 1)
+    weight = discount ** period.astype(np.float64)
+    beyond = discount * weight[closes] * ~data.done[order[closes]]
+    pair = positions(grid, data.states[order]) * shape[1] + data.actions[order]
+    return DiscountedPaths(pair, weight, opens, beyond, shape)
 
 
 def state_occupancy(policy: Array, transition: Array, entry: Array, discount: float) -> Array:
@@ -76,18 +66,36 @@ def state_occupancy(policy: Array, transition: Array, entry: Array, discount: fl
     return np.asarray(np.linalg.solve(system, entry[..., None])[..., 0])
 
 
-def _in_order(data: Transitions, replication: int) -> tuple[Integers, Integers]:
-    """(n,) order of the rows by path and time, and the places in it where paths open."""
+def occupancy_derivative(
+    policy: Array, transition: Array, states: Array, discount: float, pairs: Integers
+) -> Array:
+    """(n, n) d rho / d r among the pairs s A + a, of the soft-optimal policy (S, A).
+
+    `states` (S,) is their occupancy.
+    """
+    flow = np.einsum("sa,ast->st", policy, transition)
+    state, action = np.divmod(pairs, policy.shape[1])
+    inverse = np.linalg.inv(np.eye(len(policy)) - discount * flow)
+    dv = inverse[:, state] * policy[state, action]  # d V(s) / d r(pair)
+    dq = discount * np.moveaxis(transition @ dv, 0, 1)
+    dq[state, action, np.arange(len(pairs))] += 1.0
+    root = np.sqrt(np.maximum(states, 0.0)[:, None] * policy)
+    centred = (root[..., None] * (dq - dv[:, None])).reshape(policy.size, -1)
+    return np.asarray(centred.T @ centred)
+
+
+def _in_order(data: Transitions) -> tuple[Integers, Integers]:
+    """(n,) order of the observations by path and time, and where in it paths open."""
     _, label = np.unique(data.trajectory, return_inverse=True)
     order = np.argsort(label, kind="stable")
     label, done = label[order], data.done[order]
-    joined = (label[1:] == label[:-1]) & ~done[:-1]
-    torn = joined & np.any(data.next_states[order[:-1]] != data.states[order[1:]], axis=1)
-    if np.any(torn):
-        row = int(order[:-1][torn][0])
+    is_joined = (label[1:] == label[:-1]) & ~done[:-1]
+    is_torn = is_joined & np.any(data.next_states[order[:-1]] != data.states[order[1:]], axis=1)
+    if np.any(is_torn):
+        row = int(order[:-1][is_torn][0])
         hint = (
-            f"after row {row} of data set {replication} the trajectory goes on in another state "
-            "than its next state: discounted sums need whole paths in order of time"
+            f"after row {row} the trajectory continues in another state than its next state: "
+            "discounted sums need whole paths in order of time"
         )
         raise InputError("trajectory", data.trajectory[row], hint)
-    return order, np.flatnonzero(np.append(True, ~joined))
+    return order, np.flatnonzero(np.append(True, ~is_joined))

@@ -22,25 +22,22 @@ Lagrangian along it are those of NFXP's likelihood, which nfxp.py computes.
 Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
 identifies theta. Rewards are z'theta + o at the solution.
 
-What had to be decided:
-- The variable V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
-  feasible theta. Choice probabilities in the likelihood are the softmax, as theirs, not
-  exp(Q - V), which is the same on the constraints only.
+Implementation choices:
+
+- The variable is V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
+  feasible theta.
 - P stays as given or at the frequencies (Rust's two stages); Su and Judd have its parameters in the
   joint likelihood.
-- Solver: they used KNITRO; here SciPy's trust-constr (Byrd and Omojokun's sequential quadratic
+- They used KNITRO. Here it is SciPy's trust-constr (Byrd and Omojokun's sequential quadratic
   programming) with exact derivatives, from theta = 0 and V = 0.
-- `converged` is judged by the conditions themselves and not by the solver's own report: the
-  constraints, the next step of theta (as in newton.py) and the second-order sufficient condition.
-  That step is still taken, and V moved with it. Where the solver stops short of that, since no
-  further decrease of its merit can be told from rounding, Newton's steps go on from there.
-- Standard errors: inverse of minus the Hessian of the Lagrangian on the constraints' null space,
-  the same numbers as NFXP's, P taken as known.
+- The solver stops where a decrease of its merit cannot be distinguished from rounding. At most
+  LAST_STEPS of Newton's steps follow, each of which moves V along the constraints.
+- `converged` rests on three conditions: the constraints, the length of the last step of theta (as
+  in newton.py) and the second-order sufficient condition.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -52,10 +49,10 @@ from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import statuses, without_rounding
 from gladius.checks import Array
-from gladius.estimate import Estimate
+from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import Model, check_start, make_model, model_estimate
+from gladius.parametric import Model, check_start, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
@@ -63,7 +60,6 @@ GRADIENT_TOLERANCE = 1e-10  # of the Lagrangian, per observation
 SMALLEST_RADIUS = 1e-15  # of the trust region
 MAX_ITERATIONS = 1000
 STEP_TOLERANCE = 1e-5  # of the last step of theta, in standard errors
-NEAR = 1e-4  # squared length of any of the LAST_STEPS, its size in theta, and |c|, relative
 LAST_STEPS = 3  # of Newton, past the solver's end
 FEASIBLE = 1e-10  # |c| relative to max(1, |V|)
 
@@ -72,8 +68,8 @@ FEASIBLE = 1e-10  # |c| relative to max(1, |V|)
 class Programme:
     """The programme of one data set.
 
-    Its variables are x = (theta times the root mean square of its regressor, (1 - beta) V), for
-    steps want variables of one size and V is of the order of r / (1 - beta).
+    Its variables are x = (theta times the root mean square of its regressor, (1 - beta) V), which
+    are of one size.
     """
 
     visits: Array  # (S, A) n(s, a)
@@ -81,20 +77,6 @@ class Programme:
     design: Array  # (S, A, k), and offset (S, A): the reward's form
     offset: Array
     discount: float  # beta
-
-    @property
-    def unit(self) -> Array:
-        """(k + S,) of (theta, V) where x is one."""
-        share = self.visits / self.visits.sum()
-        size = np.sqrt(np.einsum("sa,sak->k", share, self.design**2))
-        level = np.full(len(self.visits), 1 / (1 - self.discount))
-        return np.concatenate([1 / np.where(size > 0, size, 1.0), level])
-
-    @property
-    def slope(self) -> Array:
-        """(S, A, k + S) D, of Q in (theta, V)."""
-        following = self.discount * np.moveaxis(self.transition, 0, 1)
-        return np.concatenate([self.design, following], axis=2)
 
     def values(self, theta: Array, v: Array) -> tuple[float, Array, Array]:
         """L, (S,) c and (S, A) log p at (k,) theta and (S,) V."""
@@ -105,11 +87,14 @@ class Programme:
 
     def solve(self, theta: Array, v: Array) -> tuple[Array, Array, int]:
         """(k,) theta, (S,) V and iterations of trust-constr from (k,) theta and (S,) V."""
-        unit, parameters = self.unit, len(theta)
-        slope = self.slope * unit
+        share, parameters = self.visits / self.visits.sum(), len(theta)
+        size = np.sqrt(np.einsum("sa,sak->k", share, self.design**2))
+        level = np.full(len(v), 1 / (1 - self.discount))
+        unit = np.concatenate([1 / np.where(size > 0, size, 1.0), level])  # of x in (theta, V)
+        following = self.discount * np.moveaxis(self.transition, 0, 1)
+        slope = np.concatenate([self.design, following], axis=2) * unit  # (S, A, k + S) D
         own = np.eye(len(unit))[parameters:] * unit
-        share = self.visits / self.visits.sum()
-        observed, seen = np.einsum("sa,sad->d", share, slope), share.sum(axis=1)
+        observed, state_share = np.einsum("sa,sad->d", share, slope), share.sum(axis=1)
 
         def values(x: Array) -> tuple[float, Array, Array]:
             return self.values(x[:parameters] * unit[:parameters], (x * unit)[parameters:])
@@ -126,8 +111,8 @@ class Programme:
             solution = minimize(
                 lambda x: -values(x)[0] / self.visits.sum(),
                 np.concatenate([theta, v]) / unit,
-                jac=lambda x: seen @ mean(x) - observed,
-                hess=lambda x: covariance(x, seen),
+                jac=lambda x: state_share @ mean(x) - observed,
+                hess=lambda x: covariance(x, state_share),
                 method="trust-constr",
                 constraints=NonlinearConstraint(
                     lambda x: values(x)[1], 0, 0, jac=lambda x: mean(x) - own, hess=covariance
@@ -154,73 +139,59 @@ def fit(
     """MPEC of each data set; arguments and errors are those of `nfxp.fit`.
 
     Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance, objective,
-        log_likelihood, constraint_violation (largest |c|), inner_iterations (0).
+        One Estimate for each data set; `diagnostics.extra` holds theta, objective, log_likelihood
+        and constraint_violation, the largest |c|.
     """
-    began = time.process_time()
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
     first = check_start(start, (len(models), models[0].design.shape[2]))
-    grouping = (time.process_time() - began) / len(data)
-    return [fit_from(*pair, grouping) for pair in zip(models, first, strict=True)]
+    estimates = []
+    for model, theta in zip(models, first, strict=True):
+        estimates += model.estimates("mpec", [fit_from(model, theta)], anchor)
+    return estimates
 
 
-def fit_from(model: Model, start: Array, grouping: float = 0.0) -> Estimate:
-    """One data set from (k,) theta; `grouping` seconds went before."""
-    started = time.process_time() - grouping
-    visits, seen = model.visits[0], model.visits[0].sum(axis=1)
-    programme = Programme(visits, model.transition[0], model.design, model.offset, model.discount)
+def fit_from(model: Model, start: Array) -> Fit:
+    """The Fit of one data set from (k,) theta."""
+    visits, transition = model.visits[0], model.transition[0]
+    state_visits, size = visits.sum(axis=1), visits.sum()
+    programme = Programme(visits, transition, model.design, model.offset, model.discount)
     theta, v, iterations = programme.solve(start, np.zeros(len(visits)))
     for _ in range(LAST_STEPS):
         _, violation, log_policy = programme.values(theta, v)
         total = violation + v
+        q, policy = log_policy + total[:, None], np.exp(log_policy)
         gradient, hessian, slope = nfxp.derivatives(
-            visits[None],
-            model.transition,
-            model.design,
-            (log_policy + total[:, None])[None],
-            total[None],
-            model.discount,
+            visits[None], model.transition, model.design, q[None], total[None], model.discount
         )
         if not np.all(np.isfinite(hessian)):
-            status, covariance = "diverged", np.full_like(hessian[0], np.nan)
+            status = "diverged"
             break
-        information = without_rounding(-hessian, seen[None], slope)
-        steps, inverse, is_regular, is_definite = newton_step(-gradient, information)
-        step, covariance = steps[0], inverse[0]
-        left = gradient[0] @ step  # squared length of the step, in standard errors
-        off = np.abs(violation).max() / max(1.0, float(np.abs(v).max()))
-        size = np.max(np.abs(step) / (1 + np.abs(theta)))
-        is_near = bool(is_definite[0] and max(left, size, off) <= NEAR)
-        is_last = left <= STEP_TOLERANCE**2 and size <= SHORT_STEP and off <= FEASIBLE
-        converged = is_near and bool(is_last)
-        (status,) = statuses(np.array([converged]), is_regular, seen[None], slope)
-        if not converged:
-            covariance = np.full_like(covariance, np.nan)
-        if not is_near:
+        information = without_rounding(-hessian, state_visits[None], slope)
+        steps, is_regular, is_definite = newton_step(-gradient, information)
+        step = steps[0]
+        is_short = gradient[0] @ step <= STEP_TOLERANCE**2  # in standard errors
+        is_short &= np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
+        is_feasible = np.abs(violation).max() <= FEASIBLE * max(1.0, float(np.abs(v).max()))
+        converged = is_definite & is_short & is_feasible
+        (status,) = statuses(converged, is_regular, state_visits[None], slope)
+        if not is_definite[0]:
             break
-        policy = np.exp(log_policy)
-        flow = np.einsum("sa,ast->st", policy, model.transition[0])
+        flow = np.einsum("sa,ast->st", policy, transition)
         normal = np.linalg.solve(np.eye(len(v)) - model.discount * flow, violation)
-        along = np.einsum("sa,sak,k->s", policy, slope[0], step)
-        theta, v = theta + step, v + normal + along
-        if converged:
+        tangent = np.einsum("sa,sak,k->s", policy, slope[0], step)
+        theta, v = theta + step, v + normal + tangent
+        if status == "ok":
             break
     log_likelihood, violation, _ = programme.values(theta, v)
-    return model_estimate(
-        "mpec",
-        model,
-        0,
-        theta,
-        covariance,
-        v,
+    return Fit(
+        *model.functions(0, theta, v),
         status=status,
         iterations=iterations,
-        gradient_norm=float(np.max(np.abs(gradient)) / seen.sum()),
-        seconds=time.process_time() - started,
+        gradient_norm=float(np.max(np.abs(gradient)) / size),
         extra={
-            "objective": -log_likelihood / seen.sum(),
+            "theta": theta,
+            "objective": -log_likelihood / size,
             "log_likelihood": log_likelihood,
             "constraint_violation": float(np.abs(violation).max()),
-            "inner_iterations": 0,
         },
     )

@@ -14,7 +14,6 @@ information. The steps are those of newton.py.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,11 +23,11 @@ from numpy.typing import NDArray
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import SATURATED, statuses, without_rounding
 from gladius.checks import Array
-from gladius.estimate import Estimate
+from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.mdp import soft_bellman
 from gladius.newton import minimise
-from gladius.parametric import check_start, make_model, model_estimate
+from gladius.parametric import Model, check_start, make_model
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
@@ -37,25 +36,43 @@ LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps ar
 
 @dataclass(frozen=True)
 class NfxpFit:
-    """Maximum likelihood of R replications."""
+    """Maximum likelihood of R replications.
 
-    theta: Array  # (R, k) the maximiser
-    # (R, k, k) inverse of the observed information, taking the transition probabilities as known:
-    # their sampling error is not in it. NaN where not converged.
-    covariance: Array
-    log_likelihood: Array  # (R,) sum over observations
-    gradient: Array  # (R, k) of the log-likelihood, per observation
-    iterations: Integers  # (R,) Newton steps
-    inner_iterations: Integers  # (R,) Bellman iterations of the batches the replication was in
-    converged: NDArray[np.bool_]  # (R,) as in newton.py, and the Bellman equation is solved
-    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
-    q: Array  # (R, S, A), and v (R, S): the fixed point at theta
+    Attributes:
+        theta: (R, k) the maximiser.
+        log_likelihood: (R,) sum over observations.
+        gradient: (R, k) of the log-likelihood, per observation.
+        iterations: (R,) Newton steps.
+        inner_iterations: (R,) Bellman iterations of the batches that held the replication.
+        converged: (R,) as in newton.py, and the Bellman equation is solved.
+        status: R times ok, not_converged or "failed: why".
+        q, v: (R, S, A) and (R, S), the fixed point at theta.
+    """
+
+    theta: Array
+    log_likelihood: Array
+    gradient: Array
+    iterations: Integers
+    inner_iterations: Integers
+    converged: NDArray[np.bool_]
+    status: tuple[str, ...]
+    q: Array
     v: Array
 
-    @property
-    def se(self) -> Array:
-        """(R, k) standard errors of theta, from the covariance."""
-        return np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+    def fit(self, replication: int, model: Model) -> Fit:
+        """The Fit of one replication on the grid of a model."""
+        r = replication
+        return Fit(
+            *model.functions(r, self.theta[r], self.v[r]),
+            status=self.status[r],
+            iterations=int(self.iterations[r]),
+            gradient_norm=float(np.max(np.abs(self.gradient[r]))),
+            inner_iterations=int(self.inner_iterations[r]),
+            extra={
+                "theta": self.theta[r],
+                "log_likelihood": float(self.log_likelihood[r]),
+            },
+        )
 
 
 def fit(
@@ -78,37 +95,18 @@ def fit(
         start: (R, k) first theta of each data set; by default 0.
 
     Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, se, covariance,
-        log_likelihood, inner_iterations. Q is defined on the grid only where `transition` is given.
+        One Estimate for each data set; `diagnostics.extra` holds theta and log_likelihood. Q is
+        defined on the grid only where `transition` is given.
 
     Raises:
         InputError: for options that do not fit together or do not fit the data.
     """
-    started = time.process_time()
     model = make_model(data, anchor, discount, reward, transition)
     fitted = fit_counts(
         model.visits, model.transition, model.design, model.offset, model.discount, start=start
     )
-    seconds = (time.process_time() - started) / len(data)
-    return [
-        model_estimate(
-            "nfxp",
-            model,
-            r,
-            fitted.theta[r],
-            fitted.covariance[r],
-            fitted.v[r],
-            status=fitted.status[r],
-            iterations=int(fitted.iterations[r]),
-            gradient_norm=float(np.max(np.abs(fitted.gradient[r]))),
-            seconds=seconds,
-            extra={
-                "log_likelihood": float(fitted.log_likelihood[r]),
-                "inner_iterations": int(fitted.inner_iterations[r]),
-            },
-        )
-        for r in range(len(data))
-    ]
+    fits = [fitted.fit(r, model) for r in range(len(data))]
+    return model.estimates("nfxp", fits, anchor)
 
 
 def fit_counts(
@@ -129,7 +127,7 @@ def fit_counts(
     """
     (sets, states, actions), parameters = visits.shape, design.shape[2]
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
-    seen = visits.sum(axis=2)
+    state_visits = visits.sum(axis=2)
     theta = check_start(start, (sets, parameters))
     q, v, dq = (
         np.zeros(visits.shape),
@@ -152,15 +150,15 @@ def fit_counts(
             visits[rows], probabilities[rows], design, q[rows], v[rows], discount
         )
         log_likelihood = np.sum(visits[rows] * (q[rows] - v[rows, :, None]), axis=(1, 2))
-        return -log_likelihood, -gradient, without_rounding(-hessian, seen[rows], dq[rows])
+        return -log_likelihood, -gradient, without_rounding(-hessian, state_visits[rows], dq[rows])
 
     def longest(rows: Integers, step: Array) -> Array:
-        moves = (seen[rows, :, None] > 0) * np.einsum("sak,rk->rsa", design, step)
+        moves = (state_visits[rows, :, None] > 0) * np.einsum("sak,rk->rsa", design, step)
         return np.asarray(LARGEST_MOVE / np.maximum(np.abs(moves).max(axis=(1, 2)), LARGEST_MOVE))
 
     solve(np.arange(sets), theta)
     policy = np.exp(q - v[..., None])
-    is_open = (np.sum(policy * (1 - policy), axis=2) > SATURATED) & (seen > 0)
+    is_open = (np.sum(policy * (1 - policy), axis=2) > SATURATED) & (state_visits > 0)
     is_certain = is_open.sum(axis=1) * (actions - 1) < parameters
     theta, v[is_certain] = np.where(is_certain[:, None], 0.0, theta), 0.0
     minimum = minimise(
@@ -170,13 +168,12 @@ def fit_counts(
     converged = minimum.converged & is_solved
     return NfxpFit(
         theta=minimum.x,
-        covariance=np.where(converged[:, None, None], minimum.inverse, np.nan),
         log_likelihood=-minimum.value,
-        gradient=-minimum.gradient / seen.sum(axis=1, keepdims=True),
+        gradient=-minimum.gradient / state_visits.sum(axis=1, keepdims=True),
         iterations=minimum.iterations,
         inner_iterations=inner_iterations,
         converged=converged,
-        status=statuses(converged, minimum.is_regular, seen, dq),
+        status=statuses(converged, minimum.is_regular, state_visits, dq),
         q=q,
         v=v,
     )

@@ -1,25 +1,28 @@
 """The tabular plug-in: choice frequencies and transition frequencies, and one linear system.
 
-The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor): with CCPs
-pi-hat and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
-Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P returns
-the true reward (Lemma MagnacThesmar of the paper). No truth, no tuning, nothing iterated
-(`inner_iterations` is 0).
+The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor). With CCPs pi-hat
+and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
+Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P it returns
+the true reward (Lemma MagnacThesmar of the paper).
+
+Implementation choices:
+
+- PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a) in every cell of every state with observations.
+- A state without observations, on the grid or off it, has the CCPs of the nearest state with some.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, NearestState, check_anchor_support
-from gladius.baselines.ccp import frequencies
-from gladius.checks import Array, InputError, check_discount
-from gladius.estimate import Estimate, conclude
-from gladius.objective import grouped_risk
+from gladius.anchor import Anchor, NearestState, check_anchor_support, nearest
+from gladius.checks import Array, InputError
+from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
 from gladius.transition_probabilities import (
+    TransitionProbabilities,
     anchored_value,
     check_support,
     empirical_transition_probabilities,
@@ -28,70 +31,79 @@ from gladius.transition_probabilities import (
 from gladius.transitions import Counts, Transitions, group
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")
+PSEUDO_COUNT = 0.5
 
 
-def fit(
-    data: Sequence[Transitions], anchor: Anchor, discount: float, *, pseudo_count: float = 0.5
-) -> list[Estimate]:
+def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Estimate]:
     """The plug-in of each data set.
 
     Args:
         data: replications.
         anchor: the action whose reward is given.
         discount: beta.
-        pseudo_count: added to n(s, a) in every cell of every state seen; 1/2 is Jeffreys' rule.
-            States never seen, on the grid or off it, take the CCPs of the nearest state seen.
 
     Raises:
-        InputError: for a bad pseudo-count, among them 0 where a seen state lacks an action; for
-            an anchor that is not taken in the states of half of the observations.
+        InputError: for an anchor that is not taken in the states of half of the observations.
     """
     counts = group(data)
     check_support(counts)
-    return fit_counts(counts, anchor, check_discount(discount), pseudo_count=pseudo_count)
+    return fit_counts(counts, anchor, discount)
 
 
 def fit_counts(
-    counts: Counts, anchor: Anchor, discount: float, *, pseudo_count: float = 0.5
+    counts: Counts, anchor: Anchor, discount: float, pseudo_count: float = PSEUDO_COUNT
 ) -> list[Estimate]:
     """The plug-in of every replication of grouped data; the rest as in `fit`."""
-    started = time.process_time()
     check_anchor_support(counts, anchor.action)
     p_hat = empirical_transition_probabilities(counts)
-    policy, given = choice_frequencies(counts, pseudo_count), anchor.values(counts.states)
-    chosen = policy[:, :, anchor.action]
-    v = anchored_value(chosen, p_hat.transition[:, anchor.action], given, discount)
-    log_policy = np.log(policy)
-    risk = grouped_risk(log_policy + v[..., None], counts, anchor.action, given, discount)
-    seconds = (time.process_time() - started) / len(v)
-    log_odds = log_policy - log_policy[..., [anchor.action]]
-    estimates = []
-    for r, seen in enumerate(counts.seen > 0):
-        advantage = NearestState(counts.states[seen], log_odds[r, seen])
-        estimate = conclude(
-            "plug_in",
-            *from_choices(advantage, v[r], p_hat, r, anchor, discount),
-            counts.states.shape[1],
-            risk.nll[r],
-            risk.bellman[r],
-            status="ok",  # a closed form has no other outcome
-            iterations=0,
-            gradient_norm=0.0,
-            seconds=seconds,
-            extra={"inner_iterations": 0},
-        )
-        estimates.append(estimate)
-    return estimates
-
-
-def choice_frequencies(counts: Counts, pseudo_count: float) -> Array:
-    """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), borrowed where n(s) = 0."""
-    is_number = isinstance(pseudo_count, int | float) and not isinstance(pseudo_count, bool)
-    if not is_number or not 0 <= pseudo_count < np.inf:
-        raise InputError("pseudo_count", pseudo_count, "give a finite number, 0 or more")
-    policy = frequencies(counts.visits, counts.states, pseudo_count).policy
+    policy = choice_frequencies(counts.visits, counts.states, pseudo_count)
     if np.any(policy == 0):
-        r, s, a = (int(i) for i in np.argwhere(policy == 0)[0])
-        where = f"action {a} never occurs in state {counts.states[s].tolist()} of data set {r}"
-        raise InputError("pseudo_count", pseudo_count, f"{where}: give a positive number")
-    return policy
+        raise InputError("pseudo_count", pseudo_count, "give a positive number: a cell is empty")
+    functions = invert(np.log(policy), counts.seen > 0, p_hat, anchor, discount)
+    fits = [Fit(q, reward) for q, reward in functions]
+    return counts_estimates("plug_in", fits, counts, anchor, discount)
+
+
+def invert(
+    log_policy: Array,
+    is_source: NDArray[np.bool_],
+    p_hat: TransitionProbabilities,
+    anchor: Anchor,
+    discount: float,
+) -> list[tuple[StateFunction, StateFunction]]:
+    """(Q, r) of R replications from log choice probabilities, as functions of any state.
+
+    Args:
+        log_policy: (R, S, A) log pi(a | s) on the grid of P-hat.
+        is_source: (R, S) states whose log-odds any other state takes from the nearest of them.
+        p_hat: P-hat.
+        anchor: the action whose reward is given.
+        discount: beta.
+    """
+    a = anchor.action
+    anchor_reward = anchor.values(p_hat.states)
+    v = anchored_value(log_policy[..., a], p_hat.transition[:, a], anchor_reward, discount)
+    log_odds = log_policy - log_policy[..., [a]]
+    functions = []
+    for r, source in enumerate(is_source):
+        advantage = NearestState(p_hat.states[source], log_odds[r, source])
+        functions.append(from_choices(advantage, v[r], p_hat, r, anchor, discount))
+    return functions
+
+
+def choice_frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) -> Array:
+    """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), where a state has observations.
+
+    Any other state has the frequencies of the nearest state with observations.
+
+    Args:
+        visits: (R, S, A) n(s, a).
+        states: (S, d).
+        pseudo_count: c.
+    """
+    cells = visits + pseudo_count
+    policy = np.empty_like(cells)
+    for r, is_observed in enumerate(visits.sum(axis=2) > 0):
+        source = np.flatnonzero(is_observed)[nearest(states[is_observed], states)]
+        policy[r] = cells[r, source]
+    return np.asarray(policy / policy.sum(axis=2, keepdims=True))

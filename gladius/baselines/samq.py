@@ -1,45 +1,41 @@
 """SAmQ, state aggregation minimising Q error (Geng, Nassif and Manzanares 2023).
 
 Three steps: (1) Q-hat(s, .) by deep inversion, PQR (pqr.py: the anchor, no transition
-probabilities, no form of r); (2) states into C cells by K-means on the vectors Q-hat(s, .);
-(3) maximum likelihood of theta in r(s, a; theta) by a nested fixed point on the cells,
+probabilities, no form of r); (2) states into C clusters by K-means on the vectors Q-hat(s, .);
+(3) maximum likelihood of theta in r(s, a; theta) by a nested fixed point on the clusters,
 
-    (T f)(c, a) = mean over the rows i with s_i in c, a_i = a of
+    (T f)(c, a) = mean over the observations i with s_i in c, a_i = a of
                   r(s_i, a; theta) + beta log sum_b exp f(c(s'_i), b),
     max_theta  sum_i log softmax(f_theta(c(s_i), .))_{a_i},
 
-the soft Bellman equation with the cells' mean rewards and transition frequencies. The reward is
-read off the form at every state; cells only shape theta-hat. With one cell a state it is NFXP with
+the soft Bellman equation with the clusters' mean rewards and transition frequencies. The reward is
+the form at every state; clusters only enter theta-hat. With one cluster a state it is NFXP with
 transition frequencies.
 
-What had to be decided:
-- Form: the authors' code is told the replacement cost and has a slope for every feature. Here any
-  `LinearReward`; what is known of r at the anchor belongs into its offset.
-- Number of cells: min(100, distinct vectors of Q); 100 did best in the authors' Table 2. Fewer
-  distinct vectors than cells: each is a cell and nothing is clustered, so that on the bus engine
-  without dummies (at most 20 states) the default is NFXP with estimated transition probabilities.
+Implementation choices:
+
+- Form: the authors' code takes the replacement cost as given and has a slope for every feature.
+  Here any `LinearReward`; the anchor's reward belongs into its offset.
+- Clusters: min(100, distinct vectors of Q); 100 did best in the authors' Table 2. On the bus engine
+  without dummies (at most 20 states) each state is a cluster, so that the default is NFXP with
+  estimated transition probabilities.
 - K-means: scikit-learn's, on the distinct vectors of s and s' with the weight of their occurrences;
   one start from `rng`. A new state goes to the nearest centre.
+- The public code's clustering is Ward's agglomeration with 5 clusters: `clustering="ward"`,
+  `cells=5`. A new state goes to the nearest vector, theirs to a vote of 100.
 - Pairs (c, a) never taken: their transition row is borrowed by transition_probabilities.py's rule,
-  on the mean features of cells, their mean reward is that of all rows of c.
-- Step 3: exact, by nfxp.py. Standard errors take cells and transitions as known. The public code
-  makes 100 passes of TD(0) with a constant step over the rows, from the end of a path into the
-  start of the next, which does not settle at the fixed point.
-- Clustering: the public code's is Ward's agglomeration of the stacked rows of s and s', with 5
-  cells by default: `clustering="ward"`, `cells=5`. A new state goes to the nearest vector, theirs
-  to a vote of 100.
-- `converged` needs the inversion and the likelihood both to meet their rules. How far the
-  inversion extrapolates (`inversion_extrapolated`) is `extrapolated` of pqr.py.
+  on the mean features of clusters; their mean reward is that of all observations of c.
+- Step 3: exact, by nfxp.py. The public code makes 100 passes of TD(0) with a constant step, which
+  does not converge to the fixed point.
+- `converged` needs the inversion and the likelihood both to meet their rules.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,19 +43,19 @@ from scipy.spatial import cKDTree
 
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
-from gladius.baselines.bc import Training
-from gladius.baselines.pqr import extrapolated_weight, invert
-from gladius.checks import Array, InputError, check_choice, check_discount, check_whole, generators
-from gladius.estimate import Estimate, StateFunction, assess
+from gladius.baselines.pqr import invert
+from gladius.checks import Array, InputError, check_choice, check_whole, generators
+from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, RewardFunction
+from gladius.networks import Training
 from gladius.parametric import check_form, check_level
-from gladius.transition_probabilities import Sum, empirical_transition_probabilities
+from gladius.transition_probabilities import empirical_transition_probabilities, weighted_sum
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
 
 TITLE, NEEDS = "SAmQ", ("next", "transitions", "form", "anchor")
 
 CLUSTERINGS = ("kmeans", "ward")
-MOST_FOR_WARD = 2_000  # distinct vectors; a table of all pairs, and a pass over it for each merger
+MOST_FOR_WARD = 2_000  # distinct vectors; each merger looks at all pairs
 
 
 def fit(
@@ -73,14 +69,14 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """SAmQ of each data set.
+    """The Estimate by SAmQ of each data set.
 
     Args:
         data: replications.
         anchor: the action whose reward is given, for the inversion.
         discount: beta.
-        reward: the form, which must not contradict the anchor's reward; it cannot do without.
-        cells: at most this many.
+        reward: the form, which must not contradict the anchor's reward; required.
+        cells: largest number of clusters.
         clustering: kmeans or ward.
         rng: a seed, or one generator for each data set.
         training: of PQR's networks.
@@ -89,106 +85,99 @@ def fit(
         InputError: for a bad option, without scikit-learn where it is needed, for Ward on too
             many points.
     """
-    started = time.process_time()
-    beta, form = check_discount(discount), check_form(reward)
+    form = check_form(reward)
     check_choice("clustering", clustering, CLUSTERINGS)
     check_whole("cells", cells, 1)
     for transitions in data:
-        number = len(index_rows([transitions.states, transitions.next_states])[0])
-        if clustering == "kmeans" and number > cells:
-            sklearn_cluster()  # whether it is there is known before the inversion
         tables = form.tables(transitions.states, transitions.number_of_actions)
         check_level(anchor, transitions.states, *tables)
     rngs = generators(rng, len(data))
-    inversions = invert(data, anchor, beta, rngs, training, with_reward=False)
-    seconds = (time.process_time() - started) / len(data)
-    estimates = []
+    inversions = invert(data, anchor, discount, rngs, training, with_reward=False)
+    fits = []
     for transitions, inverted, generator in zip(data, inversions, rngs, strict=True):
-        begun = time.process_time()
-        partition = make_cells(transitions, inverted.q, cells, clustering, generator)
-        counts, design, offset = group_cells(transitions, partition, form)
+        clusters = make_clusters(transitions, inverted.q, cells, clustering, generator)
+        counts, design, offset = group_clusters(transitions, clusters, form)
         probabilities = empirical_transition_probabilities(counts).transition
-        solved = nfxp.fit_counts(counts.visits, probabilities, design, offset, beta)
+        solved = nfxp.fit_counts(counts.visits, probabilities, design, offset, discount)
         r = RewardFunction(form, solved.theta[0], transitions.number_of_actions)
-        q = Sum(r, partial(of_cells, partition, beta * (probabilities[0] @ solved.v[0]).T))
-        estimate = assess(
-            f"samq[{clustering}]",
-            q,
+        values = discount * (probabilities[0] @ solved.v[0]).T
+        continuation = partial(of_clusters, clusters, values)
+        fitted = Fit(
+            partial(weighted_sum, r, continuation, 1.0),
             r,
-            transitions,
-            anchor,
             status=solved.status[0] if solved.status[0] != "ok" else inverted.status,
             iterations=int(solved.iterations[0]),
             gradient_norm=float(np.max(np.abs(solved.gradient[0]))),
-            seconds=seconds + time.process_time() - begun,
+            inner_iterations=int(solved.inner_iterations[0]),
             extra={
-                "inner_iterations": int(solved.inner_iterations[0]),
                 "objective": -float(solved.log_likelihood[0]) / len(transitions),
                 "theta": solved.theta[0],
-                "se": solved.se[0],
-                "cells": partition.number,
+                "cells": clusters.number,
                 "inversion_status": inverted.status,
-                "inversion_iterations": inverted.iterations,
-                "inversion_extrapolated": extrapolated_weight(transitions, anchor.action, beta),
             },
         )
-        estimates.append(estimate)
-    return estimates
+        fits.append(fitted)
+    return row_estimates(f"samq[{clustering}]", fits, data, anchor, discount)
 
 
 @dataclass(frozen=True)
-class Cells:
+class Clusters:
     """A partition of all states, by the nearest of some points in the space of Q."""
 
     q: StateFunction  # (n, d) features -> (n, A), that space
     points: Array  # (m, A): centres (K-means), or the vectors clustered (Ward)
-    label: Integers  # (m,) cell of each point
-    number: int  # C
+    label: Integers  # (m,) cluster of each point
+
+    @property
+    def number(self) -> int:
+        """C."""
+        return int(self.label.max()) + 1
 
     def of(self, states: Array) -> Integers:
-        """(n,) cell of any (n, d) states."""
+        """(n,) cluster of any (n, d) states."""
         return np.asarray(self.label[cKDTree(self.points).query(self.q(states))[1]])
 
 
-def of_cells(cells: Cells, table: Array, states: Array) -> Array:
-    """(n, A) the rows of a (C, A) table that belong to the states' cells."""
-    return np.asarray(table[cells.of(states)])
+def of_clusters(clusters: Clusters, table: Array, states: Array) -> Array:
+    """(n, A) the rows of a (C, A) table for the clusters of the states."""
+    return np.asarray(table[clusters.of(states)])
 
 
-def make_cells(
+def make_clusters(
     data: Transitions, q: StateFunction, number: int, clustering: str, rng: np.random.Generator
-) -> Cells:
+) -> Clusters:
     """Cluster the distinct Q vectors of s and s', each with the weight of its occurrences."""
-    states, (now, after) = index_rows([data.states, data.next_states])
-    times = np.bincount(np.concatenate([now, after[~data.done]]), minlength=len(states))
-    used = times > 0  # an s' at which a path ended belongs to no cell
-    vectors, (index,) = index_rows([q(states[used])])
-    weights = np.bincount(index, weights=times[used]).astype(np.float64)
-    if len(vectors) <= number:
-        return Cells(q, vectors, np.arange(len(vectors)), len(vectors))
-    if clustering == "ward":
-        return Cells(q, vectors, ward(vectors, weights, number), number)
-    seed = int(rng.integers(2**31))
-    model = sklearn_cluster().KMeans(n_clusters=number, n_init=1, random_state=seed)
-    centres = model.fit(vectors, sample_weight=weights).cluster_centers_.astype(np.float64)
-    nearest_to_some = np.unique(cKDTree(centres).query(vectors)[1])
-    return Cells(q, centres[nearest_to_some], np.arange(len(nearest_to_some)), len(nearest_to_some))
+    states, (state, next_state) = index_rows([data.states, data.next_states])
+    occurrences = np.concatenate([state, next_state[~data.done]])
+    visits = np.bincount(occurrences, minlength=len(states))
+    is_used = visits > 0  # an s' at which a path ended belongs to no cluster
+    points, (index,) = index_rows([q(states[is_used])])
+    weights = np.bincount(index, weights=visits[is_used]).astype(np.float64)
+    if len(points) > number and clustering == "ward":
+        return Clusters(q, points, ward(points, weights, number))
+    if len(points) > number:
+        centres = k_means(points, weights, number, int(rng.integers(2**31)))
+        points = centres[np.unique(cKDTree(centres).query(points)[1])]  # those in use
+    return Clusters(q, points, np.arange(len(points)))
 
 
-def sklearn_cluster() -> Any:
-    """scikit-learn's module of clusterings, imported only where it is needed."""
+def k_means(points: Array, weights: Array, number: int, seed: int) -> Array:
+    """(number, A) centres of scikit-learn's K-means of weighted points (m, A)."""
     try:
-        return import_module("sklearn.cluster")
+        sklearn_cluster = import_module("sklearn.cluster")
     except ImportError:
         hint = "needs scikit-learn, which is not installed: pip install scikit-learn"
         raise InputError("clustering", "kmeans", hint) from None
+    model = sklearn_cluster.KMeans(n_clusters=number, n_init=1, random_state=seed)
+    centres = model.fit(points, sample_weight=weights).cluster_centers_
+    return np.asarray(centres, dtype=np.float64)
 
 
 def ward(points: Array, weights: Array, number: int) -> Integers:
     """(m,) labels of Ward's agglomeration of (m, A) points, cut at `number` clusters.
 
-    Points with whole weights count as so many equal points, so this is the clustering of all
-    rows; only the m distinct ones are held.
+    A point with a whole weight counts as so many equal points, so this is the clustering of all
+    observations. scikit-learn's takes no weights, and a distance of each pair of observations.
 
     Raises:
         InputError: where there are more than MOST_FOR_WARD points.
@@ -197,66 +186,60 @@ def ward(points: Array, weights: Array, number: int) -> Integers:
         hint = f"{len(points)} distinct vectors of Q, of at most {MOST_FOR_WARD}: use kmeans"
         raise InputError("clustering", "ward", hint)
     centre, mass, label = points.astype(float), weights.astype(float), np.arange(len(points))
-
-    def costs(cluster: int) -> Array:
-        """(m,) growth of the sum of squares when each cluster is merged with this one."""
-        square = ((centre - centre[cluster]) ** 2).sum(axis=1)
-        growth = np.where(mass > 0, mass * mass[cluster] / (mass + mass[cluster]) * square, np.inf)
-        growth[cluster] = np.inf
-        return growth
-
-    table = np.stack([costs(cluster) for cluster in range(len(points))])
-    for _ in range(len(points) - number):
-        kept, gone = np.unravel_index(np.argmin(table), table.shape)
-        centre[kept] = np.average(centre[[kept, gone]], axis=0, weights=mass[[kept, gone]])
-        mass[kept], mass[gone] = mass[kept] + mass[gone], 0.0
-        label[label == gone] = kept
-        table[kept] = table[:, kept] = costs(int(kept))
-        table[gone] = table[:, gone] = np.inf
-    return np.unique(label, return_inverse=True)[1].astype(np.int64)
+    while len(centre) > number:
+        square = ((centre[:, None] - centre) ** 2).sum(axis=2)
+        growth = mass[:, None] * mass / (mass[:, None] + mass) * square  # of the sum of squares
+        np.fill_diagonal(growth, np.inf)
+        first, second = np.unravel_index(np.argmin(growth), growth.shape)
+        pair = [first, second]
+        centre[first] = np.average(centre[pair], axis=0, weights=mass[pair])
+        mass[first] += mass[second]
+        centre, mass = np.delete(centre, second, axis=0), np.delete(mass, second)
+        label[label == second] = first
+        label[label > second] -= 1
+    return label
 
 
-def group_cells(data: Transitions, cells: Cells, form: LinearReward) -> tuple[Counts, Array, Array]:
-    """Counts over cells, and the form averaged over the rows of each: (C, A, k) and (C, A).
+def group_clusters(
+    data: Transitions, clusters: Clusters, form: LinearReward
+) -> tuple[Counts, Array, Array]:
+    """Counts over clusters, and the form averaged over each: (C, A, k) and (C, A).
 
-    The states of the counts are the cells' mean features.
-
-    A pair (c, a) without rows takes the mean over the rows of c, a cell without rows that over
-    the s' in it. Each cell holds an s, or an s' after which the path goes on.
+    The states of the counts are the clusters' mean features. A pair (c, a) without observations
+    takes the mean of the form over the observations of c, a cluster without observations that over
+    the s' in it. Each cluster holds an s, or an s' after which the path goes on.
 
     Raises:
-        InputError: where a table over the cells would be too large.
+        InputError: where a table over the clusters would be too large.
     """
-    states, (now, after) = index_rows([data.states, data.next_states])
-    actions, cell = data.number_of_actions, cells.of(states)
-    counts = group(
-        replace(
-            data,
-            states=cell[now][:, None].astype(float),
-            next_states=cell[after][:, None].astype(float),
-            feature_names=("cell",),
-        )
+    states, (state, next_state) = index_rows([data.states, data.next_states])
+    actions, cluster = data.number_of_actions, clusters.of(states)
+    labelled = replace(
+        data,
+        states=cluster[state][:, None].astype(float),
+        next_states=cluster[next_state][:, None].astype(float),
+        feature_names=("cluster",),
     )
-    places = (cell, np.arange(len(states)))
-    members = csr_array((np.ones(len(states)), places), shape=(cells.number, len(states)))
+    members = csr_array(
+        (np.ones(len(states)), (cluster, np.arange(len(states)))),
+        shape=(clusters.number, len(states)),
+    )
 
-    def mean(values: Array, weights: Array) -> Array:
-        """Weighted means (C, ...) of values (m, ...) by cell, NaN in cells without weight."""
+    def mean(values: Array, occurrences: Integers) -> Array:
+        """Means (C, ...) of values (m, ...) over occurrences (n,) of the states, NaN without."""
+        weights = np.bincount(occurrences, minlength=len(states)).astype(float)
         total = members @ weights
         sums = members @ (weights[:, None] * values.reshape(len(values), -1))
         means = sums / np.where(total > 0, total, np.nan)[:, None]
-        return np.asarray(means.reshape(cells.number, *values.shape[1:]))
+        return np.asarray(means.reshape(clusters.number, *values.shape[1:]))
 
-    def times(index: Integers) -> Array:
-        return np.bincount(index, minlength=len(states)).astype(float)
-
-    here, there = times(now), times(after[~data.done])
+    continued = next_state[~data.done]
     design, offset = form.tables(states, actions)
     values = np.concatenate([design, offset[..., None]], axis=2)
-    of_rows = mean(values, here)
-    table = np.where(np.isnan(of_rows), mean(values, there), of_rows)
+    table = mean(values, state)
+    table = np.where(np.isnan(table), mean(values, continued), table)
     for a in range(actions):
-        of_pair = mean(values[:, a], times(now[data.actions == a]))
+        of_pair = mean(values[:, a], state[data.actions == a])
         table[:, a] = np.where(np.isnan(of_pair), table[:, a], of_pair)
-    counts = replace(counts, states=mean(states, here + there))
-    return counts, table[..., :-1], table[..., -1]
+    features = mean(states, np.concatenate([state, continued]))
+    return replace(group(labelled), states=features), table[..., :-1], table[..., -1]

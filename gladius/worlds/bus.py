@@ -38,13 +38,13 @@ BUS_REWARD = LinearReward(bus_design)
 
 
 def upkeep_design(states: Array) -> Array:
-    """(n, 2, 1) the first column of `bus_design`: r(x, 0) = -theta_0 x alone."""
+    """(n, 2, 1) the first column of `bus_design`, r(x, 0) = -theta_0 x."""
     return bus_design(states)[:, :, :1]
 
 
 @dataclass(frozen=True)
 class ReplacementCost:
-    """(n, d) features -> (n, 2) the known part of the reward, -theta_1 of replacing."""
+    """(n, d) features -> (n, 2) the offset of the reward, -theta_1 of replacing."""
 
     theta_1: float
 
@@ -55,7 +55,7 @@ class ReplacementCost:
 
 
 def bus_reward_given(theta_1: float) -> LinearReward:
-    """The form in which theta_1 is known and theta_0 alone is left, what other methods are told."""
+    """The linear form with theta_1 fixed, so that only theta_0 is estimated."""
     return LinearReward(upkeep_design, ReplacementCost(float(theta_1)))
 
 
@@ -70,7 +70,7 @@ class BusEngine:
         theta: (theta_0, theta_1), the paper's (1, 5).
         discount: beta.
         max_mileage: the cap.
-        dummies: K, the number of state variables that matter for nothing.
+        dummies: K, the number of irrelevant state variables.
         horizon: H, periods of a trajectory.
         maintenance: reward of maintaining as a function of mileage, if not -theta_0 x.
     """
@@ -101,12 +101,12 @@ class BusEngine:
 
     @property
     def known_transitions(self) -> KnownTransitions:
-        """P of the mileage, what an oracle is told."""
+        """The true transition probabilities of the mileage."""
         return KnownTransitions(self.mdp.transition, self.mdp.features)
 
     @cached_property
     def mdp(self) -> TabularMDP:
-        """The process of the mileage alone; state i is mileage i + 1."""
+        """The model of the mileage alone; state i is mileage i + 1."""
         x = np.arange(1, self.max_mileage + 1, dtype=float)
         upkeep = -self.theta[0] * x if self.maintenance is None else self.maintenance(x)
         upkeep = check_finite("maintenance", upkeep)
@@ -124,13 +124,13 @@ class BusEngine:
     def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
         """True r of (n, 1 + K) features and (n,) actions; only the mileage matters."""
         mileage, action = np.asarray(states)[:, 0], np.asarray(actions)
-        wrong = ~np.isin(mileage, np.arange(1, self.max_mileage + 1))
-        if np.any(wrong):
+        is_wrong = ~np.isin(mileage, np.arange(1, self.max_mileage + 1))
+        if np.any(is_wrong):
             hint = f"the mileage is a whole number from 1 to {self.max_mileage}"
-            raise InputError("states", float(mileage[wrong][0]), hint)
-        wrong = ~np.isin(action, (MAINTAIN, REPLACE))
-        if np.any(wrong):
-            raise InputError("actions", action[wrong].flat[0], "0 maintains, 1 replaces")
+            raise InputError("states", float(mileage[is_wrong][0]), hint)
+        is_wrong = ~np.isin(action, (MAINTAIN, REPLACE))
+        if np.any(is_wrong):
+            raise InputError("actions", action[is_wrong].flat[0], "0 maintains, 1 replaces")
         return self.mdp.reward[mileage.astype(np.int64) - 1, action.astype(np.int64)]
 
     @overload
@@ -148,8 +148,8 @@ class BusEngine:
         shape = (trajectories, self.horizon + 1, self.dummies)
         sets = []
         for r, generator in enumerate(rngs):
-            visited = np.append(paths.states[r], paths.next_states[r][:, -1:], axis=1) + 1.0
+            mileage = np.append(paths.states[r], paths.next_states[r][:, -1:], axis=1) + 1.0
             noise = generator.integers(-DUMMY_LIMIT, DUMMY_LIMIT + 1, shape).astype(float)
-            states = np.concatenate([visited[..., None], noise], axis=-1)
+            states = np.concatenate([mileage[..., None], noise], axis=-1)
             sets.append(Transitions.from_paths(states, paths.actions[r], 2))
         return sets[0] if isinstance(rng, np.random.Generator) else sets

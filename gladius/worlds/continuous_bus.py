@@ -1,14 +1,14 @@
 """A bus engine with continuous mileage: no state but a new engine's ever repeats.
 
-Maintaining costs x, less an effect of the first input where there is one, and adds an exponential
-amount to the mileage; replacing costs 5 and sends it back to NEW. With V the value of mileage x in
-expectation over the inputs and zeta(x) = E[V(x + e)], e exponential with mean m,
+Maintaining costs x, less an effect of the first input if it has one, and adds an exponential amount
+to the mileage. Replacing costs 5 and returns it to NEW. With V(x) the value of mileage x in
+expectation over the inputs, and zeta(x) = E[V(x + e)], e exponential with mean m,
 
     V(x) = E_u log(exp(-x + effect(u) + beta zeta(x)) + exp(-5 + beta V(NEW))),
     zeta'(x) = (zeta(x) - V(x)) / m,    zeta(x) -> -5 + beta V(NEW) as x grows,
 
-an ordinary differential equation that is stable when integrated downwards, and one number, V(NEW),
-to be found.
+This is an ordinary differential equation, stable when integrated downwards; V(NEW) is the root of
+one scalar equation.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from gladius.transitions import Transitions
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 
 NEW = 1.0  # mileage of a new engine, where paths start
-FAR = 80.0  # mileage at which nobody maintains
-LARGEST_VALUE = 1e3
+FAR = 80.0  # mileage at which maintaining has probability 0 in double precision
+LARGEST_VALUE = 1e3  # utils; brackets V(NEW)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ContinuousBus:
         discount: beta.
         horizon: H.
         anchor_reward: r(., replace).
-        accuracy: of the differential equation, relative.
+        accuracy: relative, of the differential equation.
     """
 
     inputs: int = 0
@@ -59,19 +59,19 @@ class ContinuousBus:
     def _value(self, x: Array, zeta: Array, new: float) -> Array:
         """V at mileage x, given zeta there and V(NEW)."""
         effect = np.asarray(self.effect)[:, None]
-        keep = effect - x + self.discount * zeta
-        replaced = self.anchor_reward + self.discount * new
-        return np.asarray(np.logaddexp(keep, replaced).mean(axis=0))
+        maintain = effect - x + self.discount * zeta
+        replace = self.anchor_reward + self.discount * new
+        return np.asarray(np.logaddexp(maintain, replace).mean(axis=0))
 
     def _zeta(self, new: float) -> Callable[[Array], Array]:
         """zeta as a function of x, given V(NEW)."""
 
-        def slope(x: float, zeta: Array) -> Array:
+        def derivative(x: float, zeta: Array) -> Array:
             return (zeta - self._value(np.array([x]), zeta, new)) / self.mean
 
         far = self.anchor_reward + self.discount * new
         tight = {"rtol": self.accuracy, "atol": self.accuracy, "dense_output": True}
-        solution = solve_ivp(slope, (FAR, NEW), [far], method="DOP853", **tight).sol
+        solution = solve_ivp(derivative, (FAR, NEW), [far], method="DOP853", **tight).sol
         return lambda x: solution(np.clip(x, NEW, FAR))[0]
 
     @cached_property
@@ -91,18 +91,18 @@ class ContinuousBus:
 
     def reward(self, states: Array, actions: NDArray[np.int64]) -> Array:
         """(n,) r at (n, 1 + K) states."""
-        return np.where(actions == MAINTAIN, self._kept(states), self.anchor_reward)
+        return np.where(actions == MAINTAIN, self._maintenance(states), self.anchor_reward)
 
-    def _kept(self, states: Array) -> Array:
+    def _maintenance(self, states: Array) -> Array:
         effect = np.asarray(self.effect)
-        place = np.rint(states[:, 1]).astype(int) + DUMMY_LIMIT if len(effect) > 1 else 0
-        return np.asarray(effect[place] - states[:, 0])
+        index = np.rint(states[:, 1]).astype(int) + DUMMY_LIMIT if len(effect) > 1 else 0
+        return np.asarray(effect[index] - states[:, 0])
 
     def q(self, states: Array) -> Array:
         """(n, 2) Q* at (n, 1 + K) states."""
-        keep = self._kept(states) + self.discount * self.zeta(states[:, 0])
-        replaced = self.anchor_reward + self.discount * self.value_of_new
-        return np.stack([keep, np.full(len(states), replaced)], axis=1)
+        maintain = self._maintenance(states) + self.discount * self.zeta(states[:, 0])
+        replace = self.anchor_reward + self.discount * self.value_of_new
+        return np.stack([maintain, np.full(len(states), replace)], axis=1)
 
     def simulate(self, trajectories: int, rng: np.random.Generator) -> Transitions:
         """Expert paths from a new engine; the same mileages whatever K is, if none matters."""
@@ -115,8 +115,8 @@ class ContinuousBus:
         actions = np.empty((trajectories, self.horizon), dtype=np.int64)
         for t in range(self.horizon):
             q = self.q(states[:, t])
-            replaces = paths.uniform(size=trajectories) < expit(q[:, REPLACE] - q[:, MAINTAIN])
-            moved = states[:, t, 0] + paths.exponential(self.mean, trajectories)
-            actions[:, t] = np.where(replaces, REPLACE, MAINTAIN)
-            states[:, t + 1, 0] = np.where(replaces, NEW, moved)
+            is_replaced = paths.uniform(size=trajectories) < expit(q[:, REPLACE] - q[:, MAINTAIN])
+            mileage = states[:, t, 0] + paths.exponential(self.mean, trajectories)
+            actions[:, t] = np.where(is_replaced, REPLACE, MAINTAIN)
+            states[:, t + 1, 0] = np.where(is_replaced, NEW, mileage)
         return Transitions.from_paths(states, actions, 2)

@@ -1,28 +1,51 @@
-"""Certificates of refuted claims: data that `proofs_checks/verify.py` verifies by itself.
+"""Certificates and derivations of claims: data that `proofs_checks/verify.py` verifies by itself.
 
-prelude.lisp defines the paper's objects, statements.lisp says what is printed and what to write
-instead, certificates.lisp gives the instances.
+prelude.lisp defines the paper's objects. statements.lisp says what is printed and what to write
+instead, and certificates.lisp gives the instances. derivations.lisp derives claims that hold.
+claims.lisp lists all of them with the digests of their statements.
 """
 
 import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 
 
+@dataclass(frozen=True)
+class Derivation:
+    """What the ledger says of a derivation.
+
+    Attributes:
+        joined: what joins its steps, in a sentence.
+        assumptions: the names of those that it uses; it fails without any one of them.
+    """
+
+    joined: str
+    assumptions: tuple[str, ...]
+
+
+def forms(name: str, head: str) -> dict[str, str]:
+    """Id to text of the forms of a file."""
+    text = (FOLDER / f"{name}.lisp").read_text(encoding="utf-8")
+    return {form.split()[0]: form for form in re.split(rf"(?m)^\({head} ", text)[1:]}
+
+
 @cache
-def _kinds() -> dict[str, str]:
-    certified = re.findall(r"(?m)^\(certificate (\S+)", _text("certificates"))
-    stated = re.split(r"(?m)^\(claim ", _text("statements"))[1:]
-    stepped = {text.split()[0] for text in stated if re.search(r"(?m)^  \(step ", text)}
-    return {id_: "certificate" + (" + step" if id_ in stepped else "") for id_ in certified}
+def kinds() -> dict[str, str]:
+    """Refuted claims: id to `certificate`, or `certificate + step` where a written step remains."""
+    claims, certificates = forms("statements", "claim"), forms("certificates", "certificate")
+    steps = {id_: " + step" if "\n  (step " in claims[id_] else "" for id_ in certificates}
+    return {id_: f"certificate{step}" for id_, step in steps.items()}
 
 
-def _text(name: str) -> str:
-    return (FOLDER / f"{name}.lisp").read_text(encoding="utf-8")
-
-
-def kind(id_: str) -> str | None:
-    """`certificate`, `certificate + step` where a written step remains, or None."""
-    return _kinds().get(id_)
+@cache
+def derivations() -> dict[str, Derivation]:
+    """Claims that are derived, by id."""
+    result = {}
+    for id_, form in forms("derivations", "derivation").items():
+        joined = re.findall(r'\(joined "([^"]*)"\)', form)
+        names = re.findall(r'\("([^"]*)" ', form)
+        result[id_] = Derivation(" ".join(joined[0].split()), tuple(sorted(set(names))))
+    return result

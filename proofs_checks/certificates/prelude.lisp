@@ -1,6 +1,9 @@
 ; The paper's objects, defined once. An index is a number from 0; a table is a list of rows, and
 ; (Q s a) is its entry. Names defined here have this meaning in every statement.
 
+(def (abs x) (larger x (- x)))
+(def (hess f x) (grad (fn (y) (grad f y)) x))
+
 ; --- types of numbers
 (def (real x) (= x x))
 (def (nonnegative x) (>= x 0))
@@ -11,7 +14,8 @@
 ; --- choices: V_Q(s) = log sum_a exp Q(s, a), p-hat_Q(a | s) = exp Q(s, a) / sum_b exp Q(s, b)
 (def (V row) (log (sum b (len row) (exp (row b)))))
 (def (choice row a) (/ (exp (row a)) (sum b (len row) (exp (row b)))))
-(def (entropy law) (sum a (len law) (if (= (law a) 0) 0 (- (* (law a) (log (law a)))))))
+(def (entropy chances)
+  (sum a (len chances) (if (= (chances a) 0) 0 (- (* (chances a) (log (chances a)))))))
 
 ; --- E[v(s') | s, a], E[V_Q(s') | s, a] and the Bellman operator (TQ)(s, a)
 (def (ahead P v s a) (sum t (len v) (* (P s a t) (v t))))
@@ -133,3 +137,12 @@
      (if (= (box 0) (text 0)) 0 1)
      (if (and (= (box 1) (text 1)) (= (box 2) (text 1))) 0 1)
      (if (and (= (start 0) (closing 0)) (= (start 1) (closing 1))) 0 1)))
+
+; --- expectations of a polynomial of degree two at most in V, given E V and E V^2; a polynomial of
+; higher degree divides by zero
+(def (expectation m1 m2 f)
+  (if (= (+ (f 2) (* -3 (f 1)) (* 3 (f 0)) (- (f -1))) 0)
+    (+ (f 0) (* m1 1/2 (- (f 1) (f -1))) (* m2 1/2 (+ (f 1) (f -1) (* -2 (f 0)))))
+    (/ 1 0)))
+; what nobody doubts
+(def (square x) (>= (^ x 2) 0))

@@ -3,8 +3,9 @@
 
 (claim lem:telescoping
   ; Q is Q^pi, d is d^pi given the first pair, normalised by 1 - beta
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (pi (policy S A)) (f (table S A))
-         (s0 (index S)) (a0 (index A)) (Q (table S A)) (d (list S (list A nonnegative))))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (pi (list S (distribution A))) (f (list S (list A real))) (s0 (index S)) (a0 (index A))
+         (Q (list S (list A real))) (d (list S (list A nonnegative))))
   (assume
     (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy pi Q) s a))))))
     (all s S (all a A (= (d s a)
@@ -20,8 +21,8 @@
 
 (claim app.value-function-discount
   ; W(s) = E_pi*[sum_h beta^h (r + entropy)]; counted from beta^h, V at period h is beta^h W
-  (given (beta discount) (h count) (r (table S A)) (P (kernel S A)) (pi (policy S A))
-         (W (list S real)))
+  (given (beta discount) (h count) (r (list S (list A real)))
+         (P (list S (list A (distribution S)))) (pi (list S (distribution A))) (W (list S real)))
   (assume
     (all s S (all a A (> (pi s a) 0)))
     (all s S (= (W s) (+ (entropy (pi s))
@@ -34,7 +35,8 @@
 
 (claim setup.Q-star-bounded
   (some (M positive))
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (Q (list S (list A real))))
   (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
   (printed (<= (largest s S (largest a A (abs (Q s a)))) M))
   (corrected (<= (largest s S (largest a A (abs (Q s a))))
@@ -46,8 +48,9 @@
   ; Q solves the displayed equation; W is the best value of policies that see s alone, for which
   ; eps has mean 0; U is the value of one that sees eps and has the choice shares pi, the noise of
   ; what it chooses having at most the mean H(pi)
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)) (W (list S real))
-         (pi (policy S A)) (U (list S real)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (Q (list S (list A real))) (W (list S real)) (pi (list S (distribution A)))
+         (U (list S real)))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (= (W s) (largest a A (+ (r s a) (* beta (ahead P W s a))))))
@@ -60,8 +63,8 @@
       (- (Q s a) (log (choice (Q s) a))))))))))
 
 (claim thm:MagnacThesmar.proof-step
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
-         (Q (table S A)) (other (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (anchor (list S (index A))) (Q (list S (list A real))) (other (list S (list A real))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (= (other s (anchor s)) (+ (r s (anchor s)) (* beta (ahead P
@@ -71,7 +74,8 @@
     (- (log (choice (Q s) a)) (log (choice (Q s) (anchor s))))))))))
 
 (claim eq:zeta-reparametrisation
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)) (zeta (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (Q (list S (list A real))) (zeta (list S (list A real))))
   (printed (all s S (all a A (=
     (- (td r beta P Q s a) (* (^ beta 2) (spread P Q s a (zeta s a))))
     (let (h (- (+ (zeta s a) (r s a)) (Q s a)))
@@ -89,7 +93,8 @@
     (all a A (all b A (= (- (log (choice q a)) (log (choice q b))) (- (q a) (q b))))))))
 
 (claim app.pi-star-ratio
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (Q (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (Q (list S (list A real))))
   (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
   (printed (all s S (all a A (= (/ (Q s a) (sum b A (Q s b))) (choice (Q s) a)))))
   (corrected (all s S (= (V (Q s)) (sum a A (* (choice (Q s) a)
@@ -97,8 +102,9 @@
 
 (claim eq:expzeta
   ; d is the expert's discounted occupancy, Qstar his Q*; zeta minimises over the anchor pairs
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Qstar (table S A))
-         (d (list S (list A nonnegative))) (anchor (index A)) (Q (table S A)) (zeta (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (Qstar (list S (list A real))) (d (list S (list A nonnegative)))
+         (anchor (index A)) (Q (list S (list A real))) (zeta (list S (list A real))))
   (assume
     (all s S (all a A (= (Qstar s a) (T r beta P Qstar s a))))
     (all s S (all a A (= (d s a) (* (choice (Qstar s) a) (+ (* (- 1 beta) (nu s))
@@ -114,7 +120,7 @@
 
 (claim intro.reward-no-extra-cost
   ; a pair seen once: the successors' chances and values V*; r-hat = Q*(s, a) - beta V*(s')
-  (given (beta discount) (chance (law n)) (v (list n real)) (q real) (r real))
+  (given (beta discount) (chance (distribution n)) (v (list n real)) (q real) (r real))
   (assume (= q (+ r (* beta (dot chance v)))))
   (printed (<= (sum i n (* (chance i) (^ (- (- q (* beta (v i))) r) 2))) 0))
   (corrected (and
@@ -154,8 +160,9 @@
 
 (claim intro.unique-saddle
   ; zeta* = E[V*(s')]; d is the expert's discounted occupancy
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (anchor (index A))
-         (Q (table S A)) (d (list S (list A nonnegative))) (other (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (anchor (index A)) (Q (list S (list A real)))
+         (d (list S (list A nonnegative))) (other (list S (list A real))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
@@ -179,8 +186,8 @@
 
 (claim related.polyhedral
   ; two rewards of a linear family and the V that solve their equations; their mixture
-  (given (beta discount) (P (kernel S A)) (r1 (table S A)) (r2 (table S A)) (V1 (list S real))
-         (V2 (list S real)) (weight share))
+  (given (beta discount) (P (list S (list A (distribution S)))) (r1 (list S (list A real)))
+         (r2 (list S (list A real))) (V1 (list S real)) (V2 (list S real)) (weight share))
   (assume
     (all s S (= (V1 s) (V (vec a A (+ (r1 s a) (* beta (ahead P V1 s a)))))))
     (all s S (= (V2 s) (V (vec a A (+ (r2 s a) (* beta (ahead P V2 s a))))))))
@@ -196,8 +203,9 @@
 (claim rem:counterfactual-without-P
   ; C is the stationary point of conservative Q-learning on the data relabelled with r + Delta, N
   ; the changed world's Q*
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (Delta (table S A)) (alpha nonnegative)
-         (Q (table S A)) (N (table S A)) (C (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (Delta (list S (list A real))) (alpha nonnegative) (Q (list S (list A real)))
+         (N (list S (list A real))) (C (list S (list A real))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (N s a) (+ (Delta s a) (T r beta P N s a)))))
@@ -210,22 +218,23 @@
     (implies (= alpha 0) (all s S (all a A (= (choice (C s) a) (choice (N s) a))))))))
 
 (claim lem:anchor_overlap_logit.finite-horizon
-  ; law h is that of s_h under pi* = choice(Q*); H periods of data
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
-         (Q (table S A)) (H count) (laws (list H1 (law S))))
+  ; distribution h is that of s_h under pi* = choice(Q*); H periods of data
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (anchor (list S (index A))) (Q (list S (list A real))) (H count)
+         (states (list H1 (distribution S))))
   (assume
     (> H 0)
     (= H1 (+ H 1))
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
-    (all h H (all t S (= (laws (+ h 1) t)
-      (sum s S (sum a A (* (laws h s) (choice (Q s) a) (P s a t))))))))
+    (all h H (all t S (= (states (+ h 1) t)
+      (sum s S (sum a A (* (states h s) (choice (Q s) a) (P s a t))))))))
   (printed (all y S
-    (let (nu (/ (sum h H (sum s S (* (laws h s) (P s (anchor s) y)))) H))
-      (implies (> nu 0) (>= (/ (/ (sum h H (laws h y)) H) nu)
+    (let (nu (/ (sum h H (sum s S (* (states h s) (P s (anchor s) y)))) H))
+      (implies (> nu 0) (>= (/ (/ (sum h H (states h y)) H) nu)
         (/ (exp (* -2 (farthest Q (vec s S (vec a A 0))))) A))))))
   (corrected (all y S
-    (let (nu (/ (sum h H (sum s S (* (laws h s) (P s (anchor s) y)))) H))
-      (>= (/ (- (+ (sum h H (laws h y)) (laws H y)) (laws 0 y)) H)
+    (let (nu (/ (sum h H (sum s S (* (states h s) (P s (anchor s) y)))) H))
+      (>= (/ (- (+ (sum h H (states h y)) (states H y)) (states 0 y)) H)
           (* nu (/ (exp (* -2 (farthest Q (vec s S (vec a A 0))))) A)))))))
 
 ; --- Section 6 and the technical proofs: theta is the table itself, row by row, where it is a list
@@ -264,7 +273,7 @@
 (claim prop:linConvergence.strong-concavity
   (some (rho positive))
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (Q (table S A)) (features (list S (list d real))) (phi (list d real))
+         (Q (list S (list A real))) (features (list S (list d real))) (phi (list d real))
          (other (list d real)) (pairs (list B (index S))))
   (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
     (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
@@ -296,9 +305,10 @@
 (claim lem:lipsSmooth.NLL-bound
   ; Q(s, a) = q + slopes' u + u' bends u / 2; B_2 bounds the Frobenius norm of bends, which is the
   ; larger; h is a unit vector, so |h' Hess h| is at most the norm of the Hessian
-  (given (n (list S (list A (list S count)))) (q (table S A))
-         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
-         (h (list d real)) (B nonnegative) (B2 nonnegative))
+  (given (n (list S (list A (list S count)))) (q (list S (list A real)))
+         (slopes (list S (list A (list d real))))
+         (bends (list S (list A (list d (list d real))))) (h (list d real)) (B nonnegative)
+         (B2 nonnegative))
   (assume
     (= (dot h h) 1)
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
@@ -313,7 +323,7 @@
 (claim lem:EmpLipschitz
   ; Q = q + slopes' u; V is convex in u, so R_max, V_max, Q_max of the class are those of corners
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (largest-reward nonnegative) (q (table S A))
+         (r (list S real)) (largest-reward nonnegative) (q (list S (list A real)))
          (slopes (list S (list A (list d real)))) (corners (list C (list d real)))
          (B nonnegative) (M nonnegative))
   (assume
@@ -333,10 +343,10 @@
 (claim lem:lipsSmooth.L-theta
   ; as above, with curvature B_2 as in NLL-bound
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (largest-reward nonnegative) (q (table S A))
-         (slopes (list S (list A (list d real)))) (bends (list S (list A (list d (list d real)))))
-         (corners (list C (list d real))) (h (list d real))
-         (B nonnegative) (B2 nonnegative) (M nonnegative))
+         (r (list S real)) (largest-reward nonnegative) (q (list S (list A real)))
+         (slopes (list S (list A (list d real))))
+         (bends (list S (list A (list d (list d real))))) (corners (list C (list d real)))
+         (h (list d real)) (B nonnegative) (B2 nonnegative) (M nonnegative))
   (assume
     (= (dot h h) 1)
     (all s S (all a A (<= (dot (slopes s a) (slopes s a)) (^ B 2))))
@@ -361,7 +371,7 @@
 (claim lem:lipsSmooth.L-zeta
   ; the only part of R_emp that depends on zeta
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (Q (table S A)) (first (list S real)) (second (list S real)))
+         (Q (list S (list A real))) (first (list S real)) (second (list S real)))
   (printed (let (f (fn (zeta) (regression n anchor beta Q zeta)))
     (<= (norm (vec s S (- ((grad f first) s) ((grad f second) s))))
         (* beta (norm (vec s S (- (first s) (second s))))))))
@@ -372,8 +382,9 @@
 (claim sec:occupancy.conclusion
   ; pi is pi*, rival has the same occupancy d; Q is Q^rival; a pair's reward is read off wrongly
   ; where r differs from Q - beta E_pi[Q(s', a')]
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (pi (policy S A))
-         (rival (policy S A)) (d (list S (list A nonnegative))) (Q (table S A)))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (pi (list S (distribution A))) (rival (list S (distribution A)))
+         (d (list S (list A nonnegative))) (Q (list S (list A real))))
   (assume
     (all s S (all a A (= (Q s a) (+ (r s a) (* beta (ahead P (of-policy rival Q) s a))))))
     (all s S (let (flow (+ (* (- 1 beta) (nu s))
@@ -406,8 +417,9 @@
 
 (claim tab.mape-from-tables
   ; the r column known to `half`, Table 2's mean and (SE) to half-reported
-  (given (r (list X (list A real))) (truth (list X (list A real))) (visited (list X (list A count)))
-         (half (list X (list A positive))) (reported real) (se real) (half-reported positive))
+  (given (r (list X (list A real))) (truth (list X (list A real)))
+         (visited (list X (list A count))) (half (list X (list A positive))) (reported real)
+         (se real) (half-reported positive))
   (printed (<= (mape 0 A visited r truth half -1) (+ reported half-reported)))
   (corrected (and ; one repetition, at most 1.96 standard deviations from the mean
     (<= (- (mape 0 A visited r truth half 1) (- reported half-reported))
@@ -451,21 +463,23 @@
 
 (claim setup.reachable-set
   ; cells of states, entered uniformly where atom is 0; d is the expert's discounted occupancy
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
-         (d (list S (list A nonnegative))) (atom (list S (index 2))))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative)))
+         (atom (list S (index 2))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
       (* beta (sum u S (sum c A (* (d u c) (P u c s)))))))))))
   (printed (= (sum s S (if (= (atom s) 1) (sum a A (d s a)) 0)) 1))
   (corrected (= (sum s S (sum a A (d s a))) 1))
-  (step "A uniform law gives every single state of a cell the probability zero, so S-bar has none of
+  (step "A uniform distribution gives every single state of a cell the probability zero, so S-bar has none of
     them."))
 
 (claim thm:MagnacThesmar
   ; S-bar is where inside is 1; `other` solves the printed system there
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (anchor (list S (index A)))
-         (Q (table S A)) (other (table S A)) (inside (list S (index 2))))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (anchor (list S (index A))) (Q (list S (list A real))) (other (list S (list A real)))
+         (inside (list S (index 2))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (implies (= (inside s) 1) (and
@@ -482,8 +496,9 @@
 
 (claim lem:minMLE
   ; S-bar is where inside is 1; d is the expert's discounted occupancy
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S)) (Q (table S A))
-         (d (list S (list A nonnegative))) (member (table S A)) (inside (list S (index 2))))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (Q (list S (list A real))) (d (list S (list A nonnegative)))
+         (member (list S (list A real))) (inside (list S (index 2))))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
@@ -518,8 +533,8 @@
   ; Q = phi theta and zeta = chi eta on S x A; the ascent's step on all of D, and how far it is from
   ; the ray of the gradient of f-hat_N, of which only the auxiliary term depends on eta
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (phi (list M (list d real))) (chi (list M (list k real)))
-         (theta (list d real)) (eta (list k real)))
+         (phi (list M (list d real))) (chi (list M (list k real))) (theta (list d real))
+         (eta (list k real)))
   (assume (= M (* S A)) (= (rank phi) M) (= (rank chi) M))
   (printed (let (Q (rows S A (straight-rows phi theta)))
     (= (off-ray
@@ -581,8 +596,8 @@
 (claim alg:estimation1.bookkeeping
   ; lines 1 and 2 and the last of the loop, where every name starts at 1; batches of D and of the
   ; descent's two losses in the box, of ascent and descent in the text; parameters of Q and zeta
-  (given (limit count) (budget count) (counted count) (tested count) (box (list three count))
-         (text (list two count)) (start (list two count)) (closing (list two count)))
+  (given (limit count) (budget count) (counted count) (tested count) (box (list 3 count))
+         (text (list 2 count)) (start (list 2 count)) (closing (list 2 count)))
   (printed (and
     (= (passes limit budget counted tested) limit)
     (= (slips counted tested box text start closing) 0)))
@@ -591,11 +606,11 @@
     (= (slips counted counted (list (text 0) (text 1) (text 1)) text start start) 0))))
 
 (claim lem:ExpofLargerGumbel
-  (given (gamma real) (nu (list two real)))
+  (given (gamma real) (nu (list 2 real)))
   (printed (= (+ gamma (log (+ 1 (exp (- (nu 1) (nu 0)))))) (+ gamma (V nu))))
   (corrected (= (+ gamma (nu 0) (log (+ 1 (exp (- (nu 1) (nu 0)))))) (+ gamma (V nu))))
   (step "Which of the two is the larger says nothing of how large it is: given G_1 >= G_2, G_1 has
-    the law of the maximum, Gumbel(V(nu), 1), whose mean is gamma + V(nu)."))
+    the distribution of the maximum, Gumbel(V(nu), 1), whose mean is gamma + V(nu)."))
 
 (claim rem:sub-gaussian-features
   ; one row, sqrt(1 / present) b e, b = 1 with probability present, else 0, e uniform on {-1, 1}^d
@@ -609,10 +624,10 @@
 (claim prop:linConvergence.population-rate
   ; two kinds of cells, all with the same world: those with sampled states, in which `other` is
   ; Q*, and those that no gradient moves; K cells, of choice probabilities of at least p
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S))
-         (anchor (list S (index A))) (Q (table S A)) (d (list S (list A nonnegative)))
-         (other (table S A)) (N count)
-         (C positive) (K count) (p positive))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (anchor (list S (index A))) (Q (list S (list A real)))
+         (d (list S (list A nonnegative))) (other (list S (list A real))) (N count) (C positive)
+         (K count) (p positive))
   (assume
     (all s S (all a A (= (Q s a) (T r beta P Q s a))))
     (all s S (all a A (= (d s a) (* (choice (Q s) a) (+ (* (- 1 beta) (nu s))
@@ -646,9 +661,8 @@
 (claim sec:GlobalConv.g-equals-R
   ; theta is the table; of-g is the minimiser of g-hat_N over the ball, `other` is in the ball
   (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (centre (list d real)) (radius-squared positive)
-         (Qstar (list d real)) (of-g (list d real)) (multiplier nonnegative)
-         (other (list d real)))
+         (r (list S real)) (centre (list d real)) (radius-squared positive) (Qstar (list d real))
+         (of-g (list d real)) (multiplier nonnegative) (other (list d real)))
   (assume
     (= S 1)
     (= d A)
@@ -694,10 +708,10 @@
 (claim lem:erm_ddc_quant_identification
   ; kappa is at least the Frobenius norm of (I - beta P_a)^-1 on L2(d*_S), and so its norm; p is at
   ; most the anchor's probabilities, l at least |log pi_Q - log pi*|
-  (given (beta discount) (r (table S A)) (P (kernel S A)) (nu (law S))
-         (anchor (list S (index A))) (Qstar (table S A)) (d (list S (list A nonnegative)))
-         (Q (table S A)) (C positive) (inverse (list S (list S real))) (kappa positive)
-         (p positive) (l positive))
+  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+         (nu (distribution S)) (anchor (list S (index A))) (Qstar (list S (list A real)))
+         (d (list S (list A nonnegative))) (Q (list S (list A real))) (C positive)
+         (inverse (list S (list S real))) (kappa positive) (p positive) (l positive))
   (assume
     (all s S (all a A (= (Qstar s a) (T r beta P Qstar s a))))
     (all s S (all a A (= (d s a) (* (choice (Qstar s) a) (+ (* (- 1 beta) (nu s))

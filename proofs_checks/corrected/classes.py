@@ -22,26 +22,26 @@ from proofs_checks.worlds import full_samples, one_state
 
 
 # --- rewards
-class Rewards(namedtuple("Rewards", "counts law reward way discount")):
+class Rewards(namedtuple("Rewards", "counts transition reward way discount")):
     """n(s, a) (S, A), the averages P-tilde (A, S, S), and rewards r + t way (S, A)."""
 
     @property
     def excess(self) -> Array:
         """u = w - beta w+ (S,), as shares of all rows."""
-        onward = np.einsum("sa,ast->t", self.counts, self.law)
+        onward = np.einsum("sa,ast->t", self.counts, self.transition)
         return np.asarray((self.counts.sum(axis=1) - self.discount * onward) / self.counts.sum())
 
     def value(self, t: float) -> Array:
         """V (S,) of Q = r + t way + beta P-tilde V, by the library."""
         states = len(self.counts)
         reward = self.reward + t * self.way
-        mdp = TabularMDP(reward, self.law, self.discount, np.full(states, 1 / states))
+        mdp = TabularMDP(reward, self.transition, self.discount, np.full(states, 1 / states))
         return np.asarray(mdp.solution.v)
 
     def likelihood(self, t: float) -> float:
         """The mean of -log p over the rows."""
         v = self.value(t)
-        q = self.reward + t * self.way + self.discount * (self.law @ v).T
+        q = self.reward + t * self.way + self.discount * (self.transition @ v).T
         return float(np.sum(self.counts * (v[:, None] - q)) / self.counts.sum())
 
 
@@ -49,27 +49,27 @@ class Rewards(namedtuple("Rewards", "counts law reward way discount")):
 def rewards(draw: st.DrawFn) -> Rewards:
     """Counts with the u >= 0 that is drawn, w = u (I - beta P-tilde_pi)^-1; or any counts."""
     states, actions = draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    law = draw(worlds.distributions((actions, states, states)))
+    transition = draw(worlds.distributions((actions, states, states)))
     discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
     policy = draw(worlds.distributions((states, actions)))
     u = draw(worlds.tables(states, st.integers(0, 4).map(float)))
-    flow = np.einsum("sa,ast->st", policy, law)
+    flow = np.einsum("sa,ast->st", policy, transition)
     w = np.linalg.solve(np.eye(states) - discount * flow.T, u + (u.sum() == 0))
     counts = np.abs(w)[:, None] * policy
     if draw(st.booleans()):
         counts = draw(worlds.tables((states, actions), st.integers(0, 4).map(float)))
         counts[0, 0] += counts.sum() == 0
     table = worlds.tables((states, actions), worlds.MILD)
-    return Rewards(counts, law, draw(table), draw(table), discount)
+    return Rewards(counts, transition, draw(table), draw(table), discount)
 
 
 def one_period() -> Rewards:
     """One row: the action that leads to 1, seldom the best, was taken in 0."""
-    law = np.zeros((2, 3, 3))
-    law[0, 0, 1] = law[1, 0, 2] = law[:, 1, 1] = law[:, 2, 2] = 1.0
+    transition = np.zeros((2, 3, 3))
+    transition[0, 0, 1] = transition[1, 0, 2] = transition[:, 1, 1] = transition[:, 2, 2] = 1.0
     reward, way, counts = np.zeros((3, 2)), np.zeros((3, 2)), np.zeros((3, 2))
     reward[0, 1], way[1, 0], counts[0, 0] = 10.0, 1.0, 1.0
-    return Rewards(counts, law, reward, way, 0.9)
+    return Rewards(counts, transition, reward, way, 0.9)
 
 
 @claim.holds(
@@ -104,8 +104,8 @@ def reward_convex(family: Rewards, needed: bool = True) -> CheckResult:
     linear = np.sum(family.counts * family.reward) / family.counts.sum()
     results = [equal(middle, u @ family.value(0.0) - linear, tolerance, why)]
     if not needed or u.min() >= -1e-12:
-        bend = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * middle
-        results.append(at_least(bend, 0.0, tolerance, why))
+        curvature = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * middle
+        results.append(at_least(curvature, 0.0, tolerance, why))
     return weakest(*results)
 
 
@@ -161,17 +161,14 @@ def lifted(fit: fits.Fit) -> tuple[Array, float, float]:
     return path.y[:, -1], float(length), least
 
 
-def _half() -> fits.Fit:
-    """One pair with Q = theta / 2."""
-    return fits.Fit(one_state([1], 1.0), fits.LinearOutputs(np.eye(1) / 2, np.zeros(1)))
-
-
 @claim.holds(
     "corrected.network-path",
     instances=paths(),
     broken="no farther than the outputs, mu left out",
     rejected={"power": 0.0},
-    rejected_at=_half,
+    rejected_at=lambda: fits.Fit(  # Q = theta / 2
+        one_state([1], 1.0), fits.LinearOutputs(np.eye(1) / 2, np.zeros(1))
+    ),
     cost=10,
     inferred=CHAIN,
 )

@@ -72,7 +72,7 @@ def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
         rows = sample.be_states
         v = rest.copy()
         v[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]] - point.residual
-        v[rows] += sample.discount * sample.law @ v
+        v[rows] += sample.discount * sample.transition @ v
         q = log_p + v[:, None]
     off = separated.divergence(sample.choices, log_p[sample.nll_states])
     square = separated.anchor_weight(sample) @ point.residual**2
@@ -134,17 +134,17 @@ def error_identity(study: Study, own: bool = True) -> CheckResult:
     every = np.arange(len(anchor))
     sample = Sample(study.moves, anchor, mdp.reward[every, anchor], mdp.discount)
     truth, estimate = mdp.solution, polyak.solution(sample)
-    law = mdp.transition[anchor, every]
+    transition = mdp.transition[anchor, every]
     off = np.log(sample.choices) - log_softmax(truth.q, axis=1)
-    inner = off[every, anchor] - mdp.discount * (sample.law - law) @ truth.v
-    system = np.eye(len(anchor)) - mdp.discount * (sample.law if own else law)
+    inner = off[every, anchor] - mdp.discount * (sample.transition - transition) @ truth.v
+    system = np.eye(len(anchor)) - mdp.discount * (sample.transition if own else transition)
     formula = off - np.linalg.solve(system, inner)[:, None]
     tolerance = library.rounding(mdp, estimate, off) / (1 - mdp.discount)
     return library.zero(estimate - truth.q - formula, tolerance, library.WHY + ", twice")
 
 
 # --- its variance
-class Design(namedtuple("Design", "weight logits law anchor discount rows")):
+class Design(namedtuple("Design", "weight logits transition anchor discount rows")):
     """Shares w (X,) of the rows, log-odds (X, 2), P (X, X) of the anchor's moves, and rows n."""
 
     @property
@@ -165,13 +165,13 @@ class Design(namedtuple("Design", "weight logits law anchor discount rows")):
     @property
     def spread(self) -> Array:
         """Var V*(y) (X,) after the anchor, r = 0 there."""
-        v = logsumexp(self.solution(self.policy, self.law), axis=1)
-        return np.asarray(np.maximum(self.law @ v**2 - (self.law @ v) ** 2, 0.0))
+        v = logsumexp(self.solution(self.policy, self.transition), axis=1)
+        return np.asarray(np.maximum(self.transition @ v**2 - (self.transition @ v) ** 2, 0.0))
 
-    def solution(self, policy: Complex, law: Complex) -> Complex:
+    def solution(self, policy: Complex, transition: Complex) -> Complex:
         """(X, 2) the minimiser of these frequencies, r = 0 at the anchor; they may be complex."""
-        log_p, every = np.log(policy), np.arange(len(law))
-        system = np.eye(len(law)) - self.discount * law
+        log_p, every = np.log(policy), np.arange(len(transition))
+        system = np.eye(len(transition)) - self.discount * transition
         v = np.linalg.solve(system, -log_p[every, self.anchor])
         return np.asarray(v[:, None] + log_p)
 
@@ -183,9 +183,9 @@ def designs(draw: st.DrawFn) -> Design:
     logits = draw(worlds.tables((states, 2), worlds.quarters(8)))
     anchor: Whole = draw(worlds.anchors(states, 2))
     certain = st.lists(st.integers(0, states - 1), min_size=states, max_size=states)
-    laws = worlds.distributions((states, states)) | certain.map(lambda to: np.eye(states)[to])
+    matrices = worlds.distributions((states, states)) | certain.map(lambda to: np.eye(states)[to])
     discount = draw(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
-    design = Design(weight / weight.sum(), logits, draw(laws), anchor, discount, 1)
+    design = Design(weight / weight.sum(), logits, draw(matrices), anchor, discount, 1)
     rarest = draw(st.sampled_from([2_000, 5_000]))  # rows of the rarest pair, in the mean
     return design._replace(rows=math.ceil(rarest / design.joint.min()))
 
@@ -208,10 +208,10 @@ def _squares(design: Design) -> tuple[float, float, float]:
     """v by its formula, by the Cramer-Rao bound, and N E[|Q-hat - Q*|^2 | (F)], NaN if P is not
     0/1.
     """
-    policy, law, beta, w = design.policy, design.law, design.discount, design.weight
+    policy, transition, beta, w = design.policy, design.transition, design.discount, design.weight
     states, d, anchor_weight = len(w), design.joint.ravel(), w * design.anchored
     chosen = np.eye(2 * states)[2 * np.arange(states) + design.anchor]
-    resolvent = np.linalg.inv(np.eye(states) - beta * law)
+    resolvent = np.linalg.inv(np.eye(states) - beta * transition)
     linear = np.eye(2 * states) - np.repeat(resolvent, 2, axis=0) @ chosen  # dl -> dQ
     blocks = np.kron(np.eye(states), np.ones((2, 2)))  # pairs of one state
     noise = np.diag(1 / d) - blocks / np.repeat(w, 2)  # N Cov(dl)
@@ -219,17 +219,17 @@ def _squares(design: Design) -> tuple[float, float, float]:
     formula += beta**2 * w @ resolvent**2 @ (design.spread / anchor_weight)
     bound, step = 0.0, library.STEP
     for x in range(states):
-        for part, size in ((policy, w[x]), (law, anchor_weight[x])):
+        for block, size in ((policy, w[x]), (transition, anchor_weight[x])):
             rows = []
-            for move in np.eye(part.shape[1]):
-                moved = part.astype(complex)
-                moved[x] += 1j * step * move
-                pi, ahead = (moved, law) if part is policy else (policy, moved)
+            for move in np.eye(block.shape[1]):
+                shifted = block.astype(complex)
+                shifted[x] += 1j * step * move
+                pi, ahead = (shifted, transition) if block is policy else (policy, shifted)
                 rows.append(design.solution(pi, ahead).imag.ravel() / step)
-            p, slope = part[x], np.array(rows)
+            p, slope = block[x], np.array(rows)
             spread_p = np.diag(p) - np.outer(p, p)
             bound += d @ np.einsum("ja,jk,ka->a", slope, spread_p, slope) / size
-    if np.any(law % 1):
+    if np.any(transition % 1):
         return float(formula), float(bound), np.nan
     mean, second = np.zeros(2 * states), np.zeros((2 * states, 2 * states))
     for x in range(states):
@@ -242,7 +242,7 @@ def _squares(design: Design) -> tuple[float, float, float]:
 
 def _by_identification(design: Design) -> float:
     """C_id times the mean of the limit of N x excess risk: of KL 1/2 a state, and of e^2."""
-    kappa = inverse_norm(design.law, design.weight, design.discount)
+    kappa = inverse_norm(design.transition, design.weight, design.discount)
     identified = identification_constant(kappa, design.anchored.min(), 0.0)
     excess = len(design.weight) / 2 + design.discount**2 * design.spread.sum()
     return float(identified * excess)

@@ -42,12 +42,16 @@ def steps(
     and their size times the curvature of V, at most 1/2, by Cauchy-Schwarz. Controls change tau by
     a factor, or leave L out.
     """
-    w, b, law = separated.state_weight(sample), separated.anchor_weight(sample), sample.law
+    w, b, transition = (
+        separated.state_weight(sample),
+        separated.anchor_weight(sample),
+        sample.transition,
+    )
     beta = sample.discount
-    nu_squared = float((b @ law / w).max())
+    nu_squared = float((b @ transition / w).max())
     anchored = float(np.max(b / w[sample.be_states]))
-    bend = float((np.sqrt(b @ law**2 * level) / w).max())
-    smooth = 0.5 + 2 * (beta * nu_squared**0.5 + anchored**0.5) ** 2 + beta * bend
+    curvature = float((np.sqrt(b @ transition**2 * level) / w).max())
+    smooth = 0.5 + 2 * (beta * nu_squared**0.5 + anchored**0.5) ** 2 + beta * curvature
     lagging = 48**0.5 * beta**2 * nu_squared / rho
     return factor / max(smoothness * smooth, lagging), nu_squared
 
@@ -120,9 +124,9 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
     slope = np.zeros_like(q)
     order = library.anchor_first(sample)
     np.put_along_axis(slope, order, library.descent_slope(sample, q, zeta), axis=1)
-    moved = q - tau * slope / w[:, None]
-    target = polyak.zeta_at(sample, moved)
-    after = _lyapunov(sample, moved, zeta + rho * (target - zeta), weight)
+    updated = q - tau * slope / w[:, None]
+    target = polyak.zeta_at(sample, updated)
+    after = _lyapunov(sample, updated, zeta + rho * (target - zeta), weight)
     rate = min(tau * separated.pl_constant(sample, level, visits=True), rho) / 2
     tolerance = (1 + weight) * objective_rounding(sample, q, zeta)
     return at_least(before - after, rate * before, tolerance, ROUNDING + ", weighted as W")
@@ -179,9 +183,9 @@ def profiled(sample: Sample, discount: float) -> Array:
     return separated.profiled(full, np.ones(len(full)))
 
 
-def dobrushin(law: Array) -> float:
+def dobrushin(transition: Array) -> float:
     """tau_D: the largest total variation between two rows."""
-    return float(np.abs(law[:, None] - law[None]).sum(axis=2).max() / 2)
+    return float(np.abs(transition[:, None] - transition[None]).sum(axis=2).max() / 2)
 
 
 def walk(stay: float) -> Sample:
@@ -223,7 +227,7 @@ def schur(sample: Sample, mixing: bool = True) -> CheckResult:
     of a reset it is f + a constant. A slowly mixing anchor is not cured.
     """
     beta, actions = sample.discount, sample.visits.shape[1]
-    mixed = dobrushin(sample.law) if mixing else 0.0
+    mixed = dobrushin(sample.transition) if mixing else 0.0
     off = helmert(sample.visits.size)
     curved = profiled(sample, beta)
     k = (sample.visits.size / 2) ** 0.5 / (1 - beta * mixed)
@@ -235,7 +239,7 @@ def schur(sample: Sample, mixing: bool = True) -> CheckResult:
     if len(curved) > 1:
         least = np.linalg.eigvalsh(off @ curved @ off.T)[0]
         results.append(at_least(least, 1 / bound, min(tolerance, 0.1 / bound), why))
-    if dobrushin(sample.law) == 0.0:
+    if dobrushin(sample.transition) == 0.0:
         other = profiled(sample, 0.5)
         results.append(equal(curved, other, 100 * tolerance, why))
     return weakest(*results) if results else equal(0.0, curved[0, 0], tolerance, why)

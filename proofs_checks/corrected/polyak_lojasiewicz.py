@@ -58,8 +58,8 @@ def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
     Decided: along a line the third derivative is at most the second times the span of the
     direction. The closed form is tight for nearly certain choices, loses 2 near pi and, of two
     actions, at most 4.44 (pi = 1/2, delta = 1.5). KL is 1/2-smooth: the step gains |p - pi|^2.
-    Observed: the closed form at the level of the point, whose slack is told; alpha at a level that
-    is drawn above it, so that the ends are of other points; the step.
+    Measured: the closed form at the level of the point, whose slack is reported; alpha at a level
+    drawn above it, so that the ends are of other points; the step.
     """
     log_p = log_softmax(choice.logits)
     apart = np.exp(log_p) - choice.pi
@@ -71,7 +71,7 @@ def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
     why = "rounding of KL and of the root at its level"
     return weakest(
         at_least(square / 2, below * kl, 1e-14 + 1e-9 * below * kl, why),
-        # both may be tight for reasons that say nothing of the closed form: no slack is told
+        # both may be tight for reasons that say nothing of the closed form: no slack is reported
         equal(max(0.0, alpha * kl - square / 2), 0.0, 1e-14 + 1e-9 * alpha * kl, why),
         equal(max(0.0, after - (1 - 2 * alpha) * kl), 0.0, 1e-14 + 1e-11 * kl, why),
     )
@@ -132,7 +132,7 @@ def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
     Decided: (1/2) y' D y >= (1 + s'm)(g - g*), y the gradient in (h, e), and grad g = J' G' y. The
     infimum is at corners of a box, for G has a right inverse affine in p. Each instance has Delta =
     g - g*, and the library's gradient. The adversary is a search on counts like the bus engine's;
-    on its data sets see the exhibit rates_corrected.
+    on its data sets see the exhibit constants.
     """
     sample, q, jacobian = fit.sample, fit.table, fit.jacobian
     gap = separated.gap(sample, q)

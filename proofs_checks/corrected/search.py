@@ -25,8 +25,8 @@ def _rest(a: Array, c: Array, held: float, room: float) -> Array:
     u = vector[1:] * (np.sqrt(held) / vector[0]) if vector[0] else np.full(c.shape[1], np.inf)
     if u @ u <= room:
         return np.asarray(u)
-    left, singular, right = np.linalg.svd(c, full_matrices=False)
-    pull = singular * (left.T @ a)
+    basis, singular, right = np.linalg.svd(c, full_matrices=False)
+    pull = singular * (basis.T @ a)
 
     def beyond(shift: float) -> float:
         return float(np.sum((pull / (singular**2 + shift)) ** 2) - room)
@@ -107,14 +107,14 @@ def least_ratio(sample: Sample, level: float, visits: bool = False) -> tuple[flo
     states = range(len(sample.nll_states))
     ways = tuple(product(SHARES, actions, (False, True)))
     alone = [min((({(k, a): share}, every) for share, a, every in ways), key=ratio) for k in states]
-    ahead = np.flatnonzero(sample.law[:, sample.nll_states].sum(axis=0)).tolist()
+    ahead = np.flatnonzero(sample.transition[:, sample.nll_states].sum(axis=0)).tolist()
     tried = sorted(alone, key=ratio)[:STARTS]
     tried += [
-        ({ray: share * (1 - part), (k, a): share * part}, every)
+        ({ray: share * (1 - fraction), (k, a): share * fraction}, every)
         for start, every in tried
         for ray, share in start.items()
         for k, a in product(set(ahead) - {ray[0]}, actions)
-        for part in SHARES[:-1]
+        for fraction in SHARES[:-1]
     ]
     best, every = min(tried, key=ratio)
 

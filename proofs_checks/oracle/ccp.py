@@ -66,7 +66,7 @@ def extended(seen: Observed, q: Array, inside: NDArray[np.bool_]) -> Array:
 def system(
     seen: Observed,  # what is observed
     leave_out: tuple[int, ...] = (),  # actions whose CCP rows are left out
-    inside: NDArray[np.bool_] | None = None,  # (S,) states whose equations are kept; all by default
+    inside: NDArray[np.bool_] | None = None,  # (S,) states whose equations count; all by default
 ) -> tuple[Array, Array]:
     """(matrix, right side) in the entries of Q: the anchor rows of T_f, then the CCP rows.
 
@@ -78,11 +78,11 @@ def system(
     bellman = anchors - seen.discount * seen.anchored @ anchors
     level = seen.given - seen.discount * seen.anchored @ seen.log_anchor
     log_odds = seen.log_policy - seen.log_anchor[:, None]
-    kept = np.ones(states, dtype=bool) if inside is None else inside
+    included = np.ones(states, dtype=bool) if inside is None else inside
     free = np.isin(np.arange(actions), leave_out) | (np.arange(actions) == seen.anchor[:, None])
-    others = kept[:, None] & ~free
-    matrix = np.concatenate([bellman[kept], (entry - anchors[:, None])[others]])
-    return matrix, np.concatenate([level[kept], log_odds[others]])
+    others = included[:, None] & ~free
+    matrix = np.concatenate([bellman[included], (entry - anchors[:, None])[others]])
+    return matrix, np.concatenate([level[included], log_odds[others]])
 
 
 def nearest(q: Array, matrix: Array, right: Array) -> Array:

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
 
 
-class Constants(namedtuple("Constants", "l mu_1 mu_2")):
+class Moduli(namedtuple("Moduli", "l mu_1 mu_2")):
     """f is l-smooth, g is mu_1-PL and f(x, .) is mu_2-PL."""
 
     @property
@@ -33,14 +33,14 @@ class Constants(namedtuple("Constants", "l mu_1 mu_2")):
 Schedule = namedtuple("Schedule", "c gamma ratio")
 
 
-def schedule(constants: Constants) -> Schedule:
+def schedule(constants: Moduli) -> Schedule:
     """c = 4 / mu_1, and the least gamma with tau_1 <= 1/L, 1/l and tau_2 <= 1/l from the start."""
     c = 4 / constants.mu_1
     steepest = max(constants.smooth_g, constants.l, constants.ratio * constants.l)
     return Schedule(c, c * steepest, constants.ratio)
 
 
-def rate(constants: Constants, steps: Schedule, start: float, noise: float) -> float:
+def rate(constants: Moduli, steps: Schedule, start: float, noise: float) -> float:
     """nu of E P_t <= nu / (gamma + t).
 
     Each step gives E P_{t+1} <= (1 - mu_1 tau_1 / 2) E P_t + tau_1^2 noise B / 20 with

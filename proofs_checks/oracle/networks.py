@@ -35,7 +35,7 @@ def least_response(gradients: Array) -> float:
     n, d = gradients.shape
     signs = np.array([(1.0, *rest) for rest in product((-1.0, 1.0), repeat=d - 1)])
     square = [gradients[list(rows)] for rows in combinations(range(n), d)]
-    regular = [part for part in square if rank(part) == d]
+    regular = [matrix for matrix in square if rank(matrix) == d]
     if not regular:
         return 0.0
     vertices = np.linalg.solve(np.stack(regular)[:, None], signs[None, :, :, None])[..., 0]
@@ -68,7 +68,7 @@ Scalar = Callable[[Array], Array]
 
 
 # sigma, sigma', sigma'', and the largest absolute values of the two derivatives
-Activation = namedtuple("Activation", "value slope bend most_slope most_bend")
+Activation = namedtuple("Activation", "value slope curvature most_slope most_curvature")
 
 
 def _tanh_slope(z: Array) -> Array:
@@ -110,8 +110,8 @@ class Wide:
         slopes = self.activation.slope(h)
         a = e @ self.activation.value(h)
         b = (slopes.T * e) @ self.u  # (m, n + 1)
-        bends = self.activation.bend(h) * e[:, None] * (self.u @ b.T)
-        inner = a[:, None] * b + self.v[:, None] ** 2 * bends.T @ self.u
+        curvatures = self.activation.curvature(h) * e[:, None] * (self.u @ b.T)
+        inner = a[:, None] * b + self.v[:, None] ** 2 * curvatures.T @ self.u
         return self.v * np.sum(b**2, axis=1), inner
 
 
@@ -187,5 +187,5 @@ def hessian_bound(v: Array, u: Array, activation: Activation, radius: float) -> 
     """
     length = float(np.max(np.linalg.norm(u, axis=1)))
     a = activation.most_slope * length
-    c = (float(np.max(np.abs(v))) + radius) * activation.most_bend * length**2
+    c = (float(np.max(np.abs(v))) + radius) * activation.most_curvature * length**2
     return float(c + np.sqrt(c**2 + 4 * a**2)) / 2

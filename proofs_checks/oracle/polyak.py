@@ -117,7 +117,7 @@ def solution(sample: Sample) -> Array:
         raise ValueError("an action never taken: the NLL has no minimiser")
     log_pi = np.log(sample.choices)
     rows = np.arange(len(sample.anchor))
-    system = np.eye(len(rows)) - sample.discount * sample.law
+    system = np.eye(len(rows)) - sample.discount * sample.transition
     v = np.linalg.solve(system, sample.reward - log_pi[rows, sample.anchor])
     return np.asarray(v[:, None] + log_pi)
 
@@ -138,7 +138,7 @@ def output_hessian(sample: Sample, q: Array) -> Array:
     beta, p, eye = sample.discount, softmax(q, axis=1), np.eye(len(sample.be_states))
     shares = sample.visits.sum(axis=1) / sample.size
     nll = (n * (np.diag(row) - np.outer(row, row)) for n, row in zip(shares, p, strict=True))
-    ahead = np.reshape(sample.law[:, :, None] * p, (-1, q.size))
+    ahead = np.reshape(sample.transition[:, :, None] * p, (-1, q.size))
     anchored = beta * ahead - sample.residual_jacobian(q)
     slope, lag = np.hstack([-anchored, beta * eye]), np.hstack([ahead, -eye])
     weighted = share(sample) * sample.be_weight[:, None] * slope
@@ -156,7 +156,7 @@ def shift_coercivity(sample: Sample) -> float:
 
     P_perp A' u is constant over each action block, (beta T u - E u)_x / |A| there, whatever Q is.
     """
-    matrix = sample.discount * sample.law.T
+    matrix = sample.discount * sample.transition.T
     matrix[sample.be_states, np.arange(len(sample.be_states))] -= 1.0
     least = np.linalg.svd(matrix, compute_uv=False).min()
     return float(least / np.sqrt(sample.moves.shape[1]))
@@ -172,7 +172,7 @@ def pl_constant(sample: Sample, least_p: float, bellman_share: float) -> float:
     """
     gamma = shift_coercivity(sample)
     # column x of P_par A' is beta sum_y P(y) (p_y - 1/A) - (e_a - 1/A): each part is below one
-    spread = 1.0 + sample.discount * float(np.sqrt((sample.law**2).sum(axis=1).max()))
+    spread = 1.0 + sample.discount * float(np.sqrt((sample.transition**2).sum(axis=1).max()))
     kappa = spread * np.sqrt(len(sample.be_states)) / gamma if sample.moves.shape[1] > 1 else 0.0
     weight = bellman_share * sample.be_weight
     nll = least_p * float(sample.nll_weight.min()) / (4 * (1 + kappa**2))
@@ -189,7 +189,7 @@ class Sizes:
     actions: int  # |A|
     discount: float  # beta
     slope: float  # B, bound of |grad Q|
-    bend: float  # B_2, bound of |Hess Q|
+    curvature: float  # B_2, bound of |Hess Q|
     residual: float  # M = R_max + beta V_max + Q_max
 
     def lipschitz(self, choice: float = 2.0) -> float:
@@ -199,11 +199,11 @@ class Sizes:
     @property
     def choice_printed(self) -> float:
         """2 B_2 + |A| B^2 / 4."""
-        return 2 * self.bend + self.actions / 4 * self.slope**2
+        return 2 * self.curvature + self.actions / 4 * self.slope**2
 
     def choice(self, variance: float = 1.0) -> float:
         """2 B_2 + B^2."""
-        return 2 * self.bend + variance * self.slope**2
+        return 2 * self.curvature + variance * self.slope**2
 
     @property
     def theta_printed(self) -> float:
@@ -212,13 +212,13 @@ class Sizes:
         2 B_2 + |A| B^2 / 4 + 2 (1 + 2 beta) M B_2 + (2 (1 + beta)^2 + beta |A| M / 2) B^2.
         """
         beta, m = self.discount, self.residual
-        linear = 2 * (1 + 2 * beta) * m * self.bend
+        linear = 2 * (1 + 2 * beta) * m * self.curvature
         square = 2 * (1 + beta) ** 2 + beta * self.actions / 2 * m
         return self.choice_printed + linear + square * self.slope**2
 
     def theta(self, product: float = 2.0) -> float:
         """2 B_2 + B^2 + 2 (1 + beta)^2 B^2 + 2 M ((1 + beta) B_2 + beta B^2)."""
         beta = self.discount
-        of_residual = (1 + beta) * self.bend + beta * self.slope**2
+        of_residual = (1 + beta) * self.curvature + beta * self.slope**2
         square = 2 * (1 + beta) ** 2 * self.slope**2
         return self.choice() + square + product * self.residual * of_residual

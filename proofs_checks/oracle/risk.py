@@ -29,19 +29,19 @@ def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array, steps: 
 
     The bracket shrinks by 0.618^45 = 4e-10, so the value is exact to the square of that.
     """
-    left, right = low, high
+    lower, upper = low, high
     for _ in range(steps):
-        inner = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+        inner = upper - GOLDEN * (upper - lower), lower + GOLDEN * (upper - lower)
         rising = f(inner[0]) < f(inner[1])
-        left, right = np.where(rising, inner[0], left), np.where(rising, right, inner[1])
-    return f((left + right) / 2)
+        lower, upper = np.where(rising, inner[0], lower), np.where(rising, upper, inner[1])
+    return f((lower + upper) / 2)
 
 
 @dataclass(frozen=True)
 class Population:
     """Every pair's transition probabilities, reward and value; results are (S, A)."""
 
-    law: Array  # (S, A, S) P(s' | s, a)
+    transition: Array  # (S, A, S) P(s' | s, a)
     reward: Array  # (S, A) r
     q: Array  # (S, A) Q
     discount: float  # beta
@@ -53,7 +53,7 @@ class Population:
 
     def mean(self, term: Array) -> Array:
         """E over s' of a term (S, A, S) or (S,), for each pair."""
-        return np.asarray(np.sum(self.law * term, axis=2))
+        return np.asarray(np.sum(self.transition * term, axis=2))
 
     @property
     def target(self) -> Array:
@@ -82,21 +82,21 @@ class Population:
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
 
 
-def least_squares_zeta(law: Array, weight: Array, v: Array) -> Array:
+def least_squares_zeta(transition: Array, weight: Array, v: Array) -> Array:
     """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
 
-    `law` is (S, A, S), `weight` (S, A), `v` (S,). Pairs of weight zero get zero, the minimum norm.
+    `transition` is (S, A, S), `weight` (S, A), `v` (S,). Pairs of weight zero get zero.
     """
-    joint = (weight[:, :, None] * law).reshape(-1, len(v))
+    joint = (weight[:, :, None] * transition).reshape(-1, len(v))
     pair, after = np.nonzero(joint)
     root = np.sqrt(joint[pair, after])
     dummies = root[:, None] * (pair[:, None] == np.arange(len(joint)))
     # each column is a pair of its own, so scaling it changes nothing but the conditioning
     size = np.sqrt(np.sum(dummies**2, axis=0))
-    known = size > 0
-    scaled = dummies[:, known] / size[known]
+    anchor_gap = size > 0
+    scaled = dummies[:, anchor_gap] / size[anchor_gap]
     zeta = np.zeros(len(joint))
-    zeta[known] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[known]
+    zeta[anchor_gap] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[anchor_gap]
     return zeta.reshape(weight.shape)
 
 
@@ -179,7 +179,7 @@ class Sample:
         return np.asarray(self.anchored[self.be_states].sum(axis=1) / self.be_size)
 
     @cached_property
-    def law(self) -> Array:
+    def transition(self) -> Array:
         """P-hat_j(y) (B, X)."""
         rows = self.anchored[self.be_states]
         return np.asarray(rows / rows.sum(axis=1, keepdims=True))
@@ -205,7 +205,7 @@ class Sample:
     def residual(self, q: Array) -> Array:
         """Psi (B,)."""
         states = self.be_states
-        ahead = self.discount * self.law @ logsumexp(q, axis=1)
+        ahead = self.discount * self.transition @ logsumexp(q, axis=1)
         return np.asarray(self.reward[states] + ahead - q[states, self.anchor[states]])
 
     def bellman(self, q: Array) -> float:
@@ -216,7 +216,7 @@ class Sample:
         """A_theta (B, X A): derivative of Psi in the outputs, flattened state by state."""
         states, actions = q.shape
         p = softmax(q, axis=1)
-        rows = self.discount * self.law[:, :, None] * p[None]
+        rows = self.discount * self.transition[:, :, None] * p[None]
         rows[np.arange(len(self.be_states)), self.be_states, self.anchor[self.be_states]] -= 1.0
         return np.asarray(rows.reshape(len(self.be_states), states * actions))
 
@@ -232,8 +232,10 @@ class Sample:
     # --- the min-max objective, as a mean over all N rows; q and zeta (X, A), real or complex
     def td(self, q: Values) -> Any:
         """Mean of 1{a = a_s} (T-hat Q(s, a, s') - Q(s, a))^2."""
-        known = self.reward - q[np.arange(len(q)), self.anchor]
-        return np.sum(self.anchored * (known[:, None] + self.discount * v_of(q)) ** 2) / self.size
+        anchor_gap = self.reward - q[np.arange(len(q)), self.anchor]
+        return (
+            np.sum(self.anchored * (anchor_gap[:, None] + self.discount * v_of(q)) ** 2) / self.size
+        )
 
     def zeta_bar(self, q: Values) -> Values:
         """(X, A) the mean of V_Q(s') over the rows of each pair; zero at pairs without one."""
@@ -249,7 +251,7 @@ class Sample:
     # --- the auxiliary regression, on the anchor rows (the only ones where the objective has zeta)
     def target(self, q: Array) -> Array:
         """y-bar (B,): the mean of V(s') over a state's anchor rows."""
-        return np.asarray(self.law @ logsumexp(q, axis=1))
+        return np.asarray(self.transition @ logsumexp(q, axis=1))
 
     def auxiliary(self, zeta: Array, q: Array) -> float:
         """F-hat_zeta of the outputs zeta (B,), without its constant."""

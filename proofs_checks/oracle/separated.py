@@ -11,6 +11,7 @@ the outputs, or in the metric of visits, sum_x w_x |dq(x, .)|^2. Shares no code 
 """
 
 import heapq
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -38,7 +39,7 @@ def table(sample: Sample, log_p: Array, residual: Array, rest: Array | float = 0
     """q (X, A) from l (X, A) and e (B,); states without an anchor row have V = `rest`."""
     rows = sample.be_states
     system, right = np.eye(len(log_p)), np.zeros(len(log_p)) + rest
-    system[rows] -= sample.discount * sample.law
+    system[rows] -= sample.discount * sample.transition
     right[rows] = sample.reward[rows] - log_p[rows, sample.anchor[rows]] - residual
     return np.asarray(log_p + np.linalg.solve(system, right)[:, None])
 
@@ -112,8 +113,8 @@ def farthest(pi: Array, level: float) -> Array:
 
         far = (logs[0] - level) / pi[a] - 1
         t = float(brentq(above, far, 0.0, xtol=1e-13 * min(1.0, -far)))
-        moved = np.log(pi) + t * np.eye(len(pi))[a]
-        return np.asarray(log_softmax(moved))
+        shifted = np.log(pi) + t * np.eye(len(pi))[a]
+        return np.asarray(log_softmax(shifted))
 
     if len(pi) == 1:
         return np.zeros((1, 1))
@@ -201,71 +202,60 @@ class _Shared:
         seen, rows = sample.nll_states, sample.be_states
         self.sample, self.levels = sample, level / sample.nll_weight
         self.of_residuals = 0.5 / anchor_weight(sample)
-        self.ahead = np.flatnonzero(sample.law[:, seen].sum(axis=0) > 0)
+        self.ahead = np.flatnonzero(sample.transition[:, seen].sum(axis=0) > 0)
         self.metric = np.sqrt(np.repeat(state_weight(sample), actions)) if visits else np.ones(1)
         self.spread = np.kron(np.eye(states)[:, seen], basis.T)  # h -> q
-        self.inner = np.linalg.pinv(sample.discount * sample.law - np.eye(states)[rows])
-        self.flat: dict[tuple[int, float], float] = {}  # shares recur
-        self.hulls: dict[tuple[int, float], Array] = {}
-        self.inverses: dict[tuple[float, ...], Array] = {}
+        self.inner = np.linalg.pinv(sample.discount * sample.transition - np.eye(states)[rows])
+        self.flat, self.hull = cache(self.flatness), cache(self.corners)  # shares recur
+        self.inverses = cache(self.right_inverses)
 
     def bound(self, least: Array, most: Array) -> float:
         """The least of 1 / c over some mu, where every state has a share between these."""
         width, mu, smallest = self.sample.visits.shape[1] - 1, 0 * least, np.inf
-        flat = np.array([self.flatness(k, share) for k, share in enumerate(most.tolist())])
-        inverses = self.right_inverses(tuple(most[self.ahead].tolist()))
+        flat = np.array([self.flat(k, share) for k, share in enumerate(most.tolist())])
+        inverses = self.inverses(tuple(most[self.ahead].tolist()))
         for _ in range(ROUNDS):
             of_choices = np.repeat((1 + mu) * flat, width)
             root = np.sqrt(np.concatenate([of_choices, self.of_residuals]))
             _, sizes, ways = np.linalg.svd(inverses * root, full_matrices=False)
             norms = sizes[:, 0] ** 2
             smallest = min(smallest, norms.max() / (1 + least @ mu))
-            part = (ways[np.argmax(norms), 0, : len(of_choices)] ** 2).reshape(len(mu), width)
+            squares = (ways[np.argmax(norms), 0, : len(of_choices)] ** 2).reshape(len(mu), width)
             # at the best mu a state's part of y' D y is what its share asks for
             asked = least * (1 + mu) / (1 + least @ mu)
-            mu = np.maximum((1 + mu) * asked / np.maximum(part.sum(axis=1), 1e-12), 1) - 1
+            mu = np.maximum((1 + mu) * asked / np.maximum(squares.sum(axis=1), 1e-12), 1) - 1
             if not mu.any():
                 break
         return float(smallest)
 
     def flatness(self, k: int, share: float) -> float:
         """1 / (w alpha) of a state of the NLL below its share of the level."""
-        if (k, share) not in self.flat:
-            of_state = alpha(self.sample.choices[k], share * self.levels[k])
-            self.flat[k, share] = 1 / (float(self.sample.nll_weight[k]) * of_state)
-        return self.flat[k, share]
+        of_state = alpha(self.sample.choices[k], share * self.levels[k])
+        return 1 / (float(self.sample.nll_weight[k]) * of_state)
 
     def corners(self, k: int, share: float) -> Array:
         """(A, A) whose hull holds a state's choice probabilities below its share of the level."""
-        if (k, share) not in self.hulls:
-            pi = self.sample.choices[k]
-            least = np.exp(np.diag(farthest(pi, share * self.levels[k]))) if share else pi
-            self.hulls[k, share] = least + (1 - least.sum()) * np.eye(len(pi))
-        return self.hulls[k, share]
+        pi = self.sample.choices[k]
+        least = np.exp(np.diag(farthest(pi, share * self.levels[k]))) if share else pi
+        return np.asarray(least + (1 - least.sum()) * np.eye(len(pi)))
 
     def right_inverses(self, shares: tuple[float, ...]) -> Array:
-        """(C, X A, K (A - 1) + B): those of G, in the metric, at the corners that shares where the
-        anchor leads allow.
+        """(C, X A, K (A - 1) + B): those of G, in the metric, at the corners that the shares of the
+        states where the anchor leads allow.
         """
-        if shares in self.inverses:
-            return self.inverses[shares]
         sample, (states, actions) = self.sample, self.sample.visits.shape
         rows = sample.be_states
-        hulls = [
-            self.corners(k, share) for k, share in zip(self.ahead.tolist(), shares, strict=True)
-        ]
-        chosen = list(product(*hulls))
-        p = np.zeros((len(chosen), states, actions))
-        p[:, sample.nll_states[self.ahead]] = np.reshape(chosen, (len(p), len(hulls), actions))
-        slope = sample.discount * sample.law[:, :, None] * p[:, None]
+        corners = list(product(*map(self.hull, self.ahead.tolist(), shares)))
+        p = np.zeros((len(corners), states, actions))
+        p[:, sample.nll_states[self.ahead]] = np.reshape(corners, (len(p), len(shares), actions))
+        slope = sample.discount * sample.transition[:, :, None] * p[:, None]
         slope = slope.reshape(len(p), len(rows), -1)
         slope[:, np.arange(len(rows)), rows * actions + sample.anchor[rows]] -= 1.0
         of_level = np.broadcast_to(self.inner, (len(p), *self.inner.shape))
         shifts = np.concatenate([-self.inner @ slope @ self.spread, of_level], axis=2)
         inverses = np.repeat(shifts, actions, axis=1)  # (h, e) -> levels
         inverses[:, :, : self.spread.shape[1]] += self.spread
-        self.inverses[shares] = inverses * np.reshape(self.metric, (-1, 1))
-        return self.inverses[shares]
+        return np.asarray(inverses * np.reshape(self.metric, (-1, 1)))
 
 
 def ratio(sample: Sample, q: Array, visits: bool = False) -> float:

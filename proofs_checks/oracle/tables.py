@@ -132,18 +132,18 @@ def count_probability(
         count: how often they occurred.
     """
     policy, p = choice(solve(linear_reward((1.0, 5.0)))), transition()
-    now = np.zeros((CAP, horizon + 1))  # [state, count so far]
-    now[0, 0] = 1.0
+    joint = np.zeros((CAP, horizon + 1))  # [state, count so far]
+    joint[0, 0] = 1.0
     for _ in range(horizon):
-        after = np.zeros_like(now)
+        after = np.zeros_like(joint)
         for a in range(2):
-            taken = now * policy[:, [a]]
+            taken = joint * policy[:, [a]]
             hit = inside[:, a]
             taken[hit] = np.roll(taken[hit], 1, axis=1)  # the last column is still empty
             after += p[a].T @ taken
-        now = after
+        joint = after
     size = trajectories * horizon + 1
-    total = np.fft.irfft(np.fft.rfft(now.sum(axis=0), size) ** trajectories, size)
+    total = np.fft.irfft(np.fft.rfft(joint.sum(axis=0), size) ** trajectories, size)
     total = np.maximum(total, 0.0)  # the transform leaves +-1e-17
     if count >= size:
         return 0.0

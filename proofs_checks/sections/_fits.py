@@ -71,11 +71,11 @@ def network_outputs(draw: st.DrawFn, states: int, actions: int) -> NetworkOutput
     """Networks with at least as many parameters as outputs, around one that is well spread."""
     x = np.linspace(-1, 1, states)[:, None] if states > 1 else np.ones((1, 1))
     width = states + 1
-    steep, bends = np.full(width, 2.0), -2 * np.linspace(-1, 1, width)
+    steep, offsets = np.full(width, 2.0), -2 * np.linspace(-1, 1, width)
     across = np.eye(width, actions)
-    base = np.concatenate([steep, bends, across.ravel(), np.zeros(actions)])
-    moved = draw(tables(base.size, st.integers(-8, 8).map(lambda n: n / 8)))
-    return NetworkOutputs(x, width, actions, base + moved)
+    base = np.concatenate([steep, offsets, across.ravel(), np.zeros(actions)])
+    shift = draw(tables(base.size, st.integers(-8, 8).map(lambda n: n / 8)))
+    return NetworkOutputs(x, width, actions, base + shift)
 
 
 class Fit(namedtuple("Fit", "sample q")):
@@ -182,10 +182,10 @@ SMALL = quarters(8)
 def sharp_fits() -> st.SearchStrategy[Fit]:
     """What the constants of the PL lemmas are made of, one family for each part."""
     discounts, sizes = st.sampled_from([0.9, 0.99, 0.999]), st.integers(1, 20).map(float)
-    moved = st.builds(popular_state, st.integers(1, 5), discounts, sizes)
+    popular = st.builds(popular_state, st.integers(1, 5), discounts, sizes)
     often, residuals = st.integers(50, 500), st.sampled_from([0.25, 0.5, 0.8])
     certain = st.builds(near_certain, often, st.integers(2, 4), st.just(0.999), residuals)
-    return rare_misfits() | rare_residuals() | moved | certain
+    return rare_misfits() | rare_residuals() | popular | certain
 
 
 # --- the library's gradient at a fit

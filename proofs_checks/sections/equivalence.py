@@ -7,16 +7,14 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import expit, softmax, xlogy
+from scipy.special import xlogy
 
 from gladius.checks import Array
-from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
-from proofs_checks.library import EPS, WHY, rounding, zero
+from proofs_checks.library import zero
 from proofs_checks.oracle import gumbel
-from proofs_checks.oracle import soft_bellman as oracle
-from proofs_checks.worlds import REWARDS, VALUES, absorbing, distributions, tables, tabular_mdps
+from proofs_checks.worlds import REWARDS, VALUES, distributions, tables
 
 # --- the T1EV distribution
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
@@ -43,7 +41,7 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
 
     Decided: by independence P(Z <= x) is the product of the P(G_i <= x), here integrals of the
-    densities; compared at 13 points across the bulk of Z with the Gumbel law at the library's
+    densities; compared at 13 points across the bulk of Z with the Gumbel cdf at the library's
     log sum exp.
     """
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
@@ -178,8 +176,8 @@ class Programme(namedtuple("Programme", "x tau other")):
     def gradient(self, q: Array) -> Array:
         """(n,) unconstrained gradient of G where q > 0, by complex steps (no cancellation)."""
         step = 1e-10
-        moved = q * (1 + 1j * step * np.eye(len(q)))
-        values = np.sum(moved * (self.x - self.tau * np.log(moved)), axis=1)
+        shifted = q * (1 + 1j * step * np.eye(len(q)))
+        values = np.sum(shifted * (self.x - self.tau * np.log(shifted)), axis=1)
         return np.asarray(values.imag / (step * q))
 
     def dual(self, lam: float) -> float:
@@ -300,109 +298,6 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
     return stationary_on_the_simplex(p, 0.0)
 
 
-# --- the value function
-Period = tuple[TabularMDP, int]  # a world and a period h'
-
-
-def value_from_its_own_period(
-    period: Period, exponent: Callable[[int, int], int] = lambda h, now: h - now
-) -> CheckResult:
-    """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
-
-    Decided: counted from its own period the value does not depend on h', and splitting off the
-    first term gives the Bellman equation. Measured: the sum against one step of the equation.
-    """
-    mdp, now = period
-    world = (mdp.reward, mdp.transition, mdp.discount)
-    ahead = oracle.policy_value(mdp.solution.policy, *world)
-    left, following = (mdp.discount ** exponent(h, h) * ahead for h in (now, now + 1))
-    return equal(left, value(action_values(*world, following)), rounding(mdp), WHY)
-
-
-@claim.misprint(
-    "app.value-function-discount",
-    instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
-    counterexample=lambda: (absorbing([[1.0]]), 1),
-    text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
-    "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
-    "{bound:g}.",
-    corrected=value_from_its_own_period,
-    broken="discounting from the period after h' on: beta^(h - h' + 1)",
-    rejected={"exponent": lambda h, now: h - now + 1},
-)
-def value_discounted_from_zero(period: Period) -> CheckResult:
-    """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
-    V(s) = max_q {E_q[r + beta E V(s')] + H(q)}.
-
-    Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
-    Section 3 defines V* for h' = 0 only, where the two agree.
-
-    Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
-
-    Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
-    the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
-    """
-    return value_from_its_own_period(period, lambda h, now: h)
-
-
-# --- the optimal policy
-def ratio(q: Array) -> Array:
-    """Q(s, a) / sum_a' Q(s, a'), over the last axis."""
-    return np.asarray(q / q.sum(axis=-1, keepdims=True))
-
-
-def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
-    """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
-
-    Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
-    the probability of that by quadrature in every state, against the library's policy. The
-    paper's Equation DDCopt, a few lines above, has this formula.
-    """
-    q, claimed = mdp.solution.q, mdp.solution.policy if policy is None else policy
-    chance = np.exp([gumbel.largest(row)[0] for row in q])
-    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
-    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
-    return equal(claimed, chance, tolerance, why)
-
-
-def _exact_q() -> TabularMDP:
-    log_half = float(np.log(0.5))
-    mdp = TabularMDP(
-        reward=np.array([[1.0, -2.0], [log_half, log_half]]),
-        transition=np.array([[[0.0, 1.0], [0.0, 1.0]]] * 2),
-        discount=0.5,
-        initial=np.array([1.0, 0.0]),
-    )
-    why = "Q solves the Bellman equation with delta = -gamma"
-    assumed(mdp.solution.residual < 1e-12, why)
-    return mdp
-
-
-@claim.misprint(
-    "app.pi-star-ratio",
-    instances=tabular_mdps(max_states=3),
-    counterexample=_exact_q,
-    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
-    "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
-    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
-    "(Shown: {observed:.0f}, not {bound:.4f}.)",
-    corrected=optimal_policy,
-    broken="normalised over the states in place of the actions",
-    rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
-)
-def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
-    """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
-
-    Where: Appendix B, the line under Equation DDCBellman_new.
-
-    Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
-
-    Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
-    divide by zero, and it reverses the order of the actions where all Q are negative.
-    """
-    return optimal_policy(mdp, ratio(mdp.solution.q))
-
-
 # --- two lines of proofs
 Difference = float  # c = nu_1 - nu_2
 
@@ -414,10 +309,10 @@ def minus_the_logarithm(c: Difference, sign: float = -1.0) -> CheckResult:
     quadrature; their value is (gamma + log(1 + a)) / (1 + a), as the proof's last line says.
     """
     a = float(np.exp(-c))
-    left = quad(lambda x: x * np.exp(-x - (1 + a) * np.exp(-x)), -5, 60, epsabs=1e-12)[0]
-    right = quad(lambda z: np.log(z) * np.exp(-(1 + a) * z), 0, 60, epsabs=1e-12, limit=200)[0]
+    in_x = quad(lambda x: x * np.exp(-x - (1 + a) * np.exp(-x)), -5, 60, epsabs=1e-12)[0]
+    in_z = quad(lambda z: np.log(z) * np.exp(-(1 + a) * z), 0, 60, epsabs=1e-12, limit=200)[0]
     why = "two quadratures to 1e-12, cut where the integrands are below 1e-20"
-    return equal(left, sign * right, 1e-9, why)
+    return equal(in_x, sign * in_z, 1e-9, why)
 
 
 @claim.misprint(
@@ -476,6 +371,6 @@ def divided_by_the_inverse(nu: Array) -> CheckResult:
 
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
 
-    Decided: the minus of the exponent in the line before has been kept in the denominator too.
+    Decided: the minus of the exponent in the line before appears again in the denominator.
     """
     return _third_line(nu, -1.0)

@@ -1,17 +1,119 @@
-"""Appendix B, Single agent DDC: its value function, and what its choices say of Q."""
+"""Appendix B, both agents: the value functions, the optimal policy, and what choices say of Q."""
+
+from collections.abc import Callable
 
 import numpy as np
 from hypothesis import strategies as st
+from scipy.special import expit, softmax
 
 from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
-from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
-from proofs_checks.library import WHY, rounding, zero
+from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
+from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.equivalence import QUADRATURE, quadrature_error
 from proofs_checks.worlds import absorbing, tables, tabular_mdps
+
+# --- the value function, counted from a period
+Period = tuple[TabularMDP, int]  # a world and a period h'
+
+
+def value_from_its_own_period(
+    period: Period, exponent: Callable[[int, int], int] = lambda h, start: h - start
+) -> CheckResult:
+    """V(s) = E_pi*[sum_{h >= h'} beta^(h - h') (r(s_h, a_h) + H(pi*(. | s_h))) | s_h' = s].
+
+    Decided: counted from its own period the value does not depend on h', and splitting off the
+    first term gives the Bellman equation. Measured: the sum against one step of the equation.
+    """
+    mdp, start = period
+    world = (mdp.reward, mdp.transition, mdp.discount)
+    ahead = oracle.policy_value(mdp.solution.policy, *world)
+    current, following = (mdp.discount ** exponent(h, h) * ahead for h in (start, start + 1))
+    return equal(current, value(action_values(*world, following)), rounding(mdp), WHY)
+
+
+@claim.misprint(
+    "app.value-function-discount",
+    instances=st.tuples(tabular_mdps(), st.integers(0, 5)),
+    counterexample=lambda: (absorbing([[1.0]]), 1),
+    text="One state, one action, r = 1, beta = 1/2, h' = 1: V(s_1) = 1/2 + 1/4 + ... = "
+    "{observed:g}.\nThe Bellman equation asks r + beta V(s_2) = 1 + (1/4 + 1/8 + ...)/2 = "
+    "{bound:g}.",
+    corrected=value_from_its_own_period,
+    broken="discounting from the period after h' on: beta^(h - h' + 1)",
+    rejected={"exponent": lambda h, start: h - start + 1},
+)
+def value_discounted_from_zero(period: Period) -> CheckResult:
+    """V(s_h') = E_pi*[sum_{h >= h'} beta^h (r(s_h, a_h) + H(pi*(. | s_h)))] satisfies
+    V(s) = max_q {E_q[r + beta E V(s')] + H(q)}.
+
+    Where: Appendix B, IRL with entropy regularisation and (with eps for H) single-agent DDC;
+    Section 3 defines V* for h' = 0 only, where the two agree.
+
+    Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
+
+    Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
+    the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
+    """
+    return value_from_its_own_period(period, lambda h, start: h)
+
+
+# --- the optimal policy
+def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
+    """pi*(a | s) = exp(Q(s, a)) / sum_a' exp(Q(s, a')).
+
+    Decided: the agent takes the action with the largest Q(s, a) + epsilon_a (Equation VBellman);
+    the probability of that by quadrature in every state, against the library's policy. The
+    paper's Equation DDCopt, a few lines above, has this formula.
+    """
+    q, claimed = mdp.solution.q, mdp.solution.policy if policy is None else policy
+    chance = np.exp([gumbel.largest(row)[0] for row in q])
+    tolerance = 1e-12 + 8 * float(np.max(np.abs(q))) * EPS
+    why = "quadrature leaves 1e-13, and Q - V rounds at 1e-16 of Q's size"
+    return equal(claimed, chance, tolerance, why)
+
+
+def _exact_q() -> TabularMDP:
+    log_half = float(np.log(0.5))
+    mdp = TabularMDP(
+        reward=np.array([[1.0, -2.0], [log_half, log_half]]),
+        transition=np.array([[[0.0, 1.0], [0.0, 1.0]]] * 2),
+        discount=0.5,
+        initial=np.array([1.0, 0.0]),
+    )
+    why = "Q solves the Bellman equation with delta = -gamma"
+    assumed(mdp.solution.residual < 1e-12, why)
+    return mdp
+
+
+@claim.misprint(
+    "app.pi-star-ratio",
+    instances=tabular_mdps(max_states=3),
+    counterexample=_exact_q,
+    text="Both actions of state 0 lead to the absorbing state 1, r(1, .) = log(1/2), so V(1) = 0; "
+    "r(0, .) = (1, -2) = Q(0, .).\nPrinted: 1/(1 - 2) = -1 and -2/(1 - 2) = 2: no probabilities.\n"
+    f"With exp: e/(e + e^-2) = {expit(3):.4f} and {expit(-3):.4f}. "
+    "(Shown: {observed:.0f}, not {bound:.4f}.)",
+    corrected=optimal_policy,
+    broken="normalised over the states in place of the actions",
+    rejected=lambda mdp: optimal_policy(mdp, softmax(mdp.solution.q, axis=0)),
+)
+def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
+    """pi*(s, a) = Q(s, a) / sum_a' Q(s, a').
+
+    Where: Appendix B, the line under Equation DDCBellman_new.
+
+    Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
+
+    Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
+    divide by zero, and it reverses the order of the actions where all Q are negative.
+    """
+    q = mdp.solution.q
+    return optimal_policy(mdp, q / q.sum(axis=-1, keepdims=True))
+
 
 # --- the value function of the DDC agent, and what choices say of Q
 # A world, a period h' and the noise (S, A) seen there.
@@ -31,16 +133,16 @@ def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = T
     Decided: split off the first term. Measured: the sum with later noise by quadrature and period
     by period, the first action being the best at this noise, against max_a of the library's terms.
     """
-    mdp, now, eps = case
+    mdp, start, eps = case
     q, beta = mdp.solution.q, mdp.discount
     later = oracle.with_noise(q, mdp.reward, mdp.transition, beta, -float(np.euler_gamma))[0]
     ahead = beta * np.einsum("aij,j->ia", mdp.transition, later)
     best = np.argmax(q + eps, axis=1)[:, None]
     taken = np.take_along_axis(mdp.reward + eps + ahead, best, axis=1)[:, 0]
-    left, power = taken if sees else later, beta ** (now - (now if since is None else since))
+    current, power = taken if sees else later, beta ** (start - (start if since is None else since))
     right = np.max(mdp.reward + eps + power * (q - mdp.reward), axis=1)
     tolerance = rounding(mdp, eps)
-    return equal(power * left, right, tolerance, WHY)
+    return equal(power * current, right, tolerance, WHY)
 
 
 @claim.misprint(

@@ -84,14 +84,26 @@ def telescoping_discounted(
 
     Decided: Q^pi solves the evaluation equation and d^pi given the first pair the adjoint one,
     both in rational arithmetic; the two sides are equal to the last digit. The proof writes the
-    beta that the statement lacks.
+    beta that the statement lacks. The library's occupancy is the same one.
     """
     (world, policy, f, (s, a)), beta = function, function.world.discount
     q = oracle.action_values(world, policy)
     target = oracle.backup(world, policy, f, beta if inside is None else inside)
     d = oracle.occupancy_given(world, policy, s, a)
     right = (d * (target - f)).sum() / (1 - beta) ** power
-    return equal(q[s, a] - f[s, a], right, 0.0, EXACT)
+    visits = _library_occupancy(world, policy, s, a)
+    solved = equal(visits, d.astype(float), 1e-9, "the library solves a linear system in floats")
+    return weakest(equal(q[s, a] - f[s, a], right, 0.0, EXACT), solved)
+
+
+def _library_occupancy(world: World, policy: Exact, s: int, a: int) -> Array:
+    """(S, A) d^pi given the first pair, of the library's occupancy from the next state on."""
+    beta = float(world.discount)
+    reward, moves = world.reward.astype(float), world.moves.astype(float)
+    later = TabularMDP(reward, moves, beta, moves[a, s])
+    visits = beta * later.discounted_occupancy(policy.astype(float))
+    visits[s, a] += 1 - beta
+    return visits
 
 
 def _one_state() -> Function:
@@ -246,7 +258,7 @@ def _wrong(imitation: Match, policy: Exact) -> Fraction:
     return Fraction(int(np.count_nonzero(_errors(imitation, policy))))
 
 
-def _left_open(imitation: Match) -> CheckResult | None:
+def _unresolved(imitation: Match) -> CheckResult | None:
     """Where the condition is met: an exactly matching policy with a Bellman error somewhere.
 
     The condition: pi* never visits u, some pair leads to u, and Q^pi*(u, .) is not constant on
@@ -277,8 +289,8 @@ def errors_only_outside_the_support(imitation: Match) -> CheckResult:
     leads there. The control matches E[r] alone, which leaves errors on the support.
     """
     results = [_on_support(imitation, _matching(imitation, imitation.elsewhere))]
-    left_open = _left_open(imitation)
-    return weakest(*[*results, left_open] if left_open else results)
+    unresolved = _unresolved(imitation)
+    return weakest(*[*results, unresolved] if unresolved else results)
 
 
 def _alternating() -> Match:

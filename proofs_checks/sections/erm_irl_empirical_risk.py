@@ -119,10 +119,10 @@ def _restricted(design: FixedDesign) -> float:
     seen = design.outcomes()
     zeta, v = (seen @ design.hat.T).ravel(), seen.ravel()
     after = v[:, None] + np.log([0.25, 0.75])
-    now = np.stack([np.tile(-design.gap, len(seen)), np.zeros(len(v))], axis=1)
+    outputs = np.stack([np.tile(-design.gap, len(seen)), np.zeros(len(v))], axis=1)
     action: Any = np.zeros(len(v), dtype=np.int64)
     never = np.zeros(len(v), dtype=bool)
-    risk = sampled_risk(now, after, action, never, 0, np.zeros(len(v)), design.discount, zeta)
+    risk = sampled_risk(outputs, after, action, never, 0, np.zeros(len(v)), design.discount, zeta)
     return float(risk.bellman)
 
 

@@ -29,7 +29,7 @@ from proofs_checks.worlds import (
 )
 
 # --- the expected risk
-Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual parts")
+Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual terms")
 
 
 def excess_over(mdp: TabularMDP, q: Array) -> Excess:
@@ -52,11 +52,11 @@ def excess_over(mdp: TabularMDP, q: Array) -> Excess:
         log_ratio=log_ratio,
         distance=np.sum(np.abs(softmax(q, axis=1) - choices), axis=1),
         residual=residual,
-        parts=divergence + choices[:, 0] * residual**2,
+        terms=divergence + choices[:, 0] * residual**2,
     )
 
 
-class Moved(namedtuple("Moved", "mdp change level intervals", defaults=[()]), Track):
+class Candidate(namedtuple("Candidate", "mdp change level intervals", defaults=[()]), Track):
     """A world, a change (S, A) of Q* and a common change (S,) of all actions' values in a state."""
 
     def shifted_on(self, inside: NDArray[np.bool_]) -> Array:
@@ -66,12 +66,12 @@ class Moved(namedtuple("Moved", "mdp change level intervals", defaults=[()]), Tr
 
 
 @st.composite
-def solved_in_part(draw: st.DrawFn, mdp: TabularMDP, q: Array) -> Array:
+def partly_solved(draw: st.DrawFn, mdp: TabularMDP, q: Array) -> Array:
     """`q`, or what solves the CCP and anchor equations in some states and is `q` in the others."""
-    part = draw(st.sampled_from(["none", "first states", "any"]))
-    if part == "none":
+    region = draw(st.sampled_from(["none", "first states", "any"]))
+    if region == "none":
         return q
-    inside = mdp.initial > 0 if part == "first states" else draw(arrays(np.bool_, len(q)))
+    inside = mdp.initial > 0 if region == "first states" else draw(arrays(np.bool_, len(q)))
     star, anchor = mdp.solution, np.zeros(len(q), dtype=np.int64)
     log_policy = star.q - star.v[:, None]
     seen = ccp.Observed(log_policy, mdp.transition, anchor, mdp.reward[:, 0], mdp.discount)
@@ -79,7 +79,7 @@ def solved_in_part(draw: st.DrawFn, mdp: TabularMDP, q: Array) -> Array:
 
 
 @st.composite
-def moved(draw: st.DrawFn) -> Moved:
+def candidates(draw: st.DrawFn) -> Candidate:
     """Changes that include constants, which are the hardest to see, and none at all.
 
     Where the equations are solved in the first states alone, only later ones tell Q from Q*.
@@ -87,32 +87,32 @@ def moved(draw: st.DrawFn) -> Moved:
     mdp = draw(tabular_mdps(4, 3))
     change = draw(tables(mdp.reward.shape))
     best = mdp.solution.q
-    change = draw(solved_in_part(mdp, best + change)) - best
-    return Moved(mdp, change, draw(tables(len(change))))
+    change = draw(partly_solved(mdp, best + change)) - best
+    return Candidate(mdp, change, draw(tables(len(change))))
 
 
-def off_track() -> Moved:
+def off_track() -> Candidate:
     """Two absorbing states of which the second is never reached, and a Q that is wrong there."""
     mdp = replace(absorbing(np.zeros((2, 2))), initial=np.array([1.0, 0.0]))
-    return Moved(mdp, np.array([[0.0, 0.0], [0.0, 2.0]]), np.ones(2))
+    return Candidate(mdp, np.array([[0.0, 0.0], [0.0, 2.0]]), np.ones(2))
 
 
-def _as_far_as_can_be() -> Moved:
+def _as_far_as_can_be() -> Candidate:
     """One state: no anchor residual, log p-hat - log pi* = (-1, 1), and so Q - Q* = 2 + (-1, 1)."""
     first = np.expm1(1) / (2 * np.sinh(1))  # pi*(0): exp(-1) pi*(0) + exp(1) pi*(1) = 1
     mdp = absorbing([[float(np.log(first)), float(np.log1p(-first))]])  # V* = 0
-    return Moved(mdp, np.array([[1.0, 3.0]]), np.zeros(1))
+    return Candidate(mdp, np.array([[1.0, 3.0]]), np.zeros(1))
 
 
 @claim.holds(
     "thm:mainopt",
-    instances=moved(),
+    instances=candidates(),
     adversary=_as_far_as_can_be,
     broken="Q* claimed off S-bar as well",
     rejected={"everywhere": True},
     rejected_at=off_track,
 )
-def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> CheckResult:
+def expected_risk_identifies(candidate: Candidate, everywhere: bool = False) -> CheckResult:
     """The minimiser of the expected risk E[-log p-hat_Q(a | s) + 1{a = a_s} (TQ - Q)(s, a)^2] is
     Q* on S-bar x A, and r = Q - beta E[V_Q(s')] there.
 
@@ -143,8 +143,8 @@ def expected_risk_identifies(candidate: Moved, everywhere: bool = False) -> Chec
     apart = tolerance + 1e-13 * squared
     why = WHY + "; squares of residuals, which come as a difference of squares"
     return weakest(
-        equal(gain, excess.weight @ excess.parts, apart, why),
-        at_least(gain, np.max(excess.floor * excess.parts), apart, why),
+        equal(gain, excess.weight @ excess.terms, apart, why),
+        at_least(gain, np.max(excess.floor * excess.terms), apart, why),
         at_most(furthest, bound, tolerance / (1 - mdp.discount), WHY),
     )
 
@@ -188,7 +188,7 @@ def ratio_of_q(q: Array) -> CheckResult:
     and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
     the definition in Section 6, it is a misprint.
     """
-    return _claimed(q, equivalence.ratio(q))
+    return _claimed(q, q / q.sum(axis=-1, keepdims=True))
 
 
 def _claimed(q: Array, probability: Array) -> CheckResult:
@@ -197,12 +197,12 @@ def _claimed(q: Array, probability: Array) -> CheckResult:
 
 @claim.holds(
     "rem:BC-superset",
-    instances=moved(),
+    instances=candidates(),
     broken="the bound without discounting: |c| for (1 - beta)|c|",
     rejected={"factor": 1.0},
     rejected_at=off_track,
 )
-def cloning_has_more_solutions(candidate: Moved, factor: float | None = None) -> CheckResult:
+def cloning_has_more_solutions(candidate: Candidate, factor: float | None = None) -> CheckResult:
     """The solution set of behavioural cloning contains that of the IRL/DDC problem, strictly.
 
     Where: Section 4, remark "Comparison with imitation learning".
@@ -251,17 +251,16 @@ def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) ->
     )
 
 
-def _both_actions() -> tuple[Sample, Array, Array]:
-    q = np.array([[0.0, 3.0]])
-    return one_state([1, 1], -10.0, 0.9), q, -q
-
-
 @claim.fails(
     "rem:BC-superset.easier",
     instances=full_samples(3, 2).flatmap(
         lambda sample: st.tuples(st.just(sample), *[tables(sample.visits.shape)] * 2)
     ),
-    counterexample=_both_actions,
+    counterexample=lambda: (
+        one_state([1, 1], -10.0, 0.9),
+        np.array([[0.0, 3.0]]),
+        np.array([[0.0, -3.0]]),
+    ),
     text="One state, two actions, each taken once: cloning gives (1/2, 1/2). ERM-IRL's minimiser "
     "has\nthe same shares, levels V being free to solve the anchor's Bellman equation: its policy "
     "is off\nby {observed:.1g} more than cloning's; were it strictly harder, by more than "
@@ -290,7 +289,7 @@ def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult
 
 
 # --- which Q have no anchor Bellman error
-def _solved_on(candidate: Moved, inside: NDArray[np.bool_], weight: Array) -> list[CheckResult]:
+def _solved_on(candidate: Candidate, inside: NDArray[np.bool_], weight: Array) -> list[CheckResult]:
     """A Q without anchor residual on `inside`: its expected error is the least, zero."""
     mdp = candidate.mdp
     star, anchor = mdp.solution, np.zeros(len(candidate.change), dtype=np.int64)
@@ -302,9 +301,9 @@ def _solved_on(candidate: Moved, inside: NDArray[np.bool_], weight: Array) -> li
     return [equal(error, 0.0, 1e-20 * size**2 / (1 - mdp.discount) ** 2, WHY + "; squared")]
 
 
-def no_error_almost_everywhere(candidate: Moved, floor_for: float = 1.0) -> CheckResult:
+def no_error_almost_everywhere(candidate: Candidate, floor_for: float = 1.0) -> CheckResult:
     """{Q: L_BE(Q)(s, a_s) = 0 for d*-almost every s} = argmin of E[1{a = a_s} L_BE(Q)(s, a)], d*
-    the expert's law of s; on a countable S this is the printed set.
+    the expert's state distribution; on a countable S this is the printed set.
 
     Decided: the expectation is sum_s d*(s) pi*(a_s | s) Psi(s)^2, with positive weights where d*
     has mass. Measured: at a Q solved there the expected error is zero; at a drawn Q it is at least
@@ -313,15 +312,15 @@ def no_error_almost_everywhere(candidate: Moved, floor_for: float = 1.0) -> Chec
     mdp, q = candidate.mdp, candidate.mdp.solution.q + candidate.change
     excess, choices = excess_over(mdp, q), mdp.solution.policy[:, 0]
     error = float(population_risk(mdp, q).bellman[0])
-    part = float(np.max(excess.floor * choices * excess.residual**2)) * floor_for
+    term = float(np.max(excess.floor * choices * excess.residual**2)) * floor_for
     size = 1e-13 * (1 + float(np.abs(q).max() + np.abs(mdp.reward).max())) ** 2
     zeros = _solved_on(candidate, candidate.reached, excess.weight * choices)
-    return weakest(*zeros, at_least(error, part, size + rounding(mdp, q), WHY))
+    return weakest(*zeros, at_least(error, term, size + rounding(mdp, q), WHY))
 
 
-def _free_off_zero() -> Moved:
+def _free_off_zero() -> Candidate:
     mdp = leaving_zero(actions=2)
-    candidate = Moved(mdp, np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2), intervals=(1,))
+    candidate = Candidate(mdp, np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2), intervals=(1,))
     assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
     return candidate
 
@@ -329,7 +328,7 @@ def _free_off_zero() -> Moved:
 @claim.holds_if(
     "sec:ERM.anchor-argmin",
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
-    instances=moved(),
+    instances=candidates(),
     counterexample=_free_off_zero,
     text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar = "
     "{{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0: no Bellman error on S-bar, "
@@ -338,15 +337,15 @@ def _free_off_zero() -> Moved:
     corrected=no_error_almost_everywhere,
     broken="each state's part counted twice",
     rejected={"floor_for": 2.0},
-    rejected_at=lambda: Moved(absorbing([[0.0]], 0.1), np.ones((1, 1)), np.zeros(1)),
+    rejected_at=lambda: Candidate(absorbing([[0.0]], 0.1), np.ones((1, 1)), np.zeros(1)),
 )
-def no_error_on_s_bar(candidate: Moved) -> CheckResult:
+def no_error_on_s_bar(candidate: Candidate) -> CheckResult:
     """{Q: L_BE(Q)(s, a_s) = 0 for all s in S-bar} = argmin_Q E[1{a = a_s} L_BE(Q)(s, a)].
 
     Where: Section 4, the second display after the definition of S-bar.
 
-    Assumes: (s, a) from the expert's law, Q bounded, S any state space, S-bar the states s with
-    Pr(s_h = s) > 0 for some h.
+    Assumes: (s, a) from the expert's occupancy, Q bounded, S any state space, S-bar the states s
+    with Pr(s_h = s) > 0 for some h.
 
     Decided: the right-hand side sees all of d*, the left-hand side its atoms (setup.reachable-set).
     """

@@ -14,7 +14,7 @@ from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim,
 from proofs_checks.library import population_risk, zero
 from proofs_checks.oracle import risk as oracle
 from proofs_checks.oracle.soft_bellman import reachable
-from proofs_checks.sections.erm_irl_identification import excess_over, solved_in_part
+from proofs_checks.sections.erm_irl_identification import excess_over, partly_solved
 from proofs_checks.worlds import Fitted, absorbing, coin, fitted, population, tables, tabular_mdps
 
 
@@ -95,9 +95,9 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
     are summed at every pair. The second half needs one world: in that of three states in
     `_td_misleads` the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
     """
-    known = population(guess)
-    variance = known.mean((known.backup()[:, :, None] - known.target) ** 2)
-    bound = known.bellman() + variance / guess.mdp.discount**power
+    model = population(guess)
+    variance = model.mean((model.backup()[:, :, None] - model.target) ** 2)
+    bound = model.bellman() + variance / guess.mdp.discount**power
     return weakest(agree(guess, by_pair(guess).td, bound), _td_misleads())
 
 
@@ -190,11 +190,11 @@ def our_biconj_a(guess: Fitted, power: int = 2) -> CheckResult:
     Decided: T-hat Q - TQ = beta (V_Q(s') - E[V_Q(s')]). Twice: with the library's risk, whose zeta
     is the conditional mean, and with a minimum over zeta searched for by golden section.
     """
-    known, risk = population(guess), by_pair(guess)
+    model, risk = population(guess), by_pair(guess)
     beta = guess.mdp.discount
     return weakest(
-        agree(guess, replace(risk, discount=beta ** (power / 2)).bellman, known.bellman()),
-        agree(guess, (backup(guess) - guess.q) ** 2, known.td() - beta**power * known.deviation()),
+        agree(guess, replace(risk, discount=beta ** (power / 2)).bellman, model.bellman()),
+        agree(guess, (backup(guess) - guess.q) ** 2, model.td() - beta**power * model.deviation()),
     )
 
 
@@ -217,10 +217,10 @@ def our_biconj_b(mdp: TabularMDP, power: int = 1) -> CheckResult:
     found from values of the objective alone and by the library's conditional mean; r is given.
     """
     guess = Fitted(mdp, mdp.solution.q)
-    known = population(guess)
-    centre = np.full(guess.q.shape, float(np.mean(known.v)))
-    step = max(1.0, float(np.ptp(known.v)))
-    low, high = known.spread(centre - step), known.spread(centre + step)
+    model = population(guess)
+    centre = np.full(guess.q.shape, float(np.mean(model.v)))
+    step = max(1.0, float(np.ptp(model.v)))
+    low, high = model.spread(centre - step), model.spread(centre + step)
     vertex = centre + (low - high) / (4 * step)  # the second derivative is 2
     counts = Counts(mdp.features, np.ones((1, *guess.q.shape)), mdp.transition[None])
     mean = conditional_mean(value(guess.q)[None], counts)[0]
@@ -241,7 +241,7 @@ def _scale(probe: Fitted) -> float:
 def _candidates(draw: st.DrawFn) -> Fitted:
     """Any Q, or one that only states after the first can tell from Q*."""
     probe = draw(probes())
-    return probe._replace(q=draw(solved_in_part(probe.mdp, probe.q)))
+    return probe._replace(q=draw(partly_solved(probe.mdp, probe.q)))
 
 
 _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
@@ -274,20 +274,20 @@ def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
     at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
     """
     mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
-    known, excess = population(probe), excess_over(mdp, probe.q)
+    model, excess = population(probe), excess_over(mdp, probe.q)
     weight = excess.weight[:, None] * star.policy
-    log_p = probe.q - known.v[:, None]
-    residual = (known.backup() - probe.q)[:, 0]
+    log_p = probe.q - model.v[:, None]
+    residual = (model.backup() - probe.q)[:, 0]
     expected = float(-np.sum(weight * log_p) + weight[:, 0] @ residual**2)  # R_exp as defined
     best = float(population_risk(mdp, probe.q).total()[0])
     if not anchored:
-        best -= mdp.discount**2 * float(np.sum((weight * known.deviation())[:, 1:]))
+        best -= mdp.discount**2 * float(np.sum((weight * model.deviation())[:, 1:]))
     some = float(population_risk(mdp, probe.q, probe.dual).total()[0])
     least = float(population_risk(mdp, star.q).total()[0])
     # uniqueness: log p - log pi* and the anchor residual on S-bar give back Q - Q* there
     there = np.flatnonzero(reachable(mdp.initial, mdp.transition))
     ratio = (log_p - (star.q - star.v[:, None]))[there]
-    system = np.eye(len(there)) - mdp.discount * known.law[there, 0][:, there]
+    system = np.eye(len(there)) - mdp.discount * model.transition[there, 0][:, there]
     shift = np.linalg.solve(system, -residual[there] - ratio[:, 0])
     gap = (probe.q - star.q)[there] - (ratio + shift[:, None])
     solved = 1e-11 * scale / (1 - mdp.discount)
@@ -297,7 +297,7 @@ def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
     return weakest(
         equal(best, expected, square, rounding),
         at_least(expected - some, 0.0, square, rounding),
-        at_least(best - least, np.max(excess.floor * excess.parts), square + solved, why),
+        at_least(best - least, np.max(excess.floor * excess.terms), square + solved, why),
         zero(gap, solved, "Q* to 1e-12, condition 1/(1 - beta)"),
         our_biconj_b(mdp),
     )
@@ -317,15 +317,15 @@ def all_pairs_minimiser(probe: Fitted, shared: bool = False) -> CheckResult:
     The all-pairs minimiser is found by least squares on dummies and put into the anchor-only sum.
     """
     # `shared`: one zeta a state.
-    known, weight = population(probe), probe.mdp.discounted_occupancy()
+    model, weight = population(probe), probe.mdp.discounted_occupancy()
     if shared:
-        pooled = (weight[:, :, None] * known.law).sum(axis=1, keepdims=True)
+        pooled = (weight[:, :, None] * model.transition).sum(axis=1, keepdims=True)
         seen = pooled.sum(axis=2)
         chances = pooled / np.where(seen > 0, seen, 1.0)[:, :, None]
-        zeta = np.broadcast_to(oracle.least_squares_zeta(chances, seen, known.v), probe.q.shape)
+        zeta = np.broadcast_to(oracle.least_squares_zeta(chances, seen, model.v), probe.q.shape)
     else:
-        zeta = oracle.least_squares_zeta(known.law, weight, known.v)
-    least = float(weight[:, 0] @ known.deviation()[:, 0])
+        zeta = oracle.least_squares_zeta(model.transition, weight, model.v)
+    least = float(weight[:, 0] @ model.deviation()[:, 0])
     return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
 
 
@@ -361,10 +361,10 @@ def expzeta(probe: Fitted) -> CheckResult:
     Decided: the first objective does not read zeta at other pairs than the anchor's, where zeta is
     then arbitrary. The substitution that the paper makes needs only the converse, which is true.
     """
-    known = population(probe)
-    zeta = known.mean(known.v)
+    model = population(probe)
+    zeta = model.mean(model.v)
     zeta[:, 1:] += probe.dual[:, 1:]
     actions = range(probe.q.shape[1])
     risks = (population_risk(probe.mdp, probe.q, zeta, anchor=a) for a in actions)
-    least = float(np.sum(probe.mdp.discounted_occupancy() * known.deviation()))
+    least = float(np.sum(probe.mdp.discounted_occupancy() * model.deviation()))
     return _below(probe, sum(float(risk.deviation[0]) for risk in risks), least)

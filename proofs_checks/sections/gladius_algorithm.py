@@ -62,8 +62,8 @@ def _ascent(iterate: Step, anchor_rows_only: bool) -> tuple[Array, Array]:
     q, zeta = iterate.table(phi, iterate.theta), iterate.table(chi, iterate.eta)
     batch = counts_of(sample)
     if anchor_rows_only:
-        kept = (np.arange(q.shape[1]) == sample.anchor[0]).astype(float)
-        batch = Counts(batch.states, batch.visits * kept, batch.moves * kept[:, None, None])
+        anchored = (np.arange(q.shape[1]) == sample.anchor[0]).astype(float)
+        batch = Counts(batch.states, batch.visits * anchored, batch.moves * anchored[:, None, None])
     direction = -chi.T @ ascent_slope(zeta[None], value(q)[None], batch).ravel()
     slope = complex_gradient(lambda eta: sample.f_hat(q, iterate.table(chi, eta)), iterate.eta)
     return direction, slope
@@ -271,9 +271,9 @@ class Listing:
 
     def iterations(self, limit: int, budget: int) -> int:
         """Passes through the loop for T = limit, stopped after `budget`; unset names stay at 1."""
-        known, passes = {self.counted: 1, self.tested: 1}, 0
-        while known[self.tested] <= limit and passes < budget:
-            known[self.counted] += 1
+        values, passes = {self.counted: 1, self.tested: 1}, 0
+        while values[self.tested] <= limit and passes < budget:
+            values[self.counted] += 1
             passes += 1
         return passes
 

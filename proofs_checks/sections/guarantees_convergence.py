@@ -1,123 +1,18 @@
 """Section 6.2, Global convergence: the profile, strong concavity, stepsizes, the rate."""
 
 from collections import namedtuple
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import library
-from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
-from proofs_checks.worlds import absorbing, empirical, full_samples, one_state, tables, tightest
-
-# --- g-hat_N and R-hat_Q
-# A data set and the ball of tables around q (X, A), theta = Q: J_Q is the identity.
-Ball = namedtuple("Ball", "sample q radius")
-
-
-def _least(start: Ball, bellman_share: float) -> Array:
-    """The tables in the ball at which NLL + bellman_share x L_BE is least."""
-    sample, shape = start.sample, start.q.shape
-
-    def risk(theta: Array) -> tuple[float, Array]:
-        q = theta.reshape(shape)
-        slope = sample.nll_gradient(q) + bellman_share * sample.bellman_gradient(q)
-        return sample.nll(q) + bellman_share * sample.bellman(q), slope.ravel()
-
-    inside = {
-        "type": "ineq",
-        "fun": lambda theta: start.radius**2 - np.sum((theta - start.q.ravel()) ** 2),
-        "jac": lambda theta: -2 * (theta - start.q.ravel()),
-    }
-    options = {"ftol": 1e-15, "maxiter": 500}
-    result = minimize(
-        risk, start.q.ravel(), jac=True, method="SLSQP", constraints=inside, options=options
-    )
-    return np.asarray(result.x.reshape(shape))
-
-
-def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
-    """g-hat_N = L_NLL + (N_BE / N) L_BE, so set omega_j^BE = m_j / N in R-hat_Q; with m_j / N_BE
-    the two have the same minimisers over B_Q if some theta in B_Q minimises both terms over B_Q at
-    once (enough: every action was taken in every state seen, and the joint solution is in B_Q).
-
-    Decided: the identity on every data set (library against grouped sums); where every action was
-    taken in every state, g-hat_N at the joint solution in closed form is the entropy, the infimum
-    of the NLL, so that the Bellman error is zero there too. The rest is Lemma sharingsol.
-    """
-    sample = ball.sample
-    share = oracle.share(sample) if over_all_rows else 1.0
-
-    def agrees(q: Array, risk: float) -> CheckResult:
-        error = library.objective_rounding(sample, q)
-        return equal(library.objective(sample, q), risk, error, library.ROUNDING)
-
-    results = [agrees(ball.q, sample.nll(ball.q) + share * sample.bellman(ball.q))]
-    if np.all(sample.visits > 0):
-        results.append(agrees(oracle.solution(sample), sample.entropy()))
-    return weakest(*results)
-
-
-def _solution_outside() -> Ball:
-    """The joint solution, (2.61, 4.81), is not in the ball."""
-    star = 1 + np.log([[2 / 3, 2 / 9]])
-    world = absorbing(star - np.log(np.exp(star).sum()) / 2)
-    ball = Ball(one_state([1, 9], world.reward[0, 0]), np.array([[0.65, -0.75]]), 0.985**0.5)
-    apart = np.linalg.norm(world.solution.q - ball.q)
-    assumed(apart < ball.radius, "Q* is in the class")
-    assumed(world.solution.policy.min() > 0.2, "the data are a possible draw")
-    return ball
-
-
-@st.composite
-def balls(draw: st.DrawFn) -> Ball:
-    data = draw(empirical(3, 2))
-    if draw(st.booleans()):  # every action in every state
-        moves = data.sample.moves.copy()
-        moves[..., 0] += moves.sum(axis=2) == 0
-        data = data._replace(sample=replace(data.sample, moves=moves))
-    return Ball(data.sample, data.q, 1.0)
-
-
-@claim.holds_if(
-    "sec:GlobalConv.g-equals-R",
-    condition="some theta in B_Q minimises both terms over B_Q at once (Lemma sharingsol); enough"
-    " is that every action was taken in every state seen, and the joint solution is in B_Q",
-    instances=balls(),
-    counterexample=_solution_outside,
-    text="One state s, 2 actions, data (s,0,s) once, (s,1,s) 9 times, anchor 0, beta = 1/2, r(s, 0)"
-    " = (1 - log 2)/2: g = NLL + BE/10, R = NLL + BE. Tables in the ball around c = (.65, -.75)"
-    " with 0 on its sphere; Q* = 1 + (log 2/3, log 2/9) is in it.\nAt Q = 0 the residual is 1/2 and"
-    " the gradient of g c/2, so that 0 is the minimiser of g, which is convex in the ball.\n"
-    "R there is {observed:.4f}, its own minimum {bound:.4f}.",
-    corrected=profile_and_risk,
-    broken="the Bellman term divided by N_BE, as in the appendix, not by N",
-    rejected={"over_all_rows": False},
-    rejected_at=lambda: Ball(one_state([1, 1], 1.0, 0.9), np.zeros((1, 2)), 1.0),
-)
-def profile_is_risk(ball: Ball) -> CheckResult:
-    """Up to constants that do not affect the minimisation over theta, g-hat_N is the R-hat_Q of
-    Theorem bothPL.
-
-    Where: Section 6.3, after the definition of S-hat_N; R-hat_Q has the weights m_j / N_BE of the
-    appendix on grouped notation, f-hat_N divides both terms by N.
-
-    Assumes: Assumption nonSingularJac on closed balls.
-
-    Decided: the factor N_BE / N stands before one of two terms. Minimisers agree all the same
-    where both terms can be least at once; R-hat_Q is evaluated at the minimiser of g-hat_N over
-    the ball and at its own.
-    """
-    of_g, of_r = (_least(ball, share) for share in (oracle.share(ball.sample), 1.0))
-    why = "two constrained minima, each to 1e-15 in its value"
-    return at_most(ball.sample.risk(of_g), ball.sample.risk(of_r), 1e-8, why)
-
+from proofs_checks.worlds import empirical, full_samples, one_state, tables, tightest
 
 # --- strong concavity
 # A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,).
@@ -249,15 +144,15 @@ def hessian(problem: Steps) -> Array:
     return np.asarray(((gradient[:size] - gradient[size:]) / (2 * NUDGE)).T)
 
 
-def constants(problem: Steps) -> steps.Constants:
+def constants(problem: Steps) -> steps.Moduli:
     """l and mu_2 of f-hat_N at the solution; mu_1 of g-hat_N where Q is affine (one action)."""
     sample = problem.sample
     scaling = np.ones(sample.visits.size + len(sample.be_states))
     scaling[sample.visits.size :] = problem.scale
     exact = oracle.output_hessian(sample, oracle.solution(sample)) * np.outer(scaling, scaling)
-    system = sample.discount * sample.law - np.eye(len(sample.be_states))
+    system = sample.discount * sample.transition - np.eye(len(sample.be_states))
     root = np.sqrt(oracle.share(sample) * sample.be_weight)[:, None] * system
-    return steps.Constants(
+    return steps.Moduli(
         l=float(np.linalg.norm(exact, 2)),
         mu_1=2 * float(np.linalg.svd(root, compute_uv=False).min() ** 2),
         mu_2=oracle.strong_concavity(sample) * problem.scale**2,
@@ -363,31 +258,33 @@ def single_stepsize(problem: Steps) -> CheckResult:
 # --- the rate
 # Steps with one action (f-hat_N is then quadratic), noise sigma^2, the distance (2 X,) of
 # (theta, phi) from the solution at the start, T.
-Noisy = namedtuple("Noisy", "steps noise start times")
+NoisySteps = namedtuple("NoisySteps", "steps noise start times")
 
 
 @st.composite
-def noisy(draw: st.DrawFn) -> Noisy:
+def noisy(draw: st.DrawFn) -> NoisySteps:
     sample = draw(full_samples(2, 1, top=0.9))
     start = draw(tables(2 * len(sample.anchor), st.integers(-3, 3)))
     noise = draw(st.sampled_from([0.0, 0.01, 1.0]))
     scale = draw(SCALES)
-    return Noisy(Steps(sample, scale), noise, start, draw(st.sampled_from([0, 10, 300])))
+    return NoisySteps(Steps(sample, scale), noise, start, draw(st.sampled_from([0, 10, 300])))
 
 
-def _potential(run: Noisy, weight: float) -> Array:
+def _potential(run: NoisySteps, weight: float) -> Array:
     """(d, d) of (g - g*) + weight (g - f), a form in the distance from the solution."""
     sample = run.steps.sample
     size = len(sample.anchor)
     outer = oracle.share(sample) * sample.be_weight
-    ahead = np.hstack([sample.law, -run.steps.scale * np.eye(size)])
-    residual = np.hstack([sample.discount * sample.law - np.eye(size), np.zeros((size, size))])
+    ahead = np.hstack([sample.transition, -run.steps.scale * np.eye(size)])
+    residual = np.hstack(
+        [sample.discount * sample.transition - np.eye(size), np.zeros((size, size))]
+    )
     gap = residual.T @ (outer[:, None] * residual)
     inner = sample.discount**2 * ahead.T @ (outer[:, None] * ahead)
     return np.asarray(gap + weight * inner)
 
 
-def rate_on_two_time_scales(run: Noisy, schedules: int = 2, share: float = 1.0) -> CheckResult:
+def rate_on_two_time_scales(run: NoisySteps, schedules: int = 2, share: float = 1.0) -> CheckResult:
     """Let g-hat_N be mu_1-PL and f-hat_N(theta, .) mu_2-PL (two-sided PL is not needed), f-hat_N
     l-smooth, L = l + l^2/mu_2, and let the iterates stay in B_Q x B_zeta. With tau_theta =
     c / (gamma + t), c > 2 / mu_1, tau_phi = (18 l^2 / mu_2^2) tau_theta, and gamma so large that
@@ -411,9 +308,9 @@ def rate_on_two_time_scales(run: Noisy, schedules: int = 2, share: float = 1.0) 
     return at_most(reached, nu / (plan.gamma + run.times), 1e-9 * (nu / plan.gamma), why)
 
 
-def _noise_alone(scale: float) -> Noisy:
+def _noise_alone(scale: float) -> NoisySteps:
     """One pair at beta = .22, started at the solution: all of nu is the noise's."""
-    return Noisy(Steps(one_state([1], discount=0.22), scale), 1.0, np.zeros(2), 300)
+    return NoisySteps(Steps(one_state([1], discount=0.22), scale), 1.0, np.zeros(2), 300)
 
 
 @claim.holds_if(
@@ -433,7 +330,7 @@ def _noise_alone(scale: float) -> Noisy:
     corrected=rate_on_two_time_scales,
     broken="one schedule for both blocks",
     rejected={"schedules": 1},
-    rejected_at=lambda: Noisy(
+    rejected_at=lambda: NoisySteps(
         Steps(one_state([1], discount=0.9), 0.5), 0.0, np.array([1.0, 0.0]), 3000
     ),
 )

@@ -52,8 +52,7 @@ FLOOR = 1e-9  # least eigenvalues of the drawn whole-number matrices are 0 or ab
 
 def _agree(quantity: float, exact: bool) -> CheckResult:
     """Whether a quantity is positive exactly where elimination says so."""
-    reason = "yes or no: the quantities of whole-number matrices are 0 to rounding or above 1e-4"
-    return equal(quantity > FLOOR, exact, 0.0, reason)
+    return equal(quantity > FLOOR, exact, 0.0, "yes or no")
 
 
 def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
@@ -61,19 +60,18 @@ def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
     R^d, the second that those at the M points of Z_Q are linearly independent.
 
     Decided: the infimum (from all vertices of the dual polytope) and lambda_min are positive
-    exactly where exact elimination finds these ranks. On every instance a parameter that Q does
-    not use ends the first condition and leaves the second, and one more point with a gradient
-    already there ends the second and leaves the first. Both together need M <= d <= |S x A|.
+    exactly where exact elimination finds these ranks. On every instance an unused parameter ends
+    the first condition alone, and a second point with the same gradient ends the second alone.
     """
-    every, seen = family.gradients, family.empirical
-    points, width = len(seen), every.shape[1]
+    every, visited = family.gradients, family.empirical
+    points, width = len(visited), every.shape[1]
     spans = networks.rank(every) == width
-    free = networks.rank(seen) == (points if row_rank_is == "M" else width)
-    idle = [np.pad(rows, ((0, 0), (0, 1))) for rows in (every, seen)]  # a parameter without use
-    twin = np.vstack([every, seen[:1]]), np.vstack([seen, seen[:1]])  # (s, a) with z_1's gradient
+    free = networks.rank(visited) == (points if row_rank_is == "M" else width)
+    idle = [np.pad(rows, ((0, 0), (0, 1))) for rows in (every, visited)]  # a parameter without use
+    twin = [np.vstack([rows, visited[:1]]) for rows in (every, visited)]  # with z_1's gradient
     return weakest(
         _agree(networks.least_response(every), spans),
-        _agree(_least_kernel_eigenvalue(seen), free),
+        _agree(_least_kernel_eigenvalue(visited), free),
         _agree(networks.least_response(idle[0]), False),
         _agree(_least_kernel_eigenvalue(idle[1]), free),
         _agree(networks.least_response(twin[0]), spans),
@@ -112,8 +110,7 @@ def full_column_rank(family: LinearClass) -> CheckResult:
 
     Decided: the condition bounds d from above by |S x A|, (ii) bounds d from below by M, so
     neither implies the other. In particular (ii) is the one that a class with few parameters
-    cannot satisfy (Q = theta, one state, two actions: J J' is the matrix of ones). The
-    counterexample has d = M, so that it is not a matter of counting.
+    cannot satisfy. The counterexample has d = M, so that it is not a matter of counting.
     """
     needed = len(family.empirical) if networks.least_response(family.gradients) > FLOOR else 0
     row_rank = int(np.linalg.matrix_rank(family.empirical))
@@ -175,13 +172,11 @@ def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
 
     Assumes: Gram matrix means the M x M matrix of the proof, not the d x d matrix Phi' Phi. Balls
     "containing the initial point, optimization iterates, and the empirical minimizers" are closed
-    balls of any radius with the minimisers on the ball: those over R^d may not exist (an action
-    never taken) or fill a flat that no ball contains (d > M).
+    balls of any radius with the minimisers on the ball.
 
     Decided: J_Q = Phi at every theta and the Hessian is 0. The Jacobian and the second
-    differences are taken from the library's outputs at two parameters of the ball, the
-    eigenvalue of Phi Phi' from the singular values of Phi. Phi Phi' can be positive definite
-    only if d >= M: a polynomial in the mileage needs a coefficient for every mileage in the data.
+    differences are taken from the library's outputs at two parameters of the ball. Phi Phi' can be
+    positive definite only if d >= M: a polynomial needs a coefficient for every mileage.
     """
     return weakest(
         _linear_block(pair.phi, pair.theta, smallest_eigenvalue(pair.phi)),
@@ -194,7 +189,7 @@ WIDTH = 4096
 
 
 class Start(namedtuple("Start", "points activation radius number width", defaults=[WIDTH])):
-    """Points z = (s, a) (M, 2), an activation, a ball; the random start is known by its number."""
+    """Points z = (s, a) (M, 2), an activation, a ball; the random start is drawn by its number."""
 
     @property
     def inputs(self) -> Array:
@@ -205,9 +200,8 @@ class Start(namedtuple("Start", "points activation radius number width", default
         """The network at theta_0: independent standard normal weights and biases."""
         rng = np.random.default_rng([14, self.number])
         drawn = rng.normal(size=(self.width, self.inputs.shape[1] + 1))
-        return networks.Wide(
-            drawn[:, 0], drawn[:, 1:], self.inputs, networks.ACTIVATIONS[self.activation]
-        )
+        activation = networks.ACTIVATIONS[self.activation]
+        return networks.Wide(drawn[:, 0], drawn[:, 1:], self.inputs, activation)
 
 
 _POINTS = st.tuples(st.integers(-2, 2), st.integers(0, 1))
@@ -227,9 +221,8 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
 
     Decided: sum_i c_i sigma(w'u_i) = 0 for all w makes sigma a polynomial when no two u_i are
     proportional (take differences in w along directions orthogonal to one u_j after the other), so
-    lambda_star > 0; the two bounds give the rate of Liu et al. Networks of width 4,096 at random
-    starts, against lambda_star from quadrature; theta is sought in the ball by descent on
-    lambda_min, which can refute the bound and not prove it.
+    lambda_star > 0; the two bounds give the rate of Liu et al. Measured: networks of width 4,096 at
+    random starts, and descent on lambda_min in the ball, against lambda_star from quadrature.
     """
     limit = networks.limit_kernel(start.inputs, networks.ACTIVATIONS[start.activation])
     least = float(np.linalg.eigvalsh(limit)[0])
@@ -245,9 +238,6 @@ def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
 def _collinear_states() -> Start:
     points = np.array([[s, a] for s in (0.0, 1.0, 2.0) for a in (0.0, 1.0)])
     start = Start(points, "identity", 1.0, 0)
-    sigma, t = networks.ACTIVATIONS[start.activation], np.linspace(-3, 3, 61)
-    numeric = (sigma.slope(t + 1e-4) - sigma.slope(t - 1e-4)) / 2e-4
-    assumed(np.allclose(numeric, sigma.bend(t)), "a C^2 activation")
     assumed(len(np.unique(points, axis=0)) == len(points), "distinct points")
     u = start.inputs / np.linalg.norm(start.inputs, axis=1, keepdims=True)
     cosines = np.abs(u @ u.T) - np.eye(len(u))
@@ -265,7 +255,7 @@ def _collinear_states() -> Start:
     text="sigma(z) = z is C^2. Q = sum_k v_k (w_k s + w'_k a + b_k) / sqrt(m) has a gradient"
     " affine in (s, a),\nso at s = 0, 1, 2 with one a: row(0) - 2 row(1) + row(2) = 0 for all"
     " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0f} to rounding; it would"
-    " have to exceed {bound:.0e} to be told from 0.",
+    " have to exceed {bound:.0e} to count as positive.",
     corrected=not_a_polynomial,
     broken="3/4 of lambda_star, the bound at the start, claimed on the whole ball",
     rejected={"share": 0.75},
@@ -281,25 +271,21 @@ def wide_networks(start: Start) -> CheckResult:
     justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
 
     Assumes: C^2 activations, distinct points none of which are proportional, weights scaled by
-    1 / sqrt(width) and drawn from a normal law, a ball of fixed radius about the start; "the
-    empirical minimizers" are the minimisers on that ball.
+    1 / sqrt(width) and drawn from a normal distribution, a ball of fixed radius about the start;
+    "the empirical minimizers" are the minimisers on that ball.
 
     Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
-    soon as Z_Q has more points; the theorem of Jacot et al. that the proof cites says
-    "non-polynomial", the lemma and its proof do not. The ball cannot hold all minimisers: with
-    its images under permutations of the hidden units a minimiser puts their mean into the
-    (convex) ball, and there J has rank dim(z) + 3 at most, whatever the width.
+    soon as Z_Q has more points. The theorem of Jacot et al. that the proof cites says
+    "non-polynomial", the lemma and its proof do not. The ball cannot hold all minimisers: see
+    asmp:nonSingularJac.networks.
     """
     return not_a_polynomial(start)
 
 
 # --- the ball of the assumption, for networks
-# Points x (n, d), hidden widths and actions; the parameters theta are known by their number.
+# Points x (n, d), hidden widths and actions; the parameters theta are drawn by their number.
 class Copies(namedtuple("Copies", "x hidden actions number")):
-    """A network at a minimiser theta, and its copies with the hidden units of a layer permuted.
-
-    Any theta is one: of data whose shares are softmax(Q_theta) and whose anchor rewards fit it.
-    """
+    """A network at theta, which minimises some data's risk, and its copies with units permuted."""
 
     @property
     def network(self) -> MLP:
@@ -313,51 +299,40 @@ class Copies(namedtuple("Copies", "x hidden actions number")):
     def layers(self, theta: Array) -> list[Array]:
         """(fan-in + 1, fan-out) of each layer, the biases last."""
         sizes = [((i + 1) * o, o) for i, o in self.network.layers]
-        parts = np.split(theta, np.cumsum([size for size, _ in sizes])[:-1])
-        return [part.reshape(-1, o) for part, (_, o) in zip(parts, sizes, strict=True)]
+        blocks = np.split(theta, np.cumsum([size for size, _ in sizes])[:-1])
+        return [block.reshape(-1, o) for block, (_, o) in zip(blocks, sizes, strict=True)]
 
     def permuted(self, order: Sequence[NDArray[np.int64]]) -> Array:
         """The parameters with each hidden layer's units in this order."""
-        kept = [np.arange(self.x.shape[1]), *order, np.arange(self.actions)]
-        return np.concatenate(
-            [
-                layer[np.append(before, len(before))][:, after].ravel()
-                for layer, before, after in zip(
-                    self.layers(self.theta), kept[:-1], kept[1:], strict=True
-                )
-            ]
-        )
+        blocks, before = [], np.arange(self.x.shape[1])
+        for layer, after in zip(
+            self.layers(self.theta), (*order, np.arange(self.actions)), strict=True
+        ):
+            blocks.append(layer[np.append(before, len(before))][:, after].ravel())
+            before = after
+        return np.concatenate(blocks)
 
     @property
     def mean(self) -> Array:
         """The mean of all copies, in which every unit of a layer is the same."""
-        parts: list[Array] = []
-        for layer in self.layers(self.theta):
-            weights, biases = layer[:-1], layer[-1:]
-            if parts:  # the units before are hidden ones
-                weights = weights.mean(axis=0, keepdims=True) + 0 * weights
-            if len(parts) < len(self.hidden):
-                weights, biases = (w.mean(axis=1, keepdims=True) + 0 * w for w in (weights, biases))
-            parts.append(np.vstack([weights, biases]).ravel())
-        return np.concatenate(parts)
+        layers = self.layers(self.theta)
+        for layer in layers[1:]:  # the units before are hidden ones
+            layer[:-1] = layer[:-1].mean(axis=0)
+        for layer in layers[:-1]:
+            layer[:] = layer.mean(axis=1, keepdims=True)
+        return np.concatenate([layer.ravel() for layer in layers])
 
     def rank(self, theta: Array) -> int:
         """Of J_Q (M, P); singular values below 1e-10 of the norm are rounding."""
         rows = self.network.jacobian(theta[None], self.x)[1].reshape(-1, theta.size)
         return int(np.linalg.matrix_rank(rows, tol=1e-10 * np.linalg.norm(rows)))
 
-    @property
-    def points(self) -> int:
-        """M."""
-        return int(len(self.x) * self.actions)
-
 
 @st.composite
 def copies(draw: st.DrawFn) -> Copies:
     inputs = draw(st.integers(1, 2))
-    points = st.lists(
-        st.tuples(*[st.integers(-3, 3)] * inputs), min_size=1, max_size=6, unique=True
-    )
+    point = st.tuples(*[st.integers(-3, 3)] * inputs)
+    points = st.lists(point, min_size=1, max_size=6, unique=True)
     hidden = draw(st.sampled_from([(1,), (3,), (6,), (2, 2), (4, 3), (10, 10)]))
     x = np.array(draw(points), dtype=float)
     return Copies(x, hidden, draw(st.integers(1, 3)), draw(st.integers(0, 99)))
@@ -385,8 +360,7 @@ def rank_at_the_mean(design: Copies, biases: int = 1) -> CheckResult:
 
 def _paper_network() -> Copies:
     design = Copies(np.linspace(-1.6, 1.6, 20)[:, None], (10, 10), 2, 0)
-    whole = design.rank(design.theta) == design.points
-    assumed(whole, "J J' >= mu I at the minimiser itself: 40 outputs, 152 parameters")
+    assumed(design.rank(design.theta) == 40, "J J' >= mu I at the minimiser: 40 outputs")
     return design
 
 
@@ -418,8 +392,8 @@ def ball_with_all_minimisers(design: Copies) -> CheckResult:
     are; "the empirical minimizers" are read as all of them.
 
     Decided: permutations of hidden units are a symmetry of every network, whatever its width and
-    activation. The assumption does not say which minimisers; Section 6.2 defines S-hat_N on the
-    ball, and with those meant it can hold, dist(., S) in Theorem linConvergence being the distance
-    to them. Read so in lem:NNenjoysPL.
+    activation. The assumption does not say which minimisers. Section 6.2 defines S-hat_N on the
+    ball, and with those meant it can hold.
     """
-    return at_least(design.rank(design.mean), design.points, 0.0, "ranks are whole numbers")
+    points = len(design.x) * design.actions
+    return at_least(design.rank(design.mean), points, 0.0, "ranks are whole numbers")

@@ -59,10 +59,10 @@ def _one_state(odds: float) -> Draws:
     return _with_floor(absorbing([[odds, 0.0]], 0.01), 40)
 
 
-def _compositions(total: int, parts: int) -> Array:
-    """(n, parts) all ways to write `total` as `parts` whole numbers, by the places of the bars."""
-    last = total + parts - 1
-    bars = np.array(list(combinations(range(last), parts - 1)), dtype=float)
+def _compositions(total: int, groups: int) -> Array:
+    """(n, groups) all ways to write `total` as `groups` whole numbers, by where the bars are."""
+    last = total + groups - 1
+    bars = np.array(list(combinations(range(last), groups - 1)), dtype=float)
     return np.diff(bars, prepend=-1, append=last, axis=1) - 1
 
 
@@ -79,9 +79,9 @@ def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
     share = np.clip(share, design.floor, 1 - design.floor)
     rows = moves[:, :, 0]
     number = rows.sum(axis=2, keepdims=True)
-    moved = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
+    shares = np.where(number > 0, rows / np.maximum(number, 1), np.eye(rows.shape[1]))
     log_pi = np.log(np.stack([share, np.maximum(1 - share, design.floor)], axis=2))
-    system = np.eye(rows.shape[1]) - design.mdp.discount * moved
+    system = np.eye(rows.shape[1]) - design.mdp.discount * shares
     right = design.mdp.reward[:, 0] - log_pi[..., 0]
     if free is not None:
         right = np.where(number[..., 0] > 0, right, (1 - design.mdp.discount) * free)
@@ -235,21 +235,16 @@ def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
     algorithm, steps = terms.c_2 + terms.t, terms.gamma_0 + terms.t
     excess = terms.outer * (terms.first * algorithm**-terms.alpha + terms.statistical / terms.n)
     root = float(np.sqrt(excess + terms.optimisation / steps))
-    parts = (
+    roots = (
         np.sqrt(terms.outer * terms.first) * algorithm ** -(terms.alpha * power),
         np.sqrt(terms.outer * terms.statistical) * terms.n**-0.5,
         np.sqrt(terms.optimisation) * steps**-0.5,
     )
-    return at_most(root, sum(parts), 1e-13 * (1 + root), "rounding of three roots")
+    return at_most(root, sum(roots), 1e-13 * (1 + root), "rounding of three roots")
 
 
 # Data (oracle.risk.Sample) with outputs on them, and how many times the least c_1 is taken.
 Schedule = tuple[Empirical, float]
-
-
-def _exponent(c: float, c_1: float) -> float:
-    """Of 1/T in the L2 error: alpha / 2 with alpha = min(1/2, 3 c c_1 / 8)."""
-    return min(1 / 2, 3 * c * c_1 / 8) / 2
 
 
 @claim.holds(
@@ -276,5 +271,5 @@ def quarter_rate(schedule: Schedule, least: float = 2.0) -> CheckResult:
     c, why = polyak.constants(sample, q).combined, "rounding of a quotient"
     return weakest(
         at_most(c, 1 / (4 * q.shape[1] * len(sample.nll_states)), 1e-15, why),
-        at_least(_exponent(c, times * least / c), 1 / 4, 1e-12, why),
+        at_least(min(1 / 2, 3 * times * least / 8) / 2, 1 / 4, 1e-12, why),
     )

@@ -116,12 +116,12 @@ def reward_no_extra_cost(pair: Revisit) -> CheckResult:
 
 
 # --- which parameter is found
-# Q_theta = features theta on S x A, flattened; the truth is theta*, the start theta_0.
-LinearClass = namedtuple("LinearClass", "transition discount features truth start")
+# Q_theta = features theta on S x A, flattened; theta* is the true one, the start theta_0.
+LinearProblem = namedtuple("LinearProblem", "transition discount features truth start")
 
 
 @st.composite
-def linear_classes(draw: st.DrawFn) -> LinearClass:
+def linear_problems(draw: st.DrawFn) -> LinearProblem:
     """Classes of full row rank (Assumption nonSingularJac (ii)), with up to two spare columns."""
     states, actions, spare = (draw(st.integers(low, 2)) for low in (1, 1, 0))
     pairs = states * actions
@@ -129,7 +129,7 @@ def linear_classes(draw: st.DrawFn) -> LinearClass:
     mix = np.eye(pairs) + np.triu(draw(worlds.tables((pairs, pairs), small)), 1) / 2
     more = draw(worlds.tables((pairs, spare), small))
     truth, start = (draw(worlds.tables(pairs + spare, small)) for _ in range(2))
-    return LinearClass(
+    return LinearProblem(
         transition=draw(worlds.distributions((actions, states, states), self_loops=True)),
         discount=draw(st.sampled_from([0.3, 0.5, 0.8])),
         features=mix @ np.hstack([np.eye(pairs), more]),
@@ -138,7 +138,7 @@ def linear_classes(draw: st.DrawFn) -> LinearClass:
     )
 
 
-def _minimiser(family: LinearClass) -> Array:
+def _minimiser(family: LinearProblem) -> Array:
     """The minimiser of R_exp(Q_theta) that gradients lead to from theta_0; every state is visited.
 
     With zeta at its inner maximum the descent slope of Algorithm 1 is the slope of the risk.
@@ -168,7 +168,7 @@ def _reaches(theta: Array, goal: Array) -> CheckResult:
     return zero(theta - goal, 1e-4, why)
 
 
-def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> CheckResult:
+def parameter_if_injective(family: LinearProblem, from_start: float = 1.0) -> CheckResult:
     """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A; they are
     the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
     Q_theta = Q* is as good, and which one is found depends on the start theta_0: in a linear class
@@ -186,17 +186,17 @@ def parameter_if_injective(family: LinearClass, from_start: float = 1.0) -> Chec
     return weakest(*results)
 
 
-def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
+def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearProblem:
     features, truth = np.ones((1, 2)), np.array([2.0, 0.0])
     assumed(features @ truth == 2.0, "realizability: Q_theta* = Q* = 2")
     assumed((features @ features.T)[0, 0] >= 2, "J J' >= mu I with mu = 2")
-    return LinearClass(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
+    return LinearProblem(np.ones((1, 1, 1)), 0.5, features, truth, np.array(start))
 
 
 @claim.holds_if(
     "intro.true-parameter",
     condition="theta -> Q_theta is one-to-one on S-bar x A",
-    instances=linear_classes(),
+    instances=linear_problems(),
     counterexample=_twice_the_same,
     text="One state, one action, r = 1, beta = 1/2: Q* = 2. Q = theta_1 + theta_2, J J' = 2.\n"
     "The risk (1 - (theta_1 + theta_2)/2)^2 has equal slopes: (0, 0) is led to (1, 1).\n"
@@ -207,7 +207,7 @@ def _twice_the_same(start: tuple[float, float] = (0.0, 0.0)) -> LinearClass:
     rejected_at=lambda: _twice_the_same(start=(1.0, 0.0)),
     cost=5,
 )
-def true_parameter(family: LinearClass) -> CheckResult:
+def true_parameter(family: LinearProblem) -> CheckResult:
     """GLADIUS finds the true parameter theta for Q*, up to statistical error.
 
     Where: Section 1, "This method provably finds the true parameter theta for Q* estimation (up to
@@ -262,11 +262,11 @@ def minimax(candidate: Shifted) -> CheckResult:
     the shift by c = 1 against its closed form.
     """
     mdp, q = candidate[0], candidate[0].solution.q
-    star, moved = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
+    star, shifted = (_risk(mdp, q + c, fixed_zeta=True).total()[0] for c in (0, 1))
     reach = float(np.abs(q).max() + np.abs(mdp.reward).max())
     tolerance = 1e-9 + 1e-11 * reach + 500 * EPS * (1 + reach) ** 2
     expected = (1 - 2 * mdp.discount) * expert(mdp).pairs[:, 0].sum()
-    return weakest(_above(candidate), equal(moved - star, expected, tolerance, SQUARED))
+    return weakest(_above(candidate), equal(shifted - star, expected, tolerance, SQUARED))
 
 
 def _shift_by_one() -> Shifted:
@@ -310,14 +310,14 @@ Valleys = namedtuple("Valleys", "scale root tilt bow point")
 Point = tuple[Fraction, Fraction]
 
 
-def _valley(valleys: Valleys, point: Point, rise: bool, bend: bool) -> list[Fraction]:
+def _valley(valleys: Valleys, point: Point, rise: bool, curved: bool) -> list[Fraction]:
     """Value, x- and y-derivative of f1, or of f2 (`rise`); `bend` False makes f2's floor straight.
 
     The straight floor touches that of f2 in one of the common minimisers, x = root.
     """
     x, y = point
     floor, steep = valleys.tilt * x + valleys.bow * x * x, valleys.tilt + 2 * valleys.bow * x
-    if rise and bend:
+    if rise and curved:
         floor += valleys.scale * (x * x - valleys.root**2)
         steep += 2 * valleys.scale * x
     elif rise:
@@ -328,19 +328,19 @@ def _valley(valleys: Valleys, point: Point, rise: bool, bend: bool) -> list[Frac
 
 
 _ZERO, _ONE = Fraction(0), Fraction(1)
-_PARTS = st.fractions(-3, 3, max_denominator=8)
+_SLOPES = st.fractions(-3, 3, max_denominator=8)
 _POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
 
 
 @claim.holds(
     "fn:sum-of-PL",
-    instances=st.builds(Valleys, _POSITIVE, _POSITIVE, _PARTS, _PARTS, st.tuples(_PARTS, _PARTS)),
+    instances=st.builds(Valleys, _POSITIVE, _POSITIVE, *[_SLOPES] * 2, st.tuples(_SLOPES, _SLOPES)),
     broken="both valleys straight: the sum of two such quadratics is PL",
-    rejected={"bend": False},
+    rejected={"curved": False},
     # f1 = y^2 and f2 = (y - x^2 + 1)^2
     rejected_at=lambda: Valleys(_ONE, _ONE, _ZERO, _ZERO, (_ONE, 2 * _ONE)),
 )
-def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
+def sum_of_pl(valleys: Valleys, curved: bool = True) -> CheckResult:
     """The sum of two PL functions is not necessarily PL.
 
     Where: Section 1, footnote to the second contribution.
@@ -355,14 +355,16 @@ def sum_of_pl(valleys: Valleys, bend: bool = True) -> CheckResult:
     why = "exact arithmetic in fractions"
     results = []
     for rise in (False, True):
-        height, along, across = _valley(valleys, valleys.point, rise, bend)
+        height, along, across = _valley(valleys, valleys.point, rise, curved)
         results.append(at_least((along**2 + across**2) / 2, 2 * height, 0.0, why))
     middle = -valleys.scale * valleys.root**2 / 2  # half-way between the floors at x = 0
-    first, second = (_valley(valleys, (_ZERO, middle), rise, bend) for rise in (False, True))
+    first, second = (_valley(valleys, (_ZERO, middle), rise, curved) for rise in (False, True))
     stuck = (first[1] + second[1]) ** 2 + (first[2] + second[2]) ** 2
     results.append(equal(stuck, _ZERO, 0.0, why))
     meeting = valleys.tilt * valleys.root + valleys.bow * valleys.root**2
-    least = sum(_valley(valleys, (valleys.root, meeting), rise, bend)[0] for rise in (False, True))
+    least = sum(
+        _valley(valleys, (valleys.root, meeting), rise, curved)[0] for rise in (False, True)
+    )
     results.append(equal(least, _ZERO, 0.0, why))
     high = first[0] + second[0]
     results.append(equal(high, valleys.scale**2 * valleys.root**4 / 2, 0.0, why))

@@ -65,8 +65,9 @@ def _at_the_solution() -> Fixed:
     assumed(abs(oracle.profile(sample, q) - sample.entropy()) < 1e-15, "q minimises g-hat_N")
     slope = np.abs(library.descent_slope(sample, q, zeta)).max()
     assumed(slope < 1e-15, "theta is realisable: Q*")
-    small = objective(sample, q + 1e-3, zeta) - objective(sample, q, zeta)
-    assumed(abs(small + 0.45e-6) < 1e-14, "Q* + c lowers f by .45 c^2 for small c: any B_Q")
+    drop, small = (objective(sample, q, zeta) - objective(sample, q + c, zeta) for c in (1.0, 1e-3))
+    assumed(drop > 0.4, "Q* + 1 lowers f")
+    assumed(abs(small - 1e-6 * drop) < 1e-14, "Q* + c lowers f by c^2 times that: any B_Q")
     return sample, q, zeta
 
 
@@ -76,9 +77,9 @@ def _at_the_solution() -> Fixed:
     counterexample=_at_the_solution,
     text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
     "= log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nAt Q* + c, zeta* "
-    "fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 = -.45 c^2: Q* is "
-    "not least, however small the ball (any c will do; here c = 1).\nHalf the squared gradient is "
-    "{observed:.1e}, not >= mu times .45 for any mu > 0 (here mu = 1e-9: {bound:.1e}).",
+    "fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 = -0.45 c^2: Q* "
+    "is not least, however small the ball (any c will do; here 1).\nHalf the squared gradient is "
+    "{observed:.1e}, not >= mu times 0.45 for any mu > 0 (here mu = 1e-9: {bound:.1e}).",
     corrected=primal_pl,
     broken="zeta moving with Q: curvature 2 (1 - beta)^2 N_BE / N, that of the profile",
     rejected=lambda point: _curvature(
@@ -195,7 +196,7 @@ def _tangent() -> Growth:
     instances=growths(),
     counterexample=_tangent,
     text="One state, rows (s,0,s), (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) = theta_a,"
-    " theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any), of which the ball holds only"
+    " theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any); the ball holds only"
     " (-1, -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 ="
     " 4 (1 - k), ratio (1 - k)/16 -> 0 as k -> 1.\nk = .999: {observed:.2e}, but"
     " c_qg dist^2 = {bound:.2e} for c_qg = 1e-4; so for any c_qg > 0.",

@@ -15,7 +15,12 @@ from gladius.mdp import TabularMDP, action_values
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp
-from proofs_checks.sections.erm_irl_identification import Moved, excess_over, moved, off_track
+from proofs_checks.sections.erm_irl_identification import (
+    Candidate,
+    candidates,
+    excess_over,
+    off_track,
+)
 from proofs_checks.sections.erm_irl_minimax import backup, probes, rho_form
 from proofs_checks.sections.setup_identification import Anchored, anchored
 from proofs_checks.worlds import Fitted, absorbing, coin, leaving_zero, tables
@@ -157,10 +162,10 @@ def bounded_functions_are_complete(
     largest = max(norm(term) for term in sequence.terms)
     tail = sequence.ratio ** (n + ahead) * largest / (1 - sequence.ratio)
     limit, member = sequence.limit(), sequence.between(0, n)
-    left = _norm(tuple(x - y for x, y in zip(limit, member, strict=True)))
+    remainder = _norm(tuple(x - y for x, y in zip(limit, member, strict=True)))
     reason = "exact arithmetic"
     return weakest(
-        at_most(left, apart + tail, 0.0, reason),
+        at_most(remainder, apart + tail, 0.0, reason),
         at_most(_norm(limit), _norm(member) + apart + tail, 0.0, reason),
     )
 
@@ -216,11 +221,11 @@ def fixed_point_alone(problem: Anchored) -> CheckResult:
 
 # --- Theorem mainopt: the minimisers of the expected likelihood, and of sums
 def minimisers_almost_everywhere(
-    candidate: Moved, alike: bool = False, inside: NDArray[np.bool_] | None = None
+    candidate: Candidate, alike: bool = False, inside: NDArray[np.bool_] | None = None
 ) -> CheckResult:
     """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for d*-almost every s} = {Q: Q(s, a_1)
-    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted law of
-    s. Where S is countable, this is the same as: for all s in S-bar.
+    - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for d*-almost every s}, d* the expert's discounted
+    state distribution. Where S is countable, this is the same as: for all s in S-bar.
 
     Decided: the excess is E KL(pi* || p-hat_Q), at least E |p-hat_Q - pi*|_1^2 / 2 (Pinsker); on a
     countable S every s in S-bar has weight, at least that of one path there. Measured: the
@@ -243,9 +248,11 @@ def minimisers_almost_everywhere(
     )
 
 
-def _fits_at_zero() -> Moved:
+def _fits_at_zero() -> Candidate:
     mdp = leaving_zero(actions=2)
-    candidate = Moved(mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,))
+    candidate = Candidate(
+        mdp, np.array([[0.0, 0.0], [np.log(3), 0.0]]), np.zeros(2), intervals=(1,)
+    )
     assumed(np.all(candidate.points == [True, False]), "S-bar = {0}")
     assumed(np.all(np.isfinite(candidate.shifted_on(candidate.points))), "Q bounded")
     fitted = log_softmax(candidate.shifted_on(candidate.points)[0])
@@ -256,7 +263,7 @@ def _fits_at_zero() -> Moved:
 @claim.holds_if(
     "lem:minMLE",
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
-    instances=moved(),
+    instances=candidates(),
     counterexample=_fits_at_zero,
     text="S = [0, 1], r = 0, two actions, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: "
     "S-bar = {{0}}, pi* = 1/2.\nQ(0, .) = (0, 0) and Q(s, .) = (log 3, 0) for s > 0 is in both "
@@ -267,18 +274,18 @@ def _fits_at_zero() -> Moved:
     rejected={"alike": True},
     rejected_at=off_track,
 )
-def minimisers_of_the_likelihood(candidate: Moved) -> CheckResult:
+def minimisers_of_the_likelihood(candidate: Candidate) -> CheckResult:
     """argmin_Q E[-log p-hat_Q(a | s)] = {Q: p-hat_Q = pi* for all s in S-bar a.e.} = {Q: Q(s, a_1)
     - Q(s, a_2) = Q*(s, a_1) - Q*(s, a_2) for all s in S-bar}.
 
     Where: Technical proofs, Lemma minMLE; used in Section 4.
 
-    Assumes: (s, a) from the expert's law, Q bounded; S any state space (Section 3), S-bar the
+    Assumes: (s, a) from the expert's occupancy, Q bounded; S any state space (Section 3), S-bar the
     states s with Pr(s_h = s) > 0 for some h.
 
-    Decided: where the law of s_h has a part without atoms, S-bar does not carry the data, and the
-    right-hand sets leave Q free where there are data; the printed "a.e." quantifies over S-bar and
-    does not help. On a countable S the lemma holds as printed.
+    Decided: where the distribution of s_h is not purely atomic, S-bar does not carry the data, and
+    the right-hand sets leave Q free where there are data. The printed "a.e." quantifies over S-bar
+    and does not help. On a countable S the lemma holds as printed.
     """
     return minimisers_almost_everywhere(candidate, inside=candidate.points)
 

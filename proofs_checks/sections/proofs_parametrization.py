@@ -85,8 +85,8 @@ def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     Assumes: rows independent, centred, isotropic (E phi phi' = I_d), with a sub-Gaussian norm
     that does not depend on d.
 
-    Decided: isotropy fixes the mean of |phi|^2, not its law, and the first diagonal entry of the
-    Gram matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
+    Decided: isotropy fixes the mean of |phi|^2 alone, and the first diagonal entry of the Gram
+    matrix is |phi(z_1)|^2. The theorem cited (Rudelson and Vershynin) has independent entries.
     """
     return independent_entries(design)
 
@@ -171,14 +171,14 @@ def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckRe
     drift = math.sqrt(len(before)) * most * radius  # sqrt(M) C_R R
     reach = spectral[0] + drift  # C_J = C_0 + sqrt(M) C_R R
     kernels = float(np.linalg.norm(after @ after.T - before @ before.T, 2))
-    parts = [float(np.linalg.norm(p, 2)) for p in (after @ change.T, change @ before.T, change)]
+    norms = [float(np.linalg.norm(p, 2)) for p in (after @ change.T, change @ before.T, change)]
     steps = [
         (float(np.max(np.linalg.norm(change, axis=1))), most * radius),
         (float(np.linalg.norm(change)), drift),
         (spectral[1], reach),
-        (kernels, parts[0] + parts[1]),
-        (parts[0] + parts[1], sum(spectral) * parts[2]),
-        (sum(spectral) * parts[2], 2 * reach * drift),
+        (kernels, norms[0] + norms[1]),
+        (norms[0] + norms[1], sum(spectral) * norms[2]),
+        (sum(spectral) * norms[2], 2 * reach * drift),
         (kernels, 2 * (reach if jacobians_grow else spectral[0]) * drift),
     ]
     eps = 1e-13 * max(1.0, reach, reach**2)

@@ -84,8 +84,8 @@ def discounted_overlap(problem: Overlap, power: float = 1.0) -> CheckResult:
     """d*_S(y) >= beta p_A nu_A(y) for every y, with p_A = exp(-2 B*) / |A|, |Q*| <= B*; so
     nu_A << d*_S.
 
-    Where: Technical proofs, Lemma anchor_overlap_logit; nu_A is the law of s' after the anchor, s
-    drawn from the discounted occupancy d*_S.
+    Where: Technical proofs, Lemma anchor_overlap_logit; nu_A is the distribution of s' after the
+    anchor, s drawn from the discounted occupancy d*_S.
 
     Assumes: a finite action set, the logit expert, bounded Q*.
 
@@ -143,8 +143,8 @@ def _one_period() -> Overlap:
     rejected={"per_action": False},
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
-    """The overlap nu_A << d_S holds for the state law of the data, H undiscounted periods, with
-    density at most 1 / p_A.
+    """The overlap nu_A << d_S holds for the state distribution of the data, H undiscounted
+    periods, with density at most 1 / p_A.
 
     Where: Lemma anchor_overlap_logit is proved for "the discounted expert state occupancy measure
     used by the population risk"; the data of Section 7 are 100 undiscounted periods a trajectory,
@@ -153,8 +153,8 @@ def finite_overlap(problem: Overlap) -> CheckResult:
     Assumes: a finite action set, the logit expert, bounded Q*.
 
     Decided: a state first reached as the s' of the last period has no share of d_H. The discounted
-    law has all periods, whence the flow identity; H periods lack the last step. The paper's own
-    design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
+    occupancy has all periods, whence the flow identity; H periods lack the last step. The paper's
+    own design (replacement as anchor, 100 periods, mileage capped at 20) has overlap.
     """
     return overlap_with_the_last_state(problem, after=0.0)
 
@@ -384,7 +384,7 @@ def curved_derivatives(problem: Identified) -> CheckResult:
     Assumes: as the Lemma; theta -> Q_theta is twice continuously differentiable into L2(d*).
 
     Decided: the class leaves Q* also where its derivative vanishes, in directions of the second
-    order, of which the sphere of derivatives says nothing. The lemma's own defect is another one,
+    order, on which the sphere of derivatives is silent. The lemma's own defect is another one,
     the null direction itself (lem:erm_ddc_quant_identification); on finite S-bar both are cured.
     """
     return _identification(problem, expert(problem.mdp), problem.constant)

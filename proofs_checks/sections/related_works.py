@@ -124,8 +124,8 @@ def invariance_keeps_reward_counterfactuals(case: Shaped, factor: float = 1.0) -
     base, other = case.mdp.reward + case.intervention, _equivalent(case, factor) + case.intervention
     (first, second), tolerance = _policies(case, case.mdp.transition, base, other)
     change = np.einsum("aij,j->ia", case.mdp.transition - case.moves, case.potential)
-    moved = case.mdp.reward + case.mdp.discount * change
-    (there, then), wider = _policies(case, case.moves, moved, _equivalent(case, factor))
+    shaped = case.mdp.reward + case.mdp.discount * change
+    (there, then), wider = _policies(case, case.moves, shaped, _equivalent(case, factor))
     return weakest(
         equal(first, second, tolerance, WHY),
         equal(there, then, wider, WHY),

@@ -262,18 +262,18 @@ def discounting_bounds_q(window: Window) -> CheckResult:
 
     Assumes: S any state space, r in R^(S x A), A finite, beta in (0, 1).
 
-    Decided: a bound on r is needed (Rust assumes one). On the infinite state space named in the
-    counterexample no M will do; the claimed M is part of the instance.
+    Decided: a bound on r is needed (Rust assumes one). On the infinite state space of the
+    counterexample no M will do.
     """
     return _largest(*window)
 
 
 # --- where the expert goes
 def covered(mdp: TabularMDP) -> list[CheckResult]:
-    """The expert's law gives each state of S-bar weight, and no other state.
+    """The expert's state distribution gives weight to each state of S-bar, and to no other state.
 
-    The library's occupancy against visits summed period by period, and these against the chance
-    of the likeliest path into the state, which is positive on S-bar alone.
+    The library's occupancy against visits summed period by period, and these against the
+    probability of the likeliest path into the state, which is positive on S-bar alone.
     """
     star, world = mdp.solution, (mdp.transition, mdp.discount, mdp.initial)
     mass = oracle.visits(star.policy, *world)
@@ -297,7 +297,7 @@ class Track:
 
     @property
     def reached(self) -> NDArray[np.bool_]:
-        """(S,) where d*, the expert's law of s, has mass: S-bar, if all states are points."""
+        """(S,) where d*, the expert's state distribution, has mass: S-bar, if all are points."""
         return oracle.reachable(self.mdp.initial, self.mdp.transition)
 
     @property
@@ -306,16 +306,15 @@ class Track:
         return self.reached & ~np.isin(np.arange(len(self.mdp.initial)), self.intervals)
 
 
-# A world whose states are cells, and which of them (S,) are unit intervals entered uniformly, not
-# points. Reward and law are the same all over an interval, so the cells form a finite world.
+# A finite model, and which of its states (S,) are unit intervals entered uniformly, not points.
+# Reward and transition probabilities are the same all over an interval.
 Cells = tuple[TabularMDP, NDArray[np.bool_]]
 
 
 @st.composite
 def cells(draw: st.DrawFn) -> Cells:
-    mdp = draw(
-        worlds.tabular_mdps(rewards=worlds.MILD, discounts=st.sampled_from([0.5, 0.9, 0.99]))
-    )
+    discounts = st.sampled_from([0.5, 0.9, 0.99])
+    mdp = draw(worlds.tabular_mdps(rewards=worlds.MILD, discounts=discounts))
     return mdp, draw(arrays(np.bool_, len(mdp.initial)))
 
 
@@ -325,13 +324,12 @@ def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
 
 
 def support_carries_data(space: Cells) -> CheckResult:
-    """S-bar = the support of the expert's state law, the smallest closed set of states that holds
-    s_0, s_1, ... with probability one; equalities "for all s in S-bar" hold almost everywhere. On
-    a countable (discrete) S this is the printed set.
+    """S-bar = the support of the expert's state distribution, the smallest closed set of states
+    that holds s_0, s_1, ... with probability one; equalities "for all s in S-bar" hold almost
+    everywhere. On a countable (discrete) S this is the printed set.
 
-    Decided: the support has full measure by definition. Measured: the expert's occupancy (library,
-    one linear system) of the states that a search along possible moves reaches; each has at least
-    the mass of its likeliest path.
+    Decided: the support has full measure by definition. Measured: the expert's occupancy (library)
+    of the states that a search reaches; each has at least the mass of its likeliest path.
     """
     mdp, _ = space
     return weakest(_carried(mdp, oracle.reachable(mdp.initial, mdp.transition)), *covered(mdp))
@@ -345,7 +343,7 @@ def _chain() -> Cells:
 
 @claim.holds_if(
     "setup.reachable-set",
-    condition="the state space is countable (or the expert's state law purely atomic)",
+    condition="the state space is countable (or the expert's state distribution purely atomic)",
     instances=cells(),
     counterexample=lambda: (worlds.absorbing([[0.0, 0.0]]), np.array([True])),
     text="S = [0, 1], s_0 uniform, and s' uniform whatever (s, a): P(s_h = s) = 0 for every s "
@@ -366,8 +364,8 @@ def atoms_carry_data(space: Cells) -> CheckResult:
 
     Assumes: S any state space, A finite, the expert plays pi*.
 
-    Decided: P(s_h = s) > 0 holds for at most countably many s; under laws with a density it holds
-    for none, and the identification results become empty.
+    Decided: P(s_h = s) > 0 holds for at most countably many s. With densities it holds for none,
+    and the identification results become empty.
     """
     mdp, spread = space
     return _carried(mdp, oracle.reachable(mdp.initial, mdp.transition) & ~spread)
@@ -395,8 +393,8 @@ def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:
     averaged successor by successor against the library's Bellman operator.
     """
     mdp, q = guess.mdp, guess.q
-    known = worlds.population(guess)
-    mean = known.mean((known.target - q[:, :, None]) ** power)
+    risk = worlds.population(guess)
+    mean = risk.mean((risk.target - q[:, :, None]) ** power)
     error = action_values(mdp.reward, mdp.transition, mdp.discount, value(q)) - q
     scale = float(np.max(np.abs(mdp.reward)) + 2 * np.max(np.abs(q)) + 2) ** power
     return zero(mean - error**power, 1e-14 * scale, "rounding of sums of numbers of this size")

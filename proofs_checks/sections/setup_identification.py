@@ -59,11 +59,11 @@ def _two_anchors() -> Anchored:
 @claim.holds(
     "asmp:anchor.invariance",
     instances=anchored(worlds.REWARDS, discount=0.99),
-    broken="the anchor's reward replaced and the other rewards kept",
-    rejected={"others_kept": True},
+    broken="the anchor's reward replaced and the other rewards unchanged",
+    rejected={"others_unchanged": True},
     rejected_at=_two_anchors,
 )
-def any_anchor_rationalises(problem: Anchored, others_kept: bool = False) -> CheckResult:
+def any_anchor_rationalises(problem: Anchored, others_unchanged: bool = False) -> CheckResult:
     """Whatever the anchor actions a_s and whatever (bounded) rewards they are given, some r with
     those values has pi* as its optimal policy.
 
@@ -79,7 +79,7 @@ def any_anchor_rationalises(problem: Anchored, others_kept: bool = False) -> Che
     """
     mdp, given = problem.mdp, problem.table[problem.here]
     reward = ccp.solve(problem.observed._replace(given=given))[1]
-    if others_kept:
+    if others_unchanged:
         reward = mdp.reward.copy()
         reward[problem.here] = given
     new, old = soft_bellman(reward, mdp.transition, mdp.discount), mdp.solution
@@ -101,8 +101,9 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
 
 def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
     """If p-hat_Q(. | s) = pi*(. | s) and Q solves the anchor's Bellman equation for d*-almost every
-    s, d* the expert's discounted law of s, then Q(s, .) = Q*(s, .) and r(s, .) = Q*(s, .) - beta
-    E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in S-bar.
+    s, d* the expert's discounted state distribution, then Q(s, .) = Q*(s, .) and r(s, .) =
+    Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in
+    S-bar.
 
     Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
     system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a
@@ -154,7 +155,7 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
     Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3); S
     any state space, S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
 
-    Decided: where the law of s' has a part without atoms, that part lies off S-bar, where the
+    Decided: where the distribution of s' is not purely atomic, it has mass off S-bar, where the
     printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
     S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
     Measured: the solution, of those with the CCPs everywhere, nearest to the instance's table.
@@ -194,8 +195,8 @@ def _counterfactual(experiment: Relabelled, conservatism: float) -> tuple[Array,
     q = oracle.offline(experiment.start, rows, label, mdp.discount, conservatism)
     truth = soft_bellman(mdp.reward + experiment.intervention, mdp.transition, mdp.discount)
     learned = np.exp(q - value(q)[:, None])
-    left = 2 * mdp.discount**400 * float(np.max(np.abs(experiment.start)))
-    return learned[inside], truth.policy[inside], rounding(mdp, truth.q) + left
+    remainder = 2 * mdp.discount**400 * float(np.max(np.abs(experiment.start)))
+    return learned[inside], truth.policy[inside], rounding(mdp, truth.q) + remainder
 
 
 WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
@@ -233,7 +234,7 @@ def _coupon() -> Relabelled:
     "data: its log-odds x solve x = 1 + log 3 - 2 (2 p(x) - 1) with p(x) = 1/(1 + e^-x),\n"
     "so x = log 3, p(x) = 3/4: share {observed:.4f}.",
     corrected=consistent_offline_learning,
-    broken="CQL's penalty kept at alpha = 0.01",
+    broken="CQL's penalty fixed at alpha = 0.01",
     rejected={"conservatism": 0.01},
 )
 def any_offline_method(experiment: Relabelled) -> CheckResult:

@@ -1,8 +1,8 @@
-"""The unnumbered figure of the appendix: the density of Gumbel(-gamma, 1), the taste shocks' law.
+"""The unnumbered figure of the appendix: the density of Gumbel(-gamma, 1), the taste shocks.
 
 The paper prints the density and the distribution function of Gumbel(nu, 1) and says that its mean
-is nu + gamma. Checked here: both are SciPy's, whose law has mean 0 and variance pi^2 / 6; NumPy's
-draws follow the printed distribution function.
+is nu + gamma. Both must be SciPy's, with mean 0 and variance pi^2 / 6; NumPy's draws must follow
+the printed distribution function.
 """
 
 import math
@@ -34,18 +34,18 @@ def printed_distribution(x: Array, nu: float) -> Array:
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """One: the law, and draws of it."""
+    """One: the distribution, and draws of it."""
     draws = SMOKE_DRAWS if smoke else DRAWS
     settings = {"draws": draws, "seeds": NAME, "seeds_row": ROW}
     return [Entry(ROW, COLUMN, "measured", Cell(f"{__name__}:compute", settings, NAME), "mean")]
 
 
 def compute(cell: Cell, device: str) -> Result:
-    """Moments of SciPy's law, largest differences from it on a grid, and a sample."""
+    """Moments of SciPy's distribution, largest differences from it on a grid, and a sample."""
     nu, n = -float(np.euler_gamma), int(cell.settings["draws"])
-    law, grid = stats.gumbel_r(loc=nu), np.linspace(nu - 6.0, nu + 20.0, 2601)
-    of_density = np.abs(printed_density(grid, nu) - law.pdf(grid)).max()
-    of_distribution = np.abs(printed_distribution(grid, nu) - law.cdf(grid)).max()
+    gumbel, grid = stats.gumbel_r(loc=nu), np.linspace(nu - 6.0, nu + 20.0, 2601)
+    of_density = np.abs(printed_density(grid, nu) - gumbel.pdf(grid)).max()
+    of_distribution = np.abs(printed_distribution(grid, nu) - gumbel.cdf(grid)).max()
     sample = seeds.generators(cell)[0].gumbel(nu, 1.0, n)
     squares = (sample - sample.mean()) ** 2
     errors = [float(x.std(ddof=1) / math.sqrt(n)) for x in (sample, squares)]
@@ -53,8 +53,8 @@ def compute(cell: Cell, device: str) -> Result:
     counts, _ = np.histogram(sample, BINS)
     return Result(
         (
-            Record("mean", float(law.mean())),
-            Record("variance", float(law.var())),
+            Record("mean", float(gumbel.mean())),
+            Record("variance", float(gumbel.var())),
             Record("largest |printed density - SciPy's|", float(of_density)),
             Record("largest |printed distribution - SciPy's|", float(of_distribution)),
             Record("sample mean", float(sample.mean()), errors[0], n),
@@ -71,20 +71,20 @@ def render(results: Results, out: Path) -> None:
     result = results.get(ROW, COLUMN, "measured").result
     if not result.records:
         return
-    found = {r.statistic: r for r in result.records}
+    records = {r.statistic: r for r in result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
     figure = layout.new_figure(layout.PAGE, 4.4)
     axes = figure.subplots()
-    draws = f"{found['sample mean'].repetitions:,} draws"
+    draws = f"{records['sample mean'].repetitions:,} draws"
     heights, edges = result.arrays["density of draws"], result.arrays["edges"]
     axes.stairs(heights, edges, fill=True, color="0.85", label=draws)
     axes.plot(x, printed_density(x, nu), color="tab:blue", label="density as printed")
-    mean = found["mean"].value
+    mean = records["mean"].value
     black: dict[str, Any] = {"color": "black", "linewidth": 1.0}
     axes.axvline(mean, label=f"mean {round(mean, 3) + 0.0:.3f}", **black)
     axes.axvline(nu, linestyle=":", label=rf"mode $-\gamma$ = {nu:.3f}", **black)
-    title = rf"Gumbel distribution $G(-\gamma, 1)$, variance {found['variance'].value:.4f}"
+    title = rf"Gumbel distribution $G(-\gamma, 1)$, variance {records['variance'].value:.4f}"
     layout.words(axes, r"taste shock $\epsilon$ (utils)", "density", title)
     axes.set_xlim(BINS[0], BINS[-1])
     axes.legend(fontsize=layout.FONT)

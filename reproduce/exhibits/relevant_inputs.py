@@ -1,8 +1,8 @@
-"""GLADIUS on rows where inputs matter: does it find them, and what does not knowing them cost?
+"""GLADIUS on observations where inputs matter: whether it finds them, and at what cost.
 
-Each world of `inputs_worlds` with 50 inputs, 1,000 trajectories: the estimator beside the same fit
-told which inputs matter (its sparse oracle), and how often it chose all that matter and any that
-does not. Last, mileage alone: the same estimator beside the class `smooth`.
+Each world of `inputs_worlds` with 50 inputs and 1,000 trajectories: the estimator beside its sparse
+oracle, the same fit that knows which inputs matter, and how often it chose all of these and any
+other. Then mileage alone: the same estimator beside the class `smooth`.
 """
 
 from dataclasses import asdict
@@ -13,120 +13,93 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
-from reproduce.compare import CRITICAL
 from reproduce.data import TRUTHS
 from reproduce.fits import fitting as bus_fitting
-from reproduce.inputs_worlds import STRENGTHS, VARIANTS, WEAK
+from reproduce.inputs_worlds import VARIANTS
 from reproduce.many_inputs import (
     DRAWN_AGAIN,
     FALSE,
     FOUND,
     RIGHT,
-    WORLDS,
     ZETA_FALSE,
     ZETA_RIGHT,
     fitting,
 )
+from reproduce.notes import notes
 from reproduce.results import Results, mean_of
 from reproduce.spec import Entry, Exhibit, Result
 
 NAME = "relevant_inputs"
 INPUTS, SMOKE_INPUTS = 50, 31
 REPETITIONS, SMOKE_REPETITIONS = 20, 2
-FEWER = 8  # data sets of each strength of weak inputs
+SMOKE_WORLDS = ("linear", "continuous linear")
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
 SMOOTH = ("GLADIUS", "leak_free smooth")
-NO_TAIL = ("GLADIUS", "leak_free sparse, no tail")
-ALONE, THIRTY, THIRTY_STRENGTH = "mileage alone", "thirty", 0.03
-NEAR_ORACLE = 1.25  # times the oracle's error, the target
-BLIND = 4.0  # per cent; an oracle with a larger error cannot see what matters
+ALONE = "mileage alone"
+NEAR_ORACLE = 1.25  # largest ratio to the oracle's error that counts as near
+NO_ORACLE = ("thirty",)  # a fit of all thirty inputs takes hours
+BLIND = 4.0  # per cent; an oracle with a larger error cannot estimate the effect itself
 SPARSE_CLASS: dict[str, Any] = {"function_class": "sparse"}
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """The worlds, then mileage alone with each truth."""
+    """The worlds, then mileage alone with each true reward of `data.TRUTHS`."""
     times = SMOKE_REPETITIONS if smoke else REPETITIONS
     inputs = SMOKE_INPUTS if smoke else INPUTS
-    found = []
-    for name in VARIANTS:
-        given = ("gladius", name, inputs, times, smoke, SPARSE_CLASS)
-        found.append(Entry(name, *OURS, fitting(*given)))
-        if name != THIRTY:  # compared with the fit without a tail
-            found.append(Entry(name, *ORACLE, fitting(*given, given=True)))
-    for name in strengths().values():
-        sets = times if name == THIRTY else min(times, FEWER)
-        fits = {OURS: SPARSE_CLASS, NO_TAIL: SPARSE_CLASS | {"tail": False}}
-        for which, options in fits.items():
-            if (name, which) != (THIRTY, OURS):  # it is above
-                cell = fitting("gladius", name, inputs, sets, smoke, options)
-                found.append(Entry(name, *which, cell))
+    listed = []
+    for name in SMOKE_WORLDS if smoke else VARIANTS:
+        fit = ("gladius", name, inputs, times, smoke, SPARSE_CLASS)
+        listed.append(Entry(name, *OURS, fitting(*fit)))
+        if name not in NO_ORACLE:
+            listed.append(Entry(name, *ORACLE, fitting(*fit, given=True)))
     for truth in TRUTHS:
-        told = {"repetitions": times, "seeds": DRAWN_AGAIN, "seeds_row": truth, "truth": truth}
+        settings = {"repetitions": times, "seeds": DRAWN_AGAIN, "seeds_row": truth, "truth": truth}
         for which, options in ((OURS, SPARSE_CLASS), (SMOOTH, {})):
-            cell = bus_fitting("gladius", 250 if smoke else 1000, smoke, options, **told)
-            found.append(Entry(f"{ALONE}, {truth}", *which, cell))
-    return found
-
-
-def strengths() -> dict[float, str]:
-    """Strength of thirty weak inputs -> the world."""
-    return dict(sorted([(THIRTY_STRENGTH, THIRTY), *zip(STRENGTHS, WEAK, strict=True)]))
+            cell = bus_fitting("gladius", 250 if smoke else 1000, smoke, options, **settings)
+            listed.append(Entry(f"{ALONE}, {truth}", *which, cell))
+    return listed
 
 
 def render(results: Results, out: Path) -> None:
-    """One line a world, beside its oracle, or the fit without a tail, or `smooth`."""
-    lines = []
-    for row in results.rows:
-        other = ORACLE if row in VARIANTS else SMOOTH
-        other = NO_TAIL if row in strengths().values() else other
-        ours, beside = (results.get(row, *which).result for which in (OURS, other))
-        if not ours.records or not beside.records:  # a cell failed: the CSV says why
-            continue
-        gap, se, _ = results.paired(row, OURS, other)
-        x, y = (np.array(part.replications["MAPE"]) for part in (ours, beside))
-        ratio = x.mean() / y.mean()
-        spread = mean_of(x - ratio * y)[1] / y.mean()  # of a ratio of means, to first order
-        compared = [_text(beside), f"{gap:+.2f} ({se:.2f})", f"{ratio:.2f} ({spread:.2f})"]
-        records = {record.statistic: record for record in ours.records}
-        told = WORLDS[row].title if row in WORLDS else "no input, the truth as named"
-        shares = [
-            f"{100 * records[s].value:.0f} %" if s in records else ""
-            for s in (RIGHT, FOUND, FALSE, ZETA_RIGHT, ZETA_FALSE)
-        ]
-        lines.append((row, told, _text(ours), *compared, *shares, f"{ours.cpu_seconds:.1f}"))
+    """One line a world, beside its oracle or `smooth`."""
+    lines = [_line(results, row) for row in results.rows]
     names = ["world", "what matters", "MAPE", "beside it", "difference", "ratio"]
     names += ["r: all", "found", "false", "zeta: all", "false in zeta", "CPU-s"]
-    table = pd.DataFrame(lines, columns=pd.Index(names)).set_index("world")
-    sets = results.entries[0].cell.repetitions
-    said = f"{sets} data sets a world, {FEWER} of each strength of thirty inputs but .03."
-    layout.write(table, out, NAME, EXHIBIT.title, (*NOTES, said))
-    if set(strengths().values()) <= set(table.index):
-        layout.save(_power(results), out, f"{NAME}_power")
+    complete = [line for line in lines if line is not None]
+    table = pd.DataFrame(complete, columns=pd.Index(names)).set_index("world")
+    below = (*notes(NAME), f"{results.entries[0].cell.repetitions} data sets a world.")
+    layout.write(table, out, NAME, EXHIBIT.title, below)
 
 
-def _power(results: Results) -> layout.Figure:
-    """Thirty weak inputs: the error with and without the tail, and how many are chosen."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.4)
-    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
-    styles = {
-        OURS: ("o-", layout.VERMILION, "with the tail"),
-        NO_TAIL: ("s--", layout.BLUE, "without"),
-    }
-    x, worlds = list(strengths()), strengths().values()
-    for which, (style, colour, label) in styles.items():
-        records = [results.get(name, *which).result.records[0] for name in worlds]
-        half = [CRITICAL * (record.se or 0.0) for record in records]
-        base: dict[str, Any] = {"fmt": style, "color": colour, "label": label, "markersize": 3.5}
-        above.errorbar(x, [record.value for record in records], half, linewidth=1.1, **base)
-    found = [results.get(name, *OURS).result.replications[FOUND] for name in worlds]
-    chosen = [100 * float(np.mean(shares)) for shares in found]
-    below.plot(x, chosen, "o-", color=layout.VERMILION, markersize=3.5)
-    above.set_ylim(bottom=0)
-    below.set_ylim(-5, 105)
-    layout.words(above, "", "MAPE of the reward, per cent")
-    layout.words(below, "coefficient of each of thirty inputs", "inputs chosen, per cent")
-    layout.legend_below(figure, above, 2)
-    return figure
+def _line(results: Results, row: str) -> tuple[str, ...] | None:
+    """The line of a world; None where a cell failed, whose reason is in the CSV."""
+    ours = results.get(row, *OURS).result
+    if not ours.records:
+        return None
+    beside = ("", "", "")
+    if row not in NO_ORACLE:
+        other = ORACLE if row in VARIANTS else SMOOTH
+        reference = results.get(row, *other).result
+        if not reference.records:
+            return None
+        difference, se, _ = results.paired(row, OURS, other)
+        x, y = (np.array(result.replications["MAPE"]) for result in (ours, reference))
+        ratio = x.mean() / y.mean()
+        spread = mean_of(x - ratio * y)[1] / y.mean()  # of a ratio of means, to first order
+        beside = (_text(reference), f"{difference:+.2f} ({se:.2f})", f"{ratio:.2f} ({spread:.2f})")
+    records = {record.statistic: record for record in ours.records}
+    shares = [
+        f"{100 * records[s].value:.0f} %" if s in records else ""
+        for s in (RIGHT, FOUND, FALSE, ZETA_RIGHT, ZETA_FALSE)
+    ]
+    return (
+        row,
+        VARIANTS[row].title if row in VARIANTS else "no input; the true reward as named",
+        _text(ours),
+        *beside,
+        *shares,
+        f"{ours.cpu_seconds:.1f}",
+    )
 
 
 def _text(result: Result) -> str:
@@ -134,50 +107,35 @@ def _text(result: Result) -> str:
 
 
 def verdict(folder: Path) -> str:
-    """In how many worlds the error is near that of the oracle, and all inputs were always found."""
+    """In how many worlds the error is near the oracle's, and how often all inputs were found."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
-    errors = frame[frame["statistic"] == "MAPE"]
+    errors = frame[frame["statistic"] == "MAPE"].set_index("row")
     ours, oracle = (
-        errors[errors["protocol"] == protocol].set_index("row")["value"]
-        for _, protocol in (OURS, ORACLE)
+        errors[errors["protocol"] == protocol]["value"] for _, protocol in (OURS, ORACLE)
     )
-    blind = oracle.index[oracle > BLIND]  # near an oracle that fails is no success
+    blind = oracle.index[oracle > BLIND]
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
-    shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
-    asked = [name for name, world in VARIANTS.items() if len(world.reward) > 1]  # r has inputs
-    is_vacuous = shares["statistic"].eq(RIGHT) & ~shares["row"].isin(asked)
-    sets = {
-        name: (int((part["value"] * part["repetitions"]).sum()), int(part["repetitions"].sum()))
-        for name, part in shares[~is_vacuous].groupby("statistic")
-    }
     near = int((ratios <= NEAR_ORACLE).sum())
-    told = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds that it sees"
-    if {RIGHT, FALSE} <= set(sets):
-        told += "; inputs of r all found in {} of {}".format(*sets[RIGHT])
-        told += ", a false one in {} of {}".format(*sets[FALSE])
-    named = f"\nnot near, since the oracle itself fails: {', '.join(blind)}" if len(blind) else ""
-    return told + named
+    text = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds"
+    shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
+    has_inputs = shares["row"].map(lambda row: len(VARIANTS[row].reward) > 1)
+    for statistic, is_counted, words in (
+        (RIGHT, has_inputs, "; inputs of r all found in"),
+        (FALSE, True, ", a false one in"),
+    ):
+        lines = shares[shares["statistic"].eq(statistic) & is_counted]
+        times = round(float((lines["value"] * lines["repetitions"]).sum()))
+        text += f"{words} {times} of {int(lines['repetitions'].sum())}"
+    if len(blind):
+        text += f"\nnot counted, since the oracle itself fails: {', '.join(blind)}"
+    return text
 
 
-NOTES = (
-    "MAPE in per cent (standard error) over the pairs of the test split; differences are paired, on"
-    " the same data sets. u = s / 10 is an input, uniform on -1 to 1. * some did not converge.",
-    "Beside it: the same fit told which inputs r and zeta depend on, its sparse oracle; for thirty"
-    " weak inputs the same fit without the tail; for mileage alone the class smooth.",
-    "r: all, the share of data sets in which every input of r was chosen for it; found, of those"
-    " beside mileage; false, the share of data sets in which a further one was; likewise for zeta."
-    " The verdict leaves out thirty weak inputs.",
-    "wave: sin(5 pi u) turns faster than the cosines of the class; a cubic in u has 3 % of its"
-    " variance.",
-    "Settings of the estimator were settled on seeds of no exhibit and on the worlds linear, moves,"
-    " slope, product, persistent, three, even and eight, three of them after this exhibit had shown"
-    " a fault on earlier data sets; those here were drawn after the last choice.",
-)
 EXHIBIT = Exhibit(
     NAME,
     "Inputs that matter among fifty",
     entries,
-    cost=20.0,
+    cost=30.0,
     render=render,
     verdict=verdict,
     tolerance=1e-4,

@@ -9,9 +9,10 @@ from scipy.special import logsumexp
 import gladius
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.rows import LINEAR_RIDGE, Risk, Rows, make_features
-from gladius.screen import Inputs
-from gladius.sparse import make_zeta
+from gladius.rows.data import Inputs, Rows, make_features
+from gladius.rows.regression import LINEAR_RIDGE
+from gladius.rows.risk import ObservationRisk, Point
+from gladius.rows.sparse import make_zeta
 from gladius.transitions import Transitions
 
 ANCHOR = Anchor(1, -5.0)
@@ -32,12 +33,12 @@ def fit_sparse(data: Transitions, **options: object) -> gladius.Estimate:
 class PlainRisk:
     """NLL(theta) row by row, zeta by repeated ridge regressions: nothing grouped, no derivative."""
 
-    def __init__(self, data: Transitions, risk: Risk) -> None:
-        now, after = torch.tensor(data.states), torch.tensor(data.next_states)
+    def __init__(self, data: Transitions, risk: ObservationRisk) -> None:
+        states, next_states = torch.tensor(data.states), torch.tensor(data.next_states)
         self.data = data
-        self.psi, self.psi_next = (risk.reward(part).numpy() for part in (now, after))
-        self.phi = [features(now).numpy() for features in risk.zeta]
-        self.phi_next = [features(after).numpy() for features in risk.zeta]
+        self.psi, self.psi_next = (risk.reward(s).numpy() for s in (states, next_states))
+        self.phi = [features(states).numpy() for features in risk.zeta]
+        self.phi_next = [features(next_states).numpy() for features in risk.zeta]
         size = self.phi[0].shape[1]
         ridge = KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
         taken = [phi[data.actions == a] for a, phi in enumerate(self.phi)]
@@ -58,17 +59,25 @@ class PlainRisk:
         return float(np.sum(logsumexp(table, axis=1) - table[np.arange(len(data)), data.actions]))
 
 
-def small_risk(data: Transitions) -> Risk:
+def small_risk(data: Transitions) -> ObservationRisk:
     scaling = Inputs.of(data.states)
-    rows = Rows.of(data, [0], ANCHOR, 0.9, "cpu")
-    risk = Risk(rows, make_features([0], scaling, [(), (0,)]), make_zeta(rows, scaling, [0]))
+    rows = Rows.of(data, [0], ANCHOR, 0.9)
+    risk = ObservationRisk(rows, make_features([0], scaling), make_zeta(rows, scaling, [0]))
     relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
     factor = []
     for a, phi in enumerate(risk.block.phi):
         gram = phi.T @ (rows.visits[:, [a]] * phi)
         inverse = torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative)))
         factor.append(torch.linalg.cholesky(inverse))
-    return Risk(risk.rows, risk.reward, risk.zeta, tuple(factor))
+    return ObservationRisk(risk.rows, risk.reward, risk.zeta, tuple(factor))
+
+
+def solved_point(risk: ObservationRisk, theta: torch.Tensor, zeta: torch.Tensor) -> Point:
+    """The risk at theta with zeta_Q, by Newton's iteration from `zeta`."""
+    point = risk.point(theta, zeta)
+    for _ in range(30):
+        point = risk.point(theta, point.zeta)
+    return point
 
 
 def few_rows(ended: bool) -> Transitions:

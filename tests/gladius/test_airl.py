@@ -16,10 +16,8 @@ from strategies import laws, tabular_mdps, transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import airl, plug_in
-from gladius.baselines.airl import expected_rows, path_starts
-from gladius.checks import InputError
+from gladius.baselines.airl import expected_visits, path_starts
 from gladius.mdp import TabularMDP
-from gladius.metrics import mape
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Transitions, group, index_rows
 from gladius.worlds.bus import BusEngine
@@ -53,11 +51,6 @@ def random_start(seed: int) -> tuple[Array, Array]:
     return 5 * rng.standard_normal((20, 2)), 5 * rng.standard_normal(20)
 
 
-def wrong_by(reward: Array) -> float:
-    """MAPE of a (20, 2) reward over the pairs of the population."""
-    return float(100 * np.sum(SHARE * np.abs(reward / BUS.mdp.reward - 1)))
-
-
 # --- what the method finds in the population --------------------------------------------------
 
 
@@ -67,47 +60,33 @@ def test_any_shaping_finds_the_choices_and_none_the_reward(seed: int) -> None:
     end = population(BUS.mdp, 100, start=start)
     assert end.status == "ok"
     np.testing.assert_allclose(end.f, LOG_POLICY, atol=1e-6)
-    log_policy = end.q - logsumexp(end.q, axis=1, keepdims=True)
-    np.testing.assert_allclose(log_policy, LOG_POLICY, atol=1e-6)
+    np.testing.assert_allclose(end.log_policy, LOG_POLICY, atol=1e-6)
     np.testing.assert_allclose(end.objective, np.log(4), atol=1e-12)
-    assert end.occupancy_tv < 1e-9
     following = np.einsum("aij,j->ia", BUS.mdp.transition, end.phi)
     implied = LOG_POLICY + end.phi[:, None] - 0.95 * following
     np.testing.assert_allclose(end.g, implied, atol=1e-6)
-    assert wrong_by(end.g) > 50
+    wrong_by = np.sum(SHARE * np.abs(end.g / BUS.mdp.reward - 1))
+    assert wrong_by > 0.5
     other = population(BUS.mdp, 100, start=random_start(seed + 10))
     assert np.abs(end.g - other.g).max() > 0.5  # the start moves the reward
-
-
-def test_the_start_decides_even_for_the_truth() -> None:
-    truth = BUS.mdp.reward
-    handed = population(BUS.mdp, 100, start=(truth, BUS.mdp.solution.v))
-    np.testing.assert_allclose(handed.g, truth, atol=1e-6)
-    lazy = population(BUS.mdp, 100, start=(LOG_POLICY, np.zeros(20)))
-    np.testing.assert_allclose(lazy.g, LOG_POLICY, atol=1e-6)
-    assert wrong_by(lazy.g) == pytest.approx(87.6, abs=0.05)
-
-
-def test_anchored_it_is_the_reward() -> None:
-    for start in (None, random_start(1)):
-        end = population(BUS.mdp, 100, anchor=ANCHOR, start=start)
-        np.testing.assert_allclose(end.g, BUS.mdp.reward, atol=1e-8)
-        np.testing.assert_allclose(end.phi, BUS.mdp.solution.v, atol=1e-8)
-        np.testing.assert_allclose(end.q, BUS.mdp.solution.q, atol=1e-8)
-    misled = population(BUS.mdp, 100, anchor=Anchor(1, -4.0))  # control
-    np.testing.assert_allclose(misled.g, BUS.mdp.reward + 1, atol=1e-8)
 
 
 @settings(max_examples=30)
 @given(tabular_mdps(discounts=st.sampled_from([0.5, 0.9, 0.95])))
 def test_anchored_it_is_the_reward_of_any_world(mdp: TabularMDP) -> None:
+    """From any start."""
+    rng = np.random.default_rng(1)
     everywhere = np.full(len(mdp.initial), 1 / len(mdp.initial))
     mild = 3 * np.tanh(mdp.reward / 3)  # so that every action is taken
     mdp = TabularMDP(mild, mdp.transition, mdp.discount, everywhere)
     anchor = Anchor(0, lambda s: mdp.reward[s[:, 0].astype(int), 0])
-    end = population(mdp, 5, anchor=anchor, tolerance=1e-11)
+    states = len(mdp.initial)
+    start = (5 * rng.standard_normal(mdp.reward.shape), 5 * rng.standard_normal(states))
+    end = population(mdp, 5, anchor=anchor, tolerance=1e-11, start=start)
     assert end.status == "ok"
     np.testing.assert_allclose(end.g, mdp.reward, atol=1e-7)
+    np.testing.assert_allclose(end.phi, mdp.solution.v, atol=1e-7)
+    np.testing.assert_allclose(end.v, mdp.solution.v, atol=1e-7)
     np.testing.assert_allclose(end.f, np.log(mdp.solution.policy), atol=1e-8)
 
 
@@ -132,7 +111,7 @@ def test_split_is_the_least_squares_representation() -> None:
 
 @settings(max_examples=100)
 @given(st.data())
-def test_expected_rows_are_those_of_a_walk(data: st.DataObject) -> None:
+def test_expected_visits_are_those_of_a_walk(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 4))
     flow = data.draw(laws((size, size), self_loops=True)) * data.draw(st.sampled_from([1.0, 0.5]))
     number = data.draw(st.integers(1, 4))
@@ -150,7 +129,7 @@ def test_expected_rows_are_those_of_a_walk(data: st.DataObject) -> None:
     rows = Transitions(states[:, None], np.zeros(len(label), int), states[:, None], label)
     starts = path_starts(rows, np.arange(size, dtype=float)[:, None])
     assert len(starts) == length.max()
-    rolled = expected_rows(starts, flow, 7.0)
+    rolled = expected_visits(starts, flow, 7.0)
     np.testing.assert_allclose(rolled, 7 * visits / visits.sum(), rtol=1e-9, atol=1e-12)
 
 
@@ -177,7 +156,7 @@ def test_at_the_end_neither_player_can_gain() -> None:
         for _ in range(100):
             visits += here
             here = here @ np.einsum("ia,aij->ij", policy, moves)
-        log_expert = np.log(plug_in.choice_frequencies(counts, 0.5)[0])
+        log_expert = np.log(plug_in.choice_frequencies(counts.visits, counts.states, 0.5)[0])
         expert = (counts.seen[0] + 1)[:, None] * np.exp(log_expert)
         rolled = (visits + 1)[:, None] * policy
         d = np.exp(f) / (np.exp(f) + policy)
@@ -200,53 +179,12 @@ def test_anchored_agrees_with_the_plug_in_on_the_same_moves_and_choices() -> Non
         counts.states, counts.visits[0], moves, one_period, 0.95, anchor=ANCHOR, tolerance=1e-13
     )
     np.testing.assert_allclose(same.g, closed.reward_function(counts.states), atol=1e-8)
-    np.testing.assert_allclose(same.q, closed.q(counts.states), atol=1e-8)
+    v = logsumexp(closed.q(counts.states), axis=1)
+    np.testing.assert_allclose(same.v, v, atol=1e-8)
     # whole roll-outs weigh the states otherwise than the data do, and that shows
     grid = np.arange(1.0, 6.0)[:, None]
     gap = np.abs(paths.reward_function(grid) - closed.reward_function(grid)).max()
     assert 1e-5 < gap < 1
-
-
-def test_whatever_the_sample_unanchored_rewards_stay_wrong() -> None:
-    train = BUS.simulate(1000, np.random.default_rng(8))
-    test = BUS.simulate(100, np.random.default_rng(9))
-    free, anchored = fitted(train), fitted(train, anchored=True)
-    assert free.diagnostics.converged
-    assert anchored.diagnostics.converged
-    common = BUS.mdp.features[:5]
-    policy = BUS.mdp.solution.policy[:5]
-    # four standard errors of a frequency at the rarest of the five states, 9,850 visits
-    np.testing.assert_allclose(free.policy(common), policy, atol=0.02)
-    np.testing.assert_allclose(free.policy(common), anchored.policy(common), atol=1e-9)
-    assert mape(free, test, BUS.reward) > 50
-    assert mape(anchored, test, BUS.reward) < 10
-
-
-def test_known_transitions_are_used_and_bound_q() -> None:
-    data = BUS.simulate(20, np.random.default_rng(10))
-    grid = BUS.mdp.features
-    known = fitted(data, transition=BUS.known_transitions, anchored=True)
-    assert known.diagnostics.converged
-    guessed = fitted(data, anchored=True)
-    gap = np.abs(known.reward_function(grid[:5]) - guessed.reward_function(grid[:5])).max()
-    assert 1e-6 < gap < 2
-    np.testing.assert_allclose(known.reward(grid, 1), -5.0, atol=1e-9)
-    with pytest.raises(InputError, match="not on the grid"):
-        known.q(np.array([[21.0]]))
-
-
-def test_the_flag_means_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    data = BUS.simulate(20, np.random.default_rng(11))
-    with monkeypatch.context() as few:
-        few.setattr(airl, "MAX_STEPS", 3)
-        short = fitted(data).diagnostics
-    assert not short.converged
-    assert short.status == "not_converged"
-    assert short.iterations == 3
-    full = fitted(data).diagnostics
-    assert full.status == "ok"
-    assert full.gradient_norm < 1e-9
-    assert full.extra["inner_iterations"] > full.iterations > 3
 
 
 def test_the_start_is_drawn_for_each_data_set_from_its_own_generator() -> None:

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from linear_models import sample
 from numpy.typing import NDArray
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp
 from strategies import transitions
 
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import bc
-from gladius.mdp import TabularMDP
+from gladius.networks import Training
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 
@@ -37,19 +36,6 @@ def table(values: Array, states: Array) -> Any:
     """A function of (n, 1) features given by rows for the sorted distinct states."""
     known = np.unique(states)
     return lambda new: values[np.searchsorted(known, new[:, 0])]
-
-
-@settings(max_examples=50)
-@given(
-    arrays(np.float64, (6, 3), elements=LEVELS),
-    arrays(np.float64, (6, 1), elements=LEVELS),
-    arrays(np.float64, (6, 3), elements=st.integers(0, 9).map(float)),
-)
-def test_the_loss_does_not_see_a_function_of_the_state(q: Array, c: Array, n: Array) -> None:
-    assume(n.sum() > 0)
-    before, after = (bc.negative_log_likelihood(x, n) for x in (q, q + c))
-    assert after == pytest.approx(before, rel=1e-12, abs=1e-12)
-    assert before == pytest.approx(-np.sum(n * log_softmax(q, axis=1)) / n.sum(), rel=1e-12)
 
 
 @settings(max_examples=50)
@@ -96,21 +82,10 @@ def test_the_normalisations_are_what_they_say() -> None:
     np.testing.assert_allclose(shifted(seen)[:, 1], -5.0 + 0.05 * 7.0, atol=1e-9)
 
 
-@pytest.mark.parametrize(("level", "expected"), [(0.0, 99.8), (-55.0, 81.8)])
-def test_the_level_sets_the_size_of_the_column(level: float, expected: float) -> None:
-    """MAPE at the true choice probabilities, weighted as in the data, in `network`."""
-    mdp = BUS.mdp
-    log_policy = np.log(mdp.solution.policy)
-    q = log_policy - log_policy.mean(axis=1, keepdims=True) + level
-    reward = q - 0.95 * (mdp.transition @ logsumexp(q, axis=1)).T
-    error = np.sum(mdp.occupancy(100) * np.abs((reward - mdp.reward) / mdp.reward))
-    assert 100 * error == pytest.approx(expected, abs=0.05)
-
-
-@pytest.mark.parametrize("activation", bc.ACTIVATIONS)
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
 def test_the_policy_approaches_the_frequencies(activation: str) -> None:
     data = BUS.simulate(200, np.random.default_rng(1))
-    estimate = fit(data, training=bc.Training(activation=activation))
+    estimate = fit(data, training=Training(activation=activation))
     assert estimate.diagnostics.converged
     states, n = np.unique(data.states[:, 0], return_counts=True)
     often = states[n > 500]
@@ -119,33 +94,8 @@ def test_the_policy_approaches_the_frequencies(activation: str) -> None:
     np.testing.assert_allclose(estimate.policy(often)[:, 1], frequency, atol=0.02)
     picked = estimate.policy(data.states)[np.arange(len(data)), data.actions]
     assert estimate.diagnostics.nll == pytest.approx(-np.log(picked).mean())
-    untrained = fit(data, training=bc.Training(steps=1))
+    untrained = fit(data, training=Training(steps=1))
     assert estimate.diagnostics.nll < untrained.diagnostics.nll - 0.05
-
-
-WIDE = TabularMDP(  # three actions, each the best somewhere, features far from 0 and 1
-    4.0 * np.eye(3)[np.array([0, 1, 2, 0, 1, 2])],
-    np.full((3, 6, 6), 1 / 6),
-    0.9,
-    np.full(6, 1 / 6),
-    100.0 * np.arange(1.0, 7.0)[:, None],
-)
-
-
-def test_no_seed_gives_a_policy_that_frequencies_beat() -> None:
-    """By default none does; ReLU on inputs as they come does, and is not called ok."""
-    data = sample(WIDE, 100, 15, np.random.default_rng(2))
-    truth = WIDE.solution.policy
-    estimates = bc.fit([data] * 8, Anchor(2, 0.0), 0.9)
-    assert {e.diagnostics.status for e in estimates} == {"ok"}
-    for estimate in estimates:
-        np.testing.assert_allclose(estimate.policy(WIDE.features), truth, atol=0.1)
-    raw = bc.Training(activation="relu", standardise=False)
-    estimates = bc.fit([data] * 8, Anchor(2, 0.0), 0.9, training=raw)
-    flat = [np.max(np.ptp(e.policy(WIDE.features), axis=0)) < 0.1 for e in estimates]
-    assert any(flat)
-    assert not any(e.diagnostics.converged for e, bad in zip(estimates, flat, strict=True) if bad)
-    assert all(e.diagnostics.converged == (e.diagnostics.status == "ok") for e in estimates)
 
 
 @given(arrays(np.float64, (6, 3), elements=st.integers(0, 40).map(float)), st.integers(0, 2))
@@ -159,30 +109,31 @@ def test_frequencies_beat_a_constant_where_the_criterion_of_schwarz_says_so(
     share = choices / choices.sum(axis=1, keepdims=True)
     gain = np.sum(choices * (np.log(np.where(choices > 0, share, 1.0)) - constant))
     expected = gain > 5 * np.log(size) / 2
-    assert bc.is_beaten(np.tile(constant, (6, 1)), choices) == expected
-    assert not bc.is_beaten(np.log(np.maximum(share, 1e-300)), choices)
+    assert bc.is_worse_than_frequencies(np.tile(constant, (6, 1)), choices) == expected
+    assert not bc.is_worse_than_frequencies(np.log(np.maximum(share, 1e-300)), choices)
 
 
 def test_a_run_stops_by_gradient_plateau_or_held_out_loss_and_else_has_not_converged() -> None:
     data = BUS.simulate(50, np.random.default_rng(3))
-    by_gradient = fit(data, training=bc.Training(tolerance=1e-3)).diagnostics
+    by_gradient = fit(data, training=Training(tolerance=1e-3)).diagnostics
     assert by_gradient.converged
     assert by_gradient.gradient_norm <= 1e-3
-    by_plateau = fit(data, training=bc.Training(tolerance=1e-12)).diagnostics
+    by_plateau = fit(data, training=Training(tolerance=1e-12)).diagnostics
     assert by_plateau.converged
-    assert by_gradient.iterations < by_plateau.iterations < bc.Training().steps
-    longer = fit(data, training=bc.Training(tolerance=1e-12, plateau=1e-6)).diagnostics
-    assert 0 <= len(data) * (by_plateau.nll - longer.nll) < 5.0  # nats, ten half ones
-    cut = fit(data, training=bc.Training(steps=10, tolerance=1e-9)).diagnostics
+    assert by_gradient.iterations < by_plateau.iterations < Training().steps
+    cut = fit(data, training=Training(steps=10, tolerance=1e-9)).diagnostics
     assert cut.status == "not_converged"
-    how = bc.Training(validation=0.3, patience=3, steps=1000)
+    how = Training(validation=0.3, steps=2000)
     estimate = fit(data, rng=[np.random.default_rng(0)], training=how)
     _, held = data.split(0.7, np.random.default_rng(0))
     picked = estimate.policy(held.states)[np.arange(len(held)), held.actions]
-    reported = estimate.diagnostics.extra["validation_nll"]
-    assert reported == pytest.approx(-np.log(picked).mean())
+    longer = fit(
+        data, rng=[np.random.default_rng(0)], training=Training(validation=0.3, tolerance=1e-12)
+    )
+    again = longer.policy(held.states)[np.arange(len(held)), held.actions]
+    assert -np.log(picked).mean() == pytest.approx(-np.log(again).mean(), abs=1e-3)
     assert estimate.diagnostics.converged
-    assert estimate.diagnostics.iterations < 1000
+    assert estimate.diagnostics.iterations < 2000
 
 
 def test_states_that_never_repeat_are_seen_in_batches() -> None:
@@ -191,17 +142,12 @@ def test_states_that_never_repeat_are_seen_in_batches() -> None:
         world.simulate(30, np.random.default_rng(11)),
         BUS.simulate(5, np.random.default_rng(6)),
     )
-    assert bc.default_training(many) == bc.Training(batch=1000, validation=0.1)
-    assert bc.default_training(few) == bc.Training()
+    assert bc.default_training(many) == Training(batch=1000, validation=0.1)
+    assert bc.default_training(few) == Training()
     train, test = many.split(0.8)
     estimate = gladius.fit(train, "bc", anchor_action=1, anchor_reward=-5.0, discount=0.95)
     assert estimate.diagnostics.converged
     assert np.all(np.isfinite(estimate.reward(test.states, test.actions)))
-    picked = estimate.policy(test.states)[np.arange(len(test)), test.actions]
-    constant = np.bincount(test.actions) / len(test)
-    assert -np.log(picked).mean() < -constant @ np.log(constant) - 0.05
-    residual = estimate.reward(train.states, train.actions)[train.actions == 1] + 5.0
-    assert estimate.diagnostics.bellman_error == pytest.approx(np.sum(residual**2) / len(train))
 
 
 DATA = BUS.simulate(3, np.random.default_rng(12))
@@ -209,7 +155,7 @@ DATA = BUS.simulate(3, np.random.default_rng(12))
 
 def test_an_action_without_data_has_no_reward() -> None:
     three = Transitions(DATA.states, DATA.actions, DATA.next_states, number_of_actions=3)
-    estimate = bc.fit([three], ANCHOR, 0.95, training=bc.Training(steps=5))[0]
+    estimate = bc.fit([three], ANCHOR, 0.95, training=Training(steps=5))[0]
     rewards = estimate.reward_function(GRID)
     np.testing.assert_array_equal(np.isnan(rewards), [[False, False, True]] * 20)
     np.testing.assert_allclose(estimate.policy(GRID).sum(axis=1), 1.0)

@@ -28,12 +28,6 @@ def test_the_solution_solves_the_bellman_equation(world: ContinuousBus) -> None:
         )
 
 
-def test_refinement_changes_nothing() -> None:
-    x = np.linspace(1, 40, 50)
-    rough, fine = ContinuousBus(accuracy=1e-8), ContinuousBus(accuracy=1e-12)
-    np.testing.assert_allclose(rough.zeta(x), fine.zeta(x), atol=1e-6)
-
-
 def test_paths_follow_the_policy_and_the_law() -> None:
     world = ContinuousBus()
     data = world.simulate(400, np.random.default_rng(0))

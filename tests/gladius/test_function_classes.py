@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius import InputError
 from gladius.function_classes import MLP, Linear
 from gladius.networks import adam, networks, no_moments, outputs, start
 
@@ -35,25 +34,6 @@ def test_jacobian_is_the_derivative(family, data):
     )
 
 
-@pytest.mark.parametrize("hidden", [(10, 10), (3,)])
-def test_network_is_torchs(hidden):
-    family = MLP(2, 2, hidden)
-    theta = family.init([np.random.default_rng(3)])
-    x = np.random.default_rng(4).normal(size=(5, 2))
-    layers = []
-    at = 0
-    for i, (fan_in, fan_out) in enumerate(family.layers):
-        layer = torch.nn.Linear(fan_in, fan_out).double()
-        weight = theta[0, at : at + fan_in * fan_out].reshape(fan_in, fan_out)
-        at += fan_in * fan_out
-        layer.weight.data = torch.tensor(weight.T)
-        layer.bias.data = torch.tensor(theta[0, at : at + fan_out])
-        at += fan_out
-        layers += [layer, torch.nn.Tanh()] if i < len(hidden) else [layer]
-    net = torch.nn.Sequential(*layers)
-    np.testing.assert_allclose(family.outputs(theta, x)[0], net(torch.tensor(x)).detach().numpy())
-
-
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 def test_replications_may_have_inputs_of_their_own(family):
     theta = np.random.default_rng(0).normal(size=(2, family.size))
@@ -62,21 +42,6 @@ def test_replications_may_have_inputs_of_their_own(family):
         alone = family.jacobian(theta[[r]], x)
         for both, one in zip(together, alone, strict=True):
             np.testing.assert_allclose(both[r], one[0], rtol=1e-12, atol=1e-14)
-
-
-def test_start_depends_on_the_replications_own_generator():
-    family = MLP(1, 2)
-    rngs = [np.random.default_rng(i) for i in range(3)]
-    together = family.init(rngs)
-    np.testing.assert_array_equal(family.init([np.random.default_rng(2)])[0], together[2])
-
-
-@pytest.mark.parametrize(
-    "hidden", [(), (0,), (10, -1), (2.5,), 10, None, "ab", (5, None), (np.nan,)]
-)
-def test_bad_widths_are_named(hidden):
-    with pytest.raises(InputError, match="hidden"):
-        MLP(1, 2, hidden)
 
 
 WIDTHS = (2, 4, 3, 2)

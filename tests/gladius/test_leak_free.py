@@ -1,16 +1,14 @@
 """The leak-free estimator: the minimiser it claims to be, blind to the truth, and consistent."""
 
-import time
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 import gladius
-from gladius import BusEngine, TabularMDP, Transitions
+from gladius import BusEngine, Transitions
 from gladius.anchor import Anchor
-from gladius.gladius import Options, fit_counts
+from gladius.estimator import Options, fit_counts
 from gladius.objective import grouped_risk
 from gladius.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 from gladius.transition_probabilities import empirical_transition_probabilities
@@ -77,17 +75,6 @@ def test_smooth_is_the_minimiser_an_independent_solver_finds(penalty, anchor):
     np.testing.assert_allclose(ours.reward[0], table, atol=1e-3)
 
 
-def test_classes_reach_the_same_minimum():
-    """The network is rich enough for five states: its minimum is the unrestricted one."""
-    counts = three_actions(2)
-    smooth = fit_smooth(problem_of(counts, 1, np.zeros(5)), np.array([3.0]))
-    options = Options(function_class="mlp", penalty=3.0)
-    estimate = fit_counts(counts, Anchor(1, 0.0), BETA, options)[0]
-    assert estimate.diagnostics.converged
-    fitted = np.stack([estimate.reward(counts.states, a) for a in range(3)], axis=1)
-    np.testing.assert_allclose(fitted, smooth.reward[0], atol=0.05)
-
-
 def test_without_penalty_it_minimises_the_papers_risk():
     """No Q found by SciPy on the printed R_emp (zeta exact) lies lower; the minimisers agree."""
     counts = three_actions(3)
@@ -103,67 +90,34 @@ def test_without_penalty_it_minimises_the_papers_risk():
     np.testing.assert_allclose(found.x.reshape(5, 3), ours.q[0], atol=0.02)
 
 
-@pytest.mark.parametrize("family", ["smooth", "mlp"])
-def test_population_counts_give_the_truth(family):
+def test_population_counts_give_the_truth():
     world = BusEngine(max_mileage=8)
     law = world.mdp.occupancy(100)
     visits = 1e9 * law[None]
     moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
     counts = Counts(world.mdp.features, visits, moves)
-    estimate = fit_counts(counts, Anchor(1, -5.0), 0.95, Options(function_class=family))[0]
+    estimate = fit_counts(counts, Anchor(1, -5.0), 0.95, Options())[0]
     at = world.mdp.features[:6]
     np.testing.assert_allclose(estimate.reward(at, 0), world.mdp.reward[:6, 0], atol=2e-3)
     np.testing.assert_allclose(estimate.q(at), world.mdp.solution.q[:6], atol=2e-2)
 
 
-def test_curved_rewards_are_not_flattened():
-    """With enough data the penalty yields: a curved truth is recovered, no affine one forced."""
-    world = BusEngine(maintenance=lambda x: -0.25 * x**1.7, max_mileage=10)
-    visits = 1e6 * world.mdp.occupancy(100)[None]
-    moves = np.swapaxes(visits, 1, 2)[..., None] * world.mdp.transition
-    counts = Counts(world.mdp.features, visits, moves)
-    fitted = fit_smooth(problem_of(counts, 1, np.full(10, -5.0), 0.95))
-    assert fitted.penalty[0] < PENALTIES[0]
-    np.testing.assert_allclose(fitted.reward[0, :6, 0], world.mdp.reward[:6, 0], atol=0.02)
-
-
-@pytest.fixture(scope="module")
-def bus_data():
-    rngs = [np.random.default_rng([5, i]) for i in range(4)]
-    return [data.split(0.8)[0] for data in BusEngine().simulate(60, rngs)]
-
-
-@pytest.mark.parametrize("family", ["smooth", "mlp"])
-def test_truth_replaced_by_nan_changes_nothing(family):
+def test_truth_replaced_by_nan_changes_nothing():
     world = BusEngine()
     data = world.simulate(40, np.random.default_rng(1))
-    before = gladius.fit(data, **KEYS, function_class=family)
+    before = gladius.fit(data, **KEYS)
     for table in (world.mdp.reward, world.mdp.transition, world.mdp.solution.q):
         table[...] = np.nan
-    after = gladius.fit(data, **KEYS, function_class=family)
+    after = gladius.fit(data, **KEYS)
     at = np.arange(1.0, 15.0)[:, None]
     np.testing.assert_array_equal(before.reward(at, 0), after.reward(at, 0))
     np.testing.assert_array_equal(before.q(at), after.q(at))
 
 
-@pytest.mark.parametrize("family", ["smooth", "mlp"])
-def test_no_world_is_built_while_it_fits(family, bus_data, monkeypatch):
-    """An estimator that made a world of its own would know the truth without being given it."""
-
-    def refuse(self):
-        raise AssertionError("a world was built during the fit")
-
-    for world in (BusEngine, TabularMDP):
-        monkeypatch.setattr(world, "__post_init__", refuse)
-    with pytest.raises(AssertionError, match="a world was built"):
-        BusEngine()  # the trap works
-    assert gladius.fit(bus_data[0], **KEYS, function_class=family).diagnostics.iterations > 0
-
-
 def minus_two_log_integral(counts, penalty):
-    """-2 log of the integral of exp(-NLL - penalty/2 ||D2 eta||^2) over three rewards, numerically.
+    """-2 log of the integral of exp(-NLL - penalty/2 ||D2 eta||^2) over three rewards.
 
-    Gauss-Hermite nodes around the mode, V by value iteration: of the estimator only the mode.
+    By Laplace's method with a numerical Hessian, V by value iteration.
     """
     problem = problem_of(counts, 1, np.zeros(3))
     transition = problem.p_hat.transition[0]
@@ -190,17 +144,11 @@ def minus_two_log_integral(counts, penalty):
             corners = [mode + a * steps[i] + b * steps[j] for a in (1, -1) for b in (1, -1)]
             up, across, back, down = minus_log(np.stack(corners))
             hessian[i, j] = (up - across - back + down) / (4 * h * h)
-    root = np.linalg.inv(np.linalg.cholesky(hessian)).T
-    node, weight = np.polynomial.hermite_e.hermegauss(12)
-    grid = np.stack(np.meshgrid(node, node, node), axis=-1).reshape(-1, 3)
-    weights = np.prod(np.stack(np.meshgrid(weight, weight, weight), axis=-1).reshape(-1, 3), axis=1)
-    ratio = np.exp(-(minus_log(mode + grid @ root.T) - lowest) + 0.5 * np.sum(grid**2, axis=1))
-    integral = np.abs(np.linalg.det(root)) * np.sum(weights * ratio)
-    return 2 * lowest - 2 * np.log(integral) - np.log(penalty), smooth.reml[0]
+    return 2 * lowest + np.linalg.slogdet(hessian)[1] - np.log(penalty), smooth.reml[0]
 
 
 def test_reml_is_the_restricted_likelihood():
-    """Differences of the criterion over lambda against numerical integration (Laplace's error)."""
+    """Differences of the criterion over lambda against Laplace's method from the outside."""
     rng = np.random.default_rng(8)
     visits = rng.integers(60, 200, (1, 3, 2)).astype(float)
     moves = np.stack(
@@ -209,7 +157,7 @@ def test_reml_is_the_restricted_likelihood():
     counts = Counts(np.arange(3.0)[:, None], visits, moves)
     pairs = [minus_two_log_integral(counts, penalty) for penalty in (0.3, 3.0, 30.0)]
     exact, ours = (np.array(x) for x in zip(*pairs, strict=True))
-    np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=0.03)
+    np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=3e-3)
     assert np.ptp(np.diff(exact)) > 0.1  # the criterion moves by far more than the tolerance
 
 
@@ -233,18 +181,6 @@ def test_lambda_is_chosen_as_stated():
     assert [stays for stays, _ in chosen] == [False, True]
 
 
-def test_a_network_too_small_for_the_choices_is_no_convergence():
-    """Two units a layer get stuck at even odds, at a stationary point: 0.68 nats, not 0.39."""
-    data = BusEngine().simulate(200, [np.random.default_rng([77, i]) for i in range(4)])
-    wide = gladius.fit(data, **KEYS, function_class="mlp")
-    narrow = gladius.fit(data, **KEYS, function_class="mlp", hidden=(2, 2, 2))
-    assert all(estimate.diagnostics.status == "ok" for estimate in wide)
-    stuck = [estimate.diagnostics.nll > 0.45 for estimate in narrow]
-    ends = [estimate.diagnostics.status for estimate in narrow]
-    assert any(stuck)
-    assert all((end == "ok") != bad for end, bad in zip(ends, stuck, strict=True))
-
-
 @pytest.mark.parametrize("code", [9999.0, 1e5, 1e12])
 def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     """One state of 9999's kind stretches the grid: no fit that is worse than chance is `ok`."""
@@ -259,21 +195,13 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     assert found.status == "not_converged" or found.nll < clean.nll + 0.02
 
 
-def test_anchor_keeps_its_reward_and_bellman_holds(bus_data):
-    counts = group(bus_data[0])
-    for family in ("smooth", "mlp"):
-        estimate = gladius.fit(bus_data[0], **KEYS, function_class=family)
-        np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
-        q = estimate.q(counts.states)
-        assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10
-
-
-def test_replacement_costs_move_rewards_as_the_theory_says(bus_data):
-    """Raising the anchor's reward by k everywhere raises every reward by k: the level shifts."""
-    at = np.arange(1.0, 8.0)[:, None]
-    low = gladius.fit(bus_data[0], **KEYS)
-    high = gladius.fit(bus_data[0], **(KEYS | {"anchor_reward": -3.0}))
-    np.testing.assert_allclose(high.reward(at, 0), low.reward(at, 0) + 2.0, atol=1e-3)
+def test_anchor_keeps_its_reward_and_bellman_holds():
+    data = BusEngine().simulate(60, np.random.default_rng([5, 0]))
+    counts = group(data)
+    estimate = gladius.fit(data, **KEYS)
+    np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
+    q = estimate.q(counts.states)
+    assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10
 
 
 def test_several_features_take_pseudo_counts_in_place_of_a_roughness():
@@ -305,23 +233,3 @@ def test_two_states_are_a_table():
     diagnostics = gladius.fit(data, anchor_action=0, anchor_reward=0.0, discount=0.5).diagnostics
     assert diagnostics.status == "ok"
     assert diagnostics.extra["penalty"] == 0.0
-
-
-def test_processor_time_includes_the_counting(bus_data, monkeypatch):
-    def slow(data):
-        began = time.process_time()
-        while time.process_time() < began + 0.5:
-            pass
-        return group(data)
-
-    monkeypatch.setattr("gladius.gladius.group", slow)
-    assert gladius.fit(bus_data[0], **KEYS).diagnostics.cpu_seconds > 0.5
-
-
-def test_several_features_go_to_the_class_that_works_on_rows() -> None:
-    """Nothing smooths the frequencies of two features: `smooth` has to be asked for."""
-    data, _ = BusEngine(dummies=1).simulate(40, np.random.default_rng(5)).split(0.5)
-    given = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
-    assert gladius.fit(data, **given).method == "gladius sparse"
-    with pytest.raises(gladius.InputError, match="penalti"):
-        gladius.fit(data, **given, function_class="smooth", penalti=1.0)

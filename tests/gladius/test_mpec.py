@@ -11,7 +11,6 @@ from linear_models import (
     THETAS,
     LinearModel,
     extra,
-    iterated,
     linear_models,
     log_likelihood,
     thetas,
@@ -23,9 +22,8 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import mpec, nfxp
 from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import make_model
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design, bus_reward_given
+from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 
 Array = NDArray[np.float64]
 
@@ -34,48 +32,14 @@ MDP = BUS.mdp
 ANCHOR = Anchor(1, -5.0)
 FORM: dict[str, Any] = {"reward": BUS_REWARD}
 ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
-DESIGN = bus_design(MDP.features)
-NO_OFFSET = np.zeros((20, 2))
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(3)])
 SMALL = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
-
-
-def on_the_bus(visits: Array) -> mpec.Programme:
-    return mpec.Programme(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95)
 
 
 # ---- constraints
 
 
-def test_the_feasible_set_is_not_convex() -> None:
-    """Half-way between two solutions log sum exp lies strictly under its chord: no polyhedron."""
-    programme = on_the_bus(MDP.occupancy(100))
-    ends = [np.array([1.0, 5.0]), np.array([0.2, 2.0])]
-    vs = [logsumexp(iterated(DESIGN @ theta, MDP.transition, 0.95), axis=1) for theta in ends]
-    for theta, v in zip(ends, vs, strict=True):
-        assert np.abs(programme.values(theta, v)[1]).max() < 1e-12
-    _, c, _ = programme.values(np.mean(ends, axis=0), np.mean(vs, axis=0))
-    assert c.max() < -1e-4
-    assert c.min() < -0.1
-
-
 # ---- known answers and pairs
-
-
-def test_population_counts_return_theta() -> None:
-    theta, v, _ = on_the_bus(1e5 * MDP.occupancy(100)).solve(np.zeros(2), np.zeros(20))
-    np.testing.assert_allclose(theta, [1.0, 5.0], atol=1e-6)
-    q = DESIGN @ theta + 0.95 * (MDP.transition @ v).T
-    known = [-52.53422, -53.83386, -54.97672, -56.03683, -57.06029]
-    np.testing.assert_allclose(q[:5, 0], known, atol=1e-5)
-    np.testing.assert_allclose(q[:, 1], -54.81507, atol=1e-5)
-
-
-def violation(estimate: gladius.Estimate) -> float:
-    """Largest |r + beta P log sum exp Q - Q| of the functions that a user gets."""
-    q, reward = estimate.q(MDP.features), estimate.reward_function(MDP.features)
-    v = np.log(np.exp(q).sum(axis=1))
-    return float(np.abs(reward + 0.95 * (MDP.transition @ v).T - q).max())
 
 
 @pytest.mark.parametrize("options", [ORACLE, FORM, {**ORACLE, "reward": bus_reward_given(5.0)}])
@@ -84,23 +48,17 @@ def test_mpec_is_nfxp(options: dict[str, Any]) -> None:
         exact = nfxp.fit(data, ANCHOR, 0.95, **options)
         ours = mpec.fit(data, ANCHOR, 0.95, **options)
         assert np.abs(thetas(ours) - thetas(exact)).max() < 1e-9
-        for one, other in zip(ours, exact, strict=True):
+        for one in ours:
             assert one.diagnostics.converged
             assert one.diagnostics.status == "ok"
             assert extra(one, "constraint_violation") <= 1e-11
-            np.testing.assert_allclose(extra(one, "se"), extra(other, "se"), rtol=1e-5)
             assert extra(one, "inner_iterations") == 0
             assert one.diagnostics.nll == pytest.approx(extra(one, "objective"), abs=1e-9)
             if "transition" in options:
-                assert violation(one) <= 1e-9
-
-
-def test_the_agreement_needs_the_same_discount_and_transitions() -> None:
-    exact = thetas(nfxp.fit(SAMPLES, ANCHOR, 0.95, **ORACLE))
-    impatient = thetas(mpec.fit(SAMPLES, ANCHOR, 0.94, **ORACLE))
-    assert np.abs(impatient - exact).max() > 1e-2
-    estimated = thetas(mpec.fit(SAMPLES, ANCHOR, 0.95, **FORM))
-    assert np.abs(estimated - exact).max() > 1e-4
+                q, reward = one.q(MDP.features), one.reward_function(MDP.features)
+                v = logsumexp(q, axis=1)
+                expected = reward + 0.95 * (MDP.transition @ v).T
+                np.testing.assert_allclose(q, expected, rtol=0, atol=1e-9)
 
 
 def fit(p: mpec.Programme, theta: Array) -> gladius.Estimate:
@@ -116,7 +74,7 @@ def fit(p: mpec.Programme, theta: Array) -> gladius.Estimate:
     data = Transitions(s[:, None] * 1.0, a, following[:, None] * 1.0, number_of_actions=actions)
     known = KnownTransitions(p.transition, np.arange(float(states))[:, None])
     anchor = Anchor(0, lambda x: p.offset[x[:, 0].astype(int), 0])
-    return mpec.fit_from(make_model([data], anchor, p.discount, form, known), theta)
+    return mpec.fit([data], anchor, p.discount, reward=form, transition=known, start=theta[None])[0]
 
 
 @settings(max_examples=25)
@@ -129,7 +87,7 @@ def test_any_model_ends_at_a_maximum_as_nfxp_does(w: LinearModel, start: Array) 
         best = log_likelihood(theta, w)
         assert extra(estimate, "log_likelihood") == pytest.approx(best, rel=1e-9, abs=1e-9)
         for direction in ([1, 0], [-1, 0], [0, 1], [0, -1]):
-            near = theta + 1e-3 * extra(estimate, "se") * direction
+            near = theta + 1e-3 * np.array(direction)
             assert log_likelihood(near, w) <= best + 1e-11 * (1 + abs(best))
     # the likelihood need not be concave, so the two may end apart; but NFXP's end is MPEC's too
     exact = nfxp.fit_counts(p.visits[None], p.transition, p.design, p.offset, p.discount)
@@ -142,8 +100,7 @@ def test_any_model_ends_at_a_maximum_as_nfxp_does(w: LinearModel, start: Array) 
 @pytest.mark.parametrize("start", [[5.0, 20.0], [10.0, -10.0], [-3.0, 3.0], [0.0, 9.0]])
 def test_any_start_reaches_the_same_point(start: list[float]) -> None:
     exact = thetas(nfxp.fit(SMALL, ANCHOR, 0.95, **ORACLE))
-    models = [make_model([data], ANCHOR, 0.95, **ORACLE) for data in SMALL]
-    ours = [mpec.fit_from(model, np.array(start)) for model in models]
+    ours = mpec.fit(SMALL, ANCHOR, 0.95, start=np.array([start] * 3), **ORACLE)
     assert all(one.diagnostics.converged for one in ours)
     np.testing.assert_allclose(thetas(ours), exact, atol=1e-9)
     steps = [one.diagnostics.iterations for one in ours]
@@ -163,14 +120,6 @@ def test_newton_goes_on_where_the_solver_stops_short(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(mpec, "LAST_STEPS", 1)
     (short,) = mpec.fit(SAMPLES[:1], ANCHOR, 0.95, **ORACLE)
     assert short.diagnostics.status == "not_converged"
-
-
-def test_too_few_steps_are_not_convergence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mpec, "MAX_ITERATIONS", 3)
-    estimate = mpec.fit(SMALL[:1], ANCHOR, 0.95, **FORM)[0]
-    assert not estimate.diagnostics.converged
-    assert estimate.diagnostics.status == "not_converged"
-    assert np.all(np.isnan(extra(estimate, "se")))
 
 
 def test_no_maximum_is_not_called_convergence() -> None:

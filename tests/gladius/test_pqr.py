@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,14 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from linear_models import sample
 from numpy.typing import NDArray
-from strategies import transitions
 
 from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in, pqr
-from gladius.baselines.bc import Training
-from gladius.baselines.pqr import default_training, extrapolated_weight
+from gladius.baselines.pqr import default_training
 from gladius.mdp import TabularMDP
+from gladius.networks import Training
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
-
-Array = NDArray[np.float64]
 
 BUS = BusEngine()
 REPLACE = Anchor(1, -5.0)
@@ -58,7 +56,7 @@ def test_networks_are_right_where_the_anchor_moves_at_random() -> None:
     np.testing.assert_allclose(network.q(RANDOM.features), RANDOM.solution.q, atol=0.12)
 
 
-STEPS = [(bc, "train"), (pqr, "level_network"), (pqr, "reward_network")]
+STEPS = [(bc, "train"), (pqr, "fit_levels"), (pqr, "fit_rewards")]
 
 
 @pytest.mark.parametrize("step", [None, *STEPS])
@@ -72,33 +70,31 @@ def test_each_of_the_three_steps_can_spoil_the_status(
         def hasty(*arguments: Any) -> Any:
             """The step with a second replication that no gradient contents."""
             if step == STEPS[0]:
-                networks, outcomes = run(*arguments)
-                object.__setattr__(outcomes[1], "converged", False)
-                return networks, outcomes
-            fitted = run(*arguments)
-            return fitted._replace(converged=fitted.converged & [True, False])
+                first, second = run(*arguments)
+                return [first, replace(second, converged=False)]
+            networks, end = run(*arguments)
+            return networks, end._replace(converged=end.converged & [True, False])
 
         monkeypatch.setattr(*step, hasty)
-    lax = Training(standardise=True, steps=1, tolerance=1e6)  # every step is content at once
+    lax = Training(steps=1, tolerance=1e6)  # every step is content at once
     first, second = (e.diagnostics for e in pqr.fit(data, REPLACE, 0.95, training=lax))
     assert first.status == "ok"
     assert second.status == ("ok" if step is None else "not_converged")
 
 
-@pytest.mark.parametrize("step", ["level_network", "reward_network"])
 def test_a_network_that_runs_away_is_diverged_and_its_company_is_not(
-    step: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     data = BUS.simulate(6, [np.random.default_rng([4, i]) for i in range(2)])
-    run = getattr(pqr, step)
+    run = pqr.make_sample
 
-    def poisoned(rows: pqr.Rows, *arguments: Any) -> Any:
-        target = rows.target.clone()
-        target[1] *= torch.nan
-        return run(rows._replace(target=target), *arguments)
+    def poisoned(*arguments: Any) -> Any:
+        sample = run(*arguments)
+        sample.target[1] *= torch.nan
+        return sample
 
-    monkeypatch.setattr(pqr, step, poisoned)
-    lax = Training(standardise=True, steps=1, tolerance=1e6)
+    monkeypatch.setattr(pqr, "make_sample", poisoned)
+    lax = Training(steps=1, tolerance=1e6)
     first, second = (e.diagnostics for e in pqr.fit(data, REPLACE, 0.95, training=lax))
     assert (first.status, second.status) == ("ok", "diverged")
 
@@ -123,40 +119,10 @@ def test_an_end_counts_as_value_zero_in_every_step(times: NDArray[np.int64]) -> 
     np.testing.assert_allclose(found.reward_function(where[:1])[0], reward, atol=2e-3)
 
 
-@given(transitions(elements=st.integers(0, 4).map(float), width=1), st.sampled_from([0.3, 0.95]))
-def test_the_weight_of_extrapolation_is_the_derivative_in_the_unknown_values(
-    data: Transitions, beta: float
-) -> None:
-    size, anchored = 5, data.actions == 1
-    now, after = (s[:, 0].astype(int) for s in (data.states, data.next_states))
-    moves = np.zeros((size, size))
-    np.add.at(moves, (now[anchored & ~data.done], after[anchored & ~data.done]), 1.0)
-    taken = np.bincount(now[anchored], minlength=size)
-    known = taken > 0
-    transition = moves / np.maximum(taken, 1)[:, None]
-
-    def h(unknown: float) -> Array:
-        level = np.full(size, unknown)
-        side = 1.0 + beta * transition[np.ix_(known, ~known)].sum(axis=1) * unknown
-        system = np.eye(known.sum()) - beta * transition[np.ix_(known, known)]
-        level[known] = np.linalg.solve(system, side)
-        return level
-
-    expected = np.mean((h(1.0) - h(0.0))[now])
-    np.testing.assert_allclose(extrapolated_weight(data, 1, beta), expected, atol=2e-3)
-
-
-def test_the_extrapolation_tells_a_bad_anchor_from_a_good_one() -> None:
-    short: dict[str, Any] = {"training": Training(standardise=True, steps=1)}
-    for anchor, low, high in [(REPLACE, 0.0, 0.01), (MAINTAIN, 0.8, 0.95)]:
-        extra = pqr.fit([LARGE], anchor, 0.95, **short)[0].diagnostics.extra
-        assert low <= float(str(extra["extrapolated"])) <= high
-
-
 def test_an_action_that_never_occurs_has_no_reward() -> None:
     data = BUS.simulate(6, np.random.default_rng(4))
     three = Transitions(data.states, data.actions, data.next_states, number_of_actions=3)
-    found = pqr.fit([three], REPLACE, 0.95, training=Training(standardise=True, steps=50))[0]
+    found = pqr.fit([three], REPLACE, 0.95, training=Training(steps=50))[0]
     assert np.all(np.isnan(found.reward(SEEN, 2)))
     assert np.all(np.isfinite(found.reward(SEEN, 0)))
     assert found.diagnostics.status.startswith("failed: action 2 never occurs")
@@ -167,14 +133,3 @@ def test_default_training_sees_all_rows_only_where_states_repeat() -> None:
     many = BusEngine(dummies=3).simulate(60, np.random.default_rng(0))
     how = default_training(many)
     assert (how.batch, how.validation) == (1_000, 0.1)
-
-
-def test_dummies_do_not_stop_it() -> None:
-    world = BusEngine(dummies=4)
-    data = world.simulate(60, np.random.default_rng(1))
-    how = Training(standardise=True, steps=400, batch=500, validation=0.1, learning_rate=0.02)
-    found = pqr.fit([data], REPLACE, 0.95, training=how)[0]
-    reward = found.reward(data.states, data.actions)
-    truth = world.reward(data.states, data.actions)
-    # r = 0 would be off by all of r; log-odds of 6,000 rows with five features by about a tenth
-    assert np.mean(np.abs(reward - truth) / np.abs(truth)) < 0.35

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
+from collections import Counter
 from math import log
 
 import numpy as np
@@ -19,7 +18,7 @@ from gladius.checks import InputError
 from gladius.methods import fit
 from gladius.transition_probabilities import check_support, empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, group
-from gladius.worlds.bus import BUS_REWARD, MAINTAIN, REPLACE, BusEngine
+from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 Array = NDArray[np.float64]
 
@@ -86,22 +85,6 @@ def test_rows_are_frequencies_or_borrowed_by_likelihood(data: Transitions) -> No
         assert {point: p for point, p in pairs if p > 0} == pytest.approx(law, abs=1e-14)
 
 
-@settings(max_examples=50)
-@given(transitions())
-def test_rows_sum_to_the_share_of_moves_that_do_not_end(data: Transitions) -> None:
-    counts = group(data)
-    p_hat = empirical_transition_probabilities(counts)
-    sums = p_hat.transition[0].sum(axis=2)
-    assert p_hat.transition.min() >= 0
-    for a in range(data.number_of_actions):
-        mine = data.actions == a
-        overall = np.mean(~data.done[mine]) if mine.any() else 0.0
-        for i, state in enumerate(counts.states):
-            here = mine & np.all(data.states == state, axis=1)
-            expected = np.mean(~data.done[here]) if here.any() else overall
-            assert sums[a, i] == pytest.approx(expected, abs=1e-12)
-
-
 # Not 1e15 beside 0.1: there the rounding of a displacement is larger than the step between states.
 # Nor 1e-300 beside 0: from 0.37 they are equally far, and which is nearest depends on the others.
 NEAR = WHOLES | FLOATS.filter(lambda x: x == 0 or 1e-6 < abs(x) < 1e3)
@@ -132,65 +115,10 @@ def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions
         assert np.allclose(rows.sum(axis=2), own.rows(0, probes).sum(axis=2), rtol=0, atol=1e-12)
 
 
-@settings(max_examples=50)
-@given(chains())
-def test_rows_on_the_grid_are_the_law(data: Transitions) -> None:
-    p_hat = empirical_transition_probabilities(group(data))
-    order = np.array([3, 0, 0, 4])
-    assert np.array_equal(p_hat.rows(0, p_hat.states[order]), p_hat.transition[0][:, order])
-
-
 @pytest.fixture(scope="module")
 def bus() -> Counts:
     """Short paths: each replication has states that were reached but never maintained in."""
     return group(BusEngine(horizon=12).simulate(40, [np.random.default_rng(r) for r in range(3)]))
-
-
-def test_unvisited_rows_of_the_bus_move_by_the_maintenance_steps(bus: Counts) -> None:
-    """Nothing told the p_hat that this action adds miles."""
-    p_hat = empirical_transition_probabilities(bus)
-    mileage = bus.states[:, 0]
-    for r in range(3):
-        own = mileage[bus.present[r]]
-        assert np.all(np.diff(own) == 1)  # no gaps: the nearest state is never in doubt
-        moves = bus.moves[r, MAINTAIN]
-        steps: dict[float, float] = defaultdict(float)
-        for i, j in zip(*np.nonzero(moves), strict=True):
-            steps[mileage[j] - mileage[i]] += moves[i, j] / moves.sum()
-        assert set(steps) == {1.0, 2.0, 3.0, 4.0}  # the cap of 20 was not reached
-        assert p_hat.pooled[r][MAINTAIN].relative
-        unvisited = np.flatnonzero((bus.visits[r, :, MAINTAIN] == 0) & bus.present[r])
-        assert len(unvisited) >= 2
-        for i in unvisited:
-            expected = np.zeros(len(mileage))
-            for step, p in steps.items():
-                expected[mileage == min(mileage[i] + step, own.max())] += p
-            assert np.allclose(p_hat.transition[r, MAINTAIN, i], expected, rtol=0, atol=1e-12)
-
-
-def test_unvisited_rows_of_the_bus_are_sent_back_by_replacement() -> None:
-    """Replacements are shown at a mileage below 5 only; those above must lead to 1 as well."""
-    whole = BusEngine().simulate(40, [np.random.default_rng(r) for r in range(3)])
-    counts = group([d.take((d.actions == MAINTAIN) | (d.states[:, 0] < 5)) for d in whole])
-    p_hat = empirical_transition_probabilities(counts)
-    assert counts.states[0, 0] == 1
-    for r in range(3):
-        unvisited = (counts.visits[r, :, REPLACE] == 0) & counts.present[r]
-        assert unvisited.sum() >= 4
-        assert not p_hat.pooled[r][REPLACE].relative
-        assert np.all(p_hat.transition[r, REPLACE, unvisited, 0] == 1.0)
-
-
-def test_states_off_the_grid_borrow_too(bus: Counts) -> None:
-    p_hat = empirical_transition_probabilities(bus)
-    rows = p_hat.rows(0, np.array([[19.0], [2.5]]))
-    assert np.allclose(rows.sum(axis=2), 1.0, rtol=0, atol=1e-12)
-    assert np.allclose(rows[REPLACE][:, bus.states[:, 0] == 1], 1.0, rtol=0, atol=1e-12)
-    top = int(np.flatnonzero(bus.present[0])[-1])
-    assert rows[MAINTAIN, 0, top] == pytest.approx(
-        1.0, abs=1e-12
-    )  # all of 20 to 23 is past the end
-    assert set(bus.states[rows[MAINTAIN, 1] > 0, 0]) <= {3.0, 4.0, 5.0, 6.0, 7.0}
 
 
 def test_displacements_that_differ_by_rounding_are_one() -> None:
@@ -206,15 +134,6 @@ def test_displacements_that_differ_by_rounding_are_one() -> None:
     assert step.probabilities.tolist() == [1.0]
     assert step.points[0, 0] == pytest.approx(0.1)
     assert p_hat.transition[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
-
-
-def test_an_action_never_taken_has_no_law() -> None:
-    here, there, first = np.array([0.0, 1.0]), np.array([1.0, 0.0]), np.zeros(2, dtype=int)
-    p_hat = empirical_transition_probabilities(
-        group(Transitions(here, first, there, number_of_actions=3))
-    )
-    assert not p_hat.transition[0, 1:].any()
-    assert p_hat.transition[0, 0].tolist() == [[0, 1], [1, 0]]
 
 
 def test_a_path_that_ended_has_no_row() -> None:
@@ -240,30 +159,6 @@ def test_anchor_support_is_the_share_of_data_without_anchor_rows() -> None:
     with pytest.raises(InputError, match="60% of the observations of data set 1") as caught:
         check_anchor_support(counts_of([half, more]), 1)
     assert (caught.value.field, caught.value.value) == ("anchor_action", 1)
-
-
-def test_the_bus_supports_its_anchor(bus: Counts) -> None:
-    check_anchor_support(bus, REPLACE)
-
-
-def test_the_kernel_is_fast() -> None:
-    """CPU time a replication, all together; typically a fifth of the limit."""
-    counts = group(BusEngine().simulate(40, [np.random.default_rng(r) for r in range(20)]))
-    empirical_transition_probabilities(counts)
-    began = time.process_time()
-    for _ in range(5):
-        empirical_transition_probabilities(counts)
-    assert (time.process_time() - began) / (5 * 20) < 0.5e-3 * 4  # four times, for slow machines
-
-
-def test_fractional_counts_are_weights() -> None:
-    """Rows are frequencies whatever the unit of the counts: a thousandth of them is no less."""
-    counts = group(BusEngine().simulate(5, np.random.default_rng(0)))
-    small = Counts(counts.states, counts.visits / 1000, counts.moves / 1000)
-    np.testing.assert_allclose(
-        empirical_transition_probabilities(small).transition,
-        empirical_transition_probabilities(counts).transition,
-    )
 
 
 def continuous_bus(rows: int, rng: np.random.Generator) -> Transitions:

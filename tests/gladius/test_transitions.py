@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from typing import Any
@@ -12,14 +11,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, paths, transitions
 
 from gladius.checks import InputError
 from gladius.sarsa import ENDED, SarsaTuples, sarsa_tuples
-from gladius.transitions import Transitions, distinct_rows, group, index_rows
-from gladius.worlds.bus import BusEngine
+from gladius.transitions import Transitions, group
 
 FIELDS = ("states", "actions", "next_states", "trajectory", "done")
 
@@ -55,18 +51,6 @@ def test_a_split_shares_no_trajectory_and_loses_no_row(
     if not shuffled:
         appearance = list(dict.fromkeys(data.trajectory.tolist()))
         assert first == set(appearance[:kept])
-
-
-def test_the_papers_split_keeps_four_fifths() -> None:
-    data = Transitions(np.zeros(50), np.zeros(50, int), np.zeros(50), np.repeat(np.arange(10), 5))
-    train, test = data.split()
-    assert (len(train), len(test)) == (40, 10)
-    shuffles = {tuple(data.split(rng=np.random.default_rng(s))[1].trajectory) for s in range(8)}
-    assert len(shuffles) > 1  # the generator is used
-    again = data.split(rng=np.random.default_rng(3))[1]
-    assert (
-        again.trajectory.tolist() == data.split(rng=np.random.default_rng(3))[1].trajectory.tolist()
-    )
 
 
 @settings(max_examples=60)
@@ -152,22 +136,6 @@ def test_next_state_is_the_next_row_of_the_same_id(frame: pd.DataFrame, with_end
     pd.testing.assert_frame_equal(frame, before)
 
 
-def test_blocks_in_any_order_give_the_same_transitions() -> None:
-    """Ids need not be sorted nor rows adjacent; only the order within an id matters."""
-    frame = pd.DataFrame({"id": [2, 1, 2, 1, 2], "s": [1.0, 5, 2, 6, 3], "a": [0, 1, 1, 0, 0]})
-    sorted_frame = frame.sort_values("id", kind="stable")
-    ask: dict[str, Any] = {"state": ["s"], "action": "a", "id": "id"}
-    with pytest.warns(UserWarning, match="id: rows of a trajectory are not together"):
-        first = Transitions.from_frame(frame, **ask)
-    second = Transitions.from_frame(sorted_frame, **ask)
-    assert sorted(rows(first)) == sorted(rows(second))
-    assert sorted(zip(first.states[:, 0], first.next_states[:, 0], strict=True)) == [
-        (1.0, 2.0),
-        (2.0, 3.0),
-        (5.0, 6.0),
-    ]
-
-
 def test_categories_and_dates_serve_as_ids() -> None:
     days = pd.to_datetime(["2020-01-02", "2020-01-02", "2019-05-05", "2019-05-05"])
     for ids in (pd.Categorical(["b", "b", "a", "a"]), days):
@@ -189,34 +157,6 @@ def test_pairs_are_a_plain_count(data: Transitions) -> None:
     assert keys == sorted(keys)
     assert len(keys) == len(expected)
 
-
-@settings(max_examples=60)
-@given(transitions(), st.data())
-def test_take_keeps_rows_whole(data: Transitions, draw: st.DataObject) -> None:
-    chosen = draw.draw(st.lists(st.integers(0, len(data) - 1), min_size=1, max_size=5))
-    assert rows(data.take(np.array(chosen))) == [rows(data)[i] for i in chosen]
-
-
-def test_defaults() -> None:
-    data = Transitions(np.array([1.0, 2.0]), np.array([0, 0]), np.array([2.0, 3.0]))
-    assert data.states.shape == (2, 1)  # one feature may be given flat
-    assert data.trajectory.tolist() == [0, 0]
-    assert not data.done.any()
-    assert data.number_of_actions == 2  # a choice has at least two sides
-    assert data.feature_names == ("s0",)
-    assert len(data) == 2
-
-
-def test_the_callers_arrays_stay_as_they_were() -> None:
-    data = BusEngine(horizon=3).simulate(3, np.random.default_rng(0))
-    before = rows(data)
-    data.split(0.5, np.random.default_rng(0))
-    data.pairs()
-    data.to_frame()
-    assert rows(data) == before
-
-
-Array = NDArray[np.float64]
 
 HUGE = st.sampled_from([-(2.0**53) + 1, -1.0, 0.0, 1.0, 2.0**53 - 1])  # spans that overflow at once
 
@@ -258,99 +198,12 @@ def test_grouped_counts_are_a_dictionary_count(data: list[Transitions]) -> None:
         assert {s for s, there in zip(grid, found.present[r], strict=True) if there} == own
 
 
-@settings(max_examples=60)
-@given(replications())
-def test_replications_are_grouped_as_they_are_alone(data: list[Transitions]) -> None:
-    together = group(data)
-    for r, one in enumerate(data):
-        alone = group(one)
-        at = [together.states.tolist().index(row) for row in alone.states.tolist()]
-        assert np.array_equal(together.visits[r][at], alone.visits[0])
-        assert np.array_equal(together.moves[r][np.ix_(range(3), at, at)], alone.moves[0])
-        assert together.visits[r].sum() == alone.visits.sum()  # nothing elsewhere
-
-
-@given(
-    st.integers(1, 4).flatmap(
-        lambda d: st.lists(
-            st.integers(1, 12).flatmap(
-                lambda n: arrays(np.float64, (n, d), elements=WHOLES | FLOATS | HUGE)
-            ),
-            min_size=1,
-            max_size=3,
-        )
-    )
-)
-def test_positions_lead_back_to_the_rows(blocks: list[Array]) -> None:
-    found, index = index_rows(blocks)
-    for block, at in zip(blocks, index, strict=True):
-        assert np.array_equal(found[at], block)
-    listed = [tuple(row) for row in found.tolist()]
-    assert listed == sorted(set(listed))
-    merged = np.concatenate(blocks)
-    again, weights = distinct_rows(merged)
-    assert np.array_equal(again, found)
-    assert dict(zip(listed, weights.tolist(), strict=True)) == Counter(map(tuple, merged.tolist()))
-
-
-def colliding(width: int) -> Array:
-    """Rows of digits 0..20 whose base-21 numbers are equal modulo 2^64, with the ends of the range.
-
-    A code in int64 (or uint64) arithmetic cannot tell the first two apart.
-    """
-    digits, number = [0] * width, 2**64
-    for place in range(width - 1, -1, -1):
-        number, digits[place] = divmod(number, 21)
-    assert number == 0  # the width is enough for 2^64
-    return np.array([[0.0] * width, digits, [20.0] * width])
-
-
-@pytest.mark.parametrize("width", [15, 16, 30, 100])
-def test_states_that_collide_under_wraparound_stay_distinct(width: int) -> None:
-    rows = colliding(width) - 10.0  # as the dummies: -10 to 10
-    place = np.array([pow(21, width - 1 - i, 2**64) for i in range(width)], dtype=np.uint64)
-    wrapped = ((rows + 10).astype(np.uint64) * place).sum(axis=1, dtype=np.uint64)
-    assert wrapped[0] == wrapped[1]  # the naive code fails here
-    data = Transitions(rows, np.array([0, 1, 0]), rows[[1, 0, 0]])
-    counts = group(data)
-    assert len(counts.states) == 3
-    assert np.array_equal(counts.states, rows[[0, 1, 2]])  # lexicographic order
-    assert counts.visits[0].tolist() == [[1, 0], [0, 1], [1, 0]]
-    assert counts.moves[0, 0, 0, 1] == counts.moves[0, 1, 1, 0] == counts.moves[0, 0, 2, 0] == 1
-    assert len(data.pairs().states) == 3
-
-
-def test_a_hundred_dummies_are_grouped_as_tuples_are() -> None:
-    data = BusEngine(dummies=100, horizon=20).simulate(5, np.random.default_rng(2))
-    doubled = data.take(np.concatenate([np.arange(len(data)), np.arange(0, len(data), 3)]))
-    found = doubled.pairs()
-    expected = Counter(
-        (*s, a) for s, a in zip(doubled.states.tolist(), doubled.actions, strict=True)
-    )
-    keys = [(*s, a) for s, a in zip(found.states.tolist(), found.actions, strict=True)]
-    assert dict(zip(keys, found.weights.tolist(), strict=True)) == expected
-    assert set(found.weights.tolist()) == {1, 2}
-    assert len(group(data).states) == len(
-        {tuple(row) for row in data.states.tolist()}
-        | {tuple(row) for row in data.next_states.tolist()}
-    )
-
-
 def test_large_action_numbers_cannot_overflow_the_table() -> None:
     rows = np.array([0.0, 1.0])
     data = Transitions(rows, np.array([0, 2**31 - 2]), rows[::-1], number_of_actions=2**31 - 1)
     with pytest.raises(InputError, match="too large") as caught:
         group(data)
     assert caught.value.field == "states"
-
-
-def test_grouping_is_fast() -> None:
-    """CPU time, so that other work on the machine hardly counts; typically a tenth of the limit."""
-    data = BusEngine().simulate(1000, np.random.default_rng(0))
-    group(data)
-    began = time.process_time()
-    group(data)
-    assert time.process_time() - began < 0.05  # seconds for 100,000 rows
 
 
 def plain(data: Transitions) -> Counter[tuple[object, ...]]:
@@ -372,7 +225,7 @@ def as_counter(data: SarsaTuples) -> Counter[tuple[object, ...]]:
     return Counter(
         {
             (names[i], None if j == ENDED else names[j]): int(w)
-            for i, j, w in zip(data.now, data.after, data.weights, strict=True)
+            for i, j, w in zip(data.pair, data.next_pair, data.weights, strict=True)
         }
     )
 
@@ -389,38 +242,6 @@ def test_sarsa_tuples_are_those_of_a_loop_over_the_rows(data: Transitions) -> No
     tuples = sarsa_tuples(data)
     assert as_counter(tuples) == expected
     assert tuples.visits.sum() == len(data)
-
-
-@settings(max_examples=60)
-@given(paths(), st.data())
-def test_behind_is_the_adjoint_of_ahead(data: Transitions, draws: st.DataObject) -> None:
-    tuples = sarsa_tuples(data)
-    values = st.integers(-5, 5).map(float)
-    u, f = (draws.draw(arrays(np.float64, (len(tuples.actions), 1), elements=values)) for _ in "ab")
-    f[tuples.left == 0] = 0.0  # a pair never left has no occurrence as the earlier one
-    ahead = tuples.left @ (u * tuples.ahead(f))
-    behind = tuples.left @ (tuples.behind(u) * f)
-    np.testing.assert_allclose(ahead, behind, atol=1e-9)
-
-
-def test_means_ahead_by_hand() -> None:
-    # path 0: (0, a0) -> (1, a1) -> end;  path 1: (0, a0) -> (0, a1) -> goes on unseen
-    data = Transitions(
-        states=np.array([0.0, 0.0, 1.0, 0.0]),
-        actions=np.array([0, 0, 1, 1]),
-        next_states=np.array([1.0, 0.0, 2.0, 1.0]),
-        trajectory=np.array([0, 1, 0, 1]),  # interleaved
-        done=np.array([False, False, True, False]),
-    )
-    tuples = sarsa_tuples(data)
-    np.testing.assert_array_equal(tuples.states[:, 0], [0, 0, 1])
-    np.testing.assert_array_equal(tuples.actions, [0, 1, 1])
-    np.testing.assert_array_equal(tuples.visits, [2, 1, 1])
-    np.testing.assert_array_equal(tuples.left, [2, 0, 1])
-    assert tuples.size == 3
-    np.testing.assert_array_equal(
-        tuples.ahead(np.array([[1.0], [10.0], [100.0]])), [[55], [0], [0]]
-    )
 
 
 def panel(**columns: object) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 A map returns (the instance for the check, the values), or None where the instance lies outside the
 statement. The instance may be changed on the way to one that the statement speaks of, as from a
-pair seen n times to one seen once; in its place may stand what the check's function returns for
-data that the claim itself holds fixed.
+pair seen n times to one seen once. Statements with a written step have no map: they are an extract
+of what the check computes.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,18 +21,13 @@ from proofs_checks.oracle import ccp, networks, occupancy, polyak
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections import (
     equivalence_occupancy,
-    extended_experiments,
     gladius_algorithm,
-    guarantees_convergence,
-    guarantees_population,
     introduction,
-    proofs_convergence,
-    setup_identification,
 )
 from proofs_checks.sections.erm_irl_minimax import population
 from proofs_checks.sections.guarantees_jacobian import FLOOR
 from proofs_checks.sections.imitation_experiments import GAMES
-from proofs_checks.worlds import one_state, uniform
+from proofs_checks.worlds import one_state
 
 Values = Mapping[str, Any]
 MAPS: dict[str, Callable[[Any], tuple[Any, Values] | None]] = {}
@@ -52,7 +47,7 @@ def numbers(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return tuple(numbers(part) for part in value)
+        return tuple(numbers(item) for item in value)
     return verify.number(value)
 
 
@@ -89,11 +84,11 @@ def _telescoping(function: Any) -> Any:
 
 @formal("app.value-function-discount")
 def _value(period: Any) -> Any:
-    mdp, now = period
+    mdp, time = period
     star = mdp.solution
     if not moderate(star.q):
         return None
-    return period, {**model(mdp), "h": now, "pi": star.policy, "W": star.v}
+    return period, {**model(mdp), "h": time, "pi": star.policy, "W": star.v}
 
 
 @formal("setup.Q-star-bounded")
@@ -233,8 +228,8 @@ def _regression(probe: Any) -> Any:
     mdp = probe.mdp
     if not moderate(mdp.solution.q):
         return None
-    known = population(probe)
-    zeta = known.mean(known.v)
+    target = population(probe)
+    zeta = target.mean(target.v)
     zeta[:, 1:] += probe.dual[:, 1:]
     names = {**model(mdp), "nu": mdp.initial, "Qstar": mdp.solution.q, "anchor": 0}
     return probe, {**names, "d": mdp.discounted_occupancy(), "Q": probe.q, "zeta": zeta}
@@ -256,15 +251,15 @@ def _periods(problem: Any) -> Any:
     if not moderate(2 * mdp.solution.q):
         return None
     flow = np.einsum("sa,ast->st", mdp.solution.policy, mdp.transition)
-    laws = [mdp.initial]
+    distributions = [mdp.initial]
     for _ in range(problem.horizon):
-        laws.append(laws[-1] @ flow)
+        distributions.append(distributions[-1] @ flow)
     anchored = mdp.transition[problem.anchor, np.arange(len(mdp.initial))]
-    nu = np.mean(laws[:-1], axis=0) @ anchored
+    nu = np.mean(distributions[:-1], axis=0) @ anchored
     if np.any((nu > 0) & (nu < 1e-5)):
         return None
     names = {**model(mdp), "anchor": problem.anchor, "Q": mdp.solution.q}
-    return problem, {**names, "H": problem.horizon, "laws": np.array(laws)}
+    return problem, {**names, "H": problem.horizon, "states": np.array(distributions)}
 
 
 def data(sample: Any) -> dict[str, Any]:
@@ -329,7 +324,7 @@ def _second_derivative(outputs: Any) -> Any:
 
 def _curved(point: Any, which: str) -> Any:
     sizes, width = point.sizes, point.slopes.shape[2]
-    if point.q.size > 4 or not (np.any(point.slopes) and np.any(point.bends)):
+    if point.q.size > 4 or not (np.any(point.slopes) and np.any(point.hessians)):
         return None  # small ones: second derivatives are slow
 
     def term(d: Any) -> Any:
@@ -340,8 +335,8 @@ def _curved(point: Any, which: str) -> Any:
     ends = ((library.complex_slope(term, s * m) for s in (1, -1)) for m in moves)
     hessian = np.stack([(up - down) / 2e-5 for up, down in ends])
     largest = np.abs(point.sample.reward[point.sample.be_states]).max()
-    names = {"q": point.q, "slopes": point.slopes, "bends": point.bends, "B": sizes.slope}
-    names |= {"largest-reward": largest, "corners": np.zeros((1, width)), "B2": sizes.bend}
+    names = {"q": point.q, "slopes": point.slopes, "bends": point.hessians, "B": sizes.slope}
+    names |= {"largest-reward": largest, "corners": np.zeros((1, width)), "B2": sizes.curvature}
     names |= {"h": steepest((hessian + hessian.T) / 2), "M": sizes.residual}
     return point, {**data(point.sample), **names}
 
@@ -397,7 +392,7 @@ formal("tab.gladius-r-versus-Q")(_printed_r_and_q)
 
 @formal("tab.mape-from-tables")
 def _mape(method: Any) -> Any:
-    mean, se = extended_experiments._reported(method)
+    mean, se = paper.reported(method)
     names = {"reported": mean.value, "se": se.value, "half-reported": mean.unit / 2}
     truth = column((method.trajectories, "Ground Truth"), "r")
     names |= {"r": column(method, "r"), "truth": truth, "half": halves(method)}
@@ -437,58 +432,7 @@ def _cloning(game: Any) -> Any:
     return game, {**names, "i": GAMES.index(game[0])}
 
 
-# --- with a written step
-@formal("setup.reachable-set")
-def _cells(space: Any) -> Any:
-    mdp, spread = space
-    if not moderate(mdp.solution.q):
-        return None
-    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q}
-    return space, {**names, "d": mdp.discounted_occupancy(), "atom": (~spread).astype(int)}
-
-
-def in_cells(instance: Any) -> Any:
-    """The same with the last state standing for an interval."""
-    return instance._replace(intervals=(len(instance.mdp.initial) - 1,))
-
-
-@formal("thm:MagnacThesmar")
-def _identified(problem: Any) -> Any:
-    problem, mdp = in_cells(problem), problem.mdp
-    if not moderate(mdp.solution.q, problem.table):
-        return None
-    inside = problem.points
-    other = ccp.nearest(problem.table, *ccp.system(problem.observed, inside=inside))
-    names = {**model(mdp), "anchor": problem.anchor, "Q": mdp.solution.q, "other": other}
-    result = setup_identification._unique(problem, problem.observed, inside)
-    apart = np.abs(other - mdp.solution.q)[inside]
-    if apart.size and abs(result.observed) > apart.max() + 1e-9:
-        return None  # the check shows r
-    return problem, {**names, "inside": inside.astype(int)}
-
-
-@formal("lem:minMLE")
-def _likelihood(candidate: Any) -> Any:
-    candidate, mdp = in_cells(candidate), candidate.mdp
-    member = candidate.shifted_on(candidate.points)
-    if not moderate(mdp.solution.q, member):
-        return None
-    gain = (
-        library.population_risk(mdp, member).nll - library.population_risk(mdp, mdp.solution.q).nll
-    )
-    if abs(gain[0]) < 1e-6:
-        return None  # the check shows another relation
-    names = {**model(mdp), "nu": mdp.initial, "Q": mdp.solution.q, "member": member}
-    d = mdp.discounted_occupancy()
-    return candidate, {**names, "d": d, "inside": candidate.points.astype(int)}
-
-
-@formal("def:ERM.continuous-states")
-def _no_repeats(design: Any) -> Any:
-    names = {"beta": design.discount, "gap": design.gap}
-    return design, {**names, "mean": design.mean, "noise": design.noise}
-
-
+# --- Algorithm 1
 @formal("alg:estimation1.is-GDA")
 def _ascent(iterate: Any) -> Any:
     if check("alg:estimation1.is-GDA", iterate).holds:
@@ -497,31 +441,9 @@ def _ascent(iterate: Any) -> Any:
     return iterate, {**data(iterate.sample), **names}
 
 
-@formal("exp.jacobian-condition")
-def _network(run: Any) -> Any:
-    """With few states, so that ranks are quick."""
-    few = run._replace(dummies=min(run.dummies, 4), trajectories=1 + run.number % 4)
-    names = {"inputs": 1 + few.dummies, "hidden": 10, "outputs": 2}
-    return few, {**names, "M": few.data()[1]}
-
-
-@formal("prop:linConvergence.quadratic-growth")
-def _growth(point: Any) -> Any:
-    """`near` is the nearest minimiser: the ball is all of R^d here."""
-    if len(point.sample.moves) > 1:
-        return None
-    inverse = np.linalg.pinv(point.features)
-    centre = inverse @ polyak.solution(point.sample).ravel()
-    off = point.theta - centre
-    names = {"Phi": point.features, "theta": point.theta, "c": point.constant}
-    names |= {"near": centre + off - inverse @ (point.features @ off), "radius-squared": 1e9}
-    exponent = proofs_convergence._risk(point) * point.sample.size / point.sample.visits.min()
-    return point, {**data(point.sample), **names, "p": np.exp(-exponent)}
-
-
 @formal("alg:estimation1.bookkeeping")
 def _listing(limit: int) -> Any:
-    """The check's own function, of other listings than the printed one; T = 0 shows the slips."""
+    """The check's own function, of other listings than the printed one; T = 0 has the slips."""
     draw = np.random.default_rng(limit).integers
     limit *= limit % 2
     counted, tested = draw(0, 2, 2)
@@ -531,85 +453,3 @@ def _listing(limit: int) -> Any:
     listing = gladius_algorithm.Listing(str(counted), str(tested), **spelled)
     names |= {"limit": limit, "budget": 1000 * limit, "counted": counted, "tested": tested}
     return gladius_algorithm.consistent_listing(limit, listing), names
-
-
-@formal("lem:ExpofLargerGumbel")
-def _larger_of_two(nu: Any) -> Any:
-    return (nu, {"gamma": np.euler_gamma, "nu": nu}) if moderate(nu) else None
-
-
-@formal("rem:sub-gaussian-features")
-def _absent_rows(design: Any) -> Any:
-    """One row without zero entries, which is there with the chance of an entry."""
-    d, present = design.columns, design.nonzero
-    absent = design._replace(rows=1, nonzero=1.0, present=present)
-    return absent, {"d": d, "present": present, "rate": 1 / 200}
-
-
-@formal("prop:linConvergence.population-rate")
-def _unsampled_cells(draws: Any) -> Any:
-    """Cells that are all like the first state, two more than are sampled."""
-    number, floor = draws.number, draws.floor
-    cells = number + 3
-    share = (number + 1) / cells
-    reward = draws.mdp.reward[:1]
-    design = guarantees_population.Cells(
-        uniform(np.repeat(reward, cells, axis=0), draws.mdp.discount, np.full(cells, 1 / cells)),
-        number,
-        0.25 + floor,
-    )
-    q, pi = (x[:2] for x in (design.mdp.solution.q, design.mdp.solution.policy))
-    shares = np.array([share, 1 - share])
-    names = {"beta": draws.mdp.discount, "r": np.repeat(reward, 2, axis=0), "nu": shares}
-    names |= {"P": np.tile(shares, (2, 2, 1)), "anchor": [0, 0], "Q": q, "d": shares[:, None] * pi}
-    names |= {"other": np.stack([q[0], 0 * q[0]]), "N": number, "C": design.constant}
-    return design, {**names, "K": cells, "p": floor}
-
-
-@formal("tab.frequency")
-def _counted(tally: Any) -> Any:
-    """The check's own function, of other data: the table's rows turned, and few trajectories."""
-    trajectories, pair = tally
-    if pair is None:
-        return tally, {"N": trajectories, "H": 100, "counts": paper.frequencies(trajectories)}
-    mileage, action = pair
-    table = np.roll(paper.frequencies(trajectories), mileage, axis=0).tolist()
-    names = {"N": 10 + mileage, "H": 99 + action, "counts": table}
-    return extended_experiments.in_the_table_or_above(table, 10 + mileage, 99 + action), names
-
-
-@formal("sec:GlobalConv.g-equals-R")
-def _minimisers(ball: Any) -> Any:
-    """`other` is the minimiser of R-hat_Q; what the printed statement does not name is left 0."""
-    of_g, of_r = (
-        guarantees_convergence._least(ball, share) for share in (polyak.share(ball.sample), 1.0)
-    )
-    names = {"centre": ball.q.ravel(), "radius-squared": ball.radius**2, "Qstar": ball.q.ravel()}
-    names |= {"of-g": of_g.ravel(), "other": of_r.ravel(), "multiplier": 0}
-    return ball, {**data(ball.sample), **names}
-
-
-@formal("lem:NNenjoysPL")
-def _narrow(start: Any) -> Any:
-    """Two units at two points, at the start alone; e is the eigenvector of lambda_min."""
-    kinds = ["tanh", "softplus", "identity"]
-    if start.activation not in kinds or len(start.points) > 2:
-        return None
-    start = start._replace(width=2, radius=0.0)
-    result, network = check("lem:NNenjoysPL", start), start.network()
-    theta = np.concatenate([network.v, network.w.ravel(), [0.25]])
-    names = {"f": kinds.index(start.activation), "m": 2, "points": start.points, "theta": theta}
-    e = np.linalg.eigh(network.kernel())[1][:, 0]
-    return result, {**names, "e": e, "mu": result.bound}
-
-
-@formal("lem:erm_ddc_quant_identification")
-def _identification(problem: Any) -> Any:
-    mdp = problem.mdp
-    if not moderate(mdp.solution.q, problem.q):
-        return None
-    problem = problem._replace(constant=1.5 + len(problem.q))
-    names = {**model(mdp), "nu": mdp.initial, "anchor": problem.anchor, "Q": problem.q}
-    names |= {"Qstar": mdp.solution.q, "d": mdp.discounted_occupancy(), "C": problem.constant}
-    names |= {"inverse": mdp.transition[0], "kappa": 0, "p": 0, "l": 0}
-    return problem, names

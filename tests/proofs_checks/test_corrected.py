@@ -38,8 +38,8 @@ def test_derivatives_are_those_of_the_library(sample: Sample, data: st.DataObjec
     q = data.draw(tables(sample.visits.shape, quarters(8)))
     gradient = separated.jacobian(sample, q).T @ separated.slope(sample, q)
     slope = np.zeros_like(q)
-    moved = library.descent_slope(sample, q)
-    np.put_along_axis(slope, library.anchor_first(sample), moved, axis=1)
+    theirs = library.descent_slope(sample, q)
+    np.put_along_axis(slope, library.anchor_first(sample), theirs, axis=1)
     assert gradient == pytest.approx(slope.ravel(), abs=1e-10 * (1 + np.abs(q).max()) ** 2)
 
 
@@ -80,7 +80,9 @@ def test_no_table_below_the_level_has_a_lesser_ratio(
     shape = sample.visits.shape
     way = data.draw(tables(shape, quarters(20)))
     start = separated.table(
-        sample, np.log(np.where(sample.visits > 0, sample.visits, 1.0)), np.zeros(len(sample.law))
+        sample,
+        np.log(np.where(sample.visits > 0, sample.visits, 1.0)),
+        np.zeros(len(sample.transition)),
     )
     constant = separated.pl_constant(sample, level)
     for t in np.geomspace(1e-3, 10, 12):
@@ -156,7 +158,7 @@ def test_unequal_steps_move_the_edge(rho: float, stable: bool) -> None:
     star, b = polyak.solution(RESET), separated.anchor_weight(RESET)
     metric = np.repeat(separated.state_weight(RESET), 2)[:, None]
     policy = np.exp(log_softmax(star, axis=1))
-    ahead = (RESET.law[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
+    ahead = (RESET.transition[:, :, None] * policy).reshape(len(b), -1)  # d (P V) / dq
     pull = 2 * RESET.discount**2 * ahead.T * b
     of_q = pull @ ahead - separated.hessian(RESET)
     speed = 2 * rho * b.sum()
@@ -174,23 +176,23 @@ def test_the_profiled_hessian_is_that_of_the_risk_less_its_level() -> None:
 
     hessian, step = descent.profiled(sample, sample.discount), 1e-2
     way = np.array([[1.0, -0.5], [0.3, -0.8]])
-    bend = (risk(star + step * way) + risk(star - step * way) - 2 * risk(star)) / step**2
-    assert bend == pytest.approx(way.ravel() @ hessian @ way.ravel(), rel=1e-3)
+    curvature = (risk(star + step * way) + risk(star - step * way) - 2 * risk(star)) / step**2
+    assert curvature == pytest.approx(way.ravel() @ hessian @ way.ravel(), rel=1e-3)
 
 
 # --- the minimiser's error
 def test_the_mean_squared_error_of_drawn_counts_is_v() -> None:
     """The anchor's moves are uncertain, where the claim has no exact expectation."""
-    law = np.array([[0.3, 0.7], [0.6, 0.4]])
+    transition = np.array([[0.3, 0.7], [0.6, 0.4]])
     logits, anchor = np.array([[0.0, 0.5], [0.2, 0.0]]), np.array([0, 1])
-    design = coordinates.Design(np.array([0.4, 0.6]), logits, law, anchor, 0.9, 20_000)
-    rng, star = np.random.default_rng(0), design.solution(design.policy, law)
+    design = coordinates.Design(np.array([0.4, 0.6]), logits, transition, anchor, 0.9, 20_000)
+    rng, star = np.random.default_rng(0), design.solution(design.policy, transition)
     rows = (design.rows * design.weight).astype(int)
     squares = []
     for _ in range(2000):
         chosen = np.array([rng.multinomial(n, p) for n, p in zip(rows, design.policy, strict=True)])
         size = chosen[[0, 1], anchor]
-        ahead = np.array([rng.multinomial(n, p) for n, p in zip(size, law, strict=True)])
+        ahead = np.array([rng.multinomial(n, p) for n, p in zip(size, transition, strict=True)])
         off = design.solution(chosen / rows[:, None], ahead / size[:, None]) - star
         squares.append(float(np.sum(design.weight[:, None] * design.policy * off**2)))
     mean, se = np.mean(squares), np.std(squares) / len(squares) ** 0.5
@@ -205,23 +207,25 @@ def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Re
     """At any counts, any u: d2 NLL / dt2 = ut Var_pi(dQ / dt), ut = u (I - beta P_pi)^-1."""
     beta, step = family.discount, 1e-3
     v = family.value(0.0)
-    q = family.reward + beta * (family.law @ v).T
+    q = family.reward + beta * (family.transition @ v).T
     policy = np.exp(q - v[:, None])
-    flow = np.einsum("sa,ast->st", policy, family.law)
+    flow = np.einsum("sa,ast->st", policy, family.transition)
     resolvent = np.linalg.inv(np.eye(len(v)) - beta * flow)
-    way = family.way + beta * (family.law @ (resolvent @ (policy * family.way).sum(axis=1))).T
+    way = (
+        family.way + beta * (family.transition @ (resolvent @ (policy * family.way).sum(axis=1))).T
+    )
     spread = (policy * way**2).sum(axis=1) - (policy * way).sum(axis=1) ** 2
     around = [family.likelihood(t) for t in (step, -step, 0.0)]
-    bend = (around[0] + around[1] - 2 * around[2]) / step**2
+    curvature = (around[0] + around[1] - 2 * around[2]) / step**2
     bound = family.excess @ resolvent @ spread
-    assert bend == pytest.approx(bound, rel=1e-2, abs=1e-3 / (1 - beta) ** 2)
+    assert curvature == pytest.approx(bound, rel=1e-2, abs=1e-3 / (1 - beta) ** 2)
 
 
 def test_one_period_of_data_is_concave() -> None:
     family = classes.one_period()
     assert family.excess.min() < -0.5
-    bend = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * family.likelihood(0.0)
-    assert bend < -0.1
+    curvature = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * family.likelihood(0.0)
+    assert curvature < -0.1
 
 
 def network(same: bool) -> fits.Fit:

@@ -8,13 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius import BusEngine
-from gladius.algorithm import ascent_slope, descent
-from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.objective import value
-from gladius.stability import expected_counts, stationary_point
-from gladius.transitions import Counts
 from proofs_checks.oracle import descent as oracle
 
 WHOLE = st.integers(-3, 3).map(float)
@@ -43,7 +37,7 @@ def test_the_expectation_is_that_over_all_signs_of_the_noise(
 
 @given(st.floats(0.1, 10), st.floats(0.01, 1), st.floats(0.01, 1))
 def test_the_schedule_meets_the_conditions(size: float, first: float, second: float) -> None:
-    constants = oracle.Constants(l=size, mu_1=first * size, mu_2=second * size)
+    constants = oracle.Moduli(l=size, mu_1=first * size, mu_2=second * size)
     steps = oracle.schedule(constants)
     tau_1 = steps.c / steps.gamma
     assert steps.c > 2 / constants.mu_1
@@ -56,7 +50,7 @@ def test_the_rate_is_preserved_by_the_recursion(
     size: float, first: float, second: float, start: float, noise: float
 ) -> None:
     """P <= nu/(gamma + t) implies the same a step later."""
-    constants = oracle.Constants(size, first * size, second * size)
+    constants = oracle.Moduli(size, first * size, second * size)
     steps = oracle.schedule(constants)
     nu = oracle.rate(constants, steps, start, noise)
     assert nu >= steps.gamma * start
@@ -69,40 +63,3 @@ def test_the_rate_is_preserved_by_the_recursion(
         tau = steps.c / (steps.gamma + t)
         after = (1 - constants.mu_1 * tau / 2) * nu / (steps.gamma + t) + tau**2 * extra
         assert after <= nu / (steps.gamma + t + 1) * (1 + 1e-9)
-
-
-@given(symmetric(2), symmetric(2), arrays(np.float64, (2, 2), elements=WHOLE))
-def test_a_two_sided_pl_quadratic_needs_no_second_schedule(a: Array, d: Array, b: Array) -> None:
-    """Strongly convex-concave: the flow with one schedule contracts at the least curvature."""
-    convex, concave = a @ a + 0.1 * np.eye(2), -(d @ d) - 0.1 * np.eye(2)
-    hessian = np.block([[convex, b], [b.T, concave]])
-    assert oracle.deterministic_growth(hessian, 2, 1.0) <= -0.1 + 1e-9
-
-
-@pytest.mark.parametrize(("beta", "rate"), [(0.5, 0.038), (0.8, 0.0016), (0.9, 0), (0.95, 0)])
-def test_one_schedule_may_repel_on_the_bus_with_tables(beta: float, rate: float) -> None:
-    """The numbers quoted under the claim on single step sizes."""
-    world = BusEngine(discount=beta)
-    anchor = Anchor(world.anchor_action, world.anchor_reward)
-    counts = expected_counts(world.mdp, world.horizon)
-    q, zeta = (x[0] for x in stationary_point(counts, anchor, np.array([beta])))
-    size, step = q.size, 1e-5
-    nudges = step * np.concatenate([np.eye(2 * size), -np.eye(2 * size)])
-    many = Counts(
-        counts.states,
-        np.repeat(counts.visits, 4 * size, axis=0),
-        np.repeat(counts.moves, 4 * size, axis=0),
-    )
-    tables = q + nudges[:, :size].reshape(-1, *q.shape)
-    aux = zeta + nudges[:, size:].reshape(-1, *q.shape)
-    reward = anchor.values(counts.states)
-    slope = descent(tables, aux, many, many, anchor.action, reward, beta).slope
-    rise = -(beta**2) * ascent_slope(aux, value(tables), many)
-    rise[..., 1 - anchor.action] = 0.0  # f-hat_N regresses on anchor rows alone
-    gradient = np.concatenate([slope.reshape(4 * size, -1), rise.reshape(4 * size, -1)], axis=1)
-    hessian = (gradient[: 2 * size] - gradient[2 * size :]).T / (2 * step)
-    growth = oracle.deterministic_growth(hessian, size, 1.0)
-    assert growth == pytest.approx(rate, rel=0.03, abs=1e-9)
-    # Algorithm 1's ascent has no beta^2; the cited theorem asks for 18 or more
-    for ratio in (1 / beta**2, 18.0):
-        assert oracle.deterministic_growth(hessian, size, ratio) < 1e-9

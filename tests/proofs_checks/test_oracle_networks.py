@@ -34,10 +34,6 @@ def test_rank_is_that_of_the_singular_values(matrix: np.ndarray) -> None:
     assert rank(matrix) == np.linalg.matrix_rank(matrix)
 
 
-def test_rank_sees_what_rounding_hides() -> None:
-    assert rank(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])) == 2
-
-
 @given(MATRICES)
 def test_least_response_is_the_infimum_over_unit_vectors(gradients: np.ndarray) -> None:
     n, d = gradients.shape
@@ -73,11 +69,6 @@ def test_gram_below_by_listing_every_matrix(
             least = np.linalg.eigvalsh(gram @ gram.T)[0]
             total += chance * math.prod(p for _, p in on) * (least < level - 1e-9)
     assert gram_below(rows, columns, nonzero, present, level - 1e-9) == pytest.approx(total)
-
-
-def test_gram_below_refuses_what_it_cannot_do() -> None:
-    with pytest.raises(ValueError, match="two rows"):
-        gram_below(3, 4, 1.0, 1.0, 1.0)
 
 
 # --- wide networks
@@ -150,21 +141,6 @@ def test_expectations_of_normal_pairs_in_closed_form() -> None:
     assert expectation((2.0, 2.0, 2.0), lambda z: z**2) == pytest.approx(3 * 4.0, abs=1e-10)
 
 
-@pytest.mark.parametrize("pair", [(1.0, 0.3, 2.0), (30.0, 29.0, 30.0), (5.0, -5.0, 5.0)])
-def test_expectations_of_tanh_on_a_finer_grid(pair: tuple[float, float, float]) -> None:
-    t = np.linspace(-9.5, 9.5, 6001)
-    weight = np.exp(-(t**2) / 2)
-    weight /= weight.sum()
-    lean = pair[1] / math.sqrt(pair[0])
-    rest = math.sqrt(max(pair[2] - lean**2, 0.0))
-    total = sum(
-        p * np.tanh(math.sqrt(pair[0]) * x) * (weight @ np.tanh(lean * x + rest * t))
-        for x, p in zip(t, weight, strict=True)
-        if p > 1e-20
-    )
-    assert expectation(pair, np.tanh) == pytest.approx(total, abs=1e-10)
-
-
 @pytest.mark.parametrize("name", ["tanh", "softplus", "sine"])
 def test_the_limit_is_the_mean_of_random_kernels(name: str) -> None:
     u = inputs(np.array([[-1.0], [0.5], [2.0]]))
@@ -172,13 +148,6 @@ def test_the_limit_is_the_mean_of_random_kernels(name: str) -> None:
     drawn = rng.normal(size=(200_000, 3))
     kernel = Wide(drawn[:, 0], drawn[:, 1:], u, ACTIVATIONS[name]).kernel()
     np.testing.assert_allclose(kernel, limit_kernel(u, ACTIVATIONS[name]), rtol=0.03)
-
-
-def test_limits_of_polynomials_are_singular_and_the_others_are_not() -> None:
-    u = inputs(np.arange(5.0)[:, None] / 2 - 1)
-    least = {n: np.linalg.eigvalsh(limit_kernel(u, a))[0] for n, a in ACTIVATIONS.items()}
-    assert max(least["identity"], least["square"]) < 1e-12
-    assert min(least["tanh"], least["sine"], least["softplus"]) > 1e-5
 
 
 def test_descent_in_the_ball_stays_there_and_goes_down() -> None:
@@ -192,5 +161,5 @@ def test_descent_in_the_ball_stays_there_and_goes_down() -> None:
     for _ in range(200):
         move = rng.normal(size=(64, 3))
         move /= np.linalg.norm(move)
-        moved = Wide(start.v + move[:, 0], start.w + move[:, 1:], start.u, start.activation)
-        assert np.linalg.eigvalsh(moved.kernel())[0] >= least[2]
+        other = Wide(start.v + move[:, 0], start.w + move[:, 1:], start.u, start.activation)
+        assert np.linalg.eigvalsh(other.kernel())[0] >= least[2]

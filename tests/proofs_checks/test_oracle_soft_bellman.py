@@ -36,22 +36,6 @@ def test_reachable_states_of_a_chain():
     assert oracle.reachable(first, chain, periods=1).tolist() == [True, True, False, False]
 
 
-def rows_of_one_state(*shares):
-    """Rows (s, a, s', share) of one absorbing state, action 0 first."""
-    s = np.zeros(len(shares), dtype=np.int64)
-    return s, np.arange(len(shares)), s, np.array(shares)
-
-
-def test_conservative_penalty_by_hand():
-    """x = 1 + log 3 - 2 (2 p(x) - 1) has the solution log 3 (alpha = 1, even behaviour)."""
-    rows = rows_of_one_state(0.5, 0.5)
-    label = np.array([1 + np.log(3), 0.0])
-    q = oracle.offline(np.zeros((1, 2)), rows, label, 0.5, conservatism=1.0)
-    assert q[0, 0] - q[0, 1] == pytest.approx(np.log(3))
-    q = oracle.offline(np.zeros((1, 2)), rows, label, 0.5)
-    assert q[0, 0] - q[0, 1] == pytest.approx(1 + np.log(3))
-
-
 def test_visits_of_a_chain_by_hand():
     move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
     args = (move, 0.5, np.array([1.0, 0.0, 0.0]))

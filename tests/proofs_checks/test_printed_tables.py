@@ -15,6 +15,7 @@ from proofs_checks.printed_tables import (
     cell,
     frequencies,
     grid,
+    load,
     rows,
     values,
 )
@@ -25,16 +26,16 @@ def test_a_printed_number_is_an_interval():
     assert printed.value == Fraction(-1013, 1000)
     assert printed.interval == (Fraction(-10135, 10000), Fraction(-10125, 10000))
     assert Printed("412").interval == (Fraction(823, 2), Fraction(825, 2))
-    assert printed.moved(-1) == Printed("-1.014")
-    assert Printed("3.60").moved() == Printed("3.61")
+    assert printed.changed(-1) == Printed("-1.014")
+    assert Printed("3.60").changed() == Printed("3.61")
 
 
 @given(st.decimals(-100, 100, places=3), st.integers(-3, 3))
 def test_moving_keeps_the_decimals(number, units):
     printed = Printed(str(number))
-    moved = printed.moved(units)
-    assert moved.unit == printed.unit == Fraction(1, 1000)
-    assert moved.value - printed.value == units * printed.unit
+    shifted = printed.changed(units)
+    assert shifted.unit == printed.unit == Fraction(1, 1000)
+    assert shifted.value - printed.value == units * printed.unit
 
 
 @pytest.mark.parametrize(
@@ -51,9 +52,14 @@ def test_a_cell_without_a_number_is_an_error(table, row, method, statistic):
 
 
 def test_standard_errors_are_beside_the_numbers():
-    assert cell("table_2", 2500, "GLADIUS", "MAPE", part="se") == Printed("0.06")
+    assert cell("table_2", 2500, "GLADIUS", "MAPE", which="se") == Printed("0.06")
     with pytest.raises(InputError):
-        cell("table_3", 1, "GLADIUS", "r a0", part="se")
+        cell("table_3", 1, "GLADIUS", "r a0", which="se")
+
+
+def test_an_unknown_table_is_an_error():
+    with pytest.raises(InputError, match="use one of: figure_1, table_1"):
+        load("table_9")
 
 
 def test_digits_are_decimal():

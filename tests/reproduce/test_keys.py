@@ -5,22 +5,23 @@ from __future__ import annotations
 import ast
 import json
 import os
-import pickle
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gladius.baselines import METHODS
-from reproduce import exhibits, provenance
+from reproduce import exhibits, provenance, worker
 from reproduce import run as runner
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.spec import Cell
 from tests.reproduce.toys import toy
+
+NO_FIT = {"reproduce.counterfactuals:compute"}  # without a method it takes the true reward
 
 
 def test_every_exhibit_has_a_valid_spec() -> None:
@@ -31,23 +32,131 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             entries = exhibits.load(name).checked_entries(smoke)
             assert entries
             for cell in (entry.cell for entry in entries):
-                by_name = f"{provenance.MODULE}gladius.methods" in sources.parts(cell, "cpu")
-                assert "method" in cell.settings or not by_name, cell.id
+                by_name = f"{provenance.MODULE}gladius.methods" in sources.digests(cell, "cpu")
+                assert "method" in cell.settings or not by_name or cell.compute in NO_FIT, cell.id
 
 
-def test_gymnasium_is_a_part_of_what_reaches_its_environments(
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_versions_in_a_key_are_those_of_what_its_code_imports(
+    package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The keys of all other cells are the same whether it is installed or not."""
-    cells = {
-        name: exhibits.load(name).checked_entries(True)[0].cell for name in ("table_2", "table_4")
+    """Those of a solver or of an engine too, which another package calls for it."""
+    installed = dict.fromkeys(("numpy", "torch", "cvxpy", "clarabel", "gymnasium", "box2d"), "1")
+    monkeypatch.setattr(provenance, "versions", installed.copy)
+
+    def versions(cell: Cell) -> set[str]:
+        pieces = Sources().digests(cell, "cpu")
+        return {name.removeprefix(provenance.VERSION) for name in pieces} & set(installed)
+
+    start = Cell("toypackage.start:compute")
+    assert versions(start) == {"numpy"}  # the store's
+    (package / "deeper.py").write_text("def solve():\n    import cvxpy as cp\nVALUE = 1\n")
+    assert versions(start) == {"numpy", "cvxpy", "clarabel"}
+    cells = [exhibits.load(name).checked_entries(True)[0].cell for name in ("table_3", "table_4")]
+    assert [versions(cell) & {"gymnasium", "box2d"} for cell in cells] == [
+        set(),
+        {"gymnasium", "box2d"},
+    ]
+
+
+def test_the_data_files_that_a_cell_opens_are_in_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The experts' weights and the printed numbers, edited in a copy."""
+    experts = exhibits.load("table_4").checked_entries(True)[0].cell
+    printed = Cell("reproduce.published:load")
+    for pattern, cell in (
+        ("gladius/worlds/expert_weights/*.npz", experts),
+        (provenance.PUBLISHED, printed),
+    ):
+        file = sorted(ROOT.glob(pattern))[0]
+        copy = tmp_path / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True)
+        shutil.copy(file, copy)
+        monkeypatch.setattr(provenance, "ROOT", tmp_path)
+        before = combined(Sources().digests(cell, "cpu"))
+        copy.write_bytes(file.read_bytes() + b"1")
+        assert combined(Sources().digests(cell, "cpu")) != before
+
+
+def test_every_module_that_finds_files_beside_itself_says_which_data_it_reads() -> None:
+    """Of all that cells or views reach."""
+    sources = Sources()
+    loaded = [exhibits.load(name) for name in exhibits.names()]
+    modules = {piece for e in loaded for piece in sources.closure(f"reproduce.exhibits.{e.name}")}
+    for exhibit in loaded:
+        for entry in exhibit.checked_entries(True):
+            modules |= set(sources.digests(entry.cell, "cpu"))
+    names = {piece.removeprefix(provenance.MODULE) for piece in modules if "module " in piece}
+    texts = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
+    using = {
+        name for name, path in texts.items() if path.is_file() and "__file__" in path.read_text()
     }
-    keys = []
-    for known in ({"numpy": "2"}, {"numpy": "2", "gymnasium": "1.4"}):
-        monkeypatch.setattr(provenance, "versions", known.copy)
-        keys.append({n: combined(Sources().parts(cell, "cpu")) for n, cell in cells.items()})
-    assert keys[0]["table_2"] == keys[1]["table_2"]
-    assert keys[0]["table_4"] != keys[1]["table_4"]
+    # these find code, and no data
+    code = {"reproduce.provenance", "reproduce.fits_author"}
+    assert using - code <= set(provenance.DATA)
+
+
+def test_every_module_that_a_result_passes_through_is_in_its_key_or_its_view(
+    tmp_path: Path,
+) -> None:
+    """All of this checkout that runs from a cell's result to its files is traced.
+
+    Those of `neither` hand texts and finished files on, and change none.
+    """
+    neither = {"run", "progress", "provenance", "seeds"}
+    exhibit, modules = toy(rows=("10",), columns=("A",)), set[str]()
+    home = str(ROOT / "reproduce") + os.sep
+
+    def trace(frame: Any, event: str, argument: object) -> None:
+        file = frame.f_code.co_filename
+        if event == "call" and file.startswith(home):
+            modules.add(Path(file).stem)
+
+    sys.setprofile(trace)
+    try:
+        runner.run([exhibit], workers=0, build=tmp_path / "build", out=tmp_path / "out")
+    finally:
+        sys.setprofile(None)
+    assert {"store", "results", "output", "worker"} <= modules
+    in_key = {*provenance.PATH, *provenance.PATH_OF_VIEWS}
+    assert {f"reproduce.{name}" for name in modules - neither} <= in_key
+
+
+@pytest.mark.parametrize(
+    "module", [*provenance.PATH, "gladius.__init__", *provenance.PATH_OF_VIEWS]
+)
+def test_an_edit_of_what_all_results_or_tables_pass_through_changes_the_key_or_the_view(
+    module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source of the module is read with another digest."""
+    cell = exhibits.load("table_3").checked_entries(True)[0].cell
+
+    def digest() -> str:
+        if module in provenance.PATH_OF_VIEWS:
+            return Sources().view(toy())
+        return combined(Sources().digests(cell, "cpu"))
+
+    before, read = digest(), provenance._read
+
+    def edited(path: Path, name: str) -> provenance.Source:
+        source = read(path, name)
+        return replace(source, digest="edited") if name == module else source
+
+    monkeypatch.setattr(provenance, "_read", edited)
+    assert digest() != before
+
+
+def test_an_init_that_does_more_than_pass_on_is_in_the_key_of_all_below_it(package: Path) -> None:
+    before, path = key(), package / "__init__.py"
+    text = path.read_text()
+    for more, changes in (
+        ("NAMES = {'a': 'b'}", False),
+        ("import toypackage.outside", False),
+        ("def __getattr__(name): return 1", True),
+        ("thing = thing + 1", True),
+    ):
+        path.write_text(f"{text}\n{more}\n")
+        assert (key() != before) == changes, more
 
 
 PACKAGE = {
@@ -100,7 +209,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def key() -> str:
     cell = Cell("toypackage.start:compute", {"method": "gladius"})
-    return combined(Sources().parts(cell, "cpu"))
+    return combined(Sources().digests(cell, "cpu"))
 
 
 @pytest.mark.parametrize("module", sorted(PACKAGE))
@@ -132,13 +241,23 @@ def test_docstrings_and_layout_are_not_in_the_key(
     assert (key() != before) == bool(changes)
 
 
+def test_the_folder_of_a_checkout_is_not_in_the_key(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, elsewhere = key(), package.parent / "elsewhere"
+    elsewhere.mkdir()
+    package.rename(elsewhere / package.name)
+    monkeypatch.syspath_prepend(elsewhere)
+    assert key() == before
+
+
 def test_the_key_holds_settings_versions_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = Cell("tests.reproduce.toys:compute", {"a": 1})
-    keys = [combined(Sources().parts(cell, device)) for device in ("cpu", "cuda")]
-    keys.append(combined(Sources().parts(Cell(cell.compute, {"a": 2}), "cpu")))
-    here = Sources().parts(cell, "cpu")
+    keys = [combined(Sources().digests(cell, device)) for device in ("cpu", "cuda")]
+    keys.append(combined(Sources().digests(Cell(cell.compute, {"a": 2}), "cpu")))
+    here = Sources().digests(cell, "cpu")
     monkeypatch.setattr(provenance, "versions", lambda: {"numpy": "0"})
-    there = Sources().parts(cell, "cpu")
+    there = Sources().digests(cell, "cpu")
     assert len({*keys, combined(there)}) == 4
     assert provenance.code([here]) == provenance.code([there])  # `check` tells, they do not decide
 
@@ -163,59 +282,40 @@ def test_what_the_key_cannot_see_does_not_occur() -> None:
         for node in tree.body if path.name == "__init__.py" and name not in registers else ():
             text = ast.unparse(node)
             passes_on = isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)
-            known = text.startswith(("if TYPE_CHECKING:", "__all__ =", "__version__ ="))
-            assert passes_on or known, f"{name}: {text}"
+            is_fixed = text.startswith(("if TYPE_CHECKING:", "__all__ =", "__version__ ="))
+            assert passes_on or is_fixed, f"{name}: {text}"
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
                 argument = node.args[0]
                 is_register = ast.unparse(argument).startswith(
                     ("METHODS[", "PROTOCOLS[", "ROW_CLASSES[")
                 )
-                told = isinstance(argument, ast.Constant) or is_register
-                assert told or name in by_name, f"{name}: {ast.unparse(node)}"
+                is_written = isinstance(argument, ast.Constant) or is_register
+                assert is_written or name in by_name, f"{name}: {ast.unparse(node)}"
 
 
-WORKER = """
-import pickle, sys
-from reproduce.run import run_cell
-sys.stdout.write(run_cell(pickle.load(sys.stdin.buffer))[1])
-"""
+def status_of(cell: Cell, pieces: Mapping[str, str]) -> str:
+    """What a worker says of a cell whose key the run made of these parts."""
+    job = worker.Job(cell, "cpu", pieces, {})
+    status: str = json.loads(worker.run_cell(job)[1])["cell"]["status"]
+    return status
 
 
-def test_a_worker_with_another_checkout_refuses_by_name(tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    ignored = shutil.ignore_patterns("__pycache__", "exhibits")
-    for part in ("gladius", "reproduce", "tests/reproduce"):
-        shutil.copytree(ROOT / part, copy / part, ignore=ignored)
+def test_a_worker_with_another_checkout_refuses_by_name() -> None:
     cell = toy().entries(False)[0].cell
-    job = pickle.dumps(runner.Job(cell, "cpu", Sources().parts(cell, "cpu"), {}))
-
-    def work() -> dict[str, Any]:
-        environment = {**os.environ, "PYTHONPATH": str(copy)}
-        arguments: dict[str, Any] = {"input": job, "env": environment, "cwd": tmp_path}
-        done = subprocess.run([sys.executable, "-c", WORKER], capture_output=True, **arguments)
-        content: dict[str, Any] = json.loads(done.stdout)["cell"]
-        return content
-
-    assert work()["status"] == "ok"  # a copy is as good
-    with (copy / "reproduce" / "seeds.py").open("a") as stream:
-        stream.write("ROOT = 100\n")
-    content = work()
-    assert content["status"].endswith("this worker differs from the run in module reproduce.seeds")
-    assert content["result"]["records"] == []
+    pieces = Sources().digests(cell, "cpu")
+    assert status_of(cell, pieces) == "ok"
+    edited = {**pieces, f"{provenance.MODULE}reproduce.seeds": "edited"}
+    said = "this worker differs from the run in module reproduce.seeds"
+    assert status_of(cell, edited).endswith(said)
 
 
 def test_a_worker_that_loaded_older_code_refuses(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell = Cell("toypackage.start:compute")
-    monkeypatch.setattr(runner, "_LOADED", {})
-
-    def status() -> str:
-        job = runner.Job(cell, "cpu", Sources().parts(cell, "cpu"), {})
-        text: str = json.loads(runner.run_cell(job)[1])["cell"]["status"]
-        return text
-
-    assert "not a Result" in status()  # it ran
+    monkeypatch.setattr(worker, "_LOADED", {})
+    assert "not a Result" in status_of(cell, Sources().digests(cell, "cpu"))  # it ran
     (package / "deeper.py").write_text("VALUE = 100\n")
-    assert "loaded an older module toypackage.deeper: start it again" in status()
+    said = "loaded an older module toypackage.deeper: start it again"
+    assert said in status_of(cell, Sources().digests(cell, "cpu"))

@@ -55,18 +55,18 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
 
 def plain(text: str) -> str:
     """A text as it was before it was escaped for LaTeX."""
-    known = "|".join(map(re.escape, SIGNS))
-    sign = re.compile(rf"({known})|\\([&%$#_{{}}])")
+    signs = "|".join(map(re.escape, SIGNS))
+    sign = re.compile(rf"({signs})|\\([&%$#_{{}}])")
     return sign.sub(lambda m: SIGNS[m[1]] if m[1] else m[2], text).strip()
 
 
 def lines(tex: str) -> list[list[list[str]]]:
     """Of each tabular the lines under its heading, of each line the plain texts."""
     bodies = re.findall(r"\\midrule\n(.*?)\\bottomrule", tex, re.DOTALL)
-    kept = [[ln for ln in b.splitlines() if not ln.startswith("\\cmidrule")] for b in bodies]
+    bodies = [[ln for ln in b.splitlines() if not ln.startswith("\\cmidrule")] for b in bodies]
     return [
         [[plain(t) for t in re.split(r"(?<!\\)&", ln.removesuffix("\\\\"))] for ln in body]
-        for body in kept
+        for body in bodies
     ]
 
 
@@ -100,17 +100,18 @@ def test_every_text_is_in_both_and_no_tabular_has_more_than_eight_columns(
         layout.write(table, Path(folder), "name", "Title & <more>", ("a note", "50 %"))
         tex, page = (Path(folder, f"name.{kind}").read_text() for kind in ("tex", "html"))
     levels = table.index.nlevels
-    parts = lines(tex)
-    assert all(levels < len(line) <= layout.MOST_COLUMNS for part in parts for line in part)
-    joined = [[t for part in parts for t in part[i][levels:]] for i in range(len(table))]
+    tabulars = lines(tex)
+    widths = [len(line) for tabular in tabulars for line in tabular]
+    assert all(levels < width <= layout.MOST_COLUMNS for width in widths)
+    joined = [[t for tabular in tabulars for t in tabular[i][levels:]] for i in range(len(table))]
     wanted = [[text.strip() for text in line] for line in table.to_numpy().tolist()]
     assert joined == wanted
     cells = Cells()
     cells.feed(page)
-    shown = [text.replace("\xa0", " ").strip() for text in cells.texts]  # it keeps two blanks
-    assert shown == [t for line in wanted for t in line]
-    assert tex.count("\\begin{table}") == len(parts)
-    assert tex.count("\\caption{Title \\& \\textless{}more\\textgreater{}") == len(parts)
+    found = [text.replace("\xa0", " ").strip() for text in cells.texts]  # it keeps two blanks
+    assert found == [t for line in wanted for t in line]
+    assert tex.count("\\begin{table}") == len(tabulars)
+    assert tex.count("\\caption{Title \\& \\textless{}more\\textgreater{}") == len(tabulars)
     assert tex.count("50 \\%") == 1
 
 

@@ -21,6 +21,7 @@ from reproduce.store import Store, Stored, decode, encode
 from tests.reproduce.toys import toy
 
 CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})
+MADE = {"finished": "now", "cpu_seconds": 1.0}
 
 texts = st.text(min_size=1, max_size=8)
 keys = st.tuples(texts, texts, st.integers(0, 1000), texts)
@@ -147,8 +148,9 @@ anything = st.floats(allow_nan=True, allow_infinity=True)
 @given(anything, anything, st.lists(anything, min_size=1, max_size=4))
 def test_a_stored_cell_reads_back_as_it_was(value: float, se: float, many: list[float]) -> None:
     arrays = {"r": np.array(many)}
-    result = Result((Record("MAPE", value, se, 3),), {"MAPE": many}, arrays, value, "cuda")
-    text = encode(CELL, Stored(result, "ok", "key", {"seconds": 1.0}))
+    record = Record("MAPE", value, se, 3, "diverged")
+    result = Result((record,), {"MAPE": many}, arrays, value, "cuda")
+    text = encode(CELL, Stored(result, "ok", "key", MADE))
 
     def refuse(name: str) -> float:
         raise AssertionError(f"{name} is not JSON")
@@ -164,17 +166,17 @@ def test_a_stored_cell_reads_back_as_it_was(value: float, se: float, many: list[
 
 @given(st.data())
 def test_any_changed_character_is_noticed(data: st.DataObject) -> None:
-    text = encode(CELL, Stored(Result((Record("MAPE", 1.25),)), "ok", "key", {}))
-    place = data.draw(st.integers(0, len(text) - 1))
-    character = data.draw(st.characters(codec="ascii").filter(lambda c: c != text[place]))
+    text = encode(CELL, Stored(Result((Record("MAPE", 1.25),)), "ok", "key", MADE))
+    i = data.draw(st.integers(0, len(text) - 1))
+    character = data.draw(st.characters(codec="ascii").filter(lambda c: c != text[i]))
     with pytest.raises(ValueError, match="checksum"):
-        decode(text[:place] + character + text[place + 1 :], CELL)
+        decode(text[:i] + character + text[i + 1 :], CELL)
 
 
 def test_the_file_of_another_cell_is_no_result_of_this_one(tmp_path: Path) -> None:
     store, other = Store(tmp_path), Cell("tests.reproduce.toys:compute", {"repetitions": 2})
     path = store.path(CELL)
     path.parent.mkdir(parents=True)
-    path.write_text(encode(other, Stored(Result((Record("MAPE", 1.0),)), "ok", "key", {})))
+    path.write_text(encode(other, Stored(Result((Record("MAPE", 1.0),)), "ok", "key", MADE)))
     with pytest.warns(UserWarning, match="another cell"):
         assert store.load(CELL) is None

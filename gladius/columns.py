@@ -1,0 +1,189 @@
+"""Columns of a data set: each checked, and all read from a data frame of choices."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from gladius.checks import Array, InputError, Integers, check_finite, check_whole
+
+LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
+
+
+def read_columns(
+    frame: pd.DataFrame,
+    state: Sequence[str],
+    action: str,
+    id: str,
+    time: str | None,
+    next_state: Sequence[str] | None,
+    done: str | None,
+    number_of_actions: int | None,
+) -> tuple[Array, Integers, Array, NDArray[Any], NDArray[np.bool_]]:
+    """s, a, s', labels and ends of the transitions of a frame; see `Transitions.from_frame`."""
+    _check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
+    labels = check_labels(frame[id].to_numpy(), len(frame), id)
+    end_column = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
+    ended = check_ended(end_column, len(frame), done or "done")
+    states = _columns(frame, state)
+    next_states = states if next_state is None else _columns(frame, next_state)
+    actions = check_actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
+    if time is not None or next_state is None:
+        order, is_followed = _order(frame, labels, id, time, next_state is None)
+        states, next_states, actions = states[order], next_states[order], actions[order]
+        labels, ended = labels[order], ended[order]
+        if time is not None and done is not None:
+            _check_ends(ended, labels, id, done, frame[time].to_numpy()[order])
+    if next_state is not None:
+        return states, actions, next_states, labels, ended
+    next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
+    is_transition = is_followed | ended
+    if not np.any(is_transition):
+        hint = "each trajectory has a single row, hence no transition: name next_state"
+        raise InputError(id, f"{len(frame)} trajectories", hint)
+    single = np.setdiff1d(labels, labels[is_transition])
+    if len(single):
+        message = f"{len(single)} trajectories of a single row hold no transition: left out"
+        warnings.warn(message, stacklevel=4)
+    rows = np.flatnonzero(is_transition)
+    return states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
+
+
+def _check_columns(
+    frame: object, state: Sequence[str], next_state: Sequence[str] | None, others: list[str]
+) -> None:
+    """Raise unless the frame has rows and each of these columns once."""
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError("frame", type(frame).__name__, "give a pandas DataFrame")
+    for field, names in (("state", state), ("next_state", next_state)):
+        if isinstance(names, str) or (names is not None and len(names) == 0):
+            raise InputError(field, names, "give a list of column names")
+    for name in (*state, *(next_state or ()), *others):
+        if list(frame.columns).count(name) != 1:
+            hint = f"the frame needs one such column, it has {list(frame.columns)}"
+            raise InputError("column", name, hint)
+    if len(frame) == 0:
+        raise InputError("frame", "no rows", "give at least one transition")
+    if next_state is not None and len(next_state) != len(state):
+        hint = f"name {len(state)} columns, one for each state"
+        raise InputError("next_state", list(next_state), hint)
+
+
+def _order(
+    frame: pd.DataFrame, labels: NDArray[Any], id: str, time: str | None, warns: bool
+) -> tuple[Integers, NDArray[np.bool_]]:
+    """The rows by trajectory and time, and whether the next period follows each of them.
+
+    Without `time` the order of the table counts. `warns` is whether gaps are reported.
+    """
+    codes = pd.factorize(labels)[0]
+    if time is None:
+        order = np.argsort(codes, kind="stable").astype(np.int64)
+        if np.any(order != np.arange(len(order))):
+            message = f"{id}: rows of a trajectory are not together and were taken in the order of "
+            message += "the table: where that is not the order of time, name time"
+            warnings.warn(message, stacklevel=4)
+        return order, np.append(np.diff(codes[order]) == 0, False)
+    clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
+    order = np.lexsort((clock, codes)).astype(np.int64)
+    is_same, steps = np.diff(codes[order]) == 0, np.diff(clock[order])
+    repeats = order[:-1][is_same & (steps == 0)]
+    if len(repeats):
+        hint = f"{id} {labels[repeats[0]]} has two rows at this time: keep one"
+        raise InputError(time, clock[repeats[0]], hint)
+    period = np.min(steps[is_same], initial=np.inf)
+    is_followed = is_same & (steps <= period * (1 + 1e-9))
+    gaps = order[:-1][is_same & ~is_followed]
+    if warns and len(gaps):
+        examples = ", ".join(map(str, pd.unique(labels[gaps])[:5]))
+        message = f"{time}: {len(gaps)} gaps, among them in {id} {examples}; "
+        message += "no row is joined across one, the row before it is left out"
+        message += f" (a period is {period:g}: where it is not, number the periods 0, 1, 2, ...)"
+        warnings.warn(message, stacklevel=4)
+    return order, np.append(is_followed, False)
+
+
+def _check_ends(
+    ended: NDArray[np.bool_], labels: NDArray[Any], id: str, done: str, clock: NDArray[Any]
+) -> None:
+    """Raise where a path goes on after its end; warn where all end at the last period."""
+    too_early = labels[:-1][ended[:-1] & (labels[1:] == labels[:-1])]
+    if len(too_early):
+        hint = f"the path ended, but has further rows: mark the last row of each {id} alone"
+        raise InputError(done, f"{id} {too_early[0]}", hint)
+    if ended.sum() > 1 and np.all(clock[ended] == clock.max()):
+        message = f"{done}: all paths end in the last period observed; if only the observation "
+        warnings.warn(message + "ended there, they did not end: leave it false", stacklevel=4)
+
+
+def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
+    return np.stack([check_finite(name, frame[name].to_numpy()) for name in names], axis=1)
+
+
+def check_features(name: str, value: ArrayLike) -> Array:
+    array = np.array(check_finite(name, value))  # a copy, which the caller cannot change
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise InputError(name, array.shape, "give a non-empty array of shape (rows, features)")
+    if np.any(np.abs(array) >= LARGEST_INTEGER):
+        worst = float(array[np.abs(array) >= LARGEST_INTEGER][0])
+        raise InputError(name, worst, "whole numbers of 2**53 and more run together: rescale them")
+    return array
+
+
+def _column(name: str, value: ArrayLike, rows: int) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InputError(name, value, "ragged data: give one entry a row") from None
+    if array.shape != (rows,):
+        hint = f"ragged data: give one entry for each of {rows} rows"
+        raise InputError(name, array.shape, hint)
+    return array
+
+
+def check_labels(value: ArrayLike, rows: int, name: str = "trajectory") -> NDArray[Any]:
+    """Trajectory labels that can be told apart and ordered."""
+    array = _column(name, value, rows)
+    missing = np.flatnonzero(pd.isna(array))
+    if len(missing):
+        hint = "every row needs a trajectory label"
+        raise InputError(f"{name}[{missing[0]}]", array[missing[0]], hint)
+    kinds = {type(label).__name__ for label in array} if array.dtype.kind == "O" else set()
+    if len(kinds) > 1:
+        raise InputError(name, sorted(kinds), "give all labels the same type")
+    return array
+
+
+def check_ended(value: ArrayLike, rows: int, name: str = "done") -> NDArray[np.bool_]:
+    """Whether the path ended after each row; not from text, where even "False" would count."""
+    hint = "give true or false in each row, as booleans or 1 and 0, not as text"
+    array = check_finite(name, _column(name, value, rows), hint)
+    is_other = ~np.isin(array, (0, 1))
+    if np.any(is_other):
+        raise InputError(name, array[is_other][0], hint)
+    return array.astype(bool)
+
+
+def check_actions(value: ArrayLike, rows: int, size: int | None, name: str = "actions") -> Integers:
+    array = _column(name, value, rows)
+    if array.dtype.kind not in "iub":
+        array = check_finite(name, array, "code the actions 0, 1, 2, ...")
+        if not np.array_equal(array, np.floor(array)):
+            bad = float(array[array != np.floor(array)][0])
+            raise InputError(name, bad, "actions are whole numbers counted from 0")
+    limit = np.iinfo(np.int32).max if size is None else check_whole("number_of_actions", size, 2)
+    outside = (array < 0) | (array >= limit)  # before the cast, which could wrap around
+    if np.any(outside):
+        end = "" if size is None else f" to {limit - 1}"
+        raise InputError(name, int(array[outside][0]), f"actions are counted from 0{end}")
+    if size is None and array.max() >= rows + 2:
+        hint = f"code the actions 0 to A - 1: there are {rows} rows, fewer than this makes actions"
+        raise InputError(name, int(array.max()), hint)
+    return array.astype(np.int64)

@@ -1,0 +1,191 @@
+"""GLADIUS: the estimator `leak_free`, and the entry to the protocols `printed` and `author`.
+
+The estimate minimises the paper's empirical risk over a function class. A penalty on the roughness
+of r is added, whose weight lambda is divided by N:
+
+    R_emp(Q) + (lambda / 2N) ||D2 r_Q||^2,   r_Q = Q - beta zeta,   zeta exact.
+
+It uses the training data, the anchor's reward and beta. R_emp is the sum of a Kullback-Leibler
+divergence of the log-odds and of the anchor's Bellman error (claim `corrected.coordinates`). The
+Bellman error is set to zero with V in closed form, so that Q and zeta are not updated in turn.
+
+Implementation choices:
+
+- `smooth`, one feature whose states repeat: Q is free in every state; see `gladius.smooth`.
+- `smooth` with several features, or with fewer than three states, has no roughness. The estimate
+  is then the plug-in, and `extra["smoothed"]` is False.
+- `sparse`, the default everywhere else: terms of r are selected; see `gladius.rows.sparse`.
+- `mlp`: Q and zeta are networks; see `gladius.rows.network`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gladius.anchor import Anchor, check_anchor_support
+from gladius.baselines import PROTOCOLS, ROW_CLASSES, plug_in
+from gladius.checks import InputError, check_choice, check_options, check_positive
+from gladius.estimate import Estimate, Fit, counts_estimates
+from gladius.function_classes import anchored_line
+from gladius.objective import grouped_risk
+from gladius.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
+from gladius.transition_probabilities import (
+    bellman_q,
+    check_support,
+    empirical_transition_probabilities,
+)
+from gladius.transitions import Counts, Transitions, group
+
+TITLE, NEEDS = "GLADIUS", ("next", "anchor")
+CLASSES = ("smooth", *ROW_CLASSES)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the class `smooth`.
+
+    Attributes:
+        function_class: smooth.
+        penalty: lambda; None chooses it by REML and the two rules of `gladius.smooth`.
+    """
+
+    function_class: str = "smooth"
+    penalty: float | None = None
+
+    def __post_init__(self) -> None:
+        check_choice("function_class", self.function_class, ("smooth",))
+        if self.penalty is not None:
+            check_positive("penalty", self.penalty, "give a positive number, or None for REML")
+
+
+def fit(
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    *,
+    protocol: str = "leak_free",
+    **options: Any,
+) -> list[Estimate]:
+    """Estimates of Q* and r, one for each data set.
+
+    Args:
+        data: replications.
+        anchor: the anchor action and its reward.
+        discount: beta.
+        protocol: leak_free; printed, the paper's algorithms to the letter; or author, the first
+            author's public code, which uses the true reward.
+        options: of the protocol. Those of leak_free are `function_class` and the fields of the
+            Options of that class, in this module, `gladius.rows.sparse` or `gladius.rows.network`.
+
+    Raises:
+        InputError: for a bad option; for data that do not support the class asked for.
+    """
+    check_choice("protocol", protocol, ("leak_free", *PROTOCOLS))
+    if protocol in PROTOCOLS:
+        module = import_module(PROTOCOLS[protocol])
+        estimates: list[Estimate] = module.fit(data, anchor, discount, **options)
+        return estimates
+    is_default = "function_class" not in options
+    one_feature = data[0].states.shape[1] == 1
+    function_class = options.pop("function_class", "smooth" if one_feature else "sparse")
+    check_choice("function_class", function_class, CLASSES)
+    if function_class == "smooth":
+        check_options(Options, options)
+        smooth_options = Options(**options)
+        counts = _group(data, is_required=bool(options) or not is_default)
+        if counts is not None:
+            return fit_counts(counts, anchor, discount, smooth_options)
+        function_class = "sparse"
+    return _fit_observations(function_class, data, anchor, discount, options)
+
+
+def _fit_observations(
+    function_class: str,
+    data: Sequence[Transitions],
+    anchor: Anchor,
+    discount: float,
+    options: dict[str, Any],
+) -> list[Estimate]:
+    """Estimates of the data sets, one after the other, by the module of a class."""
+    module = import_module(ROW_CLASSES[function_class])
+    check_options(module.Options, options)
+    class_options = module.Options(**options)
+    for r, one in enumerate(data):
+        never = np.setdiff1d(np.arange(one.number_of_actions), one.actions)
+        if len(never):
+            hint = f"action {never[0]} never occurs in data set {r}, which says nothing of it"
+            raise InputError("actions", np.unique(one.actions).tolist(), hint)
+    return [module.fit_rows(one, anchor, discount, class_options) for one in data]
+
+
+def _group(data: Sequence[Transitions], *, is_required: bool) -> Counts | None:
+    """The grouped data; None where they do not support counts and these are not required."""
+    try:
+        counts = group(data)
+        check_support(counts)
+    except InputError as error:
+        if is_required or error.field != "states":
+            raise
+        return None
+    return counts
+
+
+def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+    """Estimates of the class `smooth`, one for each replication; the cost does not depend on N.
+
+    Args:
+        counts: R replications.
+        anchor: the anchor action and its reward.
+        discount: beta.
+        options: of the class.
+    """
+    if counts.states.shape[1] > 1 or np.any(counts.present.sum(axis=1) < 3):
+        return _plug_in(counts, anchor, discount, options)
+    check_anchor_support(counts, anchor.action)
+    p_hat = empirical_transition_probabilities(counts)
+    problem = Problem(counts, p_hat, anchor, discount)
+    penalties = PENALTIES if options.penalty is None else np.array([options.penalty])
+    smooth = fit_smooth(problem, penalties)
+    risk = grouped_risk(smooth.q, counts, anchor.action, problem.anchor_reward, discount)
+    # A fit worse than the uniform policy counts as failed; the factor allows for rounding.
+    nll_of_uniform_policy = np.log(counts.visits.shape[2]) * (1 + 1e-9)
+    converged = (np.abs(smooth.decrement) <= DECREMENT) & ~smooth.underfits
+    converged &= risk.nll <= nll_of_uniform_policy
+    fits = []
+    for r, present in enumerate(counts.present):
+        states = counts.states[present, 0]
+        line = partial(anchored_line, states, smooth.reward[r][present], anchor)
+        fit = Fit(
+            bellman_q(line, smooth.v[r], p_hat, r, discount),
+            line,
+            status="ok" if converged[r] else "not_converged",
+            iterations=smooth.iterations[r],
+            gradient_norm=smooth.slope[r] / counts.size[r],
+            extra={
+                "smoothed": True,
+                "penalty": float(smooth.penalty[r]),
+                "freedom": float(smooth.freedom[r]),
+                "decrement": float(smooth.decrement[r]),
+            },
+        )
+        fits.append(fit)
+    return counts_estimates("gladius smooth", fits, counts, anchor, discount)
+
+
+def _plug_in(counts: Counts, anchor: Anchor, discount: float, options: Options) -> list[Estimate]:
+    """The class `smooth` where no roughness is defined: the plug-in."""
+    if options.penalty is not None:
+        hint = "here no roughness is penalised, so it has no effect: leave it out"
+        raise InputError("penalty", options.penalty, hint)
+    extra = {"inner_iterations": 0, "smoothed": False, "penalty": 0.0}
+    estimates = plug_in.fit_counts(counts, anchor, discount)
+    return [
+        replace(e, method="gladius smooth", diagnostics=replace(e.diagnostics, extra=extra))
+        for e in estimates
+    ]

@@ -1,0 +1,247 @@
+"""Observations as `gladius.rows` uses them: inputs, groups of equal states, functions of a state.
+
+`Inputs` standardises the features, `Rows` groups the observations by the features in use, and
+`Features` are functions of a state: monomials of standardised inputs, and cosines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gladius.anchor import Anchor
+from gladius.checks import Array
+from gladius.distinct import compress, factorised
+from gladius.transitions import Transitions, index_rows
+
+CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
+SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not clipped
+SAMPLE = 10_000  # observations at equal distances, for quantiles
+COSINES = (30, 50, 60)  # for one, two, and more inputs
+SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The features of a data set, standardised chunk by chunk.
+
+    Attributes:
+        states: (n, K) features.
+        center, scale: (K,) mean and standard deviation; the scale of a constant input is 1.
+        varies: (K,) whether an input is not constant.
+        sample: (n', K) some of the observations.
+        coded: results of `codes` by input.
+    """
+
+    states: Array
+    center: Array
+    scale: Array
+    varies: NDArray[np.bool_]
+    sample: Array
+    coded: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, states: Array) -> Inputs:
+        """The inputs, standardised by the observations themselves."""
+        center = states.sum(axis=0) / len(states)
+        deviation = states - center
+        scale = np.sqrt(np.square(deviation, out=deviation).sum(axis=0) / len(states))
+        varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
+        scale = np.where(varies, scale, 1.0)
+        sample = np.array(states[:: max(1, len(states) // SAMPLE)])
+        return cls(states, center, scale, varies, sample)
+
+    def chunks(self) -> Iterator[tuple[slice, Tensor]]:
+        """Slices of the observations with their (n', K) standardised inputs."""
+        center, scale = torch.from_numpy(self.center), torch.from_numpy(self.scale)
+        size = max(1, CHUNK // self.states.shape[1])
+        for start in range(0, len(self.states), size):
+            chunk = slice(start, start + size)
+            yield chunk, (torch.from_numpy(self.states[chunk]) - center) / scale
+
+    def codes(self, k: int) -> tuple[Tensor, Tensor]:
+        """Standardised values of an input, sorted, and (n,) the index of each observation's."""
+        if k not in self.coded:
+            codes, values = factorised(self.states[:, k])
+            z = (values - self.center[k]) / self.scale[k]
+            small = codes.astype(np.int32)
+            self.coded[k] = torch.from_numpy(z), torch.from_numpy(small)
+        return self.coded[k]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Functions of a state: monomials of standardised inputs, and cosines.
+
+    Attributes:
+        inputs: q columns of the state.
+        center, scale: (q,) by which they are standardised.
+        terms: the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product.
+        frequencies: (q, c) of the cosines.
+        phases: (c,).
+        low, high: (q,) the box to which standardised inputs are clipped.
+        removed: (terms, c) combination of monomials that is subtracted from each cosine.
+    """
+
+    inputs: tuple[int, ...]
+    center: Array
+    scale: Array
+    terms: tuple[tuple[int, ...], ...]
+    frequencies: Array
+    phases: Array
+    low: Array
+    high: Array
+    removed: Array
+
+    @property
+    def size(self) -> int:
+        """Number of functions."""
+        return len(self.terms) + len(self.phases)
+
+    def standardised(self, states: Tensor) -> Tensor:
+        """(n, q) the inputs at (n, d) states, within the box."""
+        center, scale, low, high = (
+            torch.as_tensor(array).to(states)
+            for array in (self.center, self.scale, self.low, self.high)
+        )
+        z = (states[:, list(self.inputs)] - center) / scale
+        return torch.minimum(torch.maximum(z, low), high)
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """(n, size) values at (n, d) states."""
+        z = self.standardised(states)
+        monomials = torch.stack([z[:, list(term)].prod(dim=1) for term in self.terms], dim=1)
+        if not len(self.phases):
+            return monomials
+        angles = z @ torch.as_tensor(self.frequencies).to(z) + torch.as_tensor(self.phases).to(z)
+        removed = monomials @ torch.as_tensor(self.removed).to(z)
+        return torch.cat([monomials, torch.cos(angles) - removed], dim=1)
+
+
+def make_features(
+    columns: Sequence[int],
+    inputs: Inputs,
+    products: Iterable[tuple[int, ...]] = (),
+    *,
+    curved: Sequence[int] = (),
+    box: tuple[Array, Array] | None = None,
+) -> Features:
+    """1, some columns and products of them, and cosines of those among them that are `curved`.
+
+    Frequencies and phases are drawn from one seed, the same in every fit.
+    """
+    columns = [int(k) for k in columns]
+    positions = [columns.index(k) for k in curved]
+    count = COSINES[min(len(positions), len(COSINES)) - 1] if positions else 0
+    rng = np.random.default_rng(0)
+    frequencies = np.zeros((len(columns), count))
+    spread = np.resize(SPREADS, count) / np.sqrt(max(1, len(positions)))
+    frequencies[positions] = rng.standard_normal((len(positions), count)) * spread
+    unbounded = np.full(len(columns), np.inf)
+    low, high = (-unbounded, unbounded) if box is None else box
+    monomials = ((), *((i,) for i in range(len(columns))), *products)
+    return Features(
+        inputs=tuple(columns),
+        center=inputs.center[columns],
+        scale=inputs.scale[columns],
+        terms=monomials,
+        frequencies=frequencies,
+        phases=rng.uniform(0, 2 * np.pi, count),
+        low=low,
+        high=high,
+        removed=np.zeros((len(monomials), count)),
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A data set grouped by the inputs in use: distinct states, their choices and moves.
+
+    Attributes:
+        states: (S, d) distinct among s and s'; inputs that are not in use are zero.
+        visits: (S, A) n(s, a).
+        origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path.
+        action: (M,) their actions.
+        times: (M,) how often each occurs.
+        anchor_reward: (S,) r(s, a_s).
+        state_index, next_index: (n,) index of s and s' of each observation among the states.
+        continues: (n,) whether the path continues after it.
+        anchor: a_s.
+        discount: beta.
+    """
+
+    states: Tensor
+    visits: Tensor
+    origin: Tensor
+    target: Tensor
+    action: Tensor
+    times: Tensor
+    anchor_reward: Tensor
+    state_index: Tensor
+    next_index: Tensor
+    continues: Tensor
+    anchor: int
+    discount: float
+
+    @classmethod
+    def of(cls, data: Transitions, used: Sequence[int], anchor: Anchor, discount: float) -> Rows:
+        """Group a data set by the inputs in use, and by the anchor's reward."""
+        used = list(used)
+        blocks = data.states, data.next_states
+        distinct, (index, next_index) = index_rows([block[:, used] for block in blocks])
+        if callable(anchor.reward):
+            codes, levels = factorised(np.concatenate([anchor.values(block) for block in blocks]))
+            codes += np.concatenate([index, next_index]) * len(levels)
+            joint, pairs = compress(codes, len(distinct) * len(levels))
+            index, next_index = np.split(joint, [len(index)])
+            distinct, reward = distinct[pairs // len(levels)], levels[pairs % len(levels)]
+        else:
+            reward = anchor.values(distinct)
+        states = np.zeros((len(distinct), data.states.shape[1]))
+        states[:, used] = distinct
+        actions, count = data.number_of_actions, len(states)
+        visits = np.bincount(index * actions + data.actions, minlength=count * actions)
+        codes = (index * count + next_index) * actions + data.actions
+        move_index, moves = compress(codes[~data.done], count**2 * actions)
+        times = np.bincount(move_index, minlength=len(moves))
+
+        return cls(
+            states=torch.tensor(states),
+            visits=torch.tensor(visits.reshape(-1, actions).astype(float)),
+            origin=torch.tensor(moves // actions // count),
+            target=torch.tensor(moves // actions % count),
+            action=torch.tensor(moves % actions),
+            times=torch.tensor(times.astype(float)),
+            anchor_reward=torch.tensor(reward),
+            state_index=torch.tensor(index.astype(np.int32)),
+            next_index=torch.tensor(next_index.astype(np.int32)),
+            continues=torch.tensor(~data.done),
+            anchor=anchor.action,
+            discount=discount,
+        )
+
+    @property
+    def actions(self) -> range:
+        """All actions."""
+        return range(self.visits.shape[1])
+
+    @property
+    def others(self) -> list[int]:
+        """The actions but the anchor."""
+        return [a for a in self.actions if a != self.anchor]
+
+    @cached_property
+    def seen(self) -> Tensor:
+        """(S,) n(s), how often each state is the current one."""
+        return self.visits.sum(dim=1)
+
+    @property
+    def log_size(self) -> float:
+        """Log n, BIC's price of a parameter."""
+        return float(torch.log(self.visits.sum()))

@@ -1,0 +1,210 @@
+"""The form of r in the class `sparse`: its monomials, and then its curved terms.
+
+Monomials enter by score tests and leave by BIC. Curved terms are cosines of one or two inputs with
+a ridge, whose lambda REML chooses by the quadratic model of the NLL with gradient g and information
+I at the current theta: with h = I theta - g, H = I + lambda and S0 the block without the curve,
+
+    2 REML(lambda) = h'H^-1 h - log det H + k log lambda - (h'S0^-1 h - log det S0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import torch
+from scipy.special import chdtrc
+from torch import Tensor
+
+from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
+from gladius.rows.regression import solve
+from gladius.rows.risk import ObservationRisk, Point, RiskMinimum, minimise
+from gladius.smooth import CRITICAL, UNDERSMOOTHING_STEPS
+
+LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
+FEW = 2  # inputs up to which all products are tried and two may be curved together
+TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
+
+
+def fit_form(
+    rows: Rows, inputs: Inputs, of_reward: Sequence[int], zeta: Sequence[int]
+) -> RiskMinimum:
+    """The minimum with the monomials of r: inputs and products that pass, thinned out by BIC."""
+    pairs = list(combinations(range(len(of_reward)), 2))
+    functions = make_zeta(rows, inputs, zeta)
+    reward = make_features(of_reward, inputs, pairs if len(of_reward) <= FEW else ())
+    fit = fit_unpenalised(ObservationRisk(rows, reward, functions))
+    if len(of_reward) > FEW:
+        passing = significant_products(fit, pairs)
+        if passing:
+            reward = make_features(of_reward, inputs, passing)
+            fit = fit_unpenalised(ObservationRisk(rows, reward, functions))
+    return drop_terms(fit)
+
+
+def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
+    """The minimum without a penalty, the ridge of zeta by the V of a first minimum."""
+    risk, theta, zeta, _ = risk.start()
+    none = torch.zeros_like(theta)
+    fit = minimise(risk, none, theta, zeta)
+    risk = risk.with_ridge(fit.v)
+    return minimise(risk, none, fit.point.theta, risk.regress(fit.v), fit)
+
+
+def make_zeta(rows: Rows, inputs: Inputs, columns: Sequence[int]) -> tuple[Features, ...]:
+    """The functions of zeta(., a) for each action, clipped to where the action was taken."""
+    columns = [int(k) for k in columns]
+    z = (rows.states[:, columns].numpy() - inputs.center[columns]) / inputs.scale[columns]
+    features = []
+    for visits in rows.visits.T.numpy():
+        box = np.empty((2, len(columns)))
+        for k, values in enumerate(z.T):
+            order = np.argsort(values, kind="stable")
+            share = np.cumsum(visits[order]) / visits.sum()
+            box[:, k] = values[order][np.searchsorted(share, SUPPORT).clip(0, len(z) - 1)]
+        features.append(make_features(columns, inputs, curved=columns, box=(box[0], box[1])))
+    return tuple(features)
+
+
+def significant_products(
+    fit: RiskMinimum, pairs: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Products of two inputs whose score passes at TERM."""
+    reward, actions = fit.risk.reward, len(fit.risk.rows.others)
+    terms = (*reward.terms, *pairs)
+    wider = replace(reward, terms=terms, removed=np.zeros((len(terms), 0)))
+    point = extend(fit, fit.risk.with_reward(wider))
+    columns = torch.arange(actions * len(terms)).reshape(actions, -1)
+    old, passing = columns[:, : len(reward.terms)].flatten(), []
+    for j, pair in enumerate(pairs, len(reward.terms)):
+        new, information = columns[:, j], point.information
+        cross = information[old][:, new]
+        variance = information[new][:, new] - cross.T @ solve(information[old][:, old], cross)
+        score = point.gradient[new]
+        if chdtrc(actions, float(score @ solve(variance, score))) <= TERM:
+            passing.append(pair)
+    return passing
+
+
+def extend(fit: RiskMinimum, wider: ObservationRisk) -> Point:
+    """The fit's theta as a point of a risk whose r has further functions, zero there."""
+    actions = len(wider.rows.others)
+    table = fit.point.theta.new_zeros((actions, wider.reward.size))
+    table[:, : fit.risk.reward.size] = fit.point.theta.reshape(actions, -1)
+    return wider.point(table.reshape(-1), fit.point.zeta)
+
+
+def drop_terms(fit: RiskMinimum) -> RiskMinimum:
+    """Drop the monomial with the smallest Wald statistic while BIC falls; 1 always stays."""
+    while True:
+        risk, point = fit.risk, fit.point
+        actions, size = len(risk.rows.others), risk.reward.size
+        price = actions * risk.rows.log_size
+        covariance = solve(point.information, torch.eye(risk.free).to(point.theta))
+        walds = []
+        for j in range(1, size):
+            columns = [c * size + j for c in range(actions)]
+            theta = point.theta[columns]
+            walds.append(float(theta @ solve(covariance[columns][:, columns], theta)))
+        if not walds or min(walds) > 2 * price:
+            return fit
+        remaining = [j for j in range(size) if j != 1 + int(np.argmin(walds))]
+        columns = [c * size + j for c in range(actions) for j in remaining]
+        terms = tuple(risk.reward.terms[j] for j in remaining)
+        reward = replace(risk.reward, terms=terms, removed=risk.reward.removed[remaining])
+        smaller = risk.with_reward(reward)
+        trial = minimise(smaller, fit.penalty[columns], point.theta[columns], point.zeta, fit)
+        if 2 * (trial.point.nll - point.nll) >= price:
+            return fit
+        fit = trial
+
+
+def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
+    """The fit with cosines of one or two inputs, a block at a time while REML gains enough.
+
+    CRITICAL is for one set of inputs. More sets have to gain more, and BIC's price is paid for each
+    input beyond the first or without a term in r so far: where zeta is curved in it, noise has
+    zeta's error to add to.
+    """
+    rows, columns = fit.risk.rows, fit.risk.reward.inputs
+    sizes = (1, 2) if len(columns) <= FEW else (1,)
+    sets = [curved for size in sizes for curved in combinations(columns, size)]
+    monomials = fit.risk.reward(rows.states)
+    weighted = monomials * rows.seen[:, None]
+    gram = weighted.T @ monomials
+    while sets:
+        largest, best = 0.0, fit
+        added: tuple[int, ...] = ()
+        for curved in sets:
+            block = make_features(columns, inputs, curved=curved)
+            cosines = block(rows.states)[:, len(block.terms) :]
+            removed = solve(gram, weighted.T @ cosines).numpy()
+            reward = fit.risk.reward
+            wider = replace(
+                reward,
+                frequencies=np.concatenate([reward.frequencies, block.frequencies], axis=1),
+                phases=np.concatenate([reward.phases, block.phases]),
+                removed=np.concatenate([reward.removed, removed], axis=1),
+            )
+            gain, trial = fit_penalised(fit, fit.risk.with_reward(wider))
+            further = set(curved) - set(reward_inputs(fit.risk.reward))
+            price = rows.log_size * max(len(curved) - 1, len(further))
+            gain -= CRITICAL + price + 2 * float(np.log(len(sets)))
+            if gain > largest:
+                largest, best, added = gain, trial, curved
+        if not added:
+            break
+        fit, sets = best, [curved for curved in sets if not set(curved) <= set(added)]
+    return fit
+
+
+def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, RiskMinimum]:
+    """The fit in the wider class at REML's lambda, and what twice REML gains over infinity.
+
+    lambda is that of the new functions; the penalty of the others does not change.
+    """
+    is_new = torch.arange(wider.reward.size) >= fit.risk.reward.size
+    is_new = is_new.repeat(len(wider.rows.others))
+    old = fit.penalty.new_zeros(len(is_new))
+    old[~is_new] = fit.penalty
+    point, tried, best = extend(fit, wider), [], fit
+    while True:
+        gains = [reml_gain(point, is_new, old, strength) for strength in LAMBDAS]
+        strength = float(LAMBDAS[int(np.argmax(gains))])
+        if max(gains) <= CRITICAL:
+            return max(gains), best
+        has_converged = strength in tried
+        tried.append(strength)
+        if has_converged:
+            strength = float(LAMBDAS[strength >= LAMBDAS][: UNDERSMOOTHING_STEPS + 1][-1])
+        penalty = old + strength * is_new.double()
+        best = minimise(wider, penalty, point.theta, point.zeta, best)
+        if has_converged:
+            return max(gains), best
+        point = best.point
+
+
+def reml_gain(point: Point, is_new: Tensor, old: Tensor, strength: float) -> float:
+    """Twice the restricted log-likelihood at lambda less that at infinity, by the quadratic model.
+
+    The model of the NLL is its gradient and Fisher's information at the point; `old` is the penalty
+    of the functions that are not new.
+    """
+    working = point.information @ point.theta - point.gradient
+    information = point.information + torch.diag(old)  # its inverse times `working` is the minimum
+
+    def criterion(matrix: Tensor, right: Tensor) -> float:
+        return float(right @ solve(matrix, right) - torch.linalg.slogdet(matrix)[1])
+
+    straight = criterion(information[~is_new][:, ~is_new], working[~is_new])
+    curved = criterion(information + torch.diag(strength * is_new.double()), working)
+    return curved + float(is_new.sum()) * float(np.log(strength)) - straight
+
+
+def reward_inputs(reward: Features) -> tuple[int, ...]:
+    """The inputs on which r depends."""
+    positions = {i for term in reward.terms for i in term}
+    positions |= set(np.flatnonzero(np.any(reward.frequencies != 0, axis=1)).tolist())
+    return tuple(sorted(reward.inputs[i] for i in positions))

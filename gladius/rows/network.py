@@ -1,0 +1,325 @@
+"""The class `mlp` on observations (s, a, s'): a network for a handful of continuous inputs z.
+
+The reward r_theta(., a) of every action but the anchor is a line in z plus a tanh network. phi are
+functions of zeta (1, z, cosines of z, each clipped to where its action was taken), and
+
+    zeta_Q(., a) = phi_0'w_0 + phi_a'w_a,     (w_0, w_a) = argmin over w of
+        sum over observations of (V_Q(s') - zeta(s, a))^2 + kappa_0 |w_0|^2 + kappa_1 sum_a |w_a|^2,
+    Q = r_theta + beta zeta_Q,     V_Q(s') = logsumexp Q(s', .), and 0 where the path ended there.
+
+As in `sparse` the risk is the negative log-likelihood; `network_risk` has its derivative. With
+`restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the risk
+over all r. Neither beta nor s' enters its policy.
+
+Implementation choices:
+- w_0, shared by the actions, keeps zeta(., a) from extremes where a is hardly ever taken.
+- kappa_1 >= kappa_0 are chosen by generalised cross-validation among those with which taking one
+  action for ever does not explode (`NetworkRisk.ridge`).
+- Training starts at the minimum over lines. Adam's weights are averaged, and zeta is solved for
+  anew every REFRESH steps.
+- A fifth of the trajectories is held out to choose the number of steps. The risk there must gain
+  MARGIN nats an input, otherwise r is the line. All trajectories are then fitted with that number,
+  the last after which no more than SLIP of the gain is lost.
+- Constants were tuned on bus engines, on other seeds than the exhibits use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.optimize import minimize
+from torch import Tensor
+
+from gladius import trust
+from gladius.anchor import Anchor
+from gladius.checks import Array, InputError, check_positive, check_whole, check_widths
+from gladius.estimate import Estimate, Fit
+from gladius.networks import Parameters, start
+from gladius.rows.data import Features, Rows
+from gladius.rows.network_risk import (
+    ZETA_STEPS,
+    Evaluation,
+    NetworkRisk,
+    network,
+    standardise,
+    zeta_of,
+)
+from gladius.rows.regression import RIDGE, choice_information, logit, moment, solve
+from gladius.smooth import CRITICAL
+from gladius.transitions import Transitions
+
+GRADIENT = 1e-6  # an observation, at the minimum over lines
+HELD_OUT = 0.2  # of the trajectories
+FEW = 5  # trajectories; of fewer the last observations are held out
+BATCH = 2048  # distinct states a step
+REFRESH = 50  # steps
+PATIENCE = 20  # refreshes without a gain
+GAIN = 0.1  # nats on the held-out observations that count as one
+MARGIN = CRITICAL  # nats an input by which a network has to beat its line
+SLIP = CRITICAL / 2  # nats of the gain that may be lost
+AVERAGE = 0.98  # decay of the average of the weights
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a user.
+
+    Attributes:
+        hidden: widths of the network's hidden layers.
+        restricted: whether the network is r; otherwise it is the log-odds, and r the plug-in's.
+        steps: of Adam, at most.
+        learning_rate: Adam's.
+        seed: of the weights, the held-out trajectories and the batches.
+    """
+
+    hidden: tuple[int, ...] = (64, 64)
+    restricted: bool = True
+    steps: int = 4000
+    learning_rate: float = 1e-3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_widths("hidden", self.hidden)
+        check_whole("steps", self.steps, 0)
+        check_positive("learning_rate", self.learning_rate)
+        check_whole("seed", self.seed, 0)
+        if not isinstance(self.restricted, bool):
+            raise InputError("restricted", self.restricted, "give true or false")
+
+
+# Training -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class NetworkFit:
+    """A network with its zeta on the way to the minimum.
+
+    Attributes:
+        risk: that is minimised.
+        theta: layers, and last the line's slopes, each with a leading axis of one.
+        factor: of H.
+        w: coefficients of zeta.
+        steps: of Adam.
+        inner: Newton steps for w, in all.
+        is_solved: whether zeta was solved for at the last theta.
+    """
+
+    risk: NetworkRisk
+    theta: Parameters
+    factor: Tensor
+    w: Tensor
+    steps: int = 0
+    inner: int = 0
+    is_solved: bool = True
+
+    def evaluate(self) -> Evaluation:
+        """The risk at theta."""
+        with torch.no_grad():
+            at = self.risk.evaluate(self.risk.table(self.theta), self.w, self.factor)
+        self.inner += at.steps
+        self.is_solved = at.steps <= ZETA_STEPS
+        self.w = at.w if self.is_solved else self.w
+        return at
+
+    def nll(self, other: NetworkRisk) -> float:
+        """NLL of another data set, a sum: the risk there, whose Bellman term is zero."""
+        with torch.no_grad():
+            q = other.table(self.theta)
+            if other.restricted:
+                q = q + other.rows.discount * zeta_of(other.phi, self.w)
+            return other.nll(q)
+
+
+def fit_line(risk: NetworkRisk, options: Options) -> NetworkFit:
+    """The minimum over lines, from the plug-in of a linear logit; the network adds nothing yet."""
+    rows, anchor = risk.rows, risk.rows.anchor
+    design = torch.cat([torch.ones_like(risk.z[:, :1]), risk.z], dim=1)
+    widths = (risk.z.shape[1], *options.hidden, len(rows.others))
+    layers = start([np.random.default_rng(options.seed)], widths)
+    theta = [layer.to(risk.z) for layer in (*layers, torch.zeros(1, widths[0], widths[-1]))]
+    theta[-3].zero_()
+    fit = NetworkFit(risk, theta, risk.z.new_zeros(0), risk.z.new_zeros(0))
+    line = logit(design, rows.visits[:, [*rows.others, anchor]])[:, :-1]
+    fit.theta = [*theta[:-2], line[None, :1], line[None, 1:]]
+    if not risk.restricted:
+        return fit
+    odds = design @ line
+    odds = torch.cat([odds[:, :anchor], 0 * odds[:, :1], odds[:, anchor:]], dim=1)
+    fit.factor, fit.w, _, reward = risk.plug_in(odds)
+    weighted = design * rows.seen[:, None]
+    line = solve(weighted.T @ design, weighted.T @ reward[:, rows.others])
+    size = float(rows.seen.sum())
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        line = torch.as_tensor(flat.reshape(design.shape[1], -1)).to(design)
+        fit.theta = [*theta[:-2], line[None, :1], line[None, 1:]]
+        at = fit.evaluate()
+        gradient = design.T @ risk.output_gradient(at)[:, rows.others]
+        return at.nll / size, gradient.flatten().numpy() / size
+
+    policy = torch.softmax(odds, dim=1)[:, rows.others]
+    information = moment(design, design, rows.seen[:, None, None] * choice_information(policy))
+    order = torch.arange(line.numel()).reshape(len(rows.others), -1).T.flatten()
+    information = information[order][:, order] / size  # of the logit, zeta held constant
+    first = torch.linalg.inv(information + RIDGE * torch.eye(line.numel()).to(line)).numpy()
+    settings = {"gtol": GRADIENT, "hess_inv0": (first + first.T) / 2}
+    flat = minimize(objective, line.flatten().numpy(), jac=True, options=settings).x
+    objective(flat)
+    q = risk.table(fit.theta) + rows.discount * risk.zeta(fit.w)
+    fit.factor = risk.ridge(torch.logsumexp(q, dim=1))
+    objective(minimize(objective, flat, jac=True, options=settings).x)
+    return fit
+
+
+class History(NamedTuple):
+    """Held-out NLL, a sum, before each refresh; whether training ended since it had no GAIN."""
+
+    losses: Sequence[float] = (0.0,)
+    has_ended: bool = False
+
+
+def train(
+    fit: NetworkFit, steps: int, options: Options, held_out: NetworkRisk | None = None
+) -> History:
+    """Adam on the risk, zeta and c renewed every REFRESH steps; `fit` ends at averaged weights.
+
+    With held-out observations it ends when they have had no GAIN for PATIENCE refreshes.
+    """
+    risk, visits, losses = fit.risk, fit.risk.rows.visits, []
+    leaves = [layer.clone().requires_grad_() for layer in fit.theta]
+    fit.theta = [layer.clone() for layer in fit.theta]
+    optimiser = torch.optim.Adam(leaves, lr=options.learning_rate)
+    rng, states = np.random.default_rng([options.seed, 1]), len(risk.z)
+    for step in range(steps + 1):
+        if step % REFRESH == 0 or step == steps:
+            at = fit.evaluate()
+            if held_out is not None:
+                losses.append(fit.nll(held_out))
+                if len(losses) - last_gain(losses) > PATIENCE:
+                    return History(losses, has_ended=True)
+            if step == steps or not fit.is_solved:
+                break
+        batch: Tensor | slice = slice(None)
+        if states > BATCH:
+            batch = torch.as_tensor(rng.integers(0, states, BATCH))
+        q = risk.table(leaves, batch) + risk.rows.discount * at.zeta[batch]
+        loss = at.weights[batch] @ torch.logsumexp(q, dim=1) - (visits[batch] * q).sum()
+        optimiser.zero_grad()
+        torch.autograd.backward(loss / at.weights[batch].sum())
+        optimiser.step()
+        fit.steps += 1
+        for mean, leaf in zip(fit.theta, leaves, strict=True):
+            mean.lerp_(leaf.detach(), 1 - AVERAGE)
+    return History(losses)
+
+
+def last_gain(losses: Sequence[float]) -> int:
+    """Index of the last loss that is GAIN lower than the one that counted before it."""
+    index = 0
+    for i, loss in enumerate(losses):
+        if loss < losses[index] - GAIN:
+            index = i
+    return index
+
+
+def hold_out(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
+    """(training, held out): a fifth of the trajectories; the last rows where these are few."""
+    if len(np.unique(data.trajectory)) >= FEW:
+        return data.split(1 - HELD_OUT, np.random.default_rng([seed, 2]))
+    is_training = np.arange(len(data)) < (1 - HELD_OUT) * len(data)
+    return data.take(is_training), data.take(~is_training)
+
+
+# The estimator ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowNetwork:
+    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `is_q`.
+
+    Attributes:
+        theta: the network's parameters.
+        center, scale: (d,) of its inputs.
+        anchor: action and reward.
+        restricted: whether the network is r, or the log-odds.
+        features: functions of zeta.
+        w: their coefficients.
+        discount: beta.
+        is_q: whether the values are Q.
+    """
+
+    theta: tuple[Array, ...]
+    center: Array
+    scale: Array
+    anchor: Anchor
+    restricted: bool
+    features: tuple[Features, ...]
+    w: Array
+    discount: float
+    is_q: bool = False
+
+    def __call__(self, states: Array) -> Array:
+        tensor = torch.tensor(states, dtype=torch.float64)
+        theta = [torch.from_numpy(layer) for layer in self.theta]
+        values = network(theta, standardise(tensor, self.center, self.scale)).numpy()
+        values = np.insert(values, self.anchor.action, 0.0, axis=1)
+        phi = torch.stack([features(tensor) for features in self.features], dim=1)
+        zeta = self.discount * zeta_of(phi, torch.from_numpy(self.w)).numpy()
+        if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
+            values += self.anchor.values(states)[:, None] + zeta[:, [self.anchor.action]] - zeta
+        values[:, self.anchor.action] = self.anchor.values(states)
+        return np.asarray(values + zeta if self.is_q else values)
+
+
+def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Options) -> Estimate:
+    """The estimate of one data set, trained for as long as was best on held-out trajectories."""
+    settings = anchor, discount, options.restricted
+    training, held_out = hold_out(data, options.seed)
+    trial = fit_line(NetworkRisk.of(training, *settings), options)
+    rows = Rows.of(held_out, range(data.states.shape[1]), anchor, discount)
+    history = train(trial, options.steps, options, replace(trial.risk, rows=rows))
+    losses = np.array(history.losses)
+    fit = fit_line(NetworkRisk.of(data, *settings), options)
+    fit.inner += trial.inner
+    best = int(np.flatnonzero(losses <= losses.min() + SLIP)[-1])
+    margin = MARGIN * data.states.shape[1] if options.restricted else 0.0
+    if best and losses[0] - losses.min() > margin:
+        train(fit, best * REFRESH, options)
+    return estimate(fit, anchor, history)
+
+
+def estimate(fit: NetworkFit, anchor: Anchor, history: History) -> Estimate:
+    """The fit as an Estimate."""
+    risk, rows, size = fit.risk, fit.risk.rows, float(fit.risk.rows.seen.sum())
+    if not risk.restricted:
+        fit.factor, fit.w, value, _ = risk.plug_in(risk.table(fit.theta))
+    at = fit.evaluate()
+    if risk.restricted:
+        value = torch.logsumexp(risk.table(fit.theta) + rows.discount * risk.zeta(fit.w), dim=1)
+    leaves = [layer.clone().requires_grad_() for layer in fit.theta]
+    gradient = torch.autograd.grad(risk.table(leaves), leaves, risk.output_gradient(at))
+    reasons = {
+        "zeta was not solved for": not fit.is_solved,
+        "training did not end by itself": not history.has_ended,
+        **trust.of_choices(rows.visits.numpy(), at.policy.numpy(), at.nll),
+    }
+    not_ok = tuple(reason for reason, holds in reasons.items() if holds)
+    gain = history.losses[0] - min(history.losses)
+    theta = tuple(layer.numpy() for layer in fit.theta)
+    scaling, w = (risk.center, risk.scale), fit.w.numpy()
+    reward = RowNetwork(theta, *scaling, anchor, risk.restricted, risk.features, w, rows.discount)
+    found = Fit(
+        replace(reward, is_q=True),
+        reward,
+        status="not_converged" if not_ok else "ok",
+        iterations=fit.steps,
+        gradient_norm=max(float(g.abs().max()) for g in gradient) / size,
+        inner_iterations=fit.inner,
+        extra={"held_out_gain": gain, "not_ok_because": not_ok},
+    )
+    bellman = risk.bellman(value, fit.w, fit.factor) / size
+    return found.estimate("gladius mlp", len(risk.center), at.nll / size, bellman)

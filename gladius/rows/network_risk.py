@@ -1,0 +1,248 @@
+"""The risk of a network's rewards on observations, zeta solved for, and its derivative.
+
+Everything is a sum over the distinct states, or a product of matrices whose rows they are:
+
+    H w = X'V,   V = logsumexp(r + beta zeta_w),   X(s', .) = sum of phi over observations to s',
+
+by Newton's iteration. With its matrix J the derivative of the NLL in r(s, b) is
+
+    (n(s) + c(s)) pi(b | s) - n(s, b),     c = X H^-1 J^-T dNLL/dw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from gladius.anchor import Anchor
+from gladius.checks import Array
+from gladius.networks import Parameters, outputs
+from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
+from gladius.rows.regression import LINEAR_RIDGE, cross_validation
+from gladius.transitions import Transitions
+
+KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried
+SLACK = 0.1  # of 1 - beta, by which a map of one action's zeta may exceed 1
+ZETA_TOLERANCE = 1e-5  # before the last Newton step, which squares it
+ZETA_STEPS = 40
+
+
+class Evaluation(NamedTuple):
+    """The risk at one theta.
+
+    Attributes:
+        nll: sum over observations.
+        weights: (S,) n + c of the derivative.
+        policy: (S, A).
+        zeta: (S, A) zeta_Q; zero where the network is not r.
+        w: (A + 1, p) coefficients of zeta.
+        steps: of Newton's iteration for w; more than ZETA_STEPS if it did not converge.
+    """
+
+    nll: float
+    weights: Tensor
+    policy: Tensor
+    zeta: Tensor
+    w: Tensor
+    steps: int
+
+
+@dataclass(frozen=True)
+class NetworkRisk:
+    """The empirical risk as a function of the network's outputs at the distinct states.
+
+    Attributes:
+        rows: the data.
+        features: functions of zeta, p each: shared by the actions, then each action's.
+        center, scale: (d,) of the inputs.
+        restricted: whether the network is r.
+    """
+
+    rows: Rows
+    features: tuple[Features, ...]
+    center: Array
+    scale: Array
+    restricted: bool
+
+    @classmethod
+    def of(
+        cls, data: Transitions, anchor: Anchor, discount: float, restricted: bool
+    ) -> NetworkRisk:
+        """The risk of a data set."""
+        inputs, columns = Inputs.of(data.states), range(data.states.shape[1])
+        rows = Rows.of(data, columns, anchor, discount)
+        z = (rows.states.numpy() - inputs.center) / inputs.scale
+        is_visited = [np.ones(len(z), dtype=bool), *(rows.visits.T.numpy() > 0)]
+        features = []
+        for mask in is_visited:
+            low, high = np.quantile(z[mask] if mask.any() else z, SUPPORT, axis=0)
+            features.append(make_features(columns, inputs, curved=columns, box=(low, high)))
+        return cls(rows, tuple(features), inputs.center, inputs.scale, restricted)
+
+    @cached_property
+    def z(self) -> Tensor:
+        """(S, d) standardised inputs."""
+        return standardise(self.rows.states, self.center, self.scale)
+
+    @cached_property
+    def phi(self) -> Tensor:
+        """(S, A + 1, p) the functions of zeta."""
+        return torch.stack([features(self.rows.states) for features in self.features], dim=1)
+
+    @cached_property
+    def arrivals(self) -> Tensor:
+        """(S, (A + 1) p) X."""
+        rows, total = self.rows, torch.zeros_like(self.phi)
+        for a in rows.actions:
+            of_action, used = rows.action == a, [0, 1 + a]
+            times = rows.times[of_action][:, None, None]
+            source = self.phi[:, used][rows.origin[of_action]] * times
+            into = total.new_zeros((len(total), *source.shape[1:]))
+            total[:, used] += into.index_add_(0, rows.target[of_action], source)
+        return total.flatten(1)
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """((A + 1) p, (A + 1) p) of the functions at all observations, ends of paths included."""
+        blocks, size = self.phi.shape[1:]
+        gram = self.phi.new_zeros((blocks, size, blocks, size))
+        for a in self.rows.actions:
+            weighted = self.phi * self.rows.visits[:, a, None, None]
+            for i, j in product((0, 1 + a), repeat=2):
+                gram[i, :, j] += weighted[:, i].T @ self.phi[:, j]
+        return gram.reshape(blocks * size, -1)
+
+    def ridge(self, value: Tensor) -> Tensor:
+        """Cholesky factor of H, kappa by generalised cross-validation of (S,) V at s'.
+
+        Taking one action for ever, zeta -> (regression of zeta(s', a) on the observations), must
+        not explode: cross-validation, which sees the actions taken, does not see zeta elsewhere.
+        So kappa is the best for which no such map has a spectral radius over 1 + SLACK (1 - beta).
+        """
+        relative = torch.ones_like(self.phi[0])
+        relative[:, : len(self.features[0].terms)] = LINEAR_RIDGE
+        relative[:, 0] = LINEAR_RIDGE**2  # an action's own mean, however rare the action
+        relative[0, 0] = 0.0
+        rows, target = self.rows, self.arrivals.T @ value
+        square, size = float(rows.times @ value[rows.target] ** 2), float(rows.seen.sum())
+        trials: list[tuple[float, Tensor]] = []
+        for shared, own in product(KAPPAS, repeat=2):
+            kappa = torch.cat([shared * relative[:1], own * relative[1:]]).flatten()
+            factor, failed = torch.linalg.cholesky_ex(self.gram + torch.diag(kappa))
+            if own >= shared and not failed:
+                criterion = cross_validation(self.gram, target, square, size, kappa)
+                trials.append((criterion, factor))
+        bound = 1 + SLACK * (1 - rows.discount)
+        unit = torch.eye(len(rows.actions)).to(self.phi)  # each row a policy of one action
+        shares = [row.expand(len(self.phi), -1) for row in unit]
+        to_functions = [self.arrivals.T @ self.mixed(of_action) for of_action in shares]
+        for _, factor in sorted(trials, key=itemgetter(0)):
+            maps = [torch.cholesky_solve(matrix, factor) for matrix in to_functions]
+            if max(float(torch.linalg.eigvals(m).abs().max()) for m in maps) <= bound:
+                return factor
+        return trials[-1][1]
+
+    def zeta(self, w: Tensor) -> Tensor:
+        """(S, A)."""
+        return zeta_of(self.phi, w)
+
+    def mixed(self, shares: Tensor) -> Tensor:
+        """(S, (A + 1) p) sum over actions of shares (S, A) times the functions of zeta."""
+        every = torch.cat([shares.sum(dim=1, keepdim=True), shares], dim=1)
+        return (every[:, :, None] * self.phi).flatten(1)
+
+    def regress(self, factor: Tensor, values: Tensor) -> Tensor:
+        """((A + 1) p, m) coefficients of the ridge regression of (S, m) values at s'."""
+        return torch.cholesky_solve(self.arrivals.T @ values, factor)
+
+    def table(self, theta: Parameters, batch: Tensor | slice = slice(None)) -> Tensor:
+        """(S, A) outputs of the network at all states, or some; the anchor's reward is given."""
+        reward = self.rows.anchor_reward[batch]
+        columns = list(network(theta, self.z[batch]).unbind(dim=1))
+        columns.insert(self.rows.anchor, reward if self.restricted else torch.zeros_like(reward))
+        return torch.stack(columns, dim=1)
+
+    def nll(self, q: Tensor) -> float:
+        """Sum over observations."""
+        return -float((self.rows.visits * torch.log_softmax(q, dim=1)).sum())
+
+    def evaluate(self, table: Tensor, w: Tensor, factor: Tensor) -> Evaluation:
+        """The risk at (S, A) r, or log-odds, by Newton's iteration for w."""
+        zeta, seen = torch.zeros_like(table), self.rows.seen
+        if not self.restricted:
+            return Evaluation(self.nll(table), seen, torch.softmax(table, dim=1), zeta, w, 0)
+        beta, eye, steps = self.rows.discount, torch.eye(len(factor)).to(factor), 0
+        change, zeta = np.inf, self.zeta(w)
+        while change > ZETA_TOLERANCE * (1 + float(zeta.abs().max())) and steps <= ZETA_STEPS:
+            value = torch.logsumexp(table + beta * zeta, dim=1, keepdim=True)
+            mixed = self.mixed(torch.exp(table + beta * zeta - value))
+            solved = self.regress(factor, torch.cat([value, mixed], dim=1))
+            system = eye - beta * solved[:, 1:]
+            w = w + torch.linalg.solve(system, solved[:, 0] - w.flatten()).reshape(w.shape)
+            before, zeta = zeta, self.zeta(w)
+            change, steps = float((zeta - before).abs().max()), steps + 1
+        q = table + beta * zeta
+        policy = torch.softmax(q, dim=1)
+        of_w = beta * self.mixed(seen[:, None] * policy - self.rows.visits).sum(dim=0)
+        adjoint = torch.cholesky_solve(torch.linalg.solve(system.T, of_w)[:, None], factor)
+        weights = seen + (self.arrivals @ adjoint)[:, 0]
+        return Evaluation(self.nll(q), weights, policy, zeta, w, steps)
+
+    def bellman(self, value: Tensor, w: Tensor, factor: Tensor) -> float:
+        """Squared Bellman error of the anchor's observations, a sum: that of zeta at w.
+
+        It is the residual of H w = X'V, for (S,) V of the Q in question.
+        """
+        residual = self.regress(factor, value[:, None]).reshape(w.shape) - w
+        gap = self.rows.discount * self.zeta(residual)[:, self.rows.anchor]
+        return float(self.rows.visits[:, self.rows.anchor] @ gap**2)
+
+    def output_gradient(self, at: Evaluation) -> Tensor:
+        """(S, A) derivative of the risk in the outputs."""
+        return at.weights[:, None] * at.policy - self.rows.visits
+
+    def plug_in(self, odds: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Cholesky factor of H, w, (S,) V and (S, A) r of (S, A) log-odds.
+
+        V = r_A - log pi_A + beta zeta_A is linear in w. The ridge follows the V before it, twice.
+        """
+        rows, anchor = self.rows, self.rows.anchor
+        log_policy = torch.log_softmax(odds, dim=1)
+        drift = rows.anchor_reward - log_policy[:, anchor]
+        is_anchor = torch.zeros_like(odds)
+        is_anchor[:, anchor] = 1.0
+        right = torch.cat([drift[:, None], self.mixed(is_anchor)], dim=1)
+        eye = torch.eye(len(self.gram)).to(self.gram)
+        factor: Tensor = torch.linalg.cholesky(self.gram + eye)
+        for is_last in (False, False, True):
+            solved = self.regress(factor, right)
+            w = torch.linalg.solve(eye - rows.discount * solved[:, 1:], solved[:, 0])
+            w = w.reshape(self.phi.shape[1:])
+            zeta = self.zeta(w)
+            value = drift + rows.discount * zeta[:, anchor]
+            if not is_last:
+                factor = self.ridge(value)
+        return factor, w, value, value[:, None] + log_policy - rows.discount * zeta
+
+
+def standardise(states: Tensor, center: Array, scale: Array) -> Tensor:
+    """(n, d) inputs of the network."""
+    return (states - torch.as_tensor(center).to(states)) / torch.as_tensor(scale).to(states)
+
+
+def network(theta: Parameters, z: Tensor) -> Tensor:
+    """(n, A - 1) of inputs (n, d): layers of one replication, and last the line's slopes."""
+    return outputs(theta[:-1], z[None], "tanh")[0] + z @ theta[-1][0]
+
+
+def zeta_of(phi: Tensor, w: Tensor) -> Tensor:
+    """(n, A) zeta from (n, A + 1, p) functions and (A + 1, p) coefficients."""
+    every = torch.einsum("skp,kp->sk", phi, w)
+    return every[:, 1:] + every[:, :1]

@@ -1,0 +1,89 @@
+"""Whether a fit is to be trusted: do its choices agree with the data, and do they say enough?
+
+A fit is held against frequencies. On counts these are the frequencies of every state; on
+observations those of the bins of each input, selected or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, xlogy
+
+from gladius.checks import Array
+from gladius.estimate import FAR_OFF
+from gladius.transitions import Counts, Integers
+
+if TYPE_CHECKING:
+    from gladius.rows.data import Inputs
+
+BINS = 20  # of an input
+MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
+MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
+
+
+def is_worse_than_frequencies(counts: Counts, q: Array) -> NDArray[np.bool_]:
+    """(R,) whether frequencies are likelier than Q (R, S, A) by far more than chance explains.
+
+    Twice the gain is compared with a chi-square that has as many degrees of freedom as there are
+    pairs visited beyond one a state.
+    """
+    visits, seen = counts.visits, counts.seen
+    deviance = np.sum(xlogy(visits, visits) - visits * log_softmax(q, axis=2), axis=(1, 2))
+    deviance -= np.sum(xlogy(seen, seen), axis=1)
+    freedom = np.sum(visits > 0, axis=(1, 2)) - np.sum(seen > 0, axis=1)
+    return np.asarray(2 * deviance > freedom + FAR_OFF * np.sqrt(2 * freedom))
+
+
+def misfit_inputs(
+    inputs: Inputs, actions: Integers, policy: Array, others: Sequence[int]
+) -> tuple[int, ...]:
+    """The inputs along which the choices are far from the fit.
+
+    In BINS equally full bins of an input the choices less their probabilities are squared over
+    their variance. The sum is compared with a chi-square of as many degrees of freedom. It must
+    also be MISFIT an observation, so that negligible misfit is not reported for large samples.
+
+    Args:
+        inputs: all of them.
+        actions: (n,).
+        policy: (n, A) the fit's choice probabilities.
+        others: the actions but the anchor.
+    """
+    edges = np.quantile(inputs.sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
+    freedom = BINS * len(others)
+    bar = max(freedom + FAR_OFF * np.sqrt(2 * freedom), MISFIT * len(actions))
+    misfits = []
+    for k, of_input in enumerate(edges.T):
+        # halfway between both sides: what an input rarely is has bins apart from its usual value
+        sides = [np.searchsorted(of_input, inputs.states[:, k], side) for side in ("left", "right")]
+        bins = (sides[0] + sides[1]) // 2
+        statistic = 0.0
+        for a in others:
+            pi = policy[:, a]
+            errors = np.bincount(bins, (actions == a) - pi, BINS)
+            variance = np.bincount(bins, pi * (1 - pi), BINS)
+            statistic += np.sum(errors**2 / np.maximum(variance, 1e-300))
+        if statistic > bar:
+            misfits.append(k)
+    return tuple(misfits)
+
+
+def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:
+    """Reasons against a fit, and whether each holds: choices too certain, or too unlikely.
+
+    Args:
+        visits: (S, A) n(s, a).
+        policy: (S, A) the fit's choice probabilities.
+        nll: its negative log-likelihood, a sum.
+    """
+    size, seen = visits.sum(), visits.sum(axis=1)
+    randomness = seen @ (1 - np.sum(policy**2, axis=1)) / size
+    nll_of_uniform_policy = size * np.log(policy.shape[1]) * (1 + 1e-9)
+    return {
+        "choices are all but certain": bool(randomness <= MIN_CHOICE_RANDOMNESS),
+        "choices are less likely than under the uniform policy": not nll <= nll_of_uniform_policy,
+    }

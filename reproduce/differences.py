@@ -1,0 +1,86 @@
+"""Two folders of results compared number by number: two machines, or before and after a change.
+
+A number differs if it changed by more than its exhibit's tolerance (relative, and absolute below
+1), or if its status changed, or if only one folder has it. Counts of a fit's work (`fits.RUNS`) are
+not results and may differ.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from gladius.checks import InputError
+from reproduce import compare, published
+from reproduce.fits import RUNS
+from reproduce.spec import Exhibit
+
+ROUNDED = 1e-9  # relative: a CSV has ten digits
+ABSENT = "absent"  # status of a line that one folder lacks
+
+
+def differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> pd.DataFrame:
+    """The lines of both long tables, with their `change` and whether they `differ`.
+
+    `change` is relative, and absolute below 1; infinite where only one is a number.
+    """
+    suffixes = (" before", " after")
+    both = before.merge(after, "outer", compare.KEY, suffixes=suffixes, validate="1:1")
+    sides = ["status before", "status after"]
+    both[sides] = both[sides].fillna(ABSENT)
+    old, new = (both[f"value{suffix}"].to_numpy(dtype=float) for suffix in suffixes)
+    with np.errstate(invalid="ignore"):
+        change = np.where(old == new, 0.0, np.abs(new - old) / np.maximum(1, np.abs(old)))
+    change[np.isnan(change)] = math.inf
+    change[np.isnan(old) & np.isnan(new)] = 0.0
+    differ = (change > max(tolerance, ROUNDED)) | both[sides[0]].ne(both[sides[1]])
+    return both.assign(change=change, differ=differ)
+
+
+def compare_folders(
+    exhibits: Sequence[Exhibit], before: Path, after: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """(a line for each exhibit that is in both folders, a line for each number that differs).
+
+    An exhibit's line has its numbers, how many differ, the largest change, the largest change of a
+    number that differs in its standard errors, and how many verdicts changed.
+
+    Raises:
+        InputError: no exhibit is in both, or a CSV has two lines of one place.
+    """
+    lines, changes = [], []
+    for exhibit in exhibits:
+        if not all((folder / f"{exhibit.name}.csv").is_file() for folder in (before, after)):
+            continue
+        old, new = (_results(exhibit, folder) for folder in (before, after))
+        both = differences(old, new, exhibit.tolerance)
+        differing = both[both["differ"]]
+        changes.append(differing.assign(exhibit=exhibit.name))
+        gaps = differing["value after"] - differing["value before"]
+        line: dict[str, object] = {
+            "exhibit": exhibit.name,
+            "tolerance": exhibit.tolerance,
+            "numbers": len(both),
+            "differ": len(differing),
+            "largest change": both["change"].replace(math.inf, math.nan).max(),
+            "in standard errors": (gaps.abs() / differing["se before"]).max(),
+            "other verdicts": 0,
+        }
+        if exhibit.name in published.COUNTERPARTS:
+            first, second = (compare.verdicts([exhibit], folder) for folder in (before, after))
+            line["other verdicts"] = int(first["verdict"].ne(second["verdict"]).sum())
+        lines.append(line)
+    if not lines:
+        raise InputError("folder", str(after), f"no exhibit is both there and in {before}")
+    return pd.DataFrame(lines), pd.concat(changes, ignore_index=True)
+
+
+def _results(exhibit: Exhibit, folder: Path) -> pd.DataFrame:
+    """The long table without the counts of work."""
+    frame = compare.read(exhibit.name, folder)
+    if frame.duplicated(compare.KEY).any():
+        hint = f"{exhibit.name}.csv has two lines of one place: make it by the code of this tree"
+        raise InputError("folder", str(folder), hint)
+    return frame[~frame["statistic"].isin(RUNS)]

@@ -1,0 +1,257 @@
+"""The constants of the Polyak-Lojasiewicz inequality on the bus engine: printed and corrected.
+
+First figure: bound over observed for each of the appendix's constants, at points of a ball; 1 is
+tight. Its table: the PL constants, beside the least (1/2)|gradient|^2 / (loss - infimum) found in
+the ball, which no constant that holds exceeds. See `reproduce.landscape`.
+
+Second figure: the corrected chain. Left, the distance to the minimiser against steps, one curve for
+each data set, with the slope that the curvature at the minimiser predicts. Right, the PL constant
+below a level: proved, printed, and the least ratio found. See `reproduce.corrected`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduce import layout
+from reproduce.corrected import ASCENT, COMPARED, METHODS, PRINTED
+from reproduce.landscape import FROM_ZERO, TERMS, protocol
+from reproduce.results import Results
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result
+
+NAME = "constants"
+TRAJECTORIES, RADII = (50, 1000), (1.0, 10.0)  # of the balls
+SEARCH: dict[str, Any] = {"points": 300, "starts": 12, "iterations": 100}
+SMOKE_SEARCH: dict[str, Any] = {"points": 10, "starts": 1, "iterations": 5}
+SIZES, SHOWN = (50, 250, 500, 1000, 2500, 5000), 1000  # data sets of the chain; of its figure
+LEVELS = (1e-6, 1e-4, 1e-2, 1.0)
+DATA_SETS, SMOKE_DATA_SETS = 5, 1
+MOST = dict.fromkeys(METHODS, 1_000_000) | dict.fromkeys((PRINTED, ASCENT), 200_000)
+SMOKE_MOST = 300
+STEPS = {"tau": 0.9, "visits": 0.3}  # on losses per observation, and by visits
+STREAM = "rates_corrected"  # of the chain's data sets
+PATHS, BELOW = "rate", "PL below a level"  # statistics of the chain's entries
+
+
+def entries(smoke: bool) -> list[Entry]:
+    """The balls by number of trajectories; the chain's paths, and its constants at every size."""
+    listed = []
+    for n in TRAJECTORIES[:1] if smoke else TRAJECTORIES:
+        settings = (SMOKE_SEARCH if smoke else SEARCH) | {"radii": RADII, "trajectories": n}
+        settings |= {"seeds": "table_2", "repetitions": 1}
+        cell = Cell("reproduce.landscape:compute", settings, f"{NAME}, balls, N = {n}")
+        listed.append(Entry(str(n), "tabular", "measured", cell, "PL"))
+    common: dict[str, Any] = {"seeds": STREAM, "beta": 0.95}
+    common["repetitions"] = SMOKE_DATA_SETS if smoke else DATA_SETS
+    most = {name: min(SMOKE_MOST, steps) if smoke else steps for name, steps in MOST.items()}
+    settings = common | STEPS | {"most": most, "trajectories": SHOWN}
+    cell = Cell("reproduce.corrected:paths", settings, f"{NAME}, paths, N = {SHOWN}")
+    listed.append(Entry(f"paths, N = {SHOWN}", "tabular", "measured", cell, PATHS))
+    for n in (SHOWN,) if smoke else SIZES:
+        settings = common | {"levels": LEVELS[2:3] if smoke else LEVELS, "trajectories": n}
+        cell = Cell("reproduce.corrected:constants", settings, f"{NAME}, levels, N = {n}")
+        listed.append(Entry(f"constants, N = {n}", "tabular", "measured", cell, BELOW))
+    return listed
+
+
+def view(entry: Entry, result: Result) -> Sequence[Record]:
+    """The records; those of the chain are over the data sets, and say at which size."""
+    if entry.statistic == "PL":
+        return result.records
+    of_data_sets = [replace(r, repetitions=entry.cell.repetitions) for r in result.records]
+    if entry.statistic == PATHS:
+        return of_data_sets
+    size = f"N = {entry.cell.settings['trajectories']}"
+    return [replace(r, row=f"{size}, {r.row}") for r in of_data_sets]
+
+
+def render(results: Results, out: Path) -> None:
+    """Two figures and two tables."""
+    _draw_balls(results, out)
+    _write_balls(results, out)
+    _draw_chain(results, out)
+    _write_chain(results, out)
+
+
+# --- the appendix's constants in balls
+COLOURS = (layout.SKY, layout.BLUE, layout.ORANGE, layout.VERMILION)  # a data set and ball each
+
+
+def _draw_balls(results: Results, out: Path) -> None:
+    """A row for each constant, in it a strip of points for each data set and ball."""
+    figure = layout.new_figure(layout.PAGE, 4.4)
+    axes, names = figure.subplots(), list[str]()
+    balls = [(entry, stored) for entry, stored in results if entry.statistic == "PL"]
+    for k, ((entry, stored), radius) in enumerate(product(balls, RADII)):
+        ball, arrays = f"{radius:g} ", stored.result.arrays
+        strip = {name.removeprefix(ball): x for name, x in arrays.items() if name.startswith(ball)}
+        names = names or list(strip)
+        style: dict[str, Any] = {"color": COLOURS[k], "alpha": 0.3, "markeredgewidth": 0}
+        style["label"] = f"N = {int(entry.row):,}, radius {radius:g}"
+        x = np.concatenate([np.empty(0), *strip.values()])
+        heights = [i + 0.18 * k - 0.27 for i, name in enumerate(strip) for _ in strip[name]]
+        axes.plot(x, heights, "o", markersize=2.4, rasterized=True, **style)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.set_xscale("log")
+    axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
+    layout.words(axes, "bound over observed (1 is tight)")
+    layout.legend_below(figure, axes, 4)
+    layout.save(figure, out, NAME)
+
+
+def _write_balls(results: Results, out: Path) -> None:
+    frame = results.frame()
+    value = frame.set_index(["row", "protocol", "statistic"])["value"]
+    rows = [entry.row for entry in results.entries if entry.statistic == "PL"]
+    lines, sentences = {}, []
+    for row, radius, term in product(rows, RADII, TERMS):
+        names = (f"PL of {term}, appendix", f"PL of {term}, least found", f"curvature of {term}")
+        numbers = [value.get((row, protocol(radius), name), math.nan) for name in names]
+        texts = [f"{number:.1e}" for number in (*numbers, numbers[1] / numbers[0])]
+        lines[f"{row}, {radius:g}, {term}"] = texts
+    for row in rows:
+        number = value.get(row, pd.Series(dtype=float)).droplevel(0)
+        if FROM_ZERO in number:
+            sentences.append(
+                f"N = {row}: {number['states that lack an action']:.0f} of"
+                f" {number['states']:.0f} states lack an action. On the ball around Q = 0 that"
+                f" reaches the centre, the constant of R_Q is at most 10^{number[FROM_ZERO]:.0f}."
+            )
+    heads = ["appendix", "least found", "curvature", "found / appendix"]
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
+    table.index.name = "N, radius, loss"
+    notes = [
+        "Tabular class (mu = 1), training split of Table 2's first data set. The ball is around the"
+        " minimiser, with half a count for an action that a state lacks.",
+        "Least found: (1/2)|gradient|^2 over (loss - infimum over all tables), by points and"
+        " descents. No larger constant holds.",
+        "Curvature: the least non-zero one at the centre, which is no stationary point where"
+        " half counts are used.",
+        *sentences,
+    ]
+    title = "Constants of the Polyak-Lojasiewicz inequality on the paper's data"
+    layout.write(table, out, f"{NAME}_pl", title, notes)
+
+
+# --- the corrected chain
+LINES = dict(
+    zip(
+        METHODS,
+        (layout.GREY, layout.SKY, layout.PURPLE, layout.BLUE, layout.GREEN, layout.VERMILION),
+        strict=True,
+    )
+)
+
+
+def _draw_chain(results: Results, out: Path) -> None:
+    figure = layout.new_figure(layout.PAGE, 3.2)
+    panels = figure.subplots(1, 2)
+    for axes in panels:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+    for entry, stored in results:
+        if entry.statistic == PATHS and stored.result.arrays:
+            _draw_paths(panels[0], stored.result.arrays)
+        elif entry.row == f"constants, N = {SHOWN}" and stored.result.arrays:
+            _draw_constants(panels[1], entry.cell.settings["levels"], stored.result.arrays)
+    layout.words(panels[0], "steps", "relative distance of r", "distance (predicted: dotted)")
+    layout.words(panels[1], "level of g - g*", "", f"PL constant, N = {SHOWN:,}")
+    layout.legend_below(figure, panels[0], 3)
+    layout.save(figure, out, f"{NAME}_chain")
+
+
+def _draw_paths(axes: layout.Axes, arrays: Any) -> None:
+    """Distances by method and data set; the predicted slope through the last point."""
+    for method, colour in LINES.items():
+        steps, distances = arrays[f"{method} steps"], arrays[f"{method} distance"]
+        for r, distance in enumerate(distances):
+            label: dict[str, Any] = {"label": method} if r == 0 else {}
+            axes.plot(steps, distance, color=colour, linewidth=0.8, **label)
+            last = int(np.flatnonzero(np.isfinite(distance))[-1])
+            decades = (steps - steps[last]) / arrays[f"{method} predicted"][r]
+            line = distance[last] * 10**-decades
+            near = (line < 3 * np.nanmax(distance)) & (steps <= steps[last])
+            style: dict[str, Any] = {"linestyle": ":", "linewidth": 0.8, "color": layout.BLACK}
+            axes.plot(steps[near], line[near], **style)
+
+
+def _draw_constants(axes: layout.Axes, levels: Sequence[float], arrays: Any) -> None:
+    """The three constants by level, a line for each data set."""
+    lines = {
+        "least found": (arrays["found"], "o", layout.BLACK),
+        "proved": (arrays["proved"], "-", layout.ORANGE),
+        # below 1e-30 it is outside the panel
+        "printed": (10 ** np.maximum(arrays["printed"], -300), "--", layout.PURPLE),
+    }
+    for name, (values, style, colour) in lines.items():
+        for r, line in enumerate(values):
+            label: dict[str, Any] = {"label": name} if r == 0 else {}
+            axes.plot(levels, line, style, color=colour, markersize=3, linewidth=0.9, **label)
+    axes.set_ylim(1e-30, 1e-3)
+    axes.legend(fontsize=layout.FONT, frameon=False)
+
+
+def _write_chain(results: Results, out: Path) -> None:
+    lines = {}
+    for entry, stored in results:
+        arrays = stored.result.arrays
+        if entry.statistic != BELOW or not arrays:
+            continue
+        for k, level in enumerate(entry.cell.settings["levels"]):
+            proved, found = arrays["proved"][:, k], arrays["found"][:, k]
+            distance = np.log10(found) - arrays["printed"][:, k]
+            lines[f"{entry.cell.settings['trajectories']}, {level:g}"] = (
+                f"{proved.min():.1e} to {proved.max():.1e}",
+                f"{(found / proved).min():.2f} to {(found / proved).max():.2f}",
+                f"10^{math.floor(distance.min())} to 10^{math.ceil(distance.max())}",
+            )
+    heads = ["proved", "found / proved", "found / printed"]
+    table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
+    table.index.name = "N, level"
+    notes = [
+        "Tables, Euclidean metric, half a count for an action that a visited mileage lacks.",
+        "Found: the least ratio of half the squared gradient to the gap below the level. No"
+        " constant that holds exceeds it. Proved: Theorem corrected.pl.",
+        "Printed: the appendix's constant of R_Q on the ball around the minimiser that reaches the"
+        " worst point found.",
+    ]
+    title = "The PL constant of the profile below a level, over data sets"
+    layout.write(table, out, f"{NAME}_chain", title, notes)
+
+
+def verdict(folder: Path) -> str:
+    """The appendix's PL constant of R_Q and the corrected one beside the least ratio found."""
+    frame = pd.read_csv(folder / f"{NAME}.csv")
+    slack = frame[frame["statistic"].str.startswith("slack")]["value"]
+    table = frame.pivot_table(index=["row", "protocol"], columns="statistic", values="value")
+    ratio = (table["PL of R_Q, least found"] / table["PL of R_Q, appendix"]).dropna()
+    low, high = math.log10(ratio.min()), math.log10(ratio.max())
+    most = frame["value"][frame["statistic"] == "found over proved, most"].max()
+    is_rate = frame["statistic"] == "rate, measured over predicted, farthest"
+    rates = frame["value"][is_rate & frame["row"].isin(COMPARED)]
+    is_measured = len(rates) == len(COMPARED) and rates.notna().all()
+    error = f"within {100 * (rates - 1).abs().max():.1f} %" if is_measured else "not all measured"
+    return (
+        f"PL of R_Q: 10^{low:.0f} to 10^{high:.0f} times below the least ratio found; corrected: at"
+        f" most {most:.2f} times\n{int((slack < 1).sum())} of {len(slack)} bounds fail at a point;"
+        f" rates of {', '.join(COMPARED)}: {error} of the predicted"
+    )
+
+
+EXHIBIT = Exhibit(
+    NAME,
+    "The appendix's constants and the corrected chain's (bus engine, tables)",
+    entries,
+    cost=20.0,
+    render=render,
+    view=view,
+    verdict=verdict,
+    tolerance=5e-3,
+)

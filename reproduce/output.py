@@ -1,0 +1,161 @@
+"""The files of an exhibit and their manifest, which says how they came about.
+
+An exhibit's files are swapped in together when all of them are there. What this module and
+`results` write is part of the digest of what draws an exhibit (`provenance.Sources.view`).
+"""
+
+import json
+import os
+import shutil
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from reproduce.provenance import combined, sha256
+from reproduce.results import Results
+from reproduce.spec import Exhibit
+from reproduce.store import Stored, write
+
+MANIFESTS = "manifests"
+STAGING = ".staging-"  # then the process that writes there
+DIGITS = 12  # of a cell's digest in a manifest's costs
+MADE_OF = ("title", "smoke", "code", "view", "stored")  # if equal, the files are as they would be
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def write_exhibit(
+    exhibit: Exhibit, results: Results, manifest: Mapping[str, Any], out: Path
+) -> list[Path]:
+    """The files: CSVs, what `render` adds; with the manifest they are swapped in when all are made.
+
+    Nothing is drawn if the manifest says that the same code drew the same cells. The manifest does
+    not list the timings, which differ by machine.
+    """
+    old = read_manifest(out, exhibit.name)
+    before: dict[str, str] = old.get("files", {})
+    is_same = all(old.get(name) == manifest[name] for name in MADE_OF) and not edited(old, out)
+    files, timings = before if is_same else {}, f"{exhibit.name}_timings.csv"
+    with TemporaryDirectory(prefix=f"{STAGING}{os.getpid()}-", dir=out) as folder:
+        made: list[Path] = []
+        if not files:
+            frames = {f"{exhibit.name}.csv": results.frame(), timings: results.times()}
+            for name, frame in frames.items():
+                text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+                write(Path(folder, name), text)
+            exhibit.render(results, Path(folder))
+            made = sorted(Path(folder).iterdir())
+            files = {path.name: sha256(path) for path in made if path.name != timings}
+        with uninterrupted():
+            for path in made:
+                os.replace(path, out / path.name)
+            for name in before.keys() - files.keys() - {timings}:
+                (out / name).unlink(missing_ok=True)
+            text = json.dumps({**manifest, "files": files}, indent=1) + "\n"
+            write(out / MANIFESTS / f"{exhibit.name}.json", text)
+    return [out / name for name in files]
+
+
+def clear_staging(out: Path) -> None:
+    """Remove the staging folders of processes that were killed."""
+    for folder in out.glob(f"{STAGING}*"):
+        process = folder.name.removeprefix(STAGING).partition("-")[0]
+        if not process.isdigit() or not is_running(int(process)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_running(process: int) -> bool:
+    """Whether there is a process of that number on this machine."""
+    with suppress(PermissionError):
+        try:
+            os.kill(process, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+    return True
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Delay SIGINT and SIGTERM until the block is done."""
+    delayed: list[int] = []
+    before = [signal.signal(n, lambda number, _: delayed.append(number)) for n in SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in zip(SIGNALS, before, strict=True):
+            signal.signal(number, handler)
+    if delayed:
+        raise KeyboardInterrupt
+
+
+def read_manifest(out: Path, name: str) -> dict[str, Any]:
+    """The manifest of that name; {} with a warning where it is not readable.
+
+    A manifest whose files are not in the folder itself counts as unreadable: the runner removes
+    files that a manifest names.
+    """
+    path = out / MANIFESTS / f"{name}.json"
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        foreign = [file for file in content["files"] if file in (".", "..") or "/" in file]
+        foreign += [file for file in content["files"] if Path(file).name != file]
+        if not foreign and all(isinstance(digest, str) for digest in content["files"].values()):
+            return dict(content)
+        why = f"not files of this folder: {foreign}" if foreign else "files without digests"
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = f"{type(error).__name__}: {error}"
+    warnings.warn(f"not readable, so ignored: {path} ({why})", stacklevel=2)
+    return {}
+
+
+def edited(manifest: Mapping[str, Any], out: Path) -> list[str]:
+    """Names of the manifest's files that are not as they were written."""
+    files: dict[str, str] = manifest.get("files", {})
+    digests = {name: sha256(out / name) for name in files if (out / name).is_file()}
+    return [name for name in files if digests.get(name) != files[name]]
+
+
+def costs(out: Path) -> dict[str, float]:
+    """Processor seconds of cells, by the first DIGITS of their digests, from the manifests."""
+    seconds: dict[str, float] = {}
+    for path in sorted((out / MANIFESTS).glob("*.json")):
+        seconds |= read_manifest(out, path.stem).get("costs", {})
+    return seconds
+
+
+def describe(exhibit: Exhibit, results: Results, code: str, view: str) -> dict[str, Any]:
+    """How an exhibit came about, from its cells alone: the same cells, the same description."""
+    by_cell = {entry.cell: stored for entry, stored in results}
+    stored = list(by_cell.values())
+    records = [cell.provenance for cell in stored]
+
+    def distinct(name: str) -> list[Any]:
+        texts = {json.dumps(record.get(name), sort_keys=True) for record in records}
+        return [json.loads(text) for text in sorted(texts)]
+
+    seconds = {cell.digest[:DIGITS]: round(_seconds(of), 2) for cell, of in by_cell.items()}
+    return {
+        "title": exhibit.title,
+        "smoke": results.smoke,
+        "code": code,
+        "view": view,
+        "stored": combined(sorted(cell.checksum for cell in stored)),
+        "versions": distinct("versions"),
+        "machines": distinct("machine"),
+        "threads": distinct("threads"),
+        "devices": distinct("device"),
+        "finished": max(record["finished"] for record in records),
+        "cells": dict(sorted(Counter(cell.status.partition(":")[0] for cell in stored).items())),
+        "cpu_seconds": round(sum(map(_seconds, stored)), 3),
+        "costs": seconds,
+    }
+
+
+def _seconds(stored: Stored) -> float:
+    return float(stored.provenance["cpu_seconds"])

@@ -1,0 +1,90 @@
+"""What a worker does: compute one cell and give the text of its file.
+
+Every number passes through this module, `spec` and `store` between its `compute` and its file, so
+these modules are part of each cell's key (see provenance).
+"""
+
+import os
+import textwrap
+import time
+import traceback
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from reproduce import provenance, seeds
+from reproduce.provenance import ROOT, Sources, combined
+from reproduce.spec import FAILED, Cell, Result, check_result
+from reproduce.store import Stored, encode
+from reproduce.threads import ONE_THREAD, one_thread
+
+REASON_LENGTH = 200  # characters of an error message that a table shows
+
+_LOADED: dict[str, str] = {}  # module -> its digest when this process first used it
+
+
+@dataclass(frozen=True)
+class Job:
+    """A cell to compute, with the digests of its key and the commit as the parent sees them."""
+
+    cell: Cell
+    device: str
+    digests: Mapping[str, str]
+    commit: Mapping[str, Any]
+
+
+def run_cell(job: Job, refusal: str = "") -> tuple[Cell, str]:
+    """(cell, text of its file); an exception becomes a failed cell.
+
+    With a `refusal` nothing is computed: it is the reason of the failure.
+    """
+    one_thread()
+    processor = processor_time()
+    result, status, trace = Result(()), "ok", ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        try:
+            if refusal:
+                raise RuntimeError(refusal)
+            _refuse_other_code(job)
+            result = check_result(job.cell.function()(job.cell, job.device))
+        except Exception as error:
+            status, trace = failure(error), traceback.format_exc()
+    record = {
+        **job.commit,
+        "seed": seeds.describe(job.cell),
+        "device": result.device,
+        "machine": provenance.machine(),
+        "threads": int(os.environ[ONE_THREAD[0]]),
+        "versions": provenance.versions(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "cpu_seconds": processor_time() - processor,
+        "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
+        "traceback": trace,
+    }
+    stored = Stored(result, status, combined(job.digests), record)
+    return job.cell, encode(job.cell, stored)
+
+
+def _refuse_other_code(job: Job) -> None:
+    here = Sources().digests(job.cell, job.device)
+    others = sorted({name for name, _ in job.digests.items() ^ here.items()})
+    if others:
+        raise RuntimeError(f"this worker differs from the run in {', '.join(others)}")
+    edited = [name for name, digest in here.items() if _LOADED.setdefault(name, digest) != digest]
+    if [name for name in edited if name.startswith(provenance.MODULE)]:
+        raise RuntimeError(f"this worker has loaded an older {', '.join(edited)}: start it again")
+
+
+def processor_time() -> float:
+    """Seconds of this process and of the processes that it started and waited for."""
+    times = os.times()
+    return time.process_time() + times.children_user + times.children_system
+
+
+def failure(error: BaseException) -> str:
+    """`failed: why` from an exception, on one line and without the folder of this checkout."""
+    why = f"{type(error).__name__}: {error}".replace(f"{ROOT}{os.sep}", "")
+    return FAILED + textwrap.shorten(why, REASON_LENGTH, placeholder="...")

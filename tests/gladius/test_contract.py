@@ -1,0 +1,358 @@
+"""What every registered method owes its user; a further method is covered at once.
+
+The cases are those of the golden file (tests/golden/cases.py) and the options that change how a
+method computes. That no estimator imports the true reward is tested in tests/test_layers.py.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import fields, replace
+from typing import Any
+
+import cases
+import numpy as np
+import pytest
+from cases import variants
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+
+from gladius import METHODS, BusEngine, Estimate, InputError, LinearReward, Transitions, fit
+from gladius.linear_reward import linear_in_features
+from gladius.methods import KNOWLEDGE, needs, title
+from gladius.networks import Training
+from gladius.worlds.bus import BUS_REWARD
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Fitted = tuple[str, list[Estimate]]
+
+BUS = BusEngine()
+SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
+ANCHOR: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+GRID = BUS.mdp.features[:8]  # mileages of both data sets
+PRINTED = {"protocol": "printed"}
+ONE_HOT: dict[str, Any] = {"regression": "one_hot"}
+# every gradient is small enough
+QUICK: dict[str, Any] = {"training": Training(steps=50, tolerance=1e6)}
+VARIANTS = variants() | {
+    "ccp npl": ("ccp", {"stages": None}),
+    "avi one-hot": ("avi", ONE_HOT),
+    "airl anchored": ("airl", {"anchored": True}),
+    "gladius printed batch": ("gladius", {**PRINTED, "iterations": 20, "batch": 32}),
+    "gladius sparse": ("gladius", {"function_class": "sparse"}),
+    "gladius mlp": ("gladius", {"function_class": "mlp", "steps": 100}),
+    "bc batch": ("bc", {"training": Training(steps=50, batch=64)}),
+    "bc validation": ("bc", {"training": Training(steps=50, validation=0.25)}),
+}
+PARAMETRIC = [name for name in METHODS if "form" in needs(name)]
+
+
+def with_form(method: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The options with the form that a parametric method needs."""
+    return {"reward": BUS_REWARD, **options} if method in PARAMETRIC else options
+
+
+def estimates(variant: str, data: list[Transitions]) -> list[Estimate]:
+    """The Estimates of a case on data of the bus engine."""
+    method, options = VARIANTS[variant]
+    return fit(data, method, **ANCHOR, **with_form(method, options))
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def fitted(request: pytest.FixtureRequest) -> Fitted:
+    """(case, its Estimates of both data sets), fitted once for the module."""
+    return request.param, estimates(request.param, SETS)
+
+
+def error_of(*arguments: Any, **options: Any) -> InputError:
+    """The error that a fit must raise."""
+    with pytest.raises(InputError) as caught:
+        fit(*arguments, **options)
+    return caught.value
+
+
+def test_every_method_has_a_case_a_title_and_known_needs() -> None:
+    assert {method for method, _ in VARIANTS.values()} == set(METHODS)
+    for name in METHODS:
+        assert title(name)
+        assert set(needs(name)) <= set(KNOWLEDGE)
+
+
+# --- what an Estimate is
+
+
+def test_replications_together_are_as_alone(fitted: Fitted) -> None:
+    """The first of each batch, as random numbers are keyed by the position in the batch."""
+    variant, together = fitted
+    backwards = estimates(variant, SETS[::-1])
+    for first, data in [(together[0], SETS[0]), (backwards[0], SETS[1])]:
+        alone = estimates(variant, [data])[0]
+        scale = max(1.0, float(np.nanmax(np.abs(alone.q(GRID)))))
+        np.testing.assert_allclose(first.q(GRID), alone.q(GRID), atol=1e-7 * scale)
+        rewards = first.reward_function(GRID), alone.reward_function(GRID)
+        np.testing.assert_allclose(*rewards, atol=1e-6 * scale)
+        assert first.diagnostics.status == alone.diagnostics.status
+
+
+def test_the_same_seed_gives_the_same_bytes_and_leaves_the_data(fitted: Fitted) -> None:
+    variant, first = fitted
+    before = [[np.array(getattr(data, f.name)) for f in fields(data)] for data in SETS]
+    for estimate, other in zip(first, estimates(variant, SETS), strict=True):
+        assert estimate.q(GRID).tobytes() == other.q(GRID).tobytes()
+        assert estimate.reward_function(GRID).tobytes() == other.reward_function(GRID).tobytes()
+    for data, columns in zip(SETS, before, strict=True):
+        for f, column in zip(fields(data), columns, strict=True):
+            np.testing.assert_array_equal(np.array(getattr(data, f.name)), column)
+
+
+def test_an_estimate_can_be_pickled(fitted: Fitted) -> None:
+    for estimate in fitted[1]:
+        copy = pickle.loads(pickle.dumps(estimate))
+        np.testing.assert_array_equal(copy.q(GRID), estimate.q(GRID))
+        np.testing.assert_array_equal(copy.reward(GRID, 0), estimate.reward(GRID, 0))
+
+
+def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:
+    for estimate in fitted[1]:
+        diagnostics = estimate.diagnostics
+        inner = diagnostics.extra["inner_iterations"]
+        assert type(inner) is int
+        assert min(inner, diagnostics.iterations) >= 0
+        assert diagnostics.cpu_seconds > 0
+        assert diagnostics.converged == (diagnostics.status == "ok")
+        words = ("ok", "not_converged", "diverged")
+        assert diagnostics.status in words or diagnostics.status.startswith("failed: ")
+        if diagnostics.converged:
+            assert np.isfinite(diagnostics.nll + diagnostics.bellman_error)
+            assert np.all(np.isfinite(estimate.reward_function(GRID)))
+            np.testing.assert_allclose(estimate.policy(GRID).sum(axis=1), 1.0)
+
+
+# --- what it estimates
+
+
+def by_state(states: Array) -> Array:
+    """(n, 2, 3) a parameter for each of three states' action 1."""
+    design = np.zeros((len(states), 2, 3))
+    design[np.arange(len(states)), 1, states[:, 0].astype(int)] = 1.0
+    return design
+
+
+def anchor_reward(states: Array) -> Array:
+    return 0.5 * states[:, 0] - 1.0
+
+
+def anchor_offset(states: Array) -> Array:
+    return np.stack([anchor_reward(states), np.zeros(len(states))], axis=1)
+
+
+# case -> how far pseudo-counts may move the reward
+CONSISTENT = dict.fromkeys(["nfxp", "ccp", "ccp npl", "mpec", "ml_irl", "rp"], 1e-6)
+CONSISTENT |= {"plug_in": 0.05, "airl anchored": 0.05}
+
+
+@pytest.mark.parametrize("variant", CONSISTENT)
+@settings(max_examples=5)
+@given(arrays(np.int64, (3, 2, 3), elements=st.integers(0, 3)))
+def test_population_counts_give_the_true_reward(variant: str, moves: Integers) -> None:
+    """Frequencies are the world's own: its reward is what makes them optimal."""
+    visits = moves.sum(axis=2)
+    assume(np.all(visits > 0))
+    policy, transition = visits / visits.sum(axis=1, keepdims=True), moves / visits[..., None]
+    states = np.arange(3.0)[:, None]
+    system = np.eye(3) - 0.9 * transition[:, 0]
+    v = np.linalg.solve(system, anchor_reward(states) - np.log(policy[:, 0]))
+    truth = np.log(policy) + v[:, None] - 0.9 * transition @ v
+    s, a, successor = np.repeat(np.argwhere(moves), 300 * moves[moves > 0], axis=0).T
+    data = Transitions(1.0 * s, a, 1.0 * successor, np.arange(len(s)), number_of_actions=2)
+    method, options = VARIANTS[variant]
+    if method in PARAMETRIC:
+        options = {**options, "reward": LinearReward(by_state, anchor_offset)}
+    anchor: dict[str, Any] = {"anchor_action": 0, "anchor_reward": anchor_reward}
+    estimate = fit(data, method, **anchor, discount=0.9, **options)
+    assert estimate.diagnostics.converged
+    atol = CONSISTENT[variant]
+    np.testing.assert_allclose(estimate.reward_function(states), truth, rtol=0, atol=atol)
+
+
+INVARIANT = ["gladius", "nfxp", "ccp", "ccp npl", "mpec", "avi one-hot", "semi_gradient"]
+INVARIANT += ["plug_in", "iq_learn", "ml_irl", "airl", "airl anchored", "rp"]
+
+
+@pytest.mark.parametrize("variant", INVARIANT)
+def test_names_of_actions_and_the_order_of_paths_do_not_matter(variant: str) -> None:
+    """Three actions, and paths of which some end. CLARE resamples the rows at random."""
+    data, renamed = cases.three_action_data(), np.array([1, 2, 0])  # the anchor, 2, is now 0
+    old = np.argsort(renamed)
+    relabelled = replace(data, actions=renamed[data.actions])
+    other = relabelled.take(np.argsort(-data.trajectory, kind="stable"))
+    form = linear_in_features(3, 2, -1.0)
+    assert form.offset is not None
+    design, offset = form.design, form.offset
+    other_form = LinearReward(lambda s: design(s)[:, old], lambda s: offset(s)[:, old])
+    method, options = VARIANTS[variant]
+    pair = []
+    for observations, anchor, reward in [(data, 2, form), (other, 0, other_form)]:
+        chosen = options | ({"reward": reward} if method in PARAMETRIC else {})
+        keys: dict[str, Any] = {"anchor_action": anchor, "anchor_reward": -1.0, "discount": 0.9}
+        pair.append(fit(observations, method, **keys, **chosen))
+    first, second = pair
+    grid = np.append(np.unique(data.states), 7.5)[:, None]  # and a state that is not in the data
+    tolerance: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
+    rewards = second.reward_function(grid)[:, renamed], first.reward_function(grid)
+    np.testing.assert_allclose(*rewards, **tolerance)
+    np.testing.assert_allclose(second.q(grid)[:, renamed], first.q(grid), **tolerance)
+    assert second.diagnostics.status == first.diagnostics.status
+    assert np.ptp(first.q(grid), axis=1).max() > 0.1, "control: the actions differ"
+
+
+@pytest.mark.parametrize("variant", [v for v, (name, _) in VARIANTS.items() if name in PARAMETRIC])
+def test_the_reward_read_off_is_the_form_anywhere(variant: str) -> None:
+    """At states that are not in the data too."""
+    far = np.array([[1.0], [2.5], [40.0]])
+    for estimate in estimates(variant, SETS):
+        theta = np.asarray(estimate.diagnostics.extra["theta"])
+        expected = np.stack([-theta[0] * far[:, 0], np.full(3, -theta[1])], axis=1)
+        np.testing.assert_allclose(estimate.reward_function(far), expected)
+
+
+@pytest.mark.parametrize("name", PARAMETRIC)
+def test_a_parameter_without_effect_is_no_convergence(name: str) -> None:
+    """The same regressor twice."""
+    options: dict[str, Any] = {"avi": ONE_HOT, "samq": QUICK}.get(name, {})
+    twice = LinearReward(lambda states: BUS_REWARD.design(states)[:, :, [0, 1, 0]])
+    for estimate in fit(SETS, name, **ANCHOR, reward=twice, **options):
+        assert estimate.diagnostics.status.startswith("failed: ")
+        assert "not identified" in estimate.diagnostics.status
+
+
+FEW: list[tuple[str, dict[str, Any], int]] = [
+    ("gladius", {**PRINTED, "iterations": 2}, 2),
+    ("avi", {**ONE_HOT, "tolerance": 1e-9, "iterations": 3}, 2),
+    ("bc", {"training": Training(steps=2, tolerance=1e-9)}, 2),
+    ("iq_learn", {}, 2),
+    ("clare", {}, 1),
+    ("ml_irl", {}, 2),
+    ("airl", {}, 3),
+]
+
+
+@pytest.mark.parametrize(("method", "options", "steps"), FEW)
+def test_too_few_steps_are_not_convergence(
+    method: str, options: dict[str, Any], steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{METHODS[method]}.MAX_STEPS", steps, raising=False)
+    for estimate in fit(SETS, method, **ANCHOR, **with_form(method, options)):
+        assert estimate.diagnostics.status == "not_converged"
+        assert estimate.diagnostics.iterations == steps
+
+
+# --- what it refuses
+
+# method, other options, field, bad values of it
+BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
+    ("gladius", {}, "function_class", ["forest", "tabular"]),
+    ("gladius", {}, "penalty", [-1.0, "a"]),
+    ("gladius", {}, "protocol", ["oracle"]),
+    ("gladius", PRINTED, "function_class", ["forest"]),
+    ("gladius", PRINTED, "optimiser", ["newton"]),
+    ("gladius", PRINTED, "tau_1", [0.0]),
+    ("gladius", PRINTED, "tau_2", [np.nan]),
+    ("gladius", PRINTED, "tolerance", [-1.0]),
+    *[("gladius", PRINTED, field, [0]) for field in ("ascents", "iterations", "batch")],
+    ("gladius", {"protocol": "author"}, "epochs", [0]),
+    ("nfxp", {}, "start", [np.zeros(3)]),
+    ("avi", {}, "regression", ["forest", "polynomial"]),
+    ("avi", {}, "iterations", [1]),
+    ("avi", {}, "tolerance", [0.0]),
+    ("semi_gradient", {}, "basis", ["tabular"]),
+    ("semi_gradient", {}, "degree", [0]),
+    ("pqr", {}, "training", [3]),
+    ("samq", {}, "clustering", ["dbscan"]),
+    ("samq", {}, "cells", [0]),
+    ("bc", {}, "normalisation", ["anchored"]),
+    ("bc", {}, "rng", [[], [3, 4]]),
+    ("bc", {}, "training", [{"steps": 5}]),
+    ("iq_learn", {}, "function_class", ["forest"]),
+    ("clare", {}, "start", [lambda states: np.zeros(len(states))]),
+    ("ml_irl", {}, "inner", ["twice"]),
+    ("ml_irl", {}, "start", [np.zeros(3)]),
+    ("ml_irl", {"inner": "finite_dependence"}, "start", [np.zeros(2)]),
+    ("airl", {}, "start_spread", [-1.0]),
+    *[(name, {}, "rng", [-1]) for name in ("avi", "bc", "iq_learn", "clare", "airl")],
+    *[(name, {}, "reward", [None, "bus", lambda states: states]) for name in PARAMETRIC],
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "field"),
+    [(method, {**rest, field: value}, field) for method, rest, field, bad in BAD for value in bad],
+)
+def test_bad_options_name_the_field(method: str, options: dict[str, Any], field: str) -> None:
+    assert error_of(SETS, method, **ANCHOR, **with_form(method, options)).field == field
+
+
+BAD_TRAINING = [("activation", "sine"), ("validation", 1.0), ("tolerance", np.inf)]
+BAD_TRAINING += [("steps", 0), ("batch", 0)]
+
+
+@pytest.mark.parametrize(("field", "value"), BAD_TRAINING)
+def test_bad_training_names_the_field(field: str, value: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        Training(**{field: value})
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_unknown_options_and_actions_that_nobody_takes_are_refused(name: str) -> None:
+    """Actions counted from 1, or all the same, would give rewards of an action without data."""
+    error = error_of(SETS, name, **ANCHOR, colour=1)
+    assert (error.field, error.value) == ("option", "colour")
+    from_one = replace(SETS[0], actions=SETS[0].actions + 1, number_of_actions=3)
+    error = error_of([from_one] * 2, name, **ANCHOR)
+    assert error.field == "actions"
+    assert "0 to A - 1: of 0 to 2, [0] never" in error.hint
+    error = error_of(
+        replace(SETS[0], actions=0 * SETS[0].actions), name, **ANCHOR | {"anchor_action": 0}
+    )
+    assert error.field == "actions"
+    assert "a choice needs two actions taken, and only 0 occurs" in error.hint
+
+
+THREE = replace(SETS[0], number_of_actions=3)
+NEVER = 2  # of three actions
+SOME = replace(THREE, actions=np.where(np.arange(len(THREE)) % 5, THREE.actions, NEVER))
+
+
+def form_of_three(states: Array) -> Array:
+    """(n, 3, 1): the bus engine's upkeep, and an action that costs 50 theta."""
+    table = np.zeros((len(states), 3, 1))
+    table[:, 0, 0], table[:, 2, 0] = -states[:, 0], -50.0
+    return table
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> None:
+    options = dict(VARIANTS[name][1])
+    if name in PARAMETRIC:
+        options["reward"] = LinearReward(form_of_three)
+    keys: dict[str, Any] = {"anchor_action": NEVER, "anchor_reward": -5.0, "discount": 0.9}
+    if "anchor" in needs(name):
+        error = error_of([SOME, THREE], name, **keys)
+        assert error.field == "anchor_action"
+        assert "of data set 1" in error.hint
+    elif name == "semi_gradient":  # it raises an error of its own
+        assert error_of([SOME, THREE], name, **keys, **options).field == "actions"
+    else:
+        estimate = fit([SOME, THREE], name, **keys, **options)[1]
+        assert np.all(np.isfinite(estimate.q(THREE.states)[:, :NEVER]))
+        assert estimate.diagnostics.bellman_error == 0.0, "no row has the anchor's action"
+
+
+def test_an_anchor_that_is_not_used_is_checked_too() -> None:
+    assert error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_action": 3}).field == "anchor_action"
+    unknown = error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_reward": None})
+    assert unknown.field == "anchor_reward"

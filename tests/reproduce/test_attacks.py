@@ -1,0 +1,176 @@
+"""What a hostile folder or a kill does to a run: no file outside, no forged number, no orphan."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gladius.checks import InputError
+from reproduce import run as runner
+from reproduce.output import STAGING
+from reproduce.provenance import ROOT
+from reproduce.store import Store, _sealed
+from tests.reproduce.toys import files, toy
+
+Run = Callable[..., runner.Outcome]
+
+
+@pytest.mark.parametrize("name", ["../victim", "{folder}/victim", "..", "sub/../../victim"])
+def test_a_manifest_cannot_remove_a_file_outside_its_folder(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    run(toy())
+    victim = tmp_path / "victim"
+    victim.write_text("not ours")
+    (tmp_path / "out" / "sub").mkdir()
+    path = tmp_path / "out" / "manifests" / "toy.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"][name.format(folder=tmp_path)] = "0"
+    path.write_text(json.dumps(manifest))
+    with pytest.warns(UserWarning, match="not files of this folder"):
+        run(toy())
+    assert victim.read_text() == "not ours"
+    assert "victim" not in path.read_text()
+
+
+def _set(content: Any, path: str, value: object) -> None:
+    *parents, last = (int(name) if name.isdigit() else name for name in path.split("/"))
+    for name in parents:
+        content = content[name]
+    content[last] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("result/records/0/value", "nan"),
+        ("result/records/0/se", "inf"),
+        ("result/records/0/status", 7),
+        ("result/records/0/statistic", ["MAPE"]),
+        ("result/records/0/repetitions", "many"),
+        ("result/records", [{"value": 1.0, "se": 1.0}]),
+        ("result/records", []),
+        ("result/records/0", {"other": 1}),
+        ("result/arrays", {"r": ["text"]}),
+        ("status", "fine"),
+        ("status", "failed: and has records"),
+        ("provenance", []),
+        ("provenance/finished", 3),
+        ("provenance/cpu_seconds", "long"),
+    ],
+)
+def test_a_forged_cell_with_a_right_checksum_is_computed_again(
+    run: Run, tmp_path: Path, path: str, value: object
+) -> None:
+    exhibit = toy(rows=("10",), columns=("A",))
+    run(exhibit)
+    before = files(tmp_path / "out")["toy.csv"]
+    file = Store(tmp_path / "build").path(exhibit.entries(False)[0].cell)
+    content = json.loads(file.read_text())["cell"]
+    _set(content, path, value)
+    file.write_text(_sealed(json.dumps(content, indent=1)))
+    with pytest.warns(UserWarning, match="computed again"):
+        assert len(run(exhibit).computed) == 1
+    assert files(tmp_path / "out")["toy.csv"] == before
+
+
+def test_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:
+    run(toy())
+    deep = "[" * 200_000
+    Store(tmp_path / "build").path(toy().entries(False)[0].cell).write_text(_sealed(deep))
+    (tmp_path / "out" / "manifests" / "toy.json").write_text(deep)
+    with pytest.warns(UserWarning, match="not readable"):
+        assert len(run(toy()).computed) == 1
+
+
+@pytest.mark.parametrize("name", ["lock", "owner"])
+def test_a_folder_in_the_place_of_the_lock_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "build" / name).mkdir(parents=True)
+    with pytest.raises(InputError, match="cannot be used as a lock"):
+        run(toy())
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from reproduce import run
+from tests.reproduce.toys import toy
+folder, workers = Path(sys.argv[1]), int(sys.argv[2])
+exhibit = toy(folder / "log", trouble={"10A": "sleep", "10B": "sleep"}, until=folder / "mended")
+try:
+    run.run([exhibit], workers=workers, build=folder / "build", out=folder / "out")
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def started(folder: Path, workers: int) -> subprocess.Popen[bytes]:
+    """A run whose first cells sleep, once they do."""
+    command = [sys.executable, "-c", SCRIPT, str(folder), str(workers)]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (folder / "log").exists():
+        time.sleep(0.05)
+    return process
+
+
+def children(process: int) -> list[int]:
+    """Processes that this one started, and theirs."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [n for child in map(int, found) for n in (child, *children(child))]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_sigterm_ends_a_run_like_an_interrupt(tmp_path: Path, workers: int) -> None:
+    process = started(tmp_path, workers)
+    try:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 130
+    finally:
+        process.kill()
+    assert not list((tmp_path / "out").glob(f"{STAGING}*"))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    process = started(tmp_path, 2)
+    workers = children(process.pid)
+    assert workers
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and any(map(_is_alive, workers)):
+        time.sleep(0.1)
+    assert not any(map(_is_alive, workers))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_staging_folders_of_dead_runs_are_cleared_and_of_living_ones_are_not(
+    run: Run, tmp_path: Path
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = {f"{STAGING}{ended.pid}-a": False, f"{STAGING}toy-b": False}
+    names[f"{STAGING}{os.getpid()}-c"] = True
+    for name in names:
+        (tmp_path / "out" / name).mkdir(parents=True)
+        (tmp_path / "out" / name / "half.csv").touch()
+    run(toy())
+    assert {name: (tmp_path / "out" / name).exists() for name in names} == names

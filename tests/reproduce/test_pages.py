@@ -1,0 +1,166 @@
+"""The generated pages: every number is read from the files, and the report fetches nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from gladius.checks import InputError
+from reproduce import __main__ as command
+from reproduce import exhibits, findings, readme, report
+from reproduce.output import MANIFESTS, read_manifest
+from reproduce.run import GENERATED
+
+READ = ("accuracy", "figure_1", "stability", "table_2", "table_4", "claims")
+
+
+def rendered(template: str, folder: Path) -> str:
+    return findings.environment(folder).get_template(template).render(link=".")
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The CSVs that the pages read, each with every value larger, by another factor."""
+    folder = tmp_path_factory.mktemp("changed")
+    for name in READ:
+        frame = pd.read_csv(GENERATED / f"{name}.csv", dtype={"row": str})
+        if "value" in frame:
+            frame["value"] *= np.linspace(2.0, 9.0, len(frame))
+            frame["se"] *= 3
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    return folder
+
+
+def test_an_effect_is_read_from_the_exhibits_that_it_names(changed: Path) -> None:
+    lines, others = (
+        rendered("deviations.md", folder).splitlines() for folder in (GENERATED, changed)
+    )
+    assert len(lines) == len(others) > 10
+    for line, other in list(zip(lines, others, strict=True))[2:]:
+        effect = line.split(" | ")[-1]
+        assert re.search(r"\d", effect)
+        assert "nan" not in effect
+        assert other != line  # the control: a number that was typed stays
+        assert set(re.findall(r"`(\w+)`", effect)) <= set(exhibits.names())
+
+
+def test_the_findings_are_read_and_say_their_limits(changed: Path) -> None:
+    paragraphs, others = (
+        [text for text in rendered("findings.md", folder).splitlines() if text.startswith("**")]
+        for folder in (GENERATED, changed)
+    )
+    assert len(paragraphs) == len(others) == 4
+    for text, other in zip(paragraphs[:3], others[:3], strict=True):
+        assert text != other
+    assert all("*Limitation: " in text and "nan" not in text for text in paragraphs)
+
+
+def test_a_verdict_that_changes_stops_the_sentence_that_states_it(tmp_path: Path) -> None:
+    for name in READ:
+        shutil.copy(GENERATED / f"{name}.csv", tmp_path)
+    ledger = pd.read_csv(tmp_path / "claims.csv", dtype=str)
+    is_stated = ledger["id"].eq("prop:linConvergence.two-sided-PL")
+    ledger.assign(verdict=ledger["verdict"].mask(is_stated, "holds")).to_csv(
+        tmp_path / "claims.csv", index=False
+    )
+    with pytest.raises(Exception, match="holds"):
+        rendered("findings.md", tmp_path)
+
+
+def test_a_number_that_is_missing_or_not_finite_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not run yet: python -m reproduce run accuracy"):
+        rendered("findings.md", tmp_path)
+    numbers, at = findings.Numbers(tmp_path), ("50", "Rust", "fresh")
+    frame = pd.read_csv(GENERATED / "table_2.csv", dtype={"row": str})
+    is_used = frame["row"].eq("50") & frame["column"].eq("Rust") & frame["statistic"].eq("MAPE")
+    frame.assign(value=frame["value"].mask(is_used)).to_csv(tmp_path / "table_2.csv", index=False)
+    with pytest.raises(InputError, match=r"50/Rust/fresh.*run table_2"):
+        numbers.value("table_2", *at)
+    with pytest.raises(InputError, match="no number there"):
+        numbers.value("table_2", "51", "Rust", "fresh")
+
+
+def test_a_number_is_found_by_its_place_and_series_by_patterns() -> None:
+    numbers = findings.Numbers(GENERATED)
+    frame = pd.read_csv(GENERATED / "accuracy.csv")
+    affine = frame[frame["row"].str.startswith("affine/") & frame["statistic"].eq("MAPE")]
+    affine = affine[affine["column"].eq("Rust")]
+    series = numbers.series("accuracy", "affine/*", "Rust", "fresh")
+    assert list(series) == ["50", "250", "500", "1000", "2500", "5000"]
+    assert list(series.values()) == affine["value"].tolist()
+    assert findings.printed("table_2", "Rust")["50"] == 3.62
+    assert findings.ratios({"a": 6.0, "b": 1.0}, {"a": 3.0}) == {"a": 2.0}
+    assert [findings.span(x) for x in ([1.0, 2.5, 2.0], [1.0])] == ["1.00 to 2.50", "1.00"]
+
+
+def test_the_scorecard_counts_every_printed_number_once() -> None:
+    page = readme.rendered("exhibits_table.md", GENERATED, {"exhibits": [], "link": "."})
+    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][2:]
+    frame = pd.read_csv(GENERATED / "verdicts.csv", dtype=str, keep_default_na=False)
+    frame = frame[frame["published"] != "N/A"]
+    assert sum(int(line[1]) for line in lines) == len(frame)
+    for column, verdict in ((2, "agrees"), (3, "differs")):
+        assert sum(int(line[column]) for line in lines) == frame["verdict"].eq(verdict).sum()
+
+
+def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
+    ledger = pd.read_csv(GENERATED / "claims.csv", dtype=str)
+    printed = ledger["printed"] == "yes"
+    examined = ~printed & ~ledger["id"].str.startswith("corrected.")
+    page = readme.rendered("claims.md", GENERATED, {"link": ".", "is_older": False})
+    assert f"Of {printed.sum()} statements in the paper" in page
+    assert f"{(ledger['verdict'][printed] == 'fails').sum()} are false as printed" in page
+    assert f"examined {examined.sum()} statements" in page
+
+
+def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
+    text = report.markdown("# Title\n\n$a_i * b_i$ and *this*\n\n| a |\n| --- |\n| <b> |\n", 2)
+    assert "<h3>Title</h3>" in text
+    assert "<code>a_i * b_i</code> and <em>this</em>" in text
+    assert '<div class="wide"><table>' in text
+
+
+def test_the_command_writes_one_page_that_fetches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selected = {"paper": ("table_3",), "own": ("stability",)}
+    monkeypatch.setattr(exhibits, "of_kind", selected.__getitem__)
+    out = tmp_path / "page.html"
+    result = CliRunner().invoke(command.app, ["report", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    text = out.read_text("utf-8")
+    assert "Not drawn yet" not in text
+    sources = re.findall(r'src="([^"]*)"', text)
+    assert len(sources) > 3
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+    assert re.findall(r'(?:src|href)="(?:https?:)?//', text) == []
+    inside = re.findall(r'href="#([^"]+)"', text)
+    identifiers = set(re.findall(r'id="([^"]+)"', text))
+    manifests = {path.stem for path in (GENERATED / MANIFESTS).glob("*.json")}
+    assert set(inside) - manifests <= identifiers
+    for name in ("table_3", "stability"):
+        manifest = read_manifest(GENERATED, name)
+        assert f'id="made-{name}"' in text
+        assert all(word in text for item in manifest["files"].items() for word in item)
+    assert "Lemma 8" in text
+
+
+def test_an_exhibit_that_was_not_run_says_so(tmp_path: Path) -> None:
+    described = report.exhibit_page("table_3", tmp_path)
+    assert (described["files"], described["time"]) == ([], "not run")
+    assert report.picture(tmp_path, "missing.png") == ""
+
+
+def test_a_table_s_page_is_shown_without_its_frame(tmp_path: Path) -> None:
+    path = tmp_path / "toy.html"
+    path.write_text("<title>A &lt;b&gt;</title>\n<h1>A</h1>\n<table></table>\n<p>note</p>", "utf-8")
+    made = report.made_table(path)
+    assert (made["title"], made["is_long"]) == ("A &lt;b&gt;", False)
+    assert made["body"] == "\n<table></table>\n<p>note</p>"
+    assert "&lt;b&gt; c" in report.table(pd.DataFrame({"x": ["<b>\nc"]}))
