@@ -195,7 +195,7 @@ def readme() -> None:
     loaded = _load()
     findings = checks.check(loaded, runner.GENERATED)
     changed = writer.update(ROOT / "README.md", loaded, findings, runner.GENERATED)
-    Console().print(*(f"{p.name} updated." for p in changed) if changed else "All up to date.")
+    Console().print("\n".join(f"{p.name} updated." for p in changed) or "All up to date.")
 
 
 @app.command(epilog="Example: python -m reproduce report --pdf")

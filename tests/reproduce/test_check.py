@@ -228,3 +228,4 @@ def test_the_readme_of_this_checkout_is_up_to_date_and_its_marks_are_those_of_ch
     wanted = readme.contents(ROOT / "README.md", loaded, findings, runner.GENERATED)
     for path, text in wanted.items():
         assert path.read_text("utf-8") == text, "run: python -m reproduce readme"
+    assert CliRunner().invoke(command.app, ["readme"]).stdout == "All up to date.\n"
