@@ -157,7 +157,7 @@ def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResul
     instances=st.sampled_from([Method(n, "GLADIUS") for n in paper.TABLES]),
     counterexample=lambda: Method(50, "GLADIUS"),
     text="Tables A1, A2, (mileage 2, a0): mean V(3..6) = -55.0572, -1.978 + 0.95 (-55.0572) = "
-    "-54.2824; printed Q = -54.27.\n"
+    "-54.2824; printed Q = -54.270.\n"
     "Difference {observed:.4f}; rounding (and single precision) explains {bound:.4f}.",
     corrected=consistent_to_seven_thousandths,
     broken="0.6 % with 50 trajectories",
