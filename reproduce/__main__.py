@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,6 @@ Out = Annotated[
     Path | None,
     typer.Option(help="Folder of the results; by default paper_tables/generated, or .smoke."),
 ]
-Csv = Annotated[Path | None, typer.Option(help="Write the lines to this file too.")]
 FILE_WIDTH = 180  # columns, where the output is not a terminal
 FAULT, INTERRUPTED = 2, 130  # exit codes; 1: something failed, or was made by other code
 
@@ -91,68 +91,50 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce compare table_2 --only differs")
+@app.command(epilog="Example: python -m reproduce compare table_2")
 def compare(
     names: Names = None,
     smoke: Smoke = False,
-    only: Annotated[
-        str, typer.Option(help="Counted lines whose verdict begins so: agrees, differs...")
-    ] = "",
     other: Annotated[
         Path | None,
         typer.Option("--with", help="Our numbers in this folder, in place of the published ones."),
     ] = None,
-    csv: Csv = None,
     out: Out = None,
 ) -> None:
     """Published number, ours, standard errors and a verdict, column by column.
 
     The counterpart of each printed number comes first and is counted; variants follow.
     """
-    import pandas as pd
-
     from reproduce import compare as comparison
 
     folder = out or (runner.SMOKE if smoke else runner.GENERATED)
     console = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
     if other is not None:
-        compare_with(_load(names), folder, other, csv)
+        compare_with(_load(names), folder, other)
         return
-    frames = []
     for exhibit in [exhibit for exhibit in _load(names) if exhibit.published]:
         if not names and not (folder / f"{exhibit.name}.csv").is_file():
             console.print(f"{exhibit.name}: not run yet", style="dim")
             continue
         frame = comparison.compare(exhibit, folder)
-        lines = frame[frame["verdict"].str.startswith(only) & (frame["counted"] | (only == ""))]
-        console.print(comparison.table(lines, exhibit.title, smoke))
+        console.print(comparison.table(frame, exhibit.title, smoke))
         console.print(comparison.summary(frame), "\n")
-        frames.append(lines.assign(exhibit=exhibit.name))
-    if csv is not None:
-        pd.concat(frames).to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
 
 
-def compare_with(loaded: list[Exhibit], folder: Path, other: Path, csv: Path | None) -> None:
-    """Print how far our numbers in `other` are from those in `folder`; exit 1 on other verdicts."""
+def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
+    """Print our numbers in `other` that differ from those in `folder`; exit 1 on other verdicts."""
     from reproduce import differences
 
     frame, lines = differences.compare_folders(loaded, folder, other)
     console = Console(soft_wrap=True)
-    console.print(frame.to_string(index=False), markup=False, highlight=False)
-    if csv is not None:
-        lines.to_csv(csv, index=False, float_format="%.10g", lineterminator="\n")
+    for table in (lines, frame) if len(lines) else (frame,):
+        console.print(table.to_string(index=False), "\n", markup=False, highlight=False)
     if frame["other verdicts"].any():
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce check --rerun 5")
-def check(
-    rerun: Annotated[
-        int, typer.Option(min=0, help="Compute that many cheap cells again and compare.")
-    ] = 0,
-    workers: Workers = 0,
-    out: Out = None,
-) -> None:
+@app.command(epilog="Example: python -m reproduce check")
+def check(out: Out = None) -> None:
     """Exit 1 if the code of this tree did not make a committed number, and name it."""
     from reproduce import check as checks
     from reproduce import readme as writer
@@ -164,17 +146,11 @@ def check(
         result = "; ".join(finding.problems) or "of this tree"
         notes = f" ({', '.join(finding.notes)})" if finding.notes else ""
         console.print(f"{finding.name}: {result}{notes}", markup=False, highlight=False)
-    bad = [finding.name for finding in findings if finding.problems]
     file = folder / writer.VERDICTS_FILE
-    if file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder):
+    is_older = file.is_file() and file.read_text("utf-8") != writer.verdict_lines(loaded, folder)
+    if is_older:
         console.print(f"{file.name}: not of these numbers: python -m reproduce readme")
-        bad.append(file.name)
-    if rerun:
-        count, lines = checks.rerun(loaded, folder, rerun, workers)
-        console.print(f"{count} cells computed again, {len(lines)} numbers differ.")
-        console.print(*lines, sep="\n", markup=False, highlight=False)
-        bad += lines
-    if bad:
+    if is_older or any(finding.problems for finding in findings):
         raise typer.Exit(1)
 
 
@@ -201,14 +177,15 @@ def readme() -> None:
 @app.command(epilog="Example: python -m reproduce report --pdf")
 def report(
     out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Print it too, by a Chromium.")] = False,
 ) -> None:
     """All results on one HTML page that needs no network."""
+    if find_spec("nbconvert") is None:
+        raise InputError("report", "nbconvert", "pip install 'gladius-checked[report]'")
     from reproduce import report as pages
 
     target = out or runner.GENERATED / pages.NAME
-    for path in pages.write(runner.GENERATED, target, pdf):
-        Console().print(str(path), markup=False, soft_wrap=True)
+    target.write_text(pages.page(runner.GENERATED), "utf-8")
+    Console().print(str(target), markup=False, soft_wrap=True)
 
 
 def main() -> None:

@@ -3,29 +3,23 @@
 What decides: the code, data and settings behind every cell, the code that draws the exhibit (their
 digests are in its manifest), whether that code was committed when the files were written, and the
 files' SHA-256. Versions of packages are reported and do not decide: another machine may have
-others, and `rerun` says whether the numbers are the same there.
+others, and `compare --with` says whether the numbers are the same there.
 """
 
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
-from reproduce import compare, provenance
-from reproduce.differences import differences
+from reproduce import provenance
 from reproduce.output import MANIFESTS, edited, read_manifest
 from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
-from reproduce.results import Results
-from reproduce.run import computed
 from reproduce.spec import Exhibit
-from reproduce.store import decode, write
-from reproduce.worker import Job
+from reproduce.store import write
 
 OLDER = "older code"
 # what is not made of cells: by `python -m proofs_checks` with its data, by `reproduce.speed`
@@ -114,36 +108,3 @@ def stamp(name: str, folder: Path) -> None:
     manifest["finished"] = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
     manifest["files"] = {path.name: sha256(path) for path in files}
     write(folder / MANIFESTS / f"{name}.json", json.dumps(manifest, indent=1) + "\n")
-
-
-def rerun(
-    exhibits: Sequence[Exhibit], folder: Path, count: int, workers: int = 0
-) -> tuple[int, list[str]]:
-    """(number of cells computed again, a line for each number that differs from the committed).
-
-    The cells are random ones of the cheapest exhibits, one of each exhibit in turn, `count` in all.
-    The exhibit's tolerance is relative, and absolute below 1.
-    """
-    lists = []
-    for exhibit in sorted(exhibits, key=lambda exhibit: exhibit.cost):
-        entries = [(exhibit, e) for e in exhibit.checked_entries(False) if e.is_shown]
-        random.Random(exhibit.name).shuffle(entries)
-        lists.append(entries)
-    turns = [pair for pair in chain(*zip_longest(*lists)) if pair is not None][:count]
-    cells, sources = dict.fromkeys(entry.cell for _, entry in turns), Sources()
-    jobs = [Job(cell, "cpu", sources.digests(cell, "cpu"), {}) for cell in cells]
-    stored = {job.cell: decode(text, job.cell) for job, text in computed(jobs, workers, None)}
-    lines = []
-    for exhibit, entry in turns:
-        again = Results([entry], [stored[entry.cell]], False, exhibit.view).frame()
-        committed = compare.read(exhibit.name, folder)
-        of_cell = again[compare.KEY].merge(committed, "inner", compare.KEY)
-        both = differences(of_cell, again, exhibit.tolerance)
-        for line in both[both["differ"]].to_dict("records"):
-            key = "/".join(line[name] for name in compare.KEY)
-            after, before = (
-                f"{line[f'value {when}']:.10g} ({line[f'status {when}']})"
-                for when in ("after", "before")
-            )
-            lines.append(f"{exhibit.name}: {key}: {after}, was {before}")
-    return len(cells), lines

@@ -6,18 +6,15 @@ README's sections, figures and tables of every exhibit, the ledger, and how all 
 
 import html
 import re
-import shutil
-import subprocess
 from base64 import b64encode
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markdown_it import MarkdownIt
 from markupsafe import Markup
+from nbconvert.filters import markdown2html
 
-from gladius.checks import InputError
 from proofs_checks.numbering import statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
 from reproduce.output import MANIFESTS, read_manifest
@@ -27,27 +24,8 @@ from reproduce.spec import Cell
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
 MOST_ROWS = 20  # longer tables are folded
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
-
-
-def write(folder: Path, out: Path, as_pdf: bool = False) -> list[Path]:
-    """Write the page, and with `as_pdf` print it by a browser; the files.
-
-    Raises:
-        InputError: no browser is installed that could print.
-    """
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if as_pdf and browser is None:
-        raise InputError("pdf", "no browser", f"install one of {', '.join(BROWSERS)}")
-    out.write_text(page(folder), "utf-8")
-    if browser is None or not as_pdf:
-        return [out]
-    printed = out.with_suffix(".pdf")
-    options = ["--headless", "--no-sandbox", f"--print-to-pdf={printed}", out.resolve().as_uri()]
-    subprocess.run([browser, *options], check=True, capture_output=True)
-    return [out, printed]
 
 
 def page(folder: Path) -> str:
@@ -106,9 +84,10 @@ def markdown(text: str, level: int = 0) -> str:
     """HTML of Markdown, its headings so many levels lower; mathematics is code, not emphasis."""
     text = re.sub(r"^#", "#" * (level + 1), text, flags=re.MULTILINE)
     text = re.sub(r"\$\$?([^$]+)\$\$?", lambda match: f"`{' '.join(match[1].split())}`", text)
-    page: str = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
-    page = page.replace("<table>", '<div class="wide"><table>')
-    return page.replace("</table>", "</table></div>")
+    page = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(text)))
+    return page.replace("<table>", '<div class="wide"><table>').replace(
+        "</table>", "</table></div>"
+    )
 
 
 def picture(folder: Path, name: str, text: str = "", width: int = 0) -> Markup:

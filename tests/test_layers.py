@@ -159,8 +159,8 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 
 # Caps that only fall: lines and statements of each package, and lines of each file.
-LINES = {"gladius": 11_582, "proofs_checks": 12_930, "reproduce": 8_890, "tests": 15_220}
-STATEMENTS = {"gladius": 6_449, "proofs_checks": 6_238, "reproduce": 5_485, "tests": 9_760}
+LINES = {"gladius": 11_582, "proofs_checks": 12_927, "reproduce": 8_801, "tests": 15_193}
+STATEMENTS = {"gladius": 6_449, "proofs_checks": 6_237, "reproduce": 5_428, "tests": 9_698}
 FILE_LINES = 400
 LONGER_FILES = {"proofs_checks/verify.py": 593}
 

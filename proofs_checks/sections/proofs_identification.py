@@ -303,10 +303,6 @@ def sharing(draw: st.DrawFn) -> TwoFunctions:
     return first, second
 
 
-def _minimisers(f: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return np.asarray(f == min(f.tolist()))
-
-
 def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> CheckResult:
     """No point has the premise without the conclusion."""
     return equal(np.sum(premise & ~conclusion), 0.0, 0.0, "a count of points")
@@ -316,7 +312,9 @@ def _implies(premise: NDArray[np.bool_], conclusion: NDArray[np.bool_]) -> Check
     "lem:sharingsol",
     instances=sharing(),
     broken="the converse: a minimiser of f_1 minimises the sum",
-    rejected=lambda pair: _implies(_minimisers(pair[0]), _minimisers(pair[0] + pair[1])),
+    rejected=lambda pair: _implies(
+        pair[0] == pair[0].min(), pair[0] + pair[1] == min(pair[0] + pair[1])
+    ),
     rejected_at=lambda: (np.array([0, 0, 1]), np.array([0, 1, 2])),
 )
 def shared_minimisers(pair: TwoFunctions) -> CheckResult:
@@ -330,7 +328,7 @@ def shared_minimisers(pair: TwoFunctions) -> CheckResult:
     minimum. Measured, exactly: by listing the minimisers.
     """
     first, second = pair
-    both = _minimisers(first) & _minimisers(second)
+    both = (first == first.min()) & (second == second.min())
     if not np.any(both):
         return _implies(both, both)  # the lemma says nothing
-    return _implies(_minimisers(first + second), both)
+    return _implies(first + second == (first + second).min(), both)

@@ -168,13 +168,12 @@ def verdict(folder: Path) -> str:
     world = BusEngine()
     shares = []
     for change in work.CHANGES:
-        solver = REMARK[change.name]
         is_answer = frame["row"].str.endswith(f", {change.name}")
-        is_answer &= frame["protocol"].str.endswith(f", {solver}")
+        is_answer &= frame["protocol"].str.endswith(f", {REMARK[change.name]}")
         most = loss_of_keeping(world, changed(world.mdp, change))
         for loss in frame["value"][is_answer]:
-            shares.append(f"{change.name} {100 * (1 - float(loss) / most):.1f} % ({solver})")
-    return f"share of the gain won by GLADIUS: {'; '.join(shares) or 'not run'}"
+            shares.append(f"{change.name} {100 * (1 - float(loss) / most):.1f} %")
+    return f"GLADIUS's share of the gain: {'; '.join(shares) or 'not run'}"
 
 
 EXHIBIT = Exhibit(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, Array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 from strategies import laws, tabular_mdps, transitions
 
@@ -20,12 +20,7 @@ from gladius.baselines.airl import expected_visits, path_starts
 from gladius.mdp import TabularMDP
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Transitions, group, index_rows
-from gladius.worlds.bus import BusEngine
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-ANCHOR = Anchor(1, -5.0)
 SHARE = BUS.mdp.occupancy(100)
 LOG_POLICY = np.log(BUS.mdp.solution.policy)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from bus_engine import ANCHOR, BUS, MDP, Array
 from linear_models import extra
-from numpy.typing import NDArray
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.baselines import avi, semi_gradient
 from gladius.baselines.avi import LeastSquares, iterate, relative_change
 from gladius.baselines.td_ccp import ONE_HOT, make_recursion
@@ -17,11 +16,6 @@ from gladius.sarsa import sarsa_tuples
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
 BETA = 0.95
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))
 SMALL = BUS.simulate(30, np.random.default_rng([30, 1]))

@@ -6,24 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, Array
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 from strategies import transitions
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.baselines import bc
 from gladius.networks import Training
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BusEngine
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-ANCHOR = Anchor(1, -5.0)
 GRID = BUS.mdp.features
 LEVELS = st.integers(-400, 400).map(lambda n: n / 8)
 

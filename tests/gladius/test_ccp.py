@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, FORM, MDP, ORACLE, Array
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from linear_models import LinearModel, extra, linear_models, thetas
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from gladius.anchor import Anchor
@@ -21,15 +21,8 @@ from gladius.checks import InputError
 from gladius.linear_reward import KnownTransitions
 from gladius.parametric import make_model
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
+from gladius.worlds.bus import BusEngine, bus_reward_given
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
-FORM: dict[str, Any] = {"reward": BUS_REWARD}
-ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
 POPULATION = MDP.occupancy(100)[None]
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(4)])
 

@@ -7,27 +7,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, MDP, Array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from linear_models import iterated
-from numpy.typing import NDArray
 from scipy.special import softmax
 from strategies import laws
 
-from gladius.anchor import Anchor
 from gladius.baselines import clare
 from gladius.baselines.clare import FixedPoint, Game, fixed_point
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import InputError
 from gladius.transitions import Transitions, group
-from gladius.worlds.bus import BusEngine
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}
 EXPERT = MDP.discounted_occupancy()
 

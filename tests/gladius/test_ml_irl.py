@@ -6,25 +6,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, Array
 from hypothesis import given
 from hypothesis import strategies as st
 from linear_models import extra, iterated
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from gladius.anchor import Anchor
 from gladius.baselines import ccp, ml_irl
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import InputError
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Transitions, group
-from gladius.worlds.bus import BUS_REWARD, BusEngine
+from gladius.worlds.bus import BUS_REWARD
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-ANCHOR = Anchor(1, -5.0)
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}
 
 

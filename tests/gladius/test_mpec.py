@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, FORM, MDP, ORACLE, Array
 from hypothesis import assume, given, settings
 from linear_models import (
     THETAS,
@@ -15,7 +16,6 @@ from linear_models import (
     log_likelihood,
     thetas,
 )
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 import gladius
@@ -23,15 +23,8 @@ from gladius.anchor import Anchor
 from gladius.baselines import mpec, nfxp
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
+from gladius.worlds.bus import bus_reward_given
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
-FORM: dict[str, Any] = {"reward": BUS_REWARD}
-ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(3)])
 SMALL = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, FORM, MDP, ORACLE, Array
 from hypothesis import given, settings
 from linear_models import THETAS, LinearModel, extra, linear_models, log_likelihood
-from numpy.typing import NDArray
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import CERTAIN, UNIDENTIFIED
 from gladius.checks import InputError
 from gladius.mdp import soft_bellman
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
+from gladius.worlds.bus import bus_design
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
-FORM: dict[str, Any] = {"reward": BUS_REWARD}
-ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
 DESIGN = bus_design(MDP.features)
 NO_OFFSET = np.zeros((20, 2))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, FORM, Array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from linear_models import extra
-from numpy.typing import NDArray
 from strategies import WHOLES, transitions
 
 from gladius.anchor import Anchor
@@ -20,14 +20,7 @@ from gladius.baselines.rp import Moves, Partition, Split, grow
 from gladius.linear_reward import LinearReward
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
-
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-ANCHOR = Anchor(1, -5.0)
-FORM: dict[str, Any] = {"reward": BUS_REWARD}
-
+from gladius.worlds.bus import BusEngine, bus_reward_given
 
 # The criterion, counted plainly.
 

@@ -7,26 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, Array
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from strategies import WHOLES, transitions
 
-from gladius.anchor import Anchor
 from gladius.baselines import nfxp, samq
 from gladius.baselines.samq import MOST_FOR_WARD, Clusters, group_clusters, ward
 from gladius.checks import InputError
 from gladius.linear_reward import LinearReward
 from gladius.networks import Training
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
+from gladius.worlds.bus import BUS_REWARD, bus_design
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-ANCHOR = Anchor(1, -5.0)
 SETS = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
 GIVEN = LinearReward(lambda s: bus_design(s)[:, :, :1], lambda s: np.tile([0.0, -5.0], (len(s), 1)))
 CONTENT = Training(steps=200, tolerance=1e6)  # every gradient is small enough

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bus_engine import ANCHOR, BUS, MDP, Array
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from linear_models import extra
@@ -34,11 +35,6 @@ from gladius.sarsa import SarsaTuples, sarsa_tuples
 from gladius.transitions import Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
-Array = NDArray[np.float64]
-
-BUS = BusEngine()
-MDP = BUS.mdp
-ANCHOR = Anchor(1, -5.0)
 BETA = 0.95
 THETA = np.array([1.0, 5.0])
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))

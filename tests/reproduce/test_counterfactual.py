@@ -128,4 +128,4 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
 def test_failed_cells_are_named(tmp_path: Path) -> None:
     frame = written(counterfactual.EXHIBIT, failed(counterfactual.EXHIBIT), tmp_path)
     assert frame["value"].isna().all()
-    assert counterfactual.verdict(tmp_path) == "share of the gain won by GLADIUS: not run"
+    assert counterfactual.verdict(tmp_path) == "GLADIUS's share of the gain: not run"

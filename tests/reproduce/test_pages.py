@@ -121,7 +121,7 @@ def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
 
 def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
     text = report.markdown("# Title\n\n$a_i * b_i$ and *this*\n\n| a |\n| --- |\n| <b> |\n", 2)
-    assert "<h3>Title</h3>" in text
+    assert '<h3 id="Title">Title</h3>' in text
     assert "<code>a_i * b_i</code> and <em>this</em>" in text
     assert '<div class="wide"><table>' in text
 

@@ -1,0 +1,16 @@
+"""The bus engine of the paper's Section 7 and its anchor, for the tests of many methods."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.anchor import Anchor
+from gladius.worlds.bus import BUS_REWARD, BusEngine
+
+Array = NDArray[np.float64]
+BUS = BusEngine()
+MDP = BUS.mdp
+ANCHOR = Anchor(1, -5.0)
+FORM: dict[str, Any] = {"reward": BUS_REWARD}
+ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
