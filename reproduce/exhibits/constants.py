@@ -72,11 +72,10 @@ def view(entry: Entry, result: Result) -> Sequence[Record]:
 
 
 def render(results: Results, out: Path) -> None:
-    """Two figures and two tables."""
+    """Two figures and a table."""
     _draw_balls(results, out)
     _write_balls(results, out)
     _draw_chain(results, out)
-    _write_chain(results, out)
 
 
 # --- the appendix's constants in balls
@@ -196,34 +195,6 @@ def _draw_constants(axes: layout.Axes, levels: Sequence[float], arrays: Any) -> 
             axes.plot(levels, line, style, color=colour, markersize=3, linewidth=0.9, **label)
     axes.set_ylim(1e-30, 1e-3)
     axes.legend(fontsize=layout.FONT, frameon=False)
-
-
-def _write_chain(results: Results, out: Path) -> None:
-    lines = {}
-    for entry, stored in results:
-        arrays = stored.result.arrays
-        if entry.statistic != BELOW or not arrays:
-            continue
-        for k, level in enumerate(entry.cell.settings["levels"]):
-            proved, found = arrays["proved"][:, k], arrays["found"][:, k]
-            distance = np.log10(found) - arrays["printed"][:, k]
-            lines[f"{entry.cell.settings['trajectories']}, {level:g}"] = (
-                f"{proved.min():.1e} to {proved.max():.1e}",
-                f"{(found / proved).min():.2f} to {(found / proved).max():.2f}",
-                f"10^{math.floor(distance.min())} to 10^{math.ceil(distance.max())}",
-            )
-    heads = ["proved", "found / proved", "found / printed"]
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
-    table.index.name = "N, level"
-    notes = [
-        "Tables, Euclidean metric, half a count for an action that a visited mileage lacks.",
-        "Found: the least ratio of half the squared gradient to the gap below the level. No"
-        " constant that holds exceeds it. Proved: Theorem corrected.pl.",
-        "Printed: the appendix's constant of R_Q on the ball around the minimiser that reaches the"
-        " worst point found.",
-    ]
-    title = "The PL constant of the profile below a level, over data sets"
-    layout.write(table, out, f"{NAME}_chain", title, notes)
 
 
 def verdict(folder: Path) -> str:

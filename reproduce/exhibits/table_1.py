@@ -222,7 +222,7 @@ def render(results: Results, out: Path) -> None:
     """Method by column: printed, measured and the number behind it; the reasons and verdicts."""
     frame = results.frame()
     body: dict[str, list[str]] = {line.name: [] for line in LINES}
-    lines, remarks = [], {}
+    lines, remarks = [], []
     for line, column in product(LINES, COLUMNS):
         printed = printed_tick(line.printed, column)
         tick, text = measured_tick(results, frame, line, column)
@@ -232,19 +232,14 @@ def render(results: Results, out: Path) -> None:
         if verdict in MARKS:
             why = reason(line.name, column, sign)
         if why:
-            remarks[f"{line.name}: {column}"] = [printed, f"{sign}, {text}", verdict, why]
+            remarks.append(f"{line.name}, {column} ({verdict}): {why}")
         lines.append((line.name, column, printed, sign, text, verdict, why))
     verdicts = pd.DataFrame(lines, columns=pd.Index(VERDICTS))
     layout.write_csv(verdicts, out / f"{NAME}_verdicts.csv")
     table = pd.DataFrame(body, index=list(COLUMNS)).T
     table.index.name = "method"
     below = notes(NAME, largest=LARGEST, many=MANY, wide=WIDE)
-    layout.write(table, out, NAME, EXHIBIT.title, (f"{counted(verdicts)}.", *below))
-    if remarks:
-        heads = ["printed", "measured", "verdict", "reason"]
-        reasons = pd.DataFrame(remarks, index=heads).T
-        reasons.index.name = "tick"
-        layout.write(reasons, out, f"{NAME}_reasons", "Table 1: reasons behind measured ticks")
+    layout.write(table, out, NAME, EXHIBIT.title, (f"{counted(verdicts)}.", *below, *remarks))
 
 
 def compare_ticks(line: str, column: str, printed: str, tick: float) -> str:

@@ -30,8 +30,8 @@ from reproduce.compare import CRITICAL
 from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training
 from reproduce.layout import PAPER, Column
-from reproduce.results import COLUMNS, Results
-from reproduce.spec import NOT_RUN, Cell, Entry, Exhibit, Record, Result
+from reproduce.results import Results
+from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 
 NAME = "table_2"
 KNOWN_P, RESAMPLED = {"oracle": True}, {"oracle": True, "bootstrap": True}
@@ -235,27 +235,10 @@ EQUAL: tuple[tuple[tuple[str, str], tuple[str, str], float], ...] = (
     (("ccp", "finite dependence"), ("ml_irl", "finite dependence"), 1e-9),
 )
 COMPARED = 10  # rewards are compared at mileages 1 to 10, as the paper's tables show them
-PAIRS = (  # (column, protocol) minus (column, protocol)
-    (("GLADIUS", "leak_free smooth"), ("Rust", "fresh")),
-    (("GLADIUS", "leak_free smooth"), ("Rust (theta_1 given)", "fresh")),
-    (("GLADIUS", "leak_free smooth"), ("Plug-in", "leak_free tabular")),
-    (("Plug-in", "leak_free tabular"), ("Rust", "fresh")),
-    (("ML-IRL", "fresh"), ("Rust", "fresh")),
-    (("ML-IRL", "fresh algorithm"), ("Rust", "fresh")),
-    (("SAmQ", "leak_free"), ("Rust (theta_1 given)", "fresh")),
-    # one limit, and different in each sample
-    (("CCP", "leak_free"), ("NFXP", "leak_free")),
-    (("CCP", "leak_free finite dependence"), ("NFXP", "leak_free")),
-    (("Semi-gradient", "leak_free"), ("NFXP", "leak_free")),
-    (("AVI", "leak_free"), ("Semi-gradient", "leak_free")),
-    (("ML-IRL", "leak_free"), ("NFXP", "leak_free")),
-    (("NFXP", "leak_free"), ("Rust", "fresh")),
-    (("Model-enhanced AIRL", "leak_free anchored"), ("Plug-in", "leak_free tabular")),
-)
 
 
 def render(results: Results, out: Path) -> None:
-    """The three tables, the paired differences of MAPE, and the figure of the author's code."""
+    """The three tables, and the figure of the author's code."""
     table = layout.side_by_side(results, LAYOUT, NAME, "trajectories").T
     layout.write(table, out, NAME, EXHIBIT.title, NOTES)
     table = layout.side_by_side(results, AUTHOR_LAYOUT, NAME, "trajectories").T
@@ -265,13 +248,6 @@ def render(results: Results, out: Path) -> None:
     table.index.name = "trajectories"
     heading = "Table 2 extended: MAPE of the reward, every method of Table 1"
     layout.write(table, out, f"{NAME}_methods", heading, METHOD_NOTES)
-    lines = []
-    for row, (ours, other) in product(results.rows, PAIRS):
-        labels = map(" - ".join, zip(ours, other, strict=True))
-        difference, se, times = results.paired(row, ours, other)
-        status = "ok" if times else NOT_RUN
-        lines.append((row, *labels, "MAPE difference", difference, se, times, status))
-    layout.write_csv(pd.DataFrame(lines, columns=pd.Index(COLUMNS)), out / f"{NAME}_paired.csv")
     layout.save(_draw_author(results), out, f"{NAME}_author")
 
 

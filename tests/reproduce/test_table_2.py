@@ -91,7 +91,7 @@ def test_all_files_are_drawn_with_and_without_results(tmp_path: Path, is_run: bo
     tables = {f"{name}.{kind}" for name in TABLES for kind in ("tex", "html")}
     figure = {"table_2_author.pdf", "table_2_author.png"}
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == tables | figure | {"table_2.csv", "table_2_paired.csv"}
+    assert names == tables | figure | {"table_2.csv"}
     author = frame[frame["protocol"].eq("author oracle") & frame["statistic"].eq("MAPE")]
     assert author["status"].tolist() == ["not_converged" if is_run else "failed: a reason"] * 2
     text = (tmp_path / "table_2_methods.tex").read_text("utf-8")
