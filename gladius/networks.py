@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -74,7 +75,7 @@ def start(rngs: Sequence[np.random.Generator], widths: Sequence[int]) -> Paramet
         [rng.uniform(-1, 1, (rows, out)) / np.sqrt(fan_in) for rows, fan_in, out in layers]
         for rng in rngs
     ]
-    return [torch.from_numpy(np.stack(layer)) for layer in zip(*values, strict=True)]
+    return [torch.as_tensor(np.stack(layer)) for layer in zip(*values, strict=True)]
 
 
 @shaped
@@ -124,10 +125,15 @@ class Sample:
 
     share: Tensor  # (R, n) of the observations; sums to one
 
+    @cached_property
+    def ladder(self) -> Tensor:
+        """(R, n) cumulative shares. They are on the CPU, so that all devices draw the same."""
+        return torch.cumsum(self.share.cpu(), dim=1)
+
     def draw(self, rngs: Sequence[np.random.Generator], size: int) -> Self:
         """`size` observations of each data set, drawn with replacement by their shares."""
         names = [field.name for field in fields(self)]
-        drawn = draw(self.share, rngs, size, *(getattr(self, name) for name in names))
+        drawn = draw(self.ladder, rngs, size, *(getattr(self, name) for name in names))
         columns = dict(zip(names, drawn, strict=True))
         return type(self)(**columns | {"share": torch.full_like(columns["share"], 1 / size)})
 
@@ -184,12 +190,12 @@ def adam_descent(
         if t % check_every == 0 or t == how.steps:
             refresh(active)
             entries = [g.abs().amax(dim=(1, 2)) for g in gradient_over(sample)]
-            norm = np.where(active, torch.stack(entries).amax(dim=0).numpy(), norm)
+            norm = np.where(active, torch.stack(entries).amax(dim=0).numpy(force=True), norm)
             active &= (norm > how.tolerance) & np.isfinite(norm)
         if t == how.steps or not np.any(active):
             break
         batch = sample if how.batch is None else sample.draw(rngs, how.batch)
-        rate = torch.from_numpy(active * LEARNING_RATE * (1 - t / how.steps))
+        rate = torch.as_tensor(active * LEARNING_RATE * (1 - t / how.steps))
         adam(theta, moments, gradient_over(batch), rate[:, None, None], t + 1)
         taken += active
     return TrainingResult(norm <= how.tolerance, taken, norm)
@@ -202,17 +208,19 @@ def pad(
     if scalings is not None:
         pairs = zip(columns, scalings, strict=True)
         columns = [(column - centre) / scale for column, (centre, scale) in pairs]
-    return pad_sequence([torch.from_numpy(column) for column in columns], batch_first=True)
+    return pad_sequence([torch.as_tensor(column) for column in columns], batch_first=True)
 
 
 def draw(
-    share: Tensor, rngs: Sequence[np.random.Generator], size: int, *columns: Tensor
+    ladder: Tensor, rngs: Sequence[np.random.Generator], size: int, *columns: Tensor
 ) -> list[Tensor]:
-    """(R, size, ...) rows of (R, n, ...) columns, drawn with replacement by their shares (R, n)."""
-    ladder = torch.cumsum(share, dim=1)
+    """(R, size, ...) rows of (R, n, ...) columns, drawn with replacement.
+
+    `ladder` has the cumulative shares of the rows, (R, n), on the CPU.
+    """
     draws = torch.from_numpy(np.stack([rng.random(size) for rng in rngs]))
     index = torch.searchsorted(ladder, draws * ladder[:, -1:], right=True)
-    index.clamp_max_(share.shape[1] - 1)
+    index = index.clamp_max_(ladder.shape[1] - 1).to(columns[0].device)
     expanded = [index[(..., *[None] * (column.dim() - 2))] for column in columns]
     return [torch.take_along_dim(*pair, dim=1) for pair in zip(columns, expanded, strict=True)]
 
@@ -227,9 +235,9 @@ class Network:
     scale: Array
 
     def __call__(self, states: Array) -> Array:
-        theta = [torch.from_numpy(layer[None]) for layer in self.layers]
-        x = torch.from_numpy((states - self.centre) / self.scale)
-        return np.asarray(outputs(theta, x[None], self.activation)[0].numpy())
+        theta = [torch.as_tensor(layer[None]) for layer in self.layers]
+        x = torch.as_tensor((states - self.centre) / self.scale)
+        return np.asarray(outputs(theta, x[None], self.activation)[0].numpy(force=True))
 
 
 def networks(
@@ -237,6 +245,6 @@ def networks(
 ) -> list[Network]:
     """The R networks as functions, their inputs scaled as in training."""
     return [
-        Network(tuple(p[r].detach().numpy().copy() for p in theta), activation, *scaling)
+        Network(tuple(p[r].numpy(force=True).copy() for p in theta), activation, *scaling)
         for r, scaling in enumerate(scalings)
     ]

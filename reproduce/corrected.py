@@ -34,7 +34,7 @@ def descents(tables: Tables, tau: float, visits: float) -> dict[str, tuple[Step,
     }
 
 
-def paths(cell: Cell, device: str) -> Result:
+def paths(cell: Cell) -> Result:
     """Distances of r by method, and the rates near the minimiser, predicted and measured.
 
     Arrays, by method: `steps` (K,), `distance` (R, K), NaN where a run had ended, and `predicted`
@@ -66,7 +66,7 @@ def paths(cell: Cell, device: str) -> Result:
     return Result(tuple(records), arrays=arrays)
 
 
-def constants(cell: Cell, device: str) -> Result:
+def constants(cell: Cell) -> Result:
     """PL below each level: proved, least ratio found, and the appendix's; arrays (R, levels).
 
     The appendix's is that of its R_Q on the smallest ball around the minimiser that reaches the

@@ -10,7 +10,7 @@ from reproduce.fits import fit
 from reproduce.spec import Cell, Result, summarise
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Fit the cell's method and evaluate its answers; records of `evaluate` and the MAPE."""
     world = BusEngine()
     train, test = data_sets(world, cell)

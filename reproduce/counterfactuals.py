@@ -110,7 +110,7 @@ def evaluate(
     return Result(tuple(records), replications, arrays)
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """The true reward and policy, answered on the cell's data sets; see counterfactual_fits."""
     world = BusEngine()
     train, _ = data_sets(world, cell)

@@ -32,14 +32,14 @@ STREAM = "imitation"
 SAMPLED, GREEDY = "sampled", "greedy"
 # returns by which the paper divides (Section 7); on Acrobot less than 100 is better
 DENOMINATORS = {"CartPole-v1": 500.0, "Acrobot-v1": -82.80, "LunarLander-v3": 232.77}
-Compute = Callable[[Cell, str], Result]
+Compute = Callable[[Cell], Result]
 
 
 def where_installed(compute: Compute) -> Compute:
     """A cell's function that returns `not_run` where its environment is not installed."""
 
     @wraps(compute)
-    def checked(cell: Cell, device: str) -> Result:
+    def checked(cell: Cell) -> Result:
         name = cell.settings["environment"]
         try:
             if name in ENVIRONMENTS:
@@ -47,7 +47,7 @@ def where_installed(compute: Compute) -> Compute:
         except InputError as missing:
             why = f"not run: {missing.hint}"
             return Result((Record(why, np.nan, status=NOT_RUN, repetitions=0),))
-        return compute(cell, device)
+        return compute(cell)
 
     return checked
 
@@ -106,7 +106,7 @@ def row(name: str, trajectories: int) -> str:
 
 
 @where_installed
-def measure(cell: Cell, device: str) -> Result:
+def measure(cell: Cell) -> Result:
     """Mean return and steps of the expert under each rule of actions.
 
     Settings: environment, episodes.

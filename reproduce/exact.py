@@ -35,7 +35,7 @@ def bound_protocol(numeral: str) -> str:
     return f"{MEASURED} ({numeral})"
 
 
-def bounds(cell: Cell, device: str) -> Result:
+def bounds(cell: Cell) -> Result:
     """A record for each bound whose class contains the true reward."""
     world, sizes = make_world(cell), [SHARE * cell.settings["trajectories"]]
     values = efficiency.bounds(world.mdp, world.horizon, sizes, world.anchor_action)
@@ -52,7 +52,7 @@ def bound_cell(inputs: int, is_dense: bool) -> Cell:
     return Cell(f"{__name__}:with_inputs", {"inputs": inputs, "is_dense": is_dense}, "bound")
 
 
-def with_inputs(cell: Cell, device: str) -> Result:
+def with_inputs(cell: Cell) -> Result:
     """First-order expected MAPE, r affine in mileage; with a coefficient for each input or none."""
     world = BusEngine()
     expert = efficiency.linearise(world.mdp, world.horizon)
@@ -69,13 +69,13 @@ def with_inputs(cell: Cell, device: str) -> Result:
     return Result((Record("MAPE", value, repetitions=0),))
 
 
-def truth(cell: Cell, device: str) -> Result:
+def truth(cell: Cell) -> Result:
     """The true r and Q, (1, S, A)."""
     mdp = BusEngine().mdp
     return Result((), arrays={"reward": mdp.reward[None], "q": mdp.solution.q[None]})
 
 
-def frequencies(cell: Cell, device: str) -> Result:
+def frequencies(cell: Cell) -> Result:
     """Counts of the test split, (mileages, A): expected, their standard deviation, and drawn.
 
     The standard deviation is that of the counts of one simulated trajectory, times the root of the
@@ -102,7 +102,7 @@ def _visits(data: Transitions) -> Array:
     return visits
 
 
-def stability_map(cell: Cell, device: str) -> Result:
+def stability_map(cell: Cell) -> Result:
     """Algorithm 1 on expected data: three records for each of (ascents, ratio).
 
     The status is that of the run from Q = zeta = 0.

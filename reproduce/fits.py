@@ -66,7 +66,7 @@ def fitting(
     return Cell(f"{__name__}:compute", given, ", ".join(words))
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Fit and score the cell's data sets; small matrices, so always on the CPU.
 
     Records are those of `summarise`. Of each repetition the result has `MAPE` (per cent), `status`

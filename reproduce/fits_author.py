@@ -34,7 +34,7 @@ def training(
     return Cell(f"{__name__}:compute", settings, f"author's code, N = {trajectories}")
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """The scores and estimates of the cell's repetitions at both epochs; always on the CPU.
 
     Settings: trajectories, repetitions, seeds, epochs, level_from_truth, absolute. For each epoch

@@ -54,7 +54,7 @@ def names(ratios: Sequence[float]) -> list[str]:
     return [*(f"ratio {ratio:g}" for ratio in ratios), EXACT, CLOSED]
 
 
-def trace(cell: Cell, device: str) -> Result:
+def trace(cell: Cell) -> Result:
     """Arrays `iteration` (T,), `level` and `bellman` (lines, T), NaN once a run has blown up.
 
     The printed algorithm at several step ratios, from Q = zeta = 0 with full batches. EXACT has no
@@ -275,7 +275,7 @@ def follow(tables: Tables, step: Step, start: Array, last: int) -> Path:
     return Path(np.array(steps), np.array(distances))
 
 
-def requirements(cell: Cell, device: str) -> Result:
+def requirements(cell: Cell) -> Result:
     """Steps of Algorithm 1 as printed until r is CLOSE, for every pair of steps.
 
     A run that is not close after `direct` steps has diverged if the minimiser repels, and is else

@@ -197,7 +197,7 @@ def row_network(
 
 
 @where_installed
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Demonstrate, learn and evaluate for each training seed.
 
     Records and replications: those of `scored`, of the sampled and the greedy policy at the last

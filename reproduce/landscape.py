@@ -284,7 +284,7 @@ def looseness(sample: Sample, q: Array, of: polyak.Constants, size: Sizes) -> di
     return {name: float(slack) for name, slack in slacks.items()}
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Constants, least ratios and slacks in all balls of one data set.
 
     The smallest ball is first: its worst points start the next search.

@@ -62,7 +62,7 @@ def fitting(
     return Cell(f"{__name__}:compute", settings, ", ".join(words))
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Scores of the cell's data sets, and statistics of the inputs that an estimate chose."""
     settings = cell.settings
     world = make_world(settings["world"], settings["inputs"])

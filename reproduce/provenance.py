@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 from gladius.baselines import METHODS, PROTOCOLS, ROW_CLASSES
-from gladius.checks import InputError
 from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
@@ -84,16 +83,20 @@ class Sources:
             if options.get(name) in register:
                 modules.append(register[options[name]])
                 break  # a protocol has function classes of its own
+        if cell.takes_device():
+            modules.append("reproduce.device")
         reached = self.closure(*modules) | _direct(PATH)
         sources = _sources(name.removeprefix(MODULE) for name in reached)
         used = {package for source in sources.values() for package in source.packages}
         found = {
-            f"{VERSION}{package}": version
+            f"{VERSION}{package}": version.partition("+")[0]  # torch's build is no other version
             for package, version in versions().items()
             if ENTERS_BY.get(package, package) in used
         }
         found[f"{VERSION}python"] = ".".join(platform.python_version_tuple()[:2])
-        return found | reached | {"settings": cell.digest, DEVICE: device}
+        if cell.takes_device():
+            found[DEVICE] = device
+        return found | reached | {"settings": cell.digest}
 
     def view(self, exhibit: Exhibit) -> str:
         """Digest of the code and data that make an exhibit out of its cells."""
@@ -290,14 +293,3 @@ def machine() -> dict[str, Any]:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         machine["memory_gb"] = round(memory / 1e9)
     return machine
-
-
-def check_device(device: str) -> None:
-    """Raise where the device does not exist."""
-    if device not in ("cpu", "cuda"):
-        raise InputError("device", device, "choose cpu or cuda")
-    if device == "cuda":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise InputError("device", device, "no CUDA device is visible: use cpu")

@@ -74,7 +74,7 @@ def run(
     Args:
         exhibits: which; a cell that several use is computed once.
         smoke: the small variant of each.
-        device: cpu or cuda.
+        device: cpu or cuda, for the cells that can use it.
         workers: loky processes; 0 computes in this process.
         dask: address of a scheduler, whose workers compute instead.
         build: the store's folder.
@@ -86,7 +86,10 @@ def run(
     """
     if workers < 0:
         raise InputError("workers", workers, "give 0 (this process) or more")
-    provenance.check_device(device)
+    if device != "cpu":
+        from reproduce.device import check_device  # imports torch, which takes a second
+
+        check_device(device)
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
     probe("build", build)
     probe("out", target)
@@ -101,7 +104,7 @@ def run(
             if stored is not None and not stored.failed and stored.key == combined(digests):
                 drawing.final[cell] = stored
             else:
-                jobs.append(Job(cell, device, digests, commit))
+                jobs.append(Job(cell, device if cell.takes_device() else "cpu", digests, commit))
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
         with progress(expected, max(workers, 1), Console()) as report_stored:

@@ -39,7 +39,7 @@ def scale_cell(method: str, trajectories: int, inputs: int, options: Mapping[str
     return Cell(f"{__name__}:compute", settings, label)
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """The report of `measure`, made in a process of its own; arrays MEASURED, each (1,)."""
     outcome = limits.call(SECONDS, MEMORY, measure, cell.spec())
     if outcome.stopped:

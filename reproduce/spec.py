@@ -43,12 +43,20 @@ def worst(statuses: Sequence[str]) -> str:
     return failures[0] if failures else max(statuses, key=SEVERITY.index, default="ok")
 
 
+# computes in this process; `scale` and Table 1's limits measure a child process on the CPU
+ON_DEVICE = (
+    "reproduce.fits:compute",
+    "reproduce.many_inputs:compute",
+    "reproduce.imitation:compute",
+)
+
+
 @dataclass(frozen=True)
 class Cell:
     """One unit of work; its identity is `compute` and `settings`.
 
     Attributes:
-        compute: `module:function`, a function (cell, device) -> Result.
+        compute: `module:function`, a function cell -> Result.
         settings: everything that decides the numbers, in types that JSON holds. Checked names:
             `method` (of gladius.METHODS), `repetitions`, `trajectories`, `seeds` (the stream of
             data sets, for example `table_2`) and `seeds_row` (the second key of the stream, by
@@ -110,10 +118,19 @@ class Cell:
         text = json.dumps(self.spec(), sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def function(self) -> Callable[[Cell, str], Result]:
+    def takes_device(self) -> bool:
+        """Whether its networks and regressions on observations can be on a GPU."""
+        options, method = self.settings.get("options", {}), self.settings.get("method")
+        on_observations = "protocol" not in options and (
+            "environment" in self.settings or options.get("function_class") in ("sparse", "mlp")
+        )
+        takes = method in ("bc", "iq_learn", "pqr") or (method == "gladius" and on_observations)
+        return takes and self.compute in ON_DEVICE
+
+    def function(self) -> Callable[[Cell], Result]:
         """The function that computes it, imported on demand."""
         module, _, name = self.compute.partition(":")
-        function: Callable[[Cell, str], Result] = getattr(import_module(module), name)
+        function: Callable[[Cell], Result] = getattr(import_module(module), name)
         return function
 
 
@@ -182,14 +199,12 @@ class Result:
         replications: statistic -> its value in each replication, for paired comparisons.
         arrays: anything larger that a view or a figure needs.
         cpu_seconds: processor time of one repetition's fit; the runner measures the cell's own.
-        device: where the tensors were.
     """
 
     records: tuple[Record, ...]
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
     arrays: Mapping[str, Array] = field(default_factory=dict)
     cpu_seconds: float = math.nan
-    device: str = "cpu"
 
 
 def check_result(result: object) -> Result:

@@ -168,7 +168,6 @@ def decode(text: str, cell: Cell) -> Stored:
         {name: tuple(map(float, values)) for name, values in result["replications"].items()},
         {name: np.array(values, dtype=float) for name, values in result["arrays"].items()},
         float(result["cpu_seconds"]),
-        result["device"],
     )
     checksum = hashlib.sha256(text.encode()).hexdigest()
     stored = Stored(decoded, content["status"], content["key"], content["provenance"], checksum)

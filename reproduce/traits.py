@@ -81,7 +81,7 @@ def forms(kind: type, run: Callable[[], object]) -> bool:
     return False
 
 
-def free(cell: Cell, device: str) -> Result:
+def free(cell: Cell) -> Result:
     """Whether the method needs or forms transition probabilities, and whether it forms counts."""
     world = BusEngine()
     train, _ = data_sets(world, cell)
@@ -100,7 +100,7 @@ def free(cell: Cell, device: str) -> Result:
 
 
 # --- errors of many data sets
-def errors(cell: Cell, device: str) -> Result:
+def errors(cell: Cell) -> Result:
     """MAPE on hundreds of simulated data sets, BATCH at a time."""
     world, rngs = BusEngine(), seeds.generators(cell)
     scores: list[float] = []
@@ -115,7 +115,7 @@ def errors(cell: Cell, device: str) -> Result:
 
 
 # --- random starts
-def optima(cell: Cell, device: str) -> Result:
+def optima(cell: Cell) -> Result:
     """The spread of fits of one data set from random starts; the option is `settings.starts`."""
     world, starts = BusEngine(), cell.settings["starts"]
     rngs = seeds.generators(cell, "starts")
@@ -153,7 +153,7 @@ def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, floa
 
 
 # --- scalability
-def scale(cell: Cell, device: str) -> Result:
+def scale(cell: Cell) -> Result:
     """The tick, the largest K unless the limit of time decides it, and the end of each fit."""
     largest, ends = largest_rung(cell.settings["ladder"], cell, tuple(cell.settings["limits"]))
     statuses = {rung: end for rung, (end, _) in ends.items()}

@@ -30,7 +30,7 @@ class Job:
     """A cell to compute, with the digests of its key and the commit as the parent sees them."""
 
     cell: Cell
-    device: str
+    device: str  # the run's, where the cell can use it
     digests: Mapping[str, str]
     commit: Mapping[str, Any]
 
@@ -49,14 +49,19 @@ def run_cell(job: Job, refusal: str = "") -> tuple[Cell, str]:
             if refusal:
                 raise RuntimeError(refusal)
             _refuse_other_code(job)
-            result = check_result(job.cell.function()(job.cell, job.device))
+            result = check_result(_computed(job))
         except Exception as error:
             status, trace = failure(error), traceback.format_exc()
+    machine = provenance.machine()
+    if job.device != "cpu":
+        from reproduce.device import gpu
+
+        machine = machine | gpu()
     record = {
         **job.commit,
         "seed": seeds.describe(job.cell),
-        "device": result.device,
-        "machine": provenance.machine(),
+        "device": job.device,
+        "machine": machine,
         "threads": int(os.environ[ONE_THREAD[0]]),
         "versions": provenance.versions(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -66,6 +71,15 @@ def run_cell(job: Job, refusal: str = "") -> tuple[Cell, str]:
     }
     stored = Stored(result, status, combined(job.digests), record)
     return job.cell, encode(job.cell, stored)
+
+
+def _computed(job: Job) -> Result:
+    if job.device == "cpu":
+        return job.cell.function()(job.cell)
+    from reproduce.device import computing_on  # imports torch, which most cells do without
+
+    with computing_on(job.device):
+        return job.cell.function()(job.cell)
 
 
 def _refuse_other_code(job: Job) -> None:

@@ -199,11 +199,11 @@ class Networks:
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:
         """(P, c) fitted values at all pairs from (P, c) targets; inactive data sets stay."""
-        padded = nets.pad(targets).numpy()
-        mean = np.einsum("rn,rnc->rc", self.sample.share.numpy(), padded)
+        padded = nets.pad(targets).numpy(force=True)
+        mean = np.einsum("rn,rnc->rc", self.sample.share.numpy(force=True), padded)
         self.centre[active] = mean[active]
         standardised = (padded - self.centre[:, None]) / self.scale[:, None]
-        sample = replace(self.sample, target=torch.from_numpy(standardised))
+        sample = replace(self.sample, target=torch.as_tensor(standardised))
         is_large = padded.shape[1] > FULL_BATCH
         how = replace(TRAINING, batch=BATCH) if is_large else TRAINING
 
@@ -211,8 +211,8 @@ class Networks:
             running &= active
 
         nets.adam_descent(self.theta, self.loss, sample, how, self.rngs, how.steps, restrict)
-        self.solve_output_layer(sample, torch.from_numpy(active))
-        raw = self.values(self.theta, sample).numpy()
+        self.solve_output_layer(sample, torch.as_tensor(active))
+        raw = self.values(self.theta, sample).numpy(force=True)
         values = self.centre[:, None] + self.scale[:, None] * raw
         return [values[r, : len(target)] for r, target in enumerate(targets)]
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeVar
 
 import numpy as np
@@ -189,9 +189,14 @@ class ChoiceSample(nets.Sample):
 
     states: Tensor  # (R, n, d)
 
+    @cached_property
+    def ladder(self) -> Tensor:
+        """(R, n) cumulative shares of the states, on the CPU."""
+        return torch.cumsum(self.share.sum(dim=2).cpu(), dim=1)
+
     def draw(self, rngs: Sequence[np.random.Generator], size: int) -> ChoiceSample:
         """`size` states drawn by their shares, each with its action frequencies."""
-        share, states = nets.draw(self.share.sum(dim=2), rngs, size, self.share, self.states)
+        share, states = nets.draw(self.ladder, rngs, size, self.share, self.states)
         return ChoiceSample(share / (share.sum(dim=2, keepdim=True) * size), states)
 
 
@@ -218,7 +223,7 @@ def train(
         return -(sample.share * log_policy).sum(dim=(1, 2))
 
     def stop_where_flat(active: NDArray[np.bool_]) -> None:
-        losses = loss(theta, validation).numpy()
+        losses = loss(theta, validation).numpy(force=True)
         is_better = active & (losses < lowest - margin)
         since[...] = np.where(is_better, 0, since + 1)
         lowest[is_better] = losses[is_better]

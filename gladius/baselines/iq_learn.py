@@ -124,11 +124,15 @@ class Table:
 
     def expansion(self, _: Integers, x: Array) -> Expansion:
         """Value, gradient and Hessian of `anchored_objective`, for newton.py."""
-        point = torch.from_numpy(x[0])
+        point = torch.as_tensor(x[0])
         value = self.anchored_objective(point)
         gradient = jacobian(self.anchored_objective, point)
         second = hessian(self.anchored_objective, point, vectorize=True)
-        return value.numpy()[None], gradient.numpy()[None], second.numpy()[None]
+        return (
+            value.numpy(force=True)[None],
+            gradient.numpy(force=True)[None],
+            second.numpy(force=True)[None],
+        )
 
 
 def make_table(
@@ -141,13 +145,13 @@ def make_table(
     start = np.log(choices / choices.sum(axis=1, keepdims=True))
     rises = (np.eye(len(visits))[:, None] - discount * frequencies)[visits > 0]
     return Table(
-        torch.from_numpy(choices),
-        torch.from_numpy(visits),
-        torch.from_numpy(frequencies),
+        torch.as_tensor(choices),
+        torch.as_tensor(visits),
+        torch.as_tensor(frequencies),
         alpha,
         discount,
-        torch.from_numpy(start),
-        torch.from_numpy(null_space(rises)),
+        torch.as_tensor(start),
+        torch.as_tensor(null_space(rises)),
     )
 
 
@@ -165,7 +169,7 @@ def fit_table(data: Transitions, discount: float) -> Fit:
     """The fit of the class `table`."""
     counts = group(data)
     table = make_table(counts, discount)
-    end = minimum(table, table.start.numpy())
+    end = minimum(table, table.start.numpy(force=True))
     q = partial(look_up, counts.states, end.x.reshape(table.start.shape), counts.seen[0] > 0)
     return Fit(
         *read_off(q, data, discount, "network"),

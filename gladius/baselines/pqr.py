@@ -175,7 +175,7 @@ def fit_levels(
         target = first.target + discounts * nets.outputs(theta, next_states, how.activation)[..., 0]
         residual = target - nets.outputs(theta, first.states, how.activation)[..., 0]
         level = (first.share * residual).sum(dim=1) / slope
-        level = torch.where(torch.from_numpy(active), level, 0.0)[:, None]
+        level = torch.where(torch.as_tensor(active), level, 0.0)[:, None]
         theta[-1] += level[:, None]
         sample.target.copy_(target + discounts * level)
 

@@ -59,11 +59,11 @@ class Inputs:
 
     def chunks(self) -> Iterator[tuple[slice, Tensor]]:
         """Slices of the observations with their (n', K) standardised inputs."""
-        center, scale = torch.from_numpy(self.center), torch.from_numpy(self.scale)
+        center, scale = torch.as_tensor(self.center), torch.as_tensor(self.scale)
         size = max(1, CHUNK // self.states.shape[1])
         for start in range(0, len(self.states), size):
             chunk = slice(start, start + size)
-            yield chunk, (torch.from_numpy(self.states[chunk]) - center) / scale
+            yield chunk, (torch.as_tensor(self.states[chunk]) - center) / scale
 
     def codes(self, k: int) -> tuple[Tensor, Tensor]:
         """Standardised values of an input, sorted, and (n,) the index of each observation's."""
@@ -71,7 +71,7 @@ class Inputs:
             codes, values = factorised(self.states[:, k])
             z = (values - self.center[k]) / self.scale[k]
             small = codes.astype(np.int32)
-            self.coded[k] = torch.from_numpy(z), torch.from_numpy(small)
+            self.coded[k] = torch.as_tensor(z), torch.as_tensor(small)
         return self.coded[k]
 
 

@@ -56,9 +56,9 @@ def fit_unpenalised(risk: ObservationRisk) -> RiskMinimum:
 def make_zeta(rows: Rows, inputs: Inputs, columns: Sequence[int]) -> tuple[Features, ...]:
     """The functions of zeta(., a) for each action, clipped to where the action was taken."""
     columns = [int(k) for k in columns]
-    z = (rows.states[:, columns].numpy() - inputs.center[columns]) / inputs.scale[columns]
+    z = (rows.states[:, columns].numpy(force=True) - inputs.center[columns]) / inputs.scale[columns]
     features = []
-    for visits in rows.visits.T.numpy():
+    for visits in rows.visits.T.numpy(force=True):
         box = np.empty((2, len(columns)))
         for k, values in enumerate(z.T):
             order = np.argsort(values, kind="stable")
@@ -140,7 +140,7 @@ def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
         for curved in sets:
             block = make_features(columns, inputs, curved=curved)
             cosines = block(rows.states)[:, len(block.terms) :]
-            removed = solve(gram, weighted.T @ cosines).numpy()
+            removed = solve(gram, weighted.T @ cosines).numpy(force=True)
             reward = fit.risk.reward
             wider = replace(
                 reward,

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ from gladius import trust
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError, check_positive, check_whole, check_widths
 from gladius.estimate import Estimate, Fit
-from gladius.networks import Parameters, start
+from gladius.networks import Parameters, adam, gradient, no_moments, start
 from gladius.rows.data import Features, Rows
 from gladius.rows.network_risk import (
     ZETA_STEPS,
@@ -159,15 +160,17 @@ def fit_line(risk: NetworkRisk, options: Options) -> NetworkFit:
         fit.theta = [*theta[:-2], line[None, :1], line[None, 1:]]
         at = fit.evaluate()
         gradient = design.T @ risk.output_gradient(at)[:, rows.others]
-        return at.nll / size, gradient.flatten().numpy() / size
+        return at.nll / size, gradient.flatten().numpy(force=True) / size
 
     policy = torch.softmax(odds, dim=1)[:, rows.others]
     information = moment(design, design, rows.seen[:, None, None] * choice_information(policy))
     order = torch.arange(line.numel()).reshape(len(rows.others), -1).T.flatten()
     information = information[order][:, order] / size  # of the logit, zeta held constant
-    first = torch.linalg.inv(information + RIDGE * torch.eye(line.numel()).to(line)).numpy()
+    first = torch.linalg.inv(information + RIDGE * torch.eye(line.numel()).to(line)).numpy(
+        force=True
+    )
     settings = {"gtol": GRADIENT, "hess_inv0": (first + first.T) / 2}
-    flat = minimize(objective, line.flatten().numpy(), jac=True, options=settings).x
+    flat = minimize(objective, line.flatten().numpy(force=True), jac=True, options=settings).x
     objective(flat)
     q = risk.table(fit.theta) + rows.discount * risk.zeta(fit.w)
     fit.factor = risk.ridge(torch.logsumexp(q, dim=1))
@@ -189,11 +192,10 @@ def train(
 
     With held-out observations it ends when they have had no GAIN for PATIENCE refreshes.
     """
-    risk, visits, losses = fit.risk, fit.risk.rows.visits, []
-    leaves = [layer.clone().requires_grad_() for layer in fit.theta]
-    fit.theta = [layer.clone() for layer in fit.theta]
-    optimiser = torch.optim.Adam(leaves, lr=options.learning_rate)
-    rng, states = np.random.default_rng([options.seed, 1]), len(risk.z)
+    states, losses = len(fit.risk.z), []
+    theta, fit.theta = ([layer.clone() for layer in fit.theta] for _ in range(2))
+    moments, rate = no_moments(theta), torch.tensor(options.learning_rate).double()
+    rng = np.random.default_rng([options.seed, 1])
     for step in range(steps + 1):
         if step % REFRESH == 0 or step == steps:
             at = fit.evaluate()
@@ -206,15 +208,21 @@ def train(
         batch: Tensor | slice = slice(None)
         if states > BATCH:
             batch = torch.as_tensor(rng.integers(0, states, BATCH))
-        q = risk.table(leaves, batch) + risk.rows.discount * at.zeta[batch]
-        loss = at.weights[batch] @ torch.logsumexp(q, dim=1) - (visits[batch] * q).sum()
-        optimiser.zero_grad()
-        torch.autograd.backward(loss / at.weights[batch].sum())
-        optimiser.step()
+        slope = gradient(theta, partial(batch_loss, fit.risk, at, batch))
         fit.steps += 1
-        for mean, leaf in zip(fit.theta, leaves, strict=True):
-            mean.lerp_(leaf.detach(), 1 - AVERAGE)
+        adam(theta, moments, slope, rate, step + 1)
+        for mean, layer in zip(fit.theta, theta, strict=True):
+            mean.lerp_(layer, 1 - AVERAGE)
     return History(losses)
+
+
+def batch_loss(
+    risk: NetworkRisk, at: Evaluation, batch: Tensor | slice, theta: Parameters
+) -> Tensor:
+    """The risk of some states an observation, with zeta and its weights as they were solved for."""
+    q = risk.table(theta, batch) + risk.rows.discount * at.zeta[batch]
+    loss = at.weights[batch] @ torch.logsumexp(q, dim=1) - (risk.rows.visits[batch] * q).sum()
+    return loss / at.weights[batch].sum()
 
 
 def last_gain(losses: Sequence[float]) -> int:
@@ -264,11 +272,11 @@ class RowNetwork:
 
     def __call__(self, states: Array) -> Array:
         tensor = torch.tensor(states, dtype=torch.float64)
-        theta = [torch.from_numpy(layer) for layer in self.theta]
-        values = network(theta, standardise(tensor, self.center, self.scale)).numpy()
+        theta = [torch.as_tensor(layer) for layer in self.theta]
+        values = network(theta, standardise(tensor, self.center, self.scale)).numpy(force=True)
         values = np.insert(values, self.anchor.action, 0.0, axis=1)
         phi = torch.stack([features(tensor) for features in self.features], dim=1)
-        zeta = self.discount * zeta_of(phi, torch.from_numpy(self.w)).numpy()
+        zeta = self.discount * zeta_of(phi, torch.as_tensor(self.w)).numpy(force=True)
         if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
             values += self.anchor.values(states)[:, None] + zeta[:, [self.anchor.action]] - zeta
         values[:, self.anchor.action] = self.anchor.values(states)
@@ -305,12 +313,12 @@ def estimate(fit: NetworkFit, anchor: Anchor, history: History) -> Estimate:
     reasons = {
         "zeta was not solved for": not fit.is_solved,
         "training did not end by itself": not history.has_ended,
-        **trust.of_choices(rows.visits.numpy(), at.policy.numpy(), at.nll),
+        **trust.of_choices(rows.visits.numpy(force=True), at.policy.numpy(force=True), at.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     gain = history.losses[0] - min(history.losses)
-    theta = tuple(layer.numpy() for layer in fit.theta)
-    scaling, w = (risk.center, risk.scale), fit.w.numpy()
+    theta = tuple(layer.numpy(force=True) for layer in fit.theta)
+    scaling, w = (risk.center, risk.scale), fit.w.numpy(force=True)
     reward = RowNetwork(theta, *scaling, anchor, risk.restricted, risk.features, w, rows.discount)
     found = Fit(
         replace(reward, is_q=True),

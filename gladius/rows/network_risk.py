@@ -78,8 +78,8 @@ class NetworkRisk:
         """The risk of a data set."""
         inputs, columns = Inputs.of(data.states), range(data.states.shape[1])
         rows = Rows.of(data, columns, anchor, discount)
-        z = (rows.states.numpy() - inputs.center) / inputs.scale
-        is_visited = [np.ones(len(z), dtype=bool), *(rows.visits.T.numpy() > 0)]
+        z = (rows.states.numpy(force=True) - inputs.center) / inputs.scale
+        is_visited = [np.ones(len(z), dtype=bool), *(rows.visits.T.numpy(force=True) > 0)]
         features = []
         for mask in is_visited:
             low, high = np.quantile(z[mask] if mask.any() else z, SUPPORT, axis=0)

@@ -77,9 +77,9 @@ def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = N
         groups = Groups(torch.zeros((1, 0), dtype=torch.float64), index, index[:1])
     for k in columns:
         values, codes = inputs.codes(k)
-        joint = (groups.group * len(values) + codes).numpy()
+        joint = (groups.group * len(values) + codes).numpy(force=True)
         pair = compress(joint, len(groups.z) * len(values))
-        index, occurring = map(torch.from_numpy, pair)
+        index, occurring = map(torch.as_tensor, pair)
         parent = occurring // len(values)
         z = torch.cat([groups.z[parent], values[occurring % len(values), None]], dim=1)
         groups = Groups(z, index, parent)
@@ -180,9 +180,10 @@ class NextValue:
 def tally(groups: Groups, actions: Tensor, number_of_actions: int, *weights: Tensor) -> Tensor:
     """(1 + w, g, A) observations of each group and action, and sums of (n,) weights over them."""
     code, size = groups.group * number_of_actions + actions, len(groups.z) * number_of_actions
-    sums = [torch.bincount(code, minlength=size).double()]
-    sums += [torch.bincount(code, weight, minlength=size) for weight in weights]
-    return torch.stack(sums).reshape(len(sums), -1, number_of_actions)
+    sums = torch.zeros(1 + len(weights), size, dtype=torch.float64)
+    for total, weight in zip(sums, (torch.ones_like(code).double(), *weights), strict=True):
+        total.index_add_(0, code, weight)  # unlike `bincount`, the same sum each time on a GPU
+    return sums.reshape(len(sums), -1, number_of_actions)
 
 
 class Residuals(NamedTuple):
@@ -314,7 +315,7 @@ def rough_scores(inputs: Inputs, residuals: Residuals) -> Array:
             score[i] += direction.T @ weights
             sizes[i] += (direction**2).sum(dim=0)
     variance = square / len(inputs.states) * sizes[..., None]
-    largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).numpy()
+    largest = (score**2 / variance.clamp_min(1e-300)).amax(dim=(0, 2)).numpy(force=True)
     return np.where(inputs.varies, largest, 0.0)
 
 

@@ -65,11 +65,13 @@ class RowFunction:
 
     def __call__(self, states: Array) -> Array:
         tensor = torch.tensor(states, dtype=torch.float64)
-        values: Array = self.reward(tensor).numpy() @ self.theta.T
+        values: Array = self.reward(tensor).numpy(force=True) @ self.theta.T
         values[:, self.anchor.action] = self.anchor.values(states)
         if self.coefficients is not None:
             for a, features in enumerate(self.zeta):
-                values[:, a] += self.discount * (features(tensor).numpy() @ self.coefficients[a])
+                values[:, a] += self.discount * (
+                    features(tensor).numpy(force=True) @ self.coefficients[a]
+                )
         return values
 
 
@@ -148,8 +150,10 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
         value = fit.v
     fit = add_curvature(fit, inputs)
-    policy = torch.softmax(fit.q, dim=1).numpy()
-    misfit = trust.misfit_inputs(inputs, data.actions, policy[rows.state_index.numpy()], others)
+    policy = torch.softmax(fit.q, dim=1).numpy(force=True)
+    misfit = trust.misfit_inputs(
+        inputs, data.actions, policy[rows.state_index.numpy(force=True)], others
+    )
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(fit.risk.reward),
         "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
@@ -207,7 +211,7 @@ def estimate(
 ) -> Estimate:
     """The fit as an Estimate; `policy` is (S, A) at its states."""
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
-    visits, coefficients = rows.visits.numpy(), risk.free
+    visits, coefficients = rows.visits.numpy(force=True), risk.free
     size, monomials = float(visits.sum()), len(risk.reward.terms)
     reasons = {
         "the steps did not converge": not fit.converged,
@@ -220,10 +224,10 @@ def estimate(
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     theta = np.zeros((len(rows.actions), risk.reward.size))
-    theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy()
+    theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy(force=True)
     reward = RowFunction(risk.reward, theta, anchor)
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
-    q = replace(reward, zeta=risk.zeta, coefficients=zeta.numpy(), discount=rows.discount)
+    q = replace(reward, zeta=risk.zeta, coefficients=zeta.numpy(force=True), discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
     bellman = float(rows.visits[:, rows.anchor] @ gap**2)  # there the error is that of zeta

@@ -40,7 +40,7 @@ def entries(smoke: bool) -> list[Entry]:
     return [Entry(ROW, COLUMN, "measured", Cell(f"{__name__}:compute", settings, NAME), "mean")]
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Moments of SciPy's distribution, largest differences from it on a grid, and a sample."""
     nu, n = -float(np.euler_gamma), int(cell.settings["draws"])
     gumbel, grid = stats.gumbel_r(loc=nu), np.linspace(nu - 6.0, nu + 20.0, 2601)

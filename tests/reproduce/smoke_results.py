@@ -27,7 +27,7 @@ FAILED = stored(Result(()), "failed: a reason")
 @cache
 def computed(cell: Cell) -> Stored:
     """A cell, computed once."""
-    return stored(cell.function()(cell, "cpu"))
+    return stored(cell.function()(cell))
 
 
 def results_of(exhibit: Exhibit, entries: Sequence[Entry] | None = None) -> Results:

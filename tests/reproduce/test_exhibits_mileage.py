@@ -60,7 +60,7 @@ def test_negative_control_another_world_has_other_digits(monkeypatch: pytest.Mon
     monkeypatch.setattr(exact, "BusEngine", lambda: BusEngine(discount=0.9499))
     exhibit = exhibits.load("table_a2")
     (entry,) = (e for e in exhibit.entries(True) if e.column in TRUTH)
-    records = exhibit.view(entry, exact.truth(entry.cell, "cpu"))
+    records = exhibit.view(entry, exact.truth(entry.cell))
     wrong = {(r.row, r.statistic): r.value for r in records}
     digits = {(k[0], k[2]): v for k, v in printed("table_a2").items() if k[1] in TRUTH}
     verdicts = [compare.judge(compare.Reference(wrong[k]), text)[1] for k, text in digits.items()]
@@ -206,5 +206,5 @@ def test_gumbel_negative_control_the_mirrored_distribution_is_rejected(
 
     monkeypatch.setattr(figure_gumbel, "printed_density", mirrored)
     (entry,) = figure_gumbel.entries(True)
-    value = {r.statistic: r.value for r in figure_gumbel.compute(entry.cell, "cpu").records}
+    value = {r.statistic: r.value for r in figure_gumbel.compute(entry.cell).records}
     assert value["largest |printed density - SciPy's|"] > 0.1

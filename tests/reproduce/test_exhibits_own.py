@@ -78,7 +78,7 @@ def test_a_cell_scores_what_a_user_would_get(which: tuple[str, str]) -> None:
     method, options, settings = table_2.FITS[which]
     stream: dict[str, Any] = {"seeds": "accuracy", "seeds_row": f"{truth}/20", "drawn": "counts"}
     cell = fitting(method, 20, True, options, truth=truth, repetitions=3, **stream, **settings)
-    result = compute(cell, "cpu")
+    result = compute(cell)
     world = BusEngine(maintenance=TRUTHS[truth])
     drawn = data.splits(world.mdp, world.horizon, 20, seeds.generators(cell))
     train, test = ([transitions_of(one, r) for r in range(3)] for one in drawn)

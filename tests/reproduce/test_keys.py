@@ -174,7 +174,7 @@ PACKAGE = {
         "from toypackage import late, thing\n"
         "from .relative import *\n"
         "if TYPE_CHECKING:\n    from toypackage.typed import Type\n"
-        "def compute(cell, device):\n"
+        "def compute(cell):\n"
         "    from toypackage.inside import number\n"
         "    from importlib import import_module\n"
         "    return import_module('toypackage.named')\n"
@@ -251,15 +251,39 @@ def test_the_folder_of_a_checkout_is_not_in_the_key(
     assert key() == before
 
 
-def test_the_key_holds_settings_versions_and_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_holds_settings_and_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = Cell("tests.reproduce.toys:compute", {"a": 1})
-    keys = [combined(Sources().digests(cell, device)) for device in ("cpu", "cuda")]
-    keys.append(combined(Sources().digests(Cell(cell.compute, {"a": 2}), "cpu")))
+    keys = [combined(Sources().digests(Cell(cell.compute, {"a": a}), "cpu")) for a in (1, 2)]
     here = Sources().digests(cell, "cpu")
     monkeypatch.setattr(provenance, "versions", lambda: {"numpy": "0"})
     there = Sources().digests(cell, "cpu")
-    assert len({*keys, combined(there)}) == 4
-    assert provenance.code([here]) == provenance.code([there])  # `check` tells, they do not decide
+    assert len({*keys, combined(there)}) == 3
+    assert provenance.code([here]) == provenance.code([there])  # versions are only reported
+
+
+@pytest.mark.parametrize(
+    ("where", "settings", "takes"),
+    [
+        ("fits", {"method": "bc"}, True),
+        ("fits", {"method": "pqr"}, True),
+        ("fits", {"method": "nfxp"}, False),
+        ("fits", {"method": "gladius", "options": {}}, False),
+        ("fits", {"method": "gladius", "options": {"function_class": "sparse"}}, True),
+        ("fits", {"method": "gladius", "options": {"protocol": "printed"}}, False),
+        ("imitation", {"method": "gladius", "environment": "CartPole-v1", "options": {}}, True),
+        ("scale", {"method": "gladius", "options": {"function_class": "sparse"}}, False),
+    ],
+)
+def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
+    monkeypatch: pytest.MonkeyPatch, where: str, settings: dict[str, Any], takes: bool
+) -> None:
+    cell = Cell(f"reproduce.{where}:compute", settings)
+    assert cell.takes_device() == takes
+    on_cpu, on_gpu = (Sources().digests(cell, device) for device in ("cpu", "cuda"))
+    assert (on_cpu != on_gpu) == takes
+    versions = {name: v.replace("+cpu", "+cu130") for name, v in provenance.versions().items()}
+    monkeypatch.setattr(provenance, "versions", lambda: versions)
+    assert Sources().digests(cell, "cpu") == on_cpu, "the build of torch is in no key"
 
 
 def test_an_edit_in_airl_makes_the_cells_of_airl_stale_and_no_others() -> None:

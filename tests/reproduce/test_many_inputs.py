@@ -68,7 +68,7 @@ def test_mileage_paths_are_the_same_whatever_the_number_of_inputs() -> None:
 
 def test_a_cell_scores_what_a_user_would_get(monkeypatch: pytest.MonkeyPatch) -> None:
     cell = fitting("gladius", "linear", 4, 1, True, {"function_class": "sparse"})
-    result = compute(cell, "cpu")
+    result = compute(cell)
     world, (rng,) = VARIANTS["linear"].make(4), generators(cell)
     train, test = world.simulate(cell.settings["trajectories"], rng).split(0.8)
     given: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
@@ -87,13 +87,13 @@ def test_a_cell_scores_what_a_user_would_get(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("reproduce.many_inputs.mape", score)
     monkeypatch.setattr(InputsBus, "reward", lambda *given: np.nan)
-    compute(cell, "cpu")
+    compute(cell)
     np.testing.assert_array_equal(rewards[0], estimate.reward(train.states, train.actions))
 
 
 def test_bounds_grow_with_the_inputs_that_get_a_coefficient() -> None:
-    values = [with_inputs(bound_cell(k, True), "cpu").records[0].value for k in (0, 2, 20, 100)]
-    alone = with_inputs(bound_cell(100, False), "cpu").records[0].value
+    values = [with_inputs(bound_cell(k, True)).records[0].value for k in (0, 2, 20, 100)]
+    alone = with_inputs(bound_cell(100, False)).records[0].value
     assert values[0] == alone == pytest.approx(1.01, abs=0.005)
     assert values == sorted(values)
     squares = np.square(values)  # those of a single pair would be affine in K

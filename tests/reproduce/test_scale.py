@@ -23,7 +23,7 @@ from tests.reproduce.smoke_results import FAILED, stored, written
 
 def test_a_cell_is_the_fit_a_user_would_get() -> None:
     cell = scale.scale_cell("nfxp", 60, 0, {})
-    result = scale.compute(cell, "cpu")
+    result = scale.compute(cell)
     (record,) = result.records
     world = BusEngine()
     data = scale.joined(list(scale.batches(world, cell)))
@@ -58,7 +58,7 @@ def test_a_fit_past_a_limit_says_so(
     stopped: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "call", lambda *given: limits.LimitedRun(None, stopped))
-    (record,) = scale.compute(scale.scale_cell("nfxp", 5, 0, {}), "cpu").records
+    (record,) = scale.compute(scale.scale_cell("nfxp", 5, 0, {})).records
     assert reason in record.status
     assert math.isnan(record.value)
 

@@ -51,7 +51,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def measure(name: str, column: str) -> dict[str, float]:
     """A smoke entry's records by statistic; computed each time, for the methods are planted."""
     entry = entry_of("table_1", name, column)
-    result = entry.cell.function()(entry.cell, "cpu")
+    result = entry.cell.function()(entry.cell)
     return {r.statistic: r.value for r in table_1.view(entry, result)}
 
 
@@ -367,7 +367,7 @@ def test_the_largest_rung_is_found_and_processor_time_decides_no_tick(
         return limits.LimitedRun(value, "" if value else stopped)
 
     monkeypatch.setattr(limits, "call", call)
-    value = {r.statistic: r.value for r in traits.scale(CELL, "cpu").records}
+    value = {r.statistic: r.value for r in traits.scale(CELL).records}
     assert value[traits.TICK] == pytest.approx(tick, nan_ok=True)
     assert value.get("largest K") == (most if is_decided else None)
     assert value.get("MAPE there") == (1.5 if is_decided and most >= 0 else None)

@@ -46,7 +46,7 @@ def test_a_further_method_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(METHODS, "sixteenth", "sixteenth")
     monkeypatch.setitem(table_2.VARIANTS, ("sixteenth", ""), ({}, False))
     (entry,) = (e for e in table_2.entries(True) if e.column == "Sixteenth" and e.row == "50")
-    value = {r.statistic: r.value for r in table_2.view(entry, fits.compute(entry.cell, "cpu"))}
+    value = {r.statistic: r.value for r in table_2.view(entry, fits.compute(entry.cell))}
     assert calls == [2]
     assert (value["MAPE"], value["iterations"]) == (0.0, 4.0)
 
@@ -73,7 +73,7 @@ def test_equality_is_that_of_rewards_at_observed_pairs(
 def planted_result(entry: Entry) -> Stored:
     """What a cell of the exhibit stores, with two errors that did not converge."""
     if entry.column == "bound":
-        return stored(entry.cell.function()(entry.cell, "cpu"))
+        return stored(entry.cell.function()(entry.cell))
     errors = [3.0, 4.0]
     replications = {name: [1.0, 1.0] for name in fits.RUNS}
     for epoch in EPOCHS_SHOWN if entry.protocol.startswith("author") else ("",):

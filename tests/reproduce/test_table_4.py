@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from pretended_device import pretended_device
 
 from gladius.transitions import Transitions
 from gladius.worlds.gym import ACROBOT, Episodes, episode_seeds, evaluate
@@ -51,7 +52,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, cell: Cell) -> tuple[list[Transitio
     with monkeypatch.context() as patch:
         patch.setattr("reproduce.imitation.learn", watched_learn)
         patch.setattr("reproduce.imitation.evaluate", watched_evaluate)
-        imitation.compute(cell, "cpu")
+        imitation.compute(cell)
     return data, starts
 
 
@@ -106,11 +107,22 @@ def test_learners_do_not_depend_on_the_truth(method: str, monkeypatch: pytest.Mo
 @gymnasium_needed
 def test_same_seed_same_bytes() -> None:
     first = computed(imitation_cell("bc")).result
-    second = imitation.compute(imitation_cell("bc"), "cpu")
+    second = imitation.compute(imitation_cell("bc"))
     assert first.records == second.records
     assert first.replications == second.replications
     for name, array in first.arrays.items():
         assert array.tobytes() == second.arrays[name].tobytes()
+
+
+@gymnasium_needed
+@pytest.mark.parametrize("method", ["bc", "iq_learn", "gladius"])
+def test_a_pretended_device_gives_the_same_returns(method: str) -> None:
+    cell = imitation_cell(method)
+    with pretended_device():
+        result = imitation.compute(cell)
+    expected = computed(cell).result
+    assert result.replications == expected.replications
+    np.testing.assert_array_equal(result.arrays["episodes"], expected.arrays["episodes"])
 
 
 @gymnasium_needed
@@ -245,7 +257,7 @@ def test_failed_cells_are_left_out(tmp_path: Path) -> None:
 def test_without_gymnasium_cells_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     for compute in (imitation.compute, demonstrations.measure):
-        (record,) = compute(imitation_cell("bc"), "cpu").records
+        (record,) = compute(imitation_cell("bc")).records
         assert record.status == NOT_RUN
         assert "gymnasium is not installed: pip install" in record.statistic
 
@@ -253,7 +265,7 @@ def test_without_gymnasium_cells_say_so(monkeypatch: pytest.MonkeyPatch) -> None
 @gymnasium_needed
 def test_the_expert_is_measured_under_each_rule() -> None:
     settings = {"environment": ACROBOT.name, "episodes": 4}
-    records = demonstrations.measure(Cell("reproduce.demonstrations:measure", settings), "cpu")
+    records = demonstrations.measure(Cell("reproduce.demonstrations:measure", settings))
     returns = {r.statistic: r.value for r in records.records if r.statistic.startswith("return")}
     assert len(returns) == 4
     assert all(-120 < value < -60 for value in returns.values())

@@ -54,7 +54,7 @@ def toy(
     return Exhibit(name, "A toy", entries, cost=cost, render=render)
 
 
-def compute(cell: Cell, device: str) -> Result:
+def compute(cell: Cell) -> Result:
     """Five numbers, or the trouble that the settings name."""
     log, until, row = (cell.settings[name] for name in ("log", "until", "seeds_row"))
     if log:
