@@ -89,6 +89,21 @@ def test_the_objective_is_the_sum_over_rows(
     assert objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+def test_the_objective_is_not_convex_where_rewards_pass_two_alpha() -> None:
+    """One state and Q = (c + d, c - d): the penalty moves with d through V = c + log 2cosh(d)."""
+    counts = Counts(np.zeros((1, 1)), np.array([[[1.0, 1.0]]]), np.ones((1, 2, 1, 1)))
+    table = make_table(counts, 0.5, 0.05, 0.0)
+    left, middle, right = (torch.tensor([[10.0 + d, 10.0 - d]]).double() for d in (-0.5, 0.0, 0.5))
+    for q, d in [(left, -0.5), (middle, 0.0)]:
+        v = 10 + np.log(2 * np.cosh(d))
+        penalty = np.mean([(10 + d - v / 2) ** 2, (10 - d - v / 2) ** 2]) / 0.2
+        assert table.objective(q).item() / 2 == pytest.approx(v - 10 + penalty)
+    assert table.objective(left) + table.objective(right) < 2 * table.objective(middle) - 1.0
+    # control: rewards of 5 lie under 2 alpha = 100, where the same path is convex
+    low = make_table(counts, 0.5, 50.0, 0.0)
+    assert low.objective(left) + low.objective(right) > 2 * low.objective(middle)
+
+
 @pytest.mark.parametrize("shares", [SHARES, MDP.discounted_occupancy()])
 def test_the_limit_is_a_least_squares_problem(shares: Array) -> None:
     """min over v of sum d (log pi + v(s) - beta E v(s'))^2, by a library's least squares."""

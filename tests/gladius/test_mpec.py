@@ -22,14 +22,29 @@ import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import mpec, nfxp
 from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.mdp import soft_bellman
 from gladius.transitions import Transitions
-from gladius.worlds.bus import bus_reward_given
+from gladius.worlds.bus import bus_design, bus_reward_given
 
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(3)])
 SMALL = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
 
 
 # ---- constraints
+
+
+def test_the_feasible_set_is_not_convex() -> None:
+    """Half-way between two solutions log sum exp lies strictly under its chord."""
+    design, no_offset = bus_design(MDP.features), np.zeros((20, 2))
+    programme = mpec.Programme(MDP.occupancy(100), MDP.transition, design, no_offset, 0.95)
+    ends = [np.array([1.0, 5.0]), np.array([0.2, 2.0])]
+    solved = [soft_bellman(design @ theta, MDP.transition, 0.95, tolerance=1e-14) for theta in ends]
+    vs = [logsumexp(one.q, axis=1) for one in solved]
+    for theta, v in zip(ends, vs, strict=True):
+        assert np.abs(programme.values(theta, v)[1]).max() < 1e-12
+    c = programme.values(np.mean(ends, axis=0), np.mean(vs, axis=0))[1]
+    assert c.max() < -1e-4
+    assert c.min() < -0.1
 
 
 # ---- known answers and pairs
