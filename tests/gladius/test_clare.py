@@ -45,6 +45,28 @@ def plain_occupancy(reward: Array, transition: Array, initial: Array, beta: floa
     return total
 
 
+@pytest.mark.parametrize(
+    ("eta", "error", "gap"), [(1.0, 104.5, 0.185), (0.1, 104.5, 0.028), (0.01, 104.1, 0.003)]
+)
+def test_known_answers_of_the_population(eta: float, error: float, gap: float) -> None:
+    found = population(eta)
+    assert found.converged
+    assert found.residual <= 1e-8
+    r, rho = found.reward, plain_occupancy(found.reward, MDP.transition, MDP.initial, 0.95)
+    closed = (EXPERT - rho) / (eta * (EXPERT + rho))
+    seen = MDP.occupancy(100) > 1e-6  # elsewhere the oracle's own sums are rounded
+    np.testing.assert_allclose(r[seen], closed[seen], atol=1e-7 / eta)
+    assert np.all(np.abs(r) <= 1 / eta)
+    share = MDP.occupancy(100)
+    np.testing.assert_allclose(
+        100 * np.sum(share * np.abs(r / MDP.reward - 1)), error, rtol=0, atol=0.06
+    )
+    np.testing.assert_allclose(np.abs(rho - EXPERT).sum() / 2, gap, rtol=0, atol=5e-4)
+    # negative control: the true reward is no fixed point, and no reward of its size is in reach
+    rho = plain_occupancy(MDP.reward, MDP.transition, MDP.initial, 0.95)
+    assert np.max(np.abs(MDP.reward - (EXPERT - rho) / (eta * (EXPERT + rho)))) > 0.9
+
+
 def minimum_norm(weight: Array) -> Array:
     """IQ-Learn's limit: ln pi + v - beta E_a v with the least weighted norm over v."""
     log_p = np.log(MDP.solution.policy)

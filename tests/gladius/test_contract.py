@@ -356,3 +356,17 @@ def test_an_anchor_that_is_not_used_is_checked_too() -> None:
     assert error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_action": 3}).field == "anchor_action"
     unknown = error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_reward": None})
     assert unknown.field == "anchor_reward"
+
+
+@pytest.mark.parametrize(
+    ("options", "inner"),
+    [
+        ({}, 0),
+        ({"ascents": 3}, 21),
+        ({"ascents": 3, "deterministic": True}, 0),
+    ],
+)
+def test_alternating_single_steps_are_no_inner_loop(options: dict[str, Any], inner: int) -> None:
+    printed: dict[str, Any] = {**PRINTED, "iterations": 7, "function_class": "tabular"}
+    for estimate in fit(SETS, "gladius", **ANCHOR, **printed, **options):
+        assert estimate.diagnostics.extra["inner_iterations"] == inner
