@@ -88,6 +88,14 @@ def test_dummies_are_uniform_and_independent_of_the_mileage() -> None:
         assert np.sum((table - margin) ** 2 / margin) < chi2.ppf(1 - FALSE_ALARM, df=20)
 
 
+def test_a_biased_dummy_would_be_noticed() -> None:
+    """Negative control: 20 values instead of 21 fail the same chi-square test."""
+    draws = np.random.default_rng(1).integers(-10, 10, 40_000)
+    seen = (draws[:, None] == np.arange(-10, 11)).sum(axis=0)
+    expected = len(draws) / 21
+    assert np.sum((seen - expected) ** 2 / expected) > chi2.ppf(1 - FALSE_ALARM, df=20)
+
+
 @settings(max_examples=60)
 @given(st.integers(0, 2), st.integers(1, 4), st.integers(1, 5))
 def test_replications_are_what_they_are_alone_and_dummies_change_no_mileage(

@@ -57,6 +57,15 @@ def test_solution_is_a_fixed_point_of_the_bellman_equation(world: TabularMDP) ->
     assert np.allclose(found.v, log_sum_exp(found.q), rtol=0, atol=1e-12 * size)
 
 
+def test_a_wrong_discount_is_noticed() -> None:
+    """Negative control of the bounds above: the solution for 0.9 is none for 0.899."""
+    world = TabularMDP(np.array([[1.0, 0.0]]), np.ones((2, 1, 1)), 0.9, np.ones(1))
+    other = TabularMDP(np.array([[1.0, 0.0]]), np.ones((2, 1, 1)), 0.899, np.ones(1))
+    assert np.max(np.abs(backup(other, world.solution.v) - world.solution.v)) > 1e-3
+    # One state: V = log sum exp r / (1 - beta), in closed form.
+    assert world.solution.v[0] == pytest.approx(np.log1p(np.e) / 0.1, rel=1e-12)
+
+
 @settings(max_examples=80)
 @given(mdp_batches())
 def test_batched_solution_equals_one_by_one(worlds: list[TabularMDP]) -> None:
@@ -170,6 +179,15 @@ def test_frequencies_of_simulated_paths_are_the_occupancy(
             hits = (reached[:, None] == np.arange(states)).astype(float)
             gap = np.abs(hits.mean(axis=0) - world.transition[a, s])
             assert np.all(gap <= bernstein(hits))
+
+
+def test_the_statistical_tolerance_notices_a_wrong_law() -> None:
+    """Negative control: a policy that is off by 0.1 is rejected at the sample size used."""
+    world = TabularMDP(np.zeros((1, 2)), np.ones((2, 1, 1)), 0.9, np.ones(1))
+    paths = world.simulate(4000, 1, np.random.default_rng(1), np.array([[0.6, 0.4]]))
+    hits = (paths.actions == 0).astype(float)
+    assert np.abs(hits.mean() - 0.5) > bernstein(hits)[0]
+    assert np.abs(hits.mean() - 0.6) <= bernstein(hits)[0]
 
 
 @settings(max_examples=80)

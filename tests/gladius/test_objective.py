@@ -82,6 +82,15 @@ def test_td_minus_deviation_is_the_squared_bellman_error(world):
     np.testing.assert_allclose(risk.bellman[0], bellman_by_hand(world), atol=1e-9)
 
 
+def test_without_beta_squared_the_identity_fails():
+    data = Transitions(np.zeros((2, 1)), np.zeros(2, int), np.array([[0.0], [1.0]]))
+    now, after = np.array([0, 0]), np.array([0, 1])
+    world = (data, now, after, np.array([[0.0, 1.0], [2.0, 0.0]]), np.zeros(2), None)
+    _, _, risk = terms(world)
+    assert abs(risk.td[0] - risk.deviation[0] - bellman_by_hand(world)) > 1e-3
+    np.testing.assert_allclose(risk.bellman[0], bellman_by_hand(world))
+
+
 @settings(max_examples=60)
 @given(worlds())
 def test_exact_zeta_is_the_inner_maximum(world):
