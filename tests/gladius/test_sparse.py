@@ -85,6 +85,22 @@ def test_the_minimum_is_reached_from_any_zeta(theta: Array, zeta: Array) -> None
     torch.testing.assert_close(far.point.zeta, exact.zeta, rtol=1e-9, atol=1e-9)
 
 
+@settings(max_examples=6)
+@given(arrays(float, 2, elements=st.floats(-3, 3)))
+def test_the_gradient_is_the_derivative_of_the_risk(theta: Array) -> None:
+    data = few_rows(ended=True)
+    risk = small_risk(data)
+    plain = PlainRisk(data, risk)
+    start = torch.zeros(2, risk.zeta[0].size, dtype=torch.float64)
+    point = solved_point(risk, torch.tensor(theta), start)
+    assert point.nll == pytest.approx(plain(theta), rel=1e-7)
+    for k in range(2):
+        step = 1e-4 * np.eye(2)[k]
+        above, below = plain(theta + step), plain(theta - step)
+        slope = (above - below) / 2e-4
+        assert float(point.gradient[k]) == pytest.approx(slope, rel=1e-3, abs=1e-2)
+
+
 def test_an_input_that_matters_enters_and_its_noisy_copy_does_not() -> None:
     world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=6)
     data = world.simulate(500, np.random.default_rng(3))
