@@ -101,6 +101,7 @@ def run(*arguments: str, cwd: Path, site: str = "") -> str:
     return done.stdout
 
 
+@pytest.mark.deep
 def test_the_wheel_runs_the_three_commands_outside_the_checkout(
     installed: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_the_wheel_runs_the_three_commands_outside_the_checkout(
     assert len(pd.read_csv(tmp_path / ".smoke" / "figure_gumbel.csv"))
 
 
+@pytest.mark.deep
 def test_the_wheel_has_every_file_that_is_read_and_no_test(installed: Path) -> None:
     kinds = {".csv", ".lisp", ".md", ".npz"}
     data = {

@@ -114,6 +114,7 @@ def compiled(tables: str, folder: Path) -> str:
     return (folder / "page.log").read_text(errors="replace")
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
 def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Path) -> None:
     texts = [p.read_text("utf-8") for p in sorted(GENERATED.glob("*.tex"))]
