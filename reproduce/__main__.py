@@ -13,7 +13,7 @@ from rich.table import Table
 from gladius.checks import InputError
 from reproduce import exhibits
 from reproduce import run as runner
-from reproduce.output import read_manifest
+from reproduce.output import costs, read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
@@ -74,6 +74,9 @@ def run(
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console = Console()
+    if smoke:
+        full = duration(sum(costs(runner.GENERATED).values()))
+        console.print(f"A full run took {full} of processor time on the machine in the README.")
     options: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
     try:
         outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)

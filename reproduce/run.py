@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,11 +19,12 @@ from rich.console import Console
 
 from gladius.checks import InputError
 from reproduce import provenance
+from reproduce.exhibits import PAPER
 from reproduce.output import DIGITS, clear_staging, costs, describe, write_exhibit
 from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import Results
-from reproduce.spec import Cell, Entry, Exhibit
+from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store, Stored, probe
 from reproduce.threads import one_thread
 from reproduce.worker import Job, failure, run_cell
@@ -34,6 +35,7 @@ BUILD = HOME / ".cells"
 GENERATED = HOME / "paper_tables" / "generated"
 SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
 LOST = "it was lost with its worker twice, the second time alone"
+UNKNOWN = 10.0  # processor seconds of a cell of whose kind nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 
 
@@ -66,7 +68,7 @@ def run(
     build: Path = BUILD,
     out: Path | None = None,
 ) -> Outcome:
-    """Compute what is stale and write all files, those of cheap exhibits first.
+    """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
     An exhibit is replaced in one step when all its cells are there; cells that failed are marked.
     An interrupt (SIGINT or SIGTERM, raised as KeyboardInterrupt) leaves all others unchanged.
@@ -96,7 +98,7 @@ def run(
     with termination_as_interrupt(), store.lock():
         clear_staging(target)
         drawing = Drawing(exhibits, smoke, device, target)
-        seconds, commit = drawing.seconds(), drawing.commit
+        seconds, commit = drawing.seconds, drawing.commit
         jobs: list[Job] = []
         # cells of cheap exhibits first, of one exhibit the longest first
         for cell in sorted(seconds, key=lambda cell: (drawing.first[cell], -seconds[cell])):
@@ -144,27 +146,17 @@ class Drawing:
     undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
 
     def __post_init__(self) -> None:
-        self.waiting = sorted(self.exhibits, key=lambda exhibit: exhibit.cost)
         self.sources, self.commit = Sources(), provenance.commit()
-        self.entries: dict[str, list[Entry]] = {}
+        self.entries = {x.name: x.checked_entries(self.smoke) for x in self.exhibits}
+        cells = {name: {entry.cell for entry in listed} for name, listed in self.entries.items()}
+        self.seconds = expected_seconds(set().union(*cells.values()), self.out)
+        cost = {name: sum(map(self.seconds.__getitem__, of)) for name, of in cells.items()}
+        self.waiting = sorted(self.exhibits, key=lambda x: (x.name not in PAPER, cost[x.name]))
         self.first: dict[Cell, int] = {}  # position of the first exhibit that needs it
         for position, exhibit in enumerate(self.waiting):
-            self.entries[exhibit.name] = exhibit.checked_entries(self.smoke)
             for entry in self.entries[exhibit.name]:
                 self.first.setdefault(entry.cell, position)
         self.digests = {cell: self.sources.digests(cell, self.device) for cell in self.first}
-
-    def seconds(self) -> dict[Cell, float]:
-        """Rough processor seconds of each cell: those of its last run, or a share of its exhibit's.
-
-        The last run is the one in the manifests of the folder.
-        """
-        recorded = costs(self.out)
-        shares = [60.0 * exhibit.cost / len(self.entries[exhibit.name]) for exhibit in self.waiting]
-        return {
-            cell: recorded.get(cell.digest[:DIGITS], shares[position])
-            for cell, position in self.first.items()
-        }
 
     def draw(self) -> None:
         """Write the exhibits whose cells are all there."""
@@ -184,6 +176,22 @@ class Drawing:
                 if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                     raise disk_error("out", self.out, error, exhibit.name) from None
                 self.undrawn[exhibit.name] = failure(error)
+
+
+def expected_seconds(cells: Iterable[Cell], out: Path) -> dict[Cell, float]:
+    """Rough processor seconds of cells, from the manifests of the folder and the committed ones.
+
+    A cell that no manifest has counts as the mean of those that the same function computes.
+    """
+    recorded = costs(GENERATED) | costs(out)
+    of_kind: dict[str, list[float]] = {}
+    for cell in cells:
+        if cell.digest[:DIGITS] in recorded:
+            of_kind.setdefault(cell.compute, []).append(recorded[cell.digest[:DIGITS]])
+    means = {compute: sum(seconds) / len(seconds) for compute, seconds in of_kind.items()}
+    return {
+        cell: recorded.get(cell.digest[:DIGITS], means.get(cell.compute, UNKNOWN)) for cell in cells
+    }
 
 
 def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> InputError:

@@ -266,7 +266,6 @@ class Exhibit:
         title: one line.
         entries: is_smoke -> the entries, in the order of display. They name every cell that
             `render` uses.
-        cost: rough CPU-minutes of a full run; the runner computes cheap exhibits first.
         render: (results, folder) writes tables as .tex and .html, figures as .pdf and .png.
         view: the records that an entry shows of its cell's result; by default all of them.
         published: name of the published CSV to compare with, "" for none.
@@ -282,7 +281,6 @@ class Exhibit:
     name: str
     title: str
     entries: Callable[[bool], list[Entry]]
-    cost: float = field(kw_only=True)
     render: Callable[[Any, Path], None] = lambda results, out: None
     view: Callable[[Entry, Result], Sequence[Record]] = as_stored
     published: str = ""
@@ -294,9 +292,8 @@ class Exhibit:
 
     def __post_init__(self) -> None:
         _name("name", self.name)
-        for number in ("cost", "tolerance"):
-            if not getattr(self, number) >= 0:
-                raise InputError(number, getattr(self, number), "give a number of at least 0")
+        if not self.tolerance >= 0:
+            raise InputError("tolerance", self.tolerance, "give a number of at least 0")
 
     def checked_entries(self, smoke: bool) -> list[Entry]:
         """Its entries.

@@ -264,7 +264,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Accuracy over many data sets: against the bounds, and against the plug-in",
     entries,
-    cost=70.0,  # most of it the author's code, which Table 2 has too
     render=render,
     view=view,
     verdict=verdict,

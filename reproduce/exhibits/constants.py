@@ -220,7 +220,6 @@ EXHIBIT = Exhibit(
     NAME,
     "The appendix's constants and the corrected chain's (bus engine, tables)",
     entries,
-    cost=20.0,
     render=render,
     view=view,
     verdict=verdict,

@@ -180,7 +180,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Counterfactuals on the bus engine",
     entries,
-    cost=1.0,
     render=render,
     view=view,
     verdict=verdict,

@@ -144,7 +144,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Figure 1: inputs that do not matter",
     entries,
-    cost=67.0,
     render=render,
     published=NAME,
     reason=reason,

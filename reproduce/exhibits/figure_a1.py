@@ -45,7 +45,7 @@ def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibi
         figure = _draw(results, str(trajectories), published_errors(table), title)
         layout.save(figure, out, name)
 
-    return Exhibit(name, title, entries, cost=5.5, render=render, view=view, tolerance=5e-4)
+    return Exhibit(name, title, entries, render=render, view=view, tolerance=5e-4)
 
 
 def errors(result: Result) -> Array:

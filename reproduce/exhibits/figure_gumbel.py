@@ -91,4 +91,4 @@ def render(results: Results, out: Path) -> None:
     layout.save(figure, out, NAME)
 
 
-EXHIBIT = Exhibit(NAME, TITLE, entries, cost=0.1, render=render)
+EXHIBIT = Exhibit(NAME, TITLE, entries, render=render)

@@ -135,7 +135,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Inputs that matter among fifty",
     entries,
-    cost=30.0,
     render=render,
     verdict=verdict,
     tolerance=1e-4,

@@ -98,7 +98,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Scale: time and memory of one fit",
     entries,
-    cost=5.0,
     render=render,
     verdict=verdict,
     tolerance=1e-3,

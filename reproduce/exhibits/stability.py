@@ -336,7 +336,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Algorithm 1 as printed: where it is stable, and how many steps it needs (bus engine)",
     entries,
-    cost=12.0,
     render=render,
     view=view,
     verdict=verdict,

@@ -334,7 +334,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Table 1, executable: the paper's ticks beside measurements",
     entries,
-    cost=66.0,
     render=render,
     view=view,
     verdict=verdict,

@@ -358,7 +358,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Table 2: MAPE of the reward, bus engine without dummies",
     entries,
-    cost=90.0,  # 66 of them the author's code
     render=render,
     view=view,
     published=NAME,

@@ -160,7 +160,6 @@ def make_table(
         name,
         title,
         entries,
-        cost=5.5,
         render=render,
         view=view,
         published=name,

@@ -286,7 +286,6 @@ EXHIBIT = Exhibit(
     NAME,
     "Table 4: imitation on gymnasium's environments",
     entries,
-    cost=54.0,
     render=render,
     published=NAME,
     reason=reason,

@@ -42,7 +42,7 @@ REPETITIONS = 20
 def exhibit() -> Exhibit:
     fields: dict[str, Any] = {"reason": lambda *key: " ".join(key), "published": "table_2"}
     fields["published_repetitions"] = published.TABLE_2_REPETITIONS
-    return Exhibit("table_2", "a title", lambda smoke: [], cost=0.0, **fields)
+    return Exhibit("table_2", "a title", lambda smoke: [], **fields)
 
 
 def write_ours(folder: Path, shift: float, **changes: Any) -> pd.DataFrame:

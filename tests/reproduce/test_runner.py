@@ -264,7 +264,7 @@ def cheap_and_dear(folder: Path) -> list[Exhibit]:
     """Two exhibits, the second with a cell that sleeps until there is a file `mended`."""
     until, log = folder / "mended", folder / "log"
     dear = toy(log, trouble={"30A": "sleep"}, until=until)
-    return [toy(log, rows=("10",), until=until, name="cheap", cost=0.1), dear]
+    return [toy(log, rows=("10",), until=until, name="cheap"), dear]
 
 
 def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(

@@ -59,7 +59,7 @@ def test_a_cell_names_its_stream_and_no_method_is_in_the_key() -> None:
 GOOD: dict[Any, dict[str, Any]] = {
     Cell: {"compute": "reproduce.fits:compute", "settings": {"method": "nfxp"}},
     Entry: {"row": "1", "column": "A", "protocol": "fresh", "cell": CELL},
-    Exhibit: {"name": "toy", "title": "A toy", "entries": toy().entries, "cost": 1.0},
+    Exhibit: {"name": "toy", "title": "A toy", "entries": toy().entries},
 }
 
 
@@ -76,7 +76,7 @@ GOOD: dict[Any, dict[str, Any]] = {
         (Entry, {"row": 50}, "row"),
         (Entry, {"protocol": "leak_fre"}, "protocol"),
         (Exhibit, {"name": "Table 2"}, "name"),
-        (Exhibit, {"cost": math.nan}, "cost"),
+        (Exhibit, {"tolerance": math.nan}, "tolerance"),
     ],
 )
 def test_a_bad_spec_is_refused_by_name(kind: Any, changes: dict[str, Any], field: str) -> None:

@@ -26,7 +26,6 @@ def toy(
     trouble: Mapping[str, str] | None = None,
     until: Path | None = None,
     name: str = "toy",
-    cost: float = 1.0,
 ) -> Exhibit:
     """An exhibit that draws normal numbers and adds a line to `log` for each cell it computes.
 
@@ -35,7 +34,7 @@ def toy(
         rows, columns: of the table.
         trouble: row and column ("20A") -> what goes wrong there, see `compute`.
         until: a file; where it exists nothing goes wrong any more.
-        name, cost: of the exhibit.
+        name: of the exhibit.
     """
 
     def entries(smoke: bool) -> list[Entry]:
@@ -51,7 +50,7 @@ def toy(
         settings |= {"trouble": (trouble or {}).get(row + column, "")}
         return Cell("tests.reproduce.toys:compute", settings, f"{row}{column}")
 
-    return Exhibit(name, "A toy", entries, cost=cost, render=render)
+    return Exhibit(name, "A toy", entries, render=render)
 
 
 def compute(cell: Cell) -> Result:
