@@ -36,7 +36,7 @@ from gladius import networks as nets
 from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
 from gladius.checks import Array
-from gladius.estimate import Estimate, StateFunction
+from gladius.estimate import StateFunction
 from gladius.networks import Parameters, Tensor
 from gladius.rows import network as row_networks
 from gladius.rows.network_risk import NetworkRisk
@@ -136,7 +136,7 @@ def learn(
         for transitions, rng in zip(data, rngs, strict=True)
     ]
     statuses = ["ok" if converged else "not_converged" for _, converged in fits]
-    return [[estimate.policy for estimate in estimates] for estimates, _ in fits], statuses
+    return [policies for policies, _ in fits], statuses
 
 
 def losses(theta: Parameters, rows: iq_learn.TransitionSample, alpha: float | None) -> Tensor:
@@ -180,20 +180,21 @@ def row_network(
     budgets: Sequence[int],
     rng: np.random.Generator,
     restricted: bool,
-) -> tuple[list[Estimate], bool]:
-    """GLADIUS at each budget, and whether zeta was solved for.
+) -> tuple[list[Policy], bool]:
+    """The policy at each budget, and whether zeta was solved for.
 
-    From budget to budget Adam starts anew, from its averaged weights.
+    From budget to budget Adam starts anew, from its averaged weights. BC needs no zeta.
     """
     seed = int(rng.integers(2**31))
     options = row_networks.Options(HIDDEN, restricted, learning_rate=RATE, seed=seed)
     risk = NetworkRisk.of(data, ANCHOR, DISCOUNT, restricted)
     fit = row_networks.fit_line(risk, options)
-    estimates: list[Estimate] = []
+    policies: list[Policy] = []
     for budget in budgets:
         row_networks.train(fit, budget - fit.steps, options)
-        estimates.append(row_networks.estimate(fit, ANCHOR, row_networks.History()))
-    return estimates, fit.is_solved
+        reward = row_networks.reward_of(fit, ANCHOR)
+        policies.append(Softmax(replace(reward, is_q=True) if restricted else reward.outputs))
+    return policies, fit.is_solved
 
 
 @where_installed

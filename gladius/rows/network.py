@@ -270,11 +270,16 @@ class RowNetwork:
     discount: float
     is_q: bool = False
 
-    def __call__(self, states: Array) -> Array:
+    def outputs(self, states: Array) -> Array:
+        """(n, A) outputs of the network, 0 at the anchor: unrestricted, the log-odds of choices."""
         tensor = torch.tensor(states, dtype=torch.float64)
         theta = [torch.as_tensor(layer) for layer in self.theta]
         values = network(theta, standardise(tensor, self.center, self.scale)).numpy(force=True)
-        values = np.insert(values, self.anchor.action, 0.0, axis=1)
+        return np.insert(values, self.anchor.action, 0.0, axis=1)
+
+    def __call__(self, states: Array) -> Array:
+        values = self.outputs(states)
+        tensor = torch.tensor(states, dtype=torch.float64)
         phi = torch.stack([features(tensor) for features in self.features], dim=1)
         zeta = self.discount * zeta_of(phi, torch.as_tensor(self.w)).numpy(force=True)
         if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
@@ -300,6 +305,13 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     return estimate(fit, anchor, history)
 
 
+def reward_of(fit: NetworkFit, anchor: Anchor) -> RowNetwork:
+    """The network as a function of states."""
+    risk, theta = fit.risk, tuple(layer.numpy(force=True) for layer in fit.theta)
+    zeta = risk.features, fit.w.numpy(force=True), risk.rows.discount
+    return RowNetwork(theta, risk.center, risk.scale, anchor, risk.restricted, *zeta)
+
+
 def estimate(fit: NetworkFit, anchor: Anchor, history: History) -> Estimate:
     """The fit as an Estimate."""
     risk, rows, size = fit.risk, fit.risk.rows, float(fit.risk.rows.seen.sum())
@@ -317,9 +329,7 @@ def estimate(fit: NetworkFit, anchor: Anchor, history: History) -> Estimate:
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     gain = history.losses[0] - min(history.losses)
-    theta = tuple(layer.numpy(force=True) for layer in fit.theta)
-    scaling, w = (risk.center, risk.scale), fit.w.numpy(force=True)
-    reward = RowNetwork(theta, *scaling, anchor, risk.restricted, risk.features, w, rows.discount)
+    reward = reward_of(fit, anchor)
     found = Fit(
         replace(reward, is_q=True),
         reward,
