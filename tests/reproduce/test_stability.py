@@ -17,7 +17,7 @@ from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients
 from reproduce.exhibits import stability
-from reproduce.gradients import STEPS, Tables, decade, follow
+from reproduce.gradients import STEPS, Tables, decade, follow, marks
 from reproduce.spec import Cell, Result
 from tests.reproduce.smoke_results import entry_of, failed, resized, results_of, written
 
@@ -107,9 +107,7 @@ def test_the_printed_steps_are_the_librarys() -> None:
     options = Options(function_class="tabular", **steps)  # type: ignore[arg-type]  # as they are
     rng = [np.random.default_rng(0)]
     run = algorithm_1(counts, Anchor(1, -5.0), 0.95, options, rng)
-    step, both = data.printed(0.3, 0.5, False, False), np.zeros_like(data.minimiser)
-    for _ in range(40):
-        both = step(both)
+    both = data.printed(0.3, 0.5, False, False)(np.zeros_like(data.minimiser), 40)
     np.testing.assert_allclose(both[..., :2], run.q, atol=1e-10)
     np.testing.assert_allclose(both[..., 2:], run.zeta, atol=1e-10)
 
@@ -120,7 +118,7 @@ def test_every_step_rests_at_the_minimiser() -> None:
     steps = [data.printed(0.3, 0.5, ascent, descent) for ascent, descent in by_visits]
     steps += [data.exact(0.3, level) for level in (False, True)]
     for step in (*steps, data.solved):
-        np.testing.assert_allclose(step(data.minimiser), data.minimiser, atol=1e-9)
+        np.testing.assert_allclose(step(data.minimiser, 1), data.minimiser, atol=1e-9)
     assert data.distance(data.minimiser)[0] < 1e-12
 
 
@@ -139,7 +137,7 @@ def test_predicted_slopes_are_those_of_the_paths(kind: str) -> None:
         near[0, np.prod(data.sample.choices, axis=1).argmin(), 0] += 0.1
     predicted = decade(data, step)
     start = data.with_zeta(near[..., :2])
-    path = follow(data, step, start, last=int(12 * predicted))
+    path = follow(data, step, start, marks(int(12 * predicted), 24))
     assert path.decade() == pytest.approx(predicted, rel=0.1)
     assert path.decade() != pytest.approx(2 * predicted, rel=0.1)
 
