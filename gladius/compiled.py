@@ -23,9 +23,3 @@ def compiled(function: Loop) -> Loop:
     flags = {"reassoc", "contract", "nsz"}
     loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function)
     return cast(Loop, loop)
-
-
-def plain(function: Loop) -> Loop:
-    """The same function without compilation; functions that it calls stay compiled."""
-    found: Loop = getattr(function, "py_func", function)
-    return found
