@@ -20,9 +20,9 @@ trunk (weight decay 1e-4), with learning rate 1e-3 / (1 + 5e-4 epoch). With a si
 Implementation choices, to rounding the same numbers as the public code:
 
 - Batches are counts n(s, a, s') over the states that occur: the cost of a step is free of N.
-- Gradients are written out, in `gladius.author_network`, and AdamW is called without its
-  optimiser object, for speed.
-- Replications are a leading axis. Small matrices: one thread is fastest.
+- Where all states are positive, units that are off in each of them for good are left out.
+- Gradients and AdamW are written out, in `gladius.author_network`, one data set after the other.
+- Without the extra `compiled` these loops run in Python, some hundred times slower.
 """
 
 from __future__ import annotations
@@ -35,30 +35,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
-from torch.optim.adamw import adamw
 
 from gladius.anchor import Anchor
-from gladius.author_network import (
-    ZETA,
-    AuthorNetwork,
-    Q,
-    TrainingProblem,
-    forward,
-    initial,
-    q_gradient,
-    zeta_gradient,
-)
+from gladius.author_network import Layout, TrainingProblem, forward, q_gradient, steps
 from gladius.checks import Array, InputError, check_discount, check_options, check_whole
 from gladius.estimate import Estimate, Fit, counts_estimates
 from gladius.transitions import Counts, Integers, Transitions, grid_positions, group
 
 LEVEL = -55.0  # of the output biases, where the truth sets the level
-LEARNING_RATE, DECAY = 1e-3, 5e-4
-ADAMW: dict[str, Any] = {"weight_decay": 1e-4, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8}
-ADAMW |= {"fused": True, "foreach": False, "amsgrad": False, "maximize": False}
-CLIP = 1.0
 
 
 @dataclass(frozen=True)
@@ -76,13 +60,13 @@ class Oracle:
 
 @dataclass(frozen=True)
 class Selection:
-    """The network at one epoch for each of R replications.
+    """The networks at one epoch of R replications.
 
     Attributes:
         epoch: (R,) epochs trained before it (0: the untrained network).
         q, zeta, reward: (R, S, A) on the grid of the training states.
         gradient: (R,) largest entry of the gradient of the Q loss over the whole training data.
-        blocks: the network's parameters, see `AuthorNetwork`.
+        networks: R of them, each as its layout and its vector of parameters.
     """
 
     epoch: Integers
@@ -90,15 +74,15 @@ class Selection:
     zeta: Array
     reward: Array
     gradient: Array
-    blocks: tuple[Array, ...]
+    networks: tuple[tuple[Layout, Array], ...]
 
     def combination(self, replication: int, weight: float, states: Array) -> Array:
         """Q + weight zeta, (n, A), of a replication at any (n, d) states."""
-        one = slice(replication, replication + 1)
-        net = AuthorNetwork(*(torch.from_numpy(block[one]) for block in self.blocks))
-        x = torch.as_tensor(states[None], dtype=net.weight_1.dtype)
-        q, zeta = (table[0].T.double().numpy() for table in forward(net, x)[:2])
-        return np.asarray(q + weight * zeta)
+        layout, parameters = self.networks[replication]
+        x = states.astype(parameters.dtype)
+        at = layout.signals(x)
+        forward(layout.blocks(parameters), x, at)
+        return at.q.T.astype(np.float64) + weight * at.zeta.T
 
 
 @dataclass(frozen=True)
@@ -130,9 +114,9 @@ def run(
     units: int = 50,
     batch_trajectories: int = 32,
     oracle: Oracle | None = None,
-    dtype: torch.dtype = torch.float32,
+    dtype: type[np.floating[Any]] = np.float32,
 ) -> AuthorResult:
-    """The training of R replications side by side.
+    """The training of R replications.
 
     Args:
         data: R training sets with equally many batches, trajectories in file order.
@@ -158,144 +142,117 @@ def run(
         raise InputError("rngs", f"{len(rngs)} generators", f"give {len(data)}, one a data set")
     start_time = time.process_time()
 
-    def problem(trajectories: int) -> TrainingProblem:
-        return make_problem(counts, data, anchor, discount, absolute, trajectories, dtype)
-
     counts = group(data)
-    test_set = None if oracle is None else _test_set(oracle, len(data), batch_trajectories, dtype)
     level = LEVEL if level_from_truth else 0.0
-    net = initial(counts.states.shape[1], units, counts.visits.shape[2], level, rngs, dtype)
-    with torch.no_grad():
-        best, best_epoch = _train(net, problem(batch_trajectories), test_set, epochs)
-        whole = problem(max(len(one) for one in data))
-        last = _select(net, np.full(len(data), epochs), whole)
-        selected = None if oracle is None else _select(best, best_epoch, whole)
-    return AuthorResult(counts, last, selected, time.process_time() - start_time)
+    layout = Layout(counts.states.shape[1], (units, units), counts.visits.shape[2])
+    tests = _test_sets(oracle, data, batch_trajectories)
+    make = partial(_problems, counts, data, anchor, discount, absolute, tests, dtype)
+    last, best, epoch = [], [], []
+    for problem, rng in zip(make(batch_trajectories), rngs, strict=True):
+        net, parameters = layout, layout.initial(level, rng).astype(dtype)
+        if min(np.min(problem.states), np.min(problem.test_states, initial=np.inf)) > 0:
+            net, parameters = layout.without_dead_units(parameters)
+        gradient = np.zeros_like(parameters)
+        blocks = parameters, net.blocks(parameters), gradient, net.blocks(gradient)
+        room = net.signals(problem.states), net.signals(problem.test_states)
+        found, best_epoch = steps(*blocks, problem, *room, epochs)
+        last.append((net, parameters))
+        best.append((net, found))
+        epoch.append(best_epoch)
+    whole = make(max(len(one) for one in data))
+    return AuthorResult(
+        counts,
+        _select(last, [epochs] * len(data), whole),
+        None if oracle is None else _select(best, epoch, whole),
+        time.process_time() - start_time,
+    )
 
 
-def _train(
-    net: AuthorNetwork, problem: TrainingProblem, test_set: tuple[Tensor, ...] | None, epochs: int
-) -> tuple[AuthorNetwork, Integers]:
-    """The network of least test error, and its (R,) epochs; `net` is trained in place."""
-    number = len(problem.states)
-    out = AuthorNetwork(*map(torch.zeros_like, net))
-    blocks = slice(Q), slice(ZETA + 2, None)  # of zeta's optimiser and of Q's
-    mean = [[torch.zeros_like(parameter) for parameter in net[i]] for i in blocks]
-    square = [[torch.zeros_like(parameter) for parameter in net[i]] for i in blocks]
-    steps = [[torch.zeros(()) for _ in net[i]] for i in blocks]
-    best, best_epoch = AuthorNetwork(*(p.clone() for p in net)), np.zeros(number, dtype=np.int64)
-    best_error = torch.full((number,), torch.inf, dtype=net.q_bias.dtype)
-    for epoch in range(epochs):
-        if test_set is not None:  # the code looks before each epoch, so never at the end
-            error = _test_error(net, test_set, problem.discount)
-            is_better = error < best_error
-            if bool(is_better.any()):
-                best_error[is_better] = error[is_better]
-                best_epoch[is_better.numpy()] = epoch
-                for old, new in zip(best, net, strict=True):
-                    old[is_better] = new[is_better]
-        rate = LEARNING_RATE / (1.0 + DECAY * epoch)
-        for i in range(len(problem.visits)):
-            if i % 2 == 0:
-                zeta_gradient(net, out, problem, i)
-            else:
-                q_gradient(net, out, problem, i)
-                for block in out[ZETA + 2 :]:
-                    block.clamp_(-CLIP, CLIP)
-            k = i % 2
-            parameters, gradients = list(net[blocks[k]]), list(out[blocks[k]])
-            adamw(parameters, gradients, mean[k], square[k], [], steps[k], lr=rate, **ADAMW)
-    return best, best_epoch
+def _select(
+    networks: Sequence[tuple[Layout, Array]],
+    epoch: Sequence[int],
+    problems: Sequence[TrainingProblem],
+) -> Selection:
+    """Tables and parameters of networks; each problem has one batch, all of the data."""
+    q, zeta, steepest = [], [], []
+    for (layout, parameters), problem in zip(networks, problems, strict=True):
+        at, gradient = layout.signals(problem.states), np.zeros_like(parameters)
+        q_gradient(layout.blocks(parameters), layout.blocks(gradient), problem, at, 0)
+        q.append(at.q.T.astype(np.float64))
+        zeta.append(at.zeta.T.astype(np.float64))
+        steepest.append(float(np.abs(gradient).max()))
+    tables = np.array(q), np.array(zeta), np.array(q) - problems[0].discount * np.array(zeta)
+    return Selection(np.array(epoch), *tables, np.array(steepest), tuple(networks))
 
 
-def _select(net: AuthorNetwork, epoch: Integers, problem: TrainingProblem) -> Selection:
-    """Tables and parameters of a network; the problem has one batch, all of the data."""
-    out = AuthorNetwork(*map(torch.zeros_like, net))
-    q_gradient(net, out, problem, 0)
-    gradient = torch.stack([block.abs().amax((1, 2)) for block in out]).amax(0)
-    outputs = forward(net, problem.states)[:2]
-    q, zeta = (np.swapaxes(x.double().numpy(), 1, 2) for x in outputs)
-    blocks = tuple(block.numpy().copy() for block in net)
-    return Selection(epoch, q, zeta, q - problem.discount * zeta, gradient.double().numpy(), blocks)
-
-
-def make_problem(
+def _problems(
     counts: Counts,
     data: Sequence[Transitions],
     anchor: Anchor,
     discount: float,
     absolute: bool,
+    tests: Sequence[tuple[Array, Array, Array]],
+    dtype: type[np.floating[Any]],
     trajectories: int,
-    dtype: torch.dtype,
-) -> TrainingProblem:
-    """The training data `counts` by batches of whole trajectories in file order."""
+) -> list[TrainingProblem]:
+    """The training data `counts` by batches of whole trajectories in file order, by data set."""
     labels = [pd.factorize(one.trajectory)[0] // trajectories for one in data]
     number = int(labels[0].max()) + 1
+    problems = []
+    reward = anchor.values(counts.states)
     for r, (one, label) in enumerate(zip(data, labels, strict=True)):
         if int(label.max()) + 1 != number:
             hint = f"data[0] has {number}: give equal numbers"
             raise InputError(f"data[{r}]", f"{int(label.max()) + 1} batches", hint)
         if np.any(one.done):
             raise InputError(f"data[{r}].done", True, "this protocol knows no ends of paths")
-    labelled = list(zip(data, labels, strict=True))
-    batches = group([one.take(label == b) for b in range(number) for one, label in labelled])
-    lead = (number, len(data))
-    visits = batches.visits.reshape(*lead, *batches.visits.shape[1:])
-    moves = batches.moves.reshape(*lead, *batches.moves.shape[1:])
-    anchored = moves[:, :, anchor.action]
-    uses = anchored.sum(axis=(2, 3), keepdims=True)
-    if np.any(uses[1::2] == 0):
-        b, r = np.argwhere(uses[1::2, :, 0, 0] == 0)[0]
-        hint = f"action {anchor.action} never occurs there: use larger batches"
-        raise InputError(f"data[{r}]", f"batch {2 * b + 1}", hint)
-
-    def tensor(array: Array) -> Tensor:
-        return torch.tensor(np.array(array), dtype=dtype)
-
-    return TrainingProblem(
-        states=tensor(np.broadcast_to(counts.states, (len(data), *counts.states.shape))),
-        visits=tensor(np.swapaxes(visits, 2, 3)),
-        moves=tensor(moves),
-        size=tensor(visits.sum(axis=(2, 3))[..., None, None]),
-        anchored=tensor(anchored / np.maximum(uses, 1.0)),
-        reward=tensor(anchor.values(counts.states)),
-        anchor=anchor.action,
-        discount=discount,
-        absolute=absolute,
-    )
+        moves = np.zeros((number, *counts.moves.shape[1:]))
+        state, following = (grid_positions(counts.states, x) for x in (one.states, one.next_states))
+        np.add.at(moves, (label, one.actions, state, following), 1.0)
+        anchored = moves[:, anchor.action]
+        uses = anchored.sum(axis=(1, 2))
+        if np.any(uses[1::2] == 0):
+            batch = f"batch {2 * int(np.argmin(uses[1::2])) + 1}"
+            hint = f"action {anchor.action} never occurs there: use larger batches"
+            raise InputError(f"data[{r}]", batch, hint)
+        weights = anchored / np.maximum(uses, 1.0)[:, None, None]
+        size = moves.sum(axis=(1, 2, 3))
+        training = [counts.states, moves.sum(axis=3), moves, size, weights, reward]
+        own, test = (
+            [np.array(x, dtype, order="C") for x in arrays] for arrays in (training, tests[r])
+        )
+        fields = [*own, anchor.action, dtype(discount), absolute, *test]
+        problems.append(TrainingProblem._make(fields))
+    return problems
 
 
-def _test_set(
-    oracle: Oracle, number: int, trajectories: int, dtype: torch.dtype
-) -> tuple[Tensor, ...]:
-    """(states (R, S, d), weights (R, A, S), true rewards (A, S)) of the code's test MAPE.
+def _test_sets(
+    oracle: Oracle | None, data: Sequence[Transitions], trajectories: int
+) -> list[tuple[Array, Array, Array]]:
+    """For each data set (states (T, d), weights (A, T), true rewards (A, T)) of the test MAPE.
 
-    The code averages the means of test batches, of which the last may be smaller.
+    The code averages the means of test batches, of which the last may be smaller. Without an
+    oracle T is 0.
     """
-    if len(oracle.test) != number:
-        raise InputError("oracle.test", f"{len(oracle.test)} splits", f"give {number}")
+    if oracle is None:
+        none = np.ones((data[0].number_of_actions, 0))
+        return [(one.states[:0], none, none) for one in data]
+    if len(oracle.test) != len(data):
+        raise InputError("oracle.test", f"{len(oracle.test)} splits", f"give {len(data)}")
     grid = group(oracle.test)
-    weights = np.zeros_like(grid.visits)
-    for r, one in enumerate(oracle.test):
-        label = pd.factorize(one.trajectory)[0] // trajectories
-        share = 1.0 / np.bincount(label)[label] / (label.max() + 1)
-        np.add.at(weights[r], (grid_positions(grid.states, one.states), one.actions), share)
-    actions = np.arange(weights.shape[2])
+    actions = np.arange(grid.visits.shape[2])
     pairs = np.repeat(grid.states, len(actions), axis=0), np.tile(actions, len(grid.states))
     truth = np.asarray(oracle.truth(*pairs)).reshape(len(grid.states), -1).T
     if np.any(truth == 0):
         raise InputError("oracle.truth", 0.0, "MAPE is undefined where the true reward is zero")
-    states = np.broadcast_to(grid.states, (number, *grid.states.shape)).copy()
-    arrays = states, np.swapaxes(weights, 1, 2), truth
-    return tuple(torch.as_tensor(array, dtype=dtype) for array in arrays)
-
-
-def _test_error(net: AuthorNetwork, test_set: tuple[Tensor, ...], discount: float) -> Tensor:
-    """(R,) test MAPE in per cent."""
-    states, weights, truth = test_set
-    q, zeta, *_ = forward(net, states)
-    error = torch.sub(q, zeta, alpha=discount).sub_(truth).div_(truth).abs_()
-    return (error * weights).sum((1, 2)).mul_(100.0)
+    tests = []
+    for one in oracle.test:
+        label = pd.factorize(one.trajectory)[0] // trajectories
+        share = 1.0 / np.bincount(label)[label] / (label.max() + 1)
+        weights = np.zeros(truth.shape)
+        np.add.at(weights, (one.actions, grid_positions(grid.states, one.states)), share)
+        tests.append((grid.states, weights, truth))
+    return tests
 
 
 def estimates(

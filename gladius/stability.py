@@ -5,23 +5,23 @@ Two views of one question, what happens to the common level of Q when zeta lags:
 - `level_flow`: the linear flow of (c, z), a common shift of Q and the matching shift of zeta.
   The Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the
   printed gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1.
-- `stability`: the algorithm itself in the tabular class, many step ratios, numbers of ascents
-  and discounts side by side.
+- `stability`: the algorithm itself in the tabular class, at many step ratios, numbers of ascents
+  and discounts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.algorithm import BLOW_UP, step
+from gladius.algorithm import BLOW_UP
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
-from gladius.function_classes import TableIterate
 from gladius.mdp import TabularMDP
+from gladius.table_descent import PRINTED, TableData, descend, table_data
 from gladius.transition_probabilities import anchored_value
 from gladius.transitions import Counts, Integers
 
@@ -110,47 +110,26 @@ def stability(
         raise InputError("counts", counts.visits.shape, hint)
     axes = np.array(betas, float), np.array(ascents, np.int64), np.array(ratios, float)
     cube = np.meshgrid(*axes, indexing="ij")
-    beta, repeat, ratio = (axis.ravel() for axis in cube)
-    reward, size = anchor.values(counts.states), float(counts.size[0])
-    data = Counts(counts.states, counts.visits / size, counts.moves / size)
-
-    def iterate(q: Array, zeta: Array, cells: Integers) -> tuple[Array, Array, Array]:
-        """One iteration of these cells: (Q, zeta, signed Bellman term before it)."""
-        q_step = TableIterate(q, tau_2)
-        zeta_step = TableIterate(zeta, tau_2 * ratio[cells])
-        settings = (anchor.action, reward, beta[cells], repeat[cells])
-        bellman = step(q_step, zeta_step, data, data, *settings)
-        return q_step.theta, zeta_step.theta, bellman
-
-    iteration = np.zeros(len(beta), dtype=np.int64)
-    bellman = np.zeros(len(beta))
-    cells = np.arange(len(beta))
-    q, zeta = np.zeros((2, len(beta), *counts.visits.shape[1:]))
-    with np.errstate(over="ignore", invalid="ignore"):  # blowing up is the result
-        for _ in range(iterations):
-            q, zeta, bellman[cells] = iterate(q, zeta, cells)
-            is_finite = np.abs(bellman[cells]) <= BLOW_UP  # false for nan
-            iteration[cells[is_finite]] += 1
-            q, zeta, cells = q[is_finite], zeta[is_finite], cells[is_finite]
-            if not len(cells):
-                break
-    diverged = ~np.isin(np.arange(len(beta)), cells)
-    q, zeta = stationary_point(data, anchor, beta)
-    growth = np.array([_growth(iterate, q[i], zeta[i], i) for i in range(len(beta))])
-    maps = (diverged, iteration, bellman, growth / tau_2, repeat * ratio <= 2 * beta - 1)
-    return StabilityMap(*(one.reshape(cube[0].shape) for one in maps))
+    cells = [axis.ravel() for axis in cube]
+    q, zeta = stationary_point(counts, anchor, cells[0])
+    maps: list[tuple[bool, int, float, float]] = []
+    for k, (beta, repeat, ratio) in enumerate(zip(*cells, strict=True)):
+        data, flat = table_data(counts, anchor, beta), np.ones(counts.visits.shape[1:])
+        steps = (data, ratio * tau_2 * flat, tau_2 * flat[:, 0], int(repeat), PRINTED)
+        done, bellman = descend(0 * flat, 0 * flat, *steps, iterations, BLOW_UP)
+        growth = _growth(steps, np.stack([q[k], zeta[k]])) / tau_2
+        maps.append((done < iterations, done, bellman, growth))
+    predicted = cells[1] * cells[2] <= 2 * cells[0] - 1
+    columns = (*map(np.array, zip(*maps, strict=True)), predicted)
+    return StabilityMap(*(one.reshape(cube[0].shape) for one in columns))
 
 
-def _growth(
-    iterate: Callable[[Array, Array, Integers], tuple[Array, Array, Array]],
-    q: Array,
-    zeta: Array,
-    cell: int,
-) -> float:
+def _growth(steps: tuple[TableData, Array, Array, int, int], both: Array) -> float:
     """Log of the spectral radius of one iteration at (Q, zeta), by central differences."""
-    both = np.stack([q, zeta])
-    changes = FD_STEP * np.eye(both.size).reshape(both.size, *both.shape)
-    points = np.concatenate([both + changes, both - changes])
-    q_next, zeta_next, _ = iterate(points[:, 0], points[:, 1], np.full(len(points), cell))
-    up, down = np.split(np.stack([q_next, zeta_next], axis=1).reshape(len(points), -1), 2)
-    return float(np.log(np.abs(np.linalg.eigvals((up - down) / (2 * FD_STEP))).max()))
+    columns = []
+    for change in FD_STEP * np.eye(both.size).reshape(-1, *both.shape):
+        up, down = both + change, both - change
+        for q, zeta in (up, down):
+            descend(q, zeta, *steps, 1, BLOW_UP)
+        columns.append((up - down).ravel() / (2 * FD_STEP))
+    return float(np.log(np.abs(np.linalg.eigvals(np.array(columns))).max()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from proofs_checks.corrected.search import least_ratio
 from proofs_checks.oracle import polyak, separated
-from reproduce.gradients import DECADE, Step, Tables, decade, follow
+from reproduce.gradients import DECADE, Step, Tables, decade, follow, marks
 from reproduce.landscape import centre, log_combined
 from reproduce.spec import Array, Cell, Record, Result
 
@@ -47,7 +47,7 @@ def paths(cell: Cell) -> Result:
         runs, predicted = [], []
         for tables in data:
             step, start = descents(tables, settings["tau"], settings["visits"])[method]
-            runs.append(follow(tables, step, start, settings["most"][method]))
+            runs.append(follow(tables, step, start, marks(settings["most"][method], 24)))
             predicted.append(decade(tables, step))
         longest = max((run.steps for run in runs), key=len)
         distance = np.full((len(runs), len(longest)), math.nan)

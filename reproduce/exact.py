@@ -1,7 +1,7 @@
 """What the exhibits show of the bus engine without fitting anything.
 
-Bounds on the expected MAPE, the true r and Q, expected counts of a test split, and the growth rate
-of Algorithm 1 on expected data: all are exact, so they have no standard error.
+Bounds on the expected MAPE, the true r and Q, and expected counts of a test split. All
+are exact, so they have no standard error.
 """
 
 import math
@@ -9,8 +9,6 @@ import math
 import numpy as np
 
 from gladius import efficiency
-from gladius.anchor import Anchor
-from gladius.stability import expected_counts, stability
 from gladius.transitions import Transitions
 from gladius.worlds.bus import MAINTAIN, BusEngine
 from reproduce.data import SHARE, data_sets, make_world
@@ -21,7 +19,6 @@ BOUND, MEASURED = "bound", "measured"  # column and protocol of the bounds
 BOUNDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
 MILEAGES = 10  # the paper's tables show 1 to 10 of the 20
 TRAJECTORIES = 1000  # of the data with inputs
-TERM = "signed Bellman term at the end"
 
 
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
@@ -100,35 +97,3 @@ def _visits(data: Transitions) -> Array:
     visits = np.zeros((len(names), MILEAGES, data.number_of_actions))
     np.add.at(visits, index, 1.0)
     return visits
-
-
-def stability_map(cell: Cell) -> Result:
-    """Algorithm 1 on expected data: three records for each of (ascents, ratio).
-
-    The status is that of the run from Q = zeta = 0.
-    """
-    settings = cell.settings
-    world = BusEngine(discount=settings["beta"])
-    found = stability(
-        expected_counts(world.mdp, world.horizon),
-        Anchor(world.anchor_action, world.anchor_reward),
-        settings["ratios"],
-        settings["ascents"],
-        [settings["beta"]],
-        tau_2=settings["tau_2"],
-        iterations=settings["iterations"],
-    )
-    arrays = {
-        name: np.asarray(getattr(found, name)[0], dtype=float)
-        for name in ("growth", "bellman", "predicted", "diverged")
-    }
-    names = {"growth": "growth rate", "bellman": TERM, "predicted": "predicted unstable"}
-    lines = []
-    for k, ascents in enumerate(settings["ascents"]):
-        for i, ratio in enumerate(settings["ratios"]):
-            row = f"beta {settings['beta']:g}, ascents {ascents}, ratio {ratio:g}"
-            status = "diverged" if found.diverged[0, k, i] else "ok"
-            for name, statistic in names.items():
-                ended = "ok" if name == "predicted" else status
-                lines.append(Record(statistic, float(arrays[name][k, i]), status=ended, row=row))
-    return Result(tuple(lines), arrays=arrays)

@@ -1,16 +1,11 @@
 """Algorithm 1 as printed, in tables: the path of its level, and the steps it needs.
 
 `trace` follows the level of V and the Bellman term on data without noise. `requirements` counts the
-steps until r is close to the minimiser's, on a data set, for many pairs of steps. With w the shares
-of observations, b those of the anchor, and e = r + beta zeta - Q at the anchor, the descent loss
-has, for fixed zeta, the gradient
-
-    p (w_x + 2 beta (b e) P) - w_xa,  less 2 b (r + beta P V - Q) at the anchor.
+steps until r is close to the minimiser's, on a data set, for many pairs of steps. The map shows
+where the stationary point repels. Losses are per observation. See `gladius.table_descent`.
 
 Implementation choices:
 
-- Losses are per observation. `trace` takes the steps of `gladius.algorithm`; `Tables.printed` is
-  the same step for two actions and many pairs of steps at once: two million of them take minutes.
 - "By visits" divides Q's step by the share of its state and zeta's by that of its pair.
 - An action that a state lacks gets half a count, without which the risk has no minimiser.
 """
@@ -18,19 +13,26 @@ Implementation choices:
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from gladius.algorithm import BLOW_UP, step
+from gladius.algorithm import BLOW_UP
 from gladius.anchor import Anchor
-from gladius.function_classes import TableIterate
-from gladius.objective import conditional_mean, value
-from gladius.stability import expected_counts
-from gladius.transitions import Counts, Integers, group
+from gladius.objective import value
+from gladius.stability import expected_counts, stability
+from gladius.table_descent import (
+    LEVEL_CLOSED,
+    PRINTED,
+    ZETA_EXACT,
+    TableData,
+    descend,
+    settle,
+    table_data,
+)
+from gladius.transitions import Integers, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.risk import Sample
 from reproduce.data import data_sets
@@ -43,8 +45,10 @@ CLOSE = 0.01  # relative distance of r that `requirements` asks for
 CONVERGED = 1e-11  # distance of r at which a run ends
 DECADE = "steps a decade, predicted"
 STEPS = f"steps to a distance of {CLOSE:g}"
-Step = Callable[[Array], Array]  # of (R, S, 4): Q, then zeta, of maintaining and of the anchor
+# so many steps from (R, S, 4): Q, then zeta, of maintaining and of the anchor
+Step = Callable[[Array, int], Array]
 EXACT, CLOSED, TRUTH = "zeta exact", "zeta exact, level closed", "truth"
+TERM = "signed Bellman term at the end"
 LEVEL, BELLMAN = "level at the end", "signed Bellman term of the trace"
 
 
@@ -64,35 +68,36 @@ def trace(cell: Cell) -> Result:
     printed one, signed, per observation, before the descent.
     """
     settings, world = cell.settings, BusEngine()
-    lines = names(settings["ratios"])
     expected = expected_counts(world.mdp, world.horizon)
-    visits, moves = (np.repeat(x, len(lines), axis=0) for x in (expected.visits, expected.moves))
-    data = Counts(expected.states, visits, moves)
     share = expected.visits[0].sum(axis=1) / expected.size[0]
     anchor = Anchor(world.anchor_action, world.anchor_reward)
-    reward = anchor.values(data.states)
-    tau_1, tau_2 = np.array([*settings["ratios"], 0.0, 0.0]), settings["tau_2"]
-    q = TableIterate(np.zeros(visits.shape), tau_2)
-    zeta = TableIterate(np.zeros(visits.shape), tau_1 * tau_2)
-    weight = visits[0, :, anchor.action] / visits[0, :, anchor.action].sum()
-    last = settings["iterations"]
-    times = np.unique(np.geomspace(1, last, settings["points"]).round().astype(np.int64))
+    data, tau = table_data(expected, anchor, world.discount), np.full(len(share), settings["tau_2"])
+    lines = [(ratio, PRINTED) for ratio in settings["ratios"]]
+    lines += [(0.0, ZETA_EXACT), (0.0, LEVEL_CLOSED)]
+    times = np.geomspace(1, settings["iterations"], settings["points"])
+    times = np.unique(times.round().astype(np.int64))
     level, bellman = np.full((2, len(lines), len(times)), np.nan)
-    active = np.ones(len(lines), dtype=bool)
-    for iteration in range(1, last + 1):
-        mean = conditional_mean(value(q.theta), data)
-        residual = reward + (world.discount * mean - q.theta)[-1, :, anchor.action]
-        q.theta[-1] += weight @ residual / (1 - world.discount)
-        v = value(q.theta)
-        zeta.theta[-2:] = conditional_mean(v, data)[-2:]
-        term = step(q, zeta, data, data, anchor.action, reward, world.discount, active=active)
-        active &= np.abs(term) <= BLOW_UP
-        if iteration in times:
-            k = np.searchsorted(times, iteration)
-            level[active, k], bellman[active, k] = (v @ share)[active], term[active]
     records = []
-    for line, name in enumerate(lines):
-        status = "ok" if active[line] else "diverged"
+    for line, (name, (ratio, kind)) in enumerate(
+        zip(names(settings["ratios"]), lines, strict=True)
+    ):
+        q, zeta = np.zeros((2, *expected.visits[0].shape))
+        if kind != PRINTED:
+            settle(q, zeta, data, kind)
+        steps = data, ratio * tau[:, None] * np.ones(q.shape), tau, 1, kind
+        status, before = "diverged", 0
+        for k, time in enumerate(times):
+            done, _ = descend(q, zeta, *steps, int(time) - 1 - before, BLOW_UP)
+            if done < time - 1 - before:
+                break
+            level[line, k] = share @ value(q)
+            done, bellman[line, k] = descend(q, zeta, *steps, 1, BLOW_UP)
+            if not done:
+                level[line, k], bellman[line, k] = np.nan, np.nan
+                break
+            before = int(time)
+        else:
+            status = "ok"
         for statistic, path in ((LEVEL, level), (BELLMAN, bellman)):
             end = path[line][~np.isnan(path[line])][-1]
             records.append(Record(statistic, float(end), status=status, row=name))
@@ -144,6 +149,13 @@ class Tables:
         return np.asarray(np.linalg.inv(system))
 
     @cached_property
+    def data(self) -> TableData:
+        """The shares of observations for the steps."""
+        moves = np.ascontiguousarray(np.swapaxes(self.sample.moves, 0, 1)) / self.sample.size
+        reward = np.broadcast_to(self.sample.reward, len(self.rows)).astype(np.float64)
+        return TableData(moves, moves.sum(axis=2), reward, 1, self.sample.discount)
+
+    @cached_property
     def minimiser(self) -> Array:
         """(1, S, 4)."""
         return self.with_zeta(centre(self.sample)[None])
@@ -164,65 +176,34 @@ class Tables:
         apart = np.abs(self.rewards(both) / self.rewards(self.minimiser) - 1.0)
         return np.asarray((apart * self.rows).sum(axis=(1, 2)) / self.rows.sum())
 
-    def descent(self, both: Array) -> Array:
-        """(R, S, 2) gradient in Q of the descent loss, zeta fixed."""
-        beta, q = self.sample.discount, both[..., :2]
-        v = np.logaddexp(q[..., 0], q[..., 1])
-        anchored = self.share[:, 1]
-        gap = self.sample.reward - q[..., 1]
-        pull = self.share.sum(axis=1)
-        pull = pull + 2 * beta * ((anchored * (gap + beta * both[..., 3])) @ self.transition[1])
-        slope: Array = np.exp(q - v[..., None]) * pull[..., None] - self.share
-        slope[..., 1] -= 2 * anchored * (gap + beta * (v @ self.transition[1].T))
-        return slope
-
     # --- the steps
-    def printed(
-        self, tau_1: ArrayLike, tau_2: ArrayLike, ascent: ArrayLike, descent: ArrayLike
-    ) -> Step:
-        """Algorithm 1: ascent in zeta, Q fixed; descent in Q, zeta fixed. (R,) arguments.
+    def printed(self, tau_1: float, tau_2: float, ascent: bool, descent: bool) -> Step:
+        """Algorithm 1: ascent in zeta, Q fixed; descent in Q, zeta fixed.
 
         Args:
             tau_1, tau_2: the steps.
             ascent, descent: whether they are by visits.
         """
-        up, down, is_up_even, is_down_even = (
-            np.atleast_1d(x)[:, None, None] for x in (tau_1, tau_2, ascent, descent)
-        )
-        rate_1 = 2 * up * np.where(is_up_even, 1.0, self.share)
-        rate_2 = down / np.where(is_down_even, self.share.sum(axis=1, keepdims=True), 1.0)
-        after = np.concatenate(self.transition).T  # V -> the means of both actions
-
-        def step(both: Array) -> Array:
-            q = both[..., :2]
-            v = np.logaddexp(q[..., 0], q[..., 1])
-            mean = np.swapaxes((v @ after).reshape(len(v), 2, -1), 1, 2)
-            new = both.copy()
-            new[..., 2:] += rate_1 * (mean - both[..., 2:])
-            new[..., :2] -= rate_2 * self.descent(new)
-            return new
-
-        return step
+        up = tau_1 / (self.share if ascent else np.ones_like(self.share))
+        down = tau_2 / (self.share.sum(axis=1) if descent else np.ones(len(self.share)))
+        return partial(self._descend, up, down, PRINTED)
 
     def exact(self, tau: float, level: bool) -> Step:
         """Descent by visits with zeta exact; with `level`, then the shift of least risk."""
-        share, discount = self.share.sum(axis=1, keepdims=True), self.sample.discount
+        kind = LEVEL_CLOSED if level else ZETA_EXACT
+        return partial(self._descend, self.share, tau / self.share.sum(axis=1), kind)
 
-        def step(both: Array) -> Array:
-            q = both[..., :2] - tau / share * self.descent(both)
-            both = self.with_zeta(q)
-            if level:
-                error = self.sample.reward + discount * both[..., 3] - q[..., 1]
-                shift = (error @ self.share[:, 1]) / self.share[:, 1].sum() / (1 - discount)
-                both += shift[:, None, None]
-            return both
+    def _descend(self, up: Array, down: Array, kind: int, both: Array, steps: int) -> Array:
+        q, zeta = both[..., :2].copy(), both[..., 2:].copy()
+        for one_q, one_zeta in zip(q, zeta, strict=True):
+            descend(one_q, one_zeta, self.data, up, down, 1, kind, steps, math.inf)
+        return np.concatenate([q, zeta], axis=2)
 
-        return step
-
-    def solved(self, both: Array) -> Array:
+    def solved(self, both: Array, steps: int) -> Array:
         """Descent by visits in the log-odds, V solved from the anchor's Bellman equation."""
         odds = both[..., 0] - both[..., 1]
-        odds = odds - 4 * (expit(odds) - self.sample.choices[:, 0])
+        for _ in range(steps):
+            odds = odds - 4 * (expit(odds) - self.sample.choices[:, 0])
         v = (self.sample.reward - log_expit(-odds)) @ self.resolvent.T
         return self.with_zeta(v[..., None] + np.stack([log_expit(odds), log_expit(-odds)], axis=2))
 
@@ -237,7 +218,8 @@ def matrix(step: Step, point: Array) -> Array:
     """(4 S, 4 S) derivative of one step at (1, S, 4), by central differences, one row at a time."""
     columns = []
     for change in FD_STEP * np.eye(point.size).reshape(-1, *point.shape):
-        columns.append((step(point + change) - step(point - change)).ravel() / (2 * FD_STEP))
+        up, down = step(point + change, 1), step(point - change, 1)
+        columns.append((up - down).ravel() / (2 * FD_STEP))
     return np.array(columns).T
 
 
@@ -254,6 +236,11 @@ class Path:
     steps: Integers
     distance: Array
 
+    def needed(self) -> float:
+        """Steps after which the distance stays within CLOSE; nan where it does not."""
+        far = int(np.flatnonzero(~(self.distance <= CLOSE))[-1])
+        return float(self.steps[far + 1]) if far + 1 < len(self.steps) else math.nan
+
     def decade(self) -> float:
         """Steps for a factor of ten, over the last two of them, below CLOSE; else nan."""
         near = self.distance <= 100 * self.distance.min()
@@ -262,15 +249,16 @@ class Path:
         return float(-1 / np.polyfit(self.steps[near], np.log10(self.distance[near]), 1)[0])
 
 
-def follow(tables: Tables, step: Step, start: Array, last: int) -> Path:
-    """A run of at most `last` steps."""
+def follow(
+    tables: Tables, step: Step, start: Array, times: Integers, close: float = CONVERGED
+) -> Path:
+    """A run evaluated after the numbers of steps `times`, until it is `close` or has diverged."""
     both, steps, distances = start, [0], [float(tables.distance(start)[0])]
-    for mark in marks(last, 24):
-        for _ in range(mark - steps[-1]):
-            both = step(both)
-        steps.append(int(mark))
+    for time in times:
+        both = step(both, int(time) - steps[-1])
+        steps.append(int(time))
         distances.append(float(tables.distance(both)[0]))
-        if not CONVERGED <= distances[-1] <= DIVERGED:
+        if not close <= distances[-1] <= DIVERGED:
             break
     return Path(np.array(steps), np.array(distances))
 
@@ -282,43 +270,24 @@ def requirements(cell: Cell) -> Result:
     not_converged. Its linearisation does not give the number: rare states are far from theirs.
     """
     tables, settings = Tables.of(cell)[0], cell.settings
+    zero, times = np.zeros_like(tables.minimiser), marks(settings["direct"], 200)
     grid = [
         (kind == "visits", tau, ratio)
         for kind in ("plain", "visits")
         for tau in settings[kind]
         for ratio in settings["ratios"]
     ]
-    by_visits, tau, ratio = (np.array(x) for x in zip(*grid, strict=True))
-
-    def step_of(which: Integers) -> Step:
-        is_even = by_visits[which]
-        return tables.printed((ratio * tau)[which], tau[which], is_even, is_even)
-
-    both = np.zeros((len(grid), *tables.minimiser.shape[1:]))
-    needed = np.full(len(grid), np.nan)
-    ended = np.full(len(grid), "ok", dtype=object)
-    cells, done, step = np.arange(len(grid)), 0, step_of(np.arange(len(grid)))
-    with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
-        for mark in marks(settings["direct"], 200):
-            for _ in range(mark - done):
-                both = step(both)
-            done, distance = int(mark), tables.distance(both)
-            ended[cells[~(distance <= DIVERGED)]] = "diverged"  # nan too
-            needed[cells] = np.where(distance > CLOSE, np.nan, np.fmin(needed[cells], done))
-            # nearer than CLOSE / 10 it converges
-            remaining = (distance <= DIVERGED) & (distance > CLOSE / 10)
-            if not remaining.all():
-                both, cells = both[remaining], cells[remaining]
-                step = step_of(cells)
-            if not len(cells):
-                break
     records = []
-    for i, setting in enumerate(grid):
-        row = setting_name(*setting)
-        slope = decade(tables, step_of(np.array([i])))
-        if ended[i] == "ok" and np.isnan(needed[i]):
-            ended[i] = "not_converged" if math.isfinite(slope) else "diverged"
-        records.append(Record(STEPS, float(needed[i]), status=str(ended[i]), row=row))
+    for by_visits, tau, ratio in grid:
+        step = tables.printed(ratio * tau, tau, by_visits, by_visits)
+        with np.errstate(over="ignore", invalid="ignore"):  # blowing up is a result
+            path = follow(tables, step, zero, times, CLOSE / 10)
+        slope, needed = decade(tables, step), path.needed()
+        is_stable = math.isfinite(slope) and path.distance[-1] <= DIVERGED
+        status = "not_converged" if is_stable else "diverged"
+        status = "ok" if math.isfinite(needed) else status
+        row = setting_name(by_visits, tau, ratio)
+        records.append(Record(STEPS, needed, status=status, row=row))
         if math.isfinite(slope):
             records.append(Record(DECADE, slope, row=row))
     return Result(tuple(records))
@@ -327,3 +296,36 @@ def requirements(cell: Cell) -> Result:
 def setting_name(by_visits: bool, tau: float, ratio: float) -> str:
     """The row of a setting of Algorithm 1."""
     return f"{'by visits' if by_visits else 'plain'}, step {tau:g}, ratio {ratio:g}"
+
+
+# --- the map
+def stability_map(cell: Cell) -> Result:
+    """Algorithm 1 on expected data: three records for each of (ascents, ratio).
+
+    The status is that of the run from Q = zeta = 0.
+    """
+    settings = cell.settings
+    world = BusEngine(discount=settings["beta"])
+    found = stability(
+        expected_counts(world.mdp, world.horizon),
+        Anchor(world.anchor_action, world.anchor_reward),
+        settings["ratios"],
+        settings["ascents"],
+        [settings["beta"]],
+        tau_2=settings["tau_2"],
+        iterations=settings["iterations"],
+    )
+    arrays = {
+        name: np.asarray(getattr(found, name)[0], dtype=float)
+        for name in ("growth", "bellman", "predicted", "diverged")
+    }
+    names = {"growth": "growth rate", "bellman": TERM, "predicted": "predicted unstable"}
+    lines = []
+    for k, ascents in enumerate(settings["ascents"]):
+        for i, ratio in enumerate(settings["ratios"]):
+            row = f"beta {settings['beta']:g}, ascents {ascents}, ratio {ratio:g}"
+            status = "diverged" if found.diverged[0, k, i] else "ok"
+            for name, statistic in names.items():
+                ended = "ok" if name == "predicted" else status
+                lines.append(Record(statistic, float(arrays[name][k, i]), status=ended, row=row))
+    return Result(tuple(lines), arrays=arrays)

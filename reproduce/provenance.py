@@ -31,6 +31,8 @@ from pathlib import Path
 from typing import Any
 
 from gladius.baselines import METHODS, PROTOCOLS, ROW_CLASSES
+from gladius.checks import InputError
+from gladius.compiled import IS_COMPILED
 from reproduce.spec import Cell, Exhibit
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +40,11 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = (
     *("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy"),
     *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
+    *("numba", "llvmlite"),
 )
 # distribution -> the module by whose import it enters: its own name, or what calls it
 ENTERS_BY = {"scikit-learn": "sklearn", "clarabel": "cvxpy", "box2d": "gymnasium"}
+ENTERS_BY |= {"llvmlite": "numba"}
 CODE = ("gladius", "proofs_checks", "reproduce")
 PUBLISHED = "paper_tables/published/*.csv"
 # module that opens data files -> pattern of these files
@@ -293,3 +297,10 @@ def machine() -> dict[str, Any]:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         machine["memory_gb"] = round(memory / 1e9)
     return machine
+
+
+def check_compiler(cells: Iterable[Mapping[str, str]]) -> None:
+    """Raise where loops of a cell need numba, by its digests, and numba is not installed."""
+    if not IS_COMPILED and any(f"{MODULE}gladius.compiled" in cell for cell in cells):
+        hint = "not installed, and its loops take hours in Python: install the extra 'compiled'"
+        raise InputError("numba", None, hint)

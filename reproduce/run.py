@@ -107,6 +107,7 @@ def run(
                 drawing.final[cell] = stored
             else:
                 jobs.append(Job(cell, device if cell.takes_device() else "cpu", digests, commit))
+        provenance.check_compiler(job.digests for job in jobs)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
         with progress(expected, max(workers, 1), Console()) as report_stored:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ["GLADIUS_CHECK_SHAPES"] = "1"  # before the library is imported: see checks.shaped
@@ -29,3 +30,13 @@ settings.register_profile(
     max_examples=5000,
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All loops of the author's training run in Python; in float64 they need no compilation."""
+    from gladius import author, author_network
+
+    for module in (author, author_network):
+        for name, thing in vars(module).copy().items():
+            monkeypatch.setattr(module, name, getattr(thing, "py_func", thing))

@@ -24,9 +24,8 @@ from gladius.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients, layout
 from reproduce.compare import number
-from reproduce.exact import TERM
 from reproduce.fits import fitting
-from reproduce.gradients import CLOSE, STEPS, setting_name
+from reproduce.gradients import CLOSE, STEPS, TERM, setting_name
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 
@@ -59,7 +58,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
         settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
         row = f"beta {beta:g}"
-        cell = Cell("reproduce.exact:stability_map", settings, f"stability, {row}")
+        cell = Cell("reproduce.gradients:stability_map", settings, f"stability, {row}")
         listed.append(Entry(row, MAP, "printed", cell, "growth rate"))
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     for (family, optimiser, step), (ascents, ratio) in product(CLASSES, RUNS[: 2 if smoke else 4]):

@@ -202,8 +202,9 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
             sizes.append(math.log(int(entry.protocol.split()[1])))
     if len(sizes) < 2:
         return math.nan, math.nan, 0
-    x = np.array(sizes) - np.mean(sizes)
-    mean, se, n = mean_of(x @ np.log(np.array(errors)) / (x @ x))
+    x, common = np.array(sizes) - np.mean(sizes), min(map(len, errors))
+    logs = np.log([error[:common] for error in errors])  # of the data sets that all sizes have
+    mean, se, n = mean_of(x @ logs / (x @ x))
     return mean, float(student.ppf(0.975, n - 1)) * se, n
 
 

@@ -153,7 +153,8 @@ def make_table(
             body[f"a{action}", line.column, line.header] = texts
         mileages = pd.Index([str(i + 1) for i in range(MILEAGES)], name="mileage")
         table = pd.DataFrame(body, index=mileages).T
-        below = notes("table_3", sets=frame["repetitions"].max())
+        sets = frame.groupby("protocol")["repetitions"].max()
+        below = notes("table_3", sets=sets["measured"], trained=sets[AUTHOR[1]])
         layout.write(table, out, name, title, below)
 
     return Exhibit(

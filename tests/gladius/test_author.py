@@ -10,11 +10,9 @@ import torch
 
 from gladius import author
 from gladius.anchor import Anchor
-from gladius.author_network import (
-    AuthorNetwork,
-    initial,
-)
+from gladius.author_network import AuthorNetwork, Layout
 from gladius.checks import InputError
+from gladius.compiled import IS_COMPILED
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.transitions import Transitions
@@ -32,18 +30,18 @@ def rngs(number: int, seed: int = 0) -> list[np.random.Generator]:
 class Plain(torch.nn.Module):
     """The network of one replication, as anyone would write it."""
 
-    def __init__(self, net: AuthorNetwork, r: int) -> None:
+    def __init__(self, net: AuthorNetwork) -> None:
         super().__init__()
 
-        def linear(weight: torch.Tensor, bias: torch.Tensor) -> torch.nn.Linear:
-            layer = torch.nn.Linear(weight.shape[1], weight.shape[0], dtype=weight.dtype)
-            layer.weight.data, layer.bias.data = weight.clone(), bias.reshape(-1).clone()
+        def linear(weight: np.ndarray, bias: np.ndarray) -> torch.nn.Linear:
+            layer = torch.nn.Linear(weight.shape[1], weight.shape[0])
+            layer.weight.data, layer.bias.data = map(torch.tensor, (weight, bias.ravel()))
             return layer
 
-        self.first = linear(net.weight_1[r].T, net.bias_1[r])
-        self.second = linear(net.weight_2[r].T, net.bias_2[r])
-        self.q = linear(net.q_weight[r], net.q_bias[r])
-        self.zeta = linear(net.zeta_weight[r], net.zeta_bias[r])
+        self.first = linear(net.weight_1.T, net.bias_1)
+        self.second = linear(net.weight_2.T, net.bias_2)
+        self.q = linear(net.q_weight, net.q_bias)
+        self.zeta = linear(net.zeta_weight, net.zeta_bias)
 
     def forward(self, states: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         hidden = torch.relu(self.second(torch.relu(self.first(states))))
@@ -98,15 +96,15 @@ def train_plainly(
             net.zero_grad()
 
 
-def starting_nets(number: int, units: int, level: float, dtype: torch.dtype) -> list[Plain]:
-    net = initial(1, units, 2, level, rngs(number), dtype)
-    return [Plain(net, r) for r in range(number)]
+def starting_nets(number: int, units: int, level: float) -> list[Plain]:
+    layout = Layout(1, (units, units), 2)
+    return [Plain(layout.blocks(layout.initial(level, rng))) for rng in rngs(number)]
 
 
 @pytest.mark.parametrize("absolute", [True, False])
 @pytest.mark.parametrize("level", [True, False])
 def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
-    absolute: bool, level: bool
+    absolute: bool, level: bool, uncompiled: None
 ) -> None:
     data = BUS.simulate(11, rngs(2, seed=5))  # 4 batches of 3, 3, 3, 2 trajectories
     result = author.run(
@@ -119,9 +117,9 @@ def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
         epochs=6,
         units=7,
         batch_trajectories=3,
-        dtype=torch.float64,
+        dtype=np.float64,
     )
-    nets = starting_nets(2, 7, -55.0 if level else 0.0, torch.float64)
+    nets = starting_nets(2, 7, -55.0 if level else 0.0)
     for r, net in enumerate(nets):
         before = net(torch.tensor(result.counts.states))[0].detach().numpy()
         train_plainly(net, data[r], 6, 3, absolute, torch.float64)
@@ -134,6 +132,21 @@ def test_whole_sequence_of_steps_is_that_of_the_plain_implementation(
         steepest = max(float(p.grad.abs().max()) for p in net.parameters() if p.grad is not None)
         assert result.last.gradient[r] == pytest.approx(steepest, rel=1e-8)
         np.testing.assert_allclose(result.last.reward[r], q - DISCOUNT * zeta, rtol=1e-9, atol=1e-8)
+
+
+@pytest.mark.skipif(not IS_COMPILED, reason="numba is not installed")
+def test_compiled_and_plain_trainings_are_equal_to_rounding(
+    split: tuple[list[Transitions], list[Transitions]], request: pytest.FixtureRequest
+) -> None:
+    found = run_short(*split, epochs=4)
+    request.getfixturevalue("uncompiled")
+    expected = run_short(*split, epochs=4)
+    assert found.oracle is not None
+    assert expected.oracle is not None
+    np.testing.assert_array_equal(found.oracle.epoch, expected.oracle.epoch)
+    for one, other in ((found.last, expected.last), (found.oracle, expected.oracle)):
+        np.testing.assert_allclose(one.q, other.q, rtol=1e-6)
+        np.testing.assert_allclose(one.reward, other.reward, atol=2e-5)  # five units of -55
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 DISCOUNT = 0.95
 STATES = 10  # r and Q are compared at the first ten states
 
-# Networks are trained for a few steps only.
+# Networks are trained for a few steps only; the author's in double precision.
 BRIEF = {"training": Training(activation="relu", steps=20)}
 OPTIONS: dict[str, dict[str, Any]] = {
     "gladius": {},
@@ -34,6 +34,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "samq": BRIEF,
     "bc": BRIEF,
 }
+OPTIONS["gladius author"]["dtype"] = np.float64
 
 
 def variants() -> dict[str, tuple[str, dict[str, Any]]]:

@@ -146,13 +146,13 @@ TABLES = Tables.of(resized(PATHS, trajectories=50).cell)[0]
 def test_an_ascent_by_visits_leaves_the_descent_as_printed() -> None:
     before = np.random.default_rng(0).normal(size=TABLES.minimiser.shape)
     steps = {name: step for name, (step, _) in descents(TABLES, 0.1, 0.2).items()}
-    after = steps[ASCENT](before)
+    after = steps[ASCENT](before, 1)
     mean = TABLES.with_zeta(before[..., :2])[..., 2:]
     expected = before[..., 2:] + 2 * 0.2 * (mean - before[..., 2:])
     np.testing.assert_allclose(after[..., 2:], expected, atol=1e-12)
     exact = before.copy()  # zeta is its maximiser: only the descent changes the tables
     exact[..., 2:] = mean
-    printed, corrected = (steps[name](exact) for name in (PRINTED, ASCENT))
+    printed, corrected = (steps[name](exact, 1) for name in (PRINTED, ASCENT))
     np.testing.assert_allclose(corrected, printed, atol=1e-12)
 
 

@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from gladius.baselines import METHODS
+from gladius.checks import InputError
 from reproduce import exhibits, provenance, worker
 from reproduce import run as runner
+from reproduce.fits_author import training
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.spec import Cell
 from tests.reproduce.toys import toy
@@ -56,6 +58,27 @@ def test_the_versions_in_a_key_are_those_of_what_its_code_imports(
         set(),
         {"gymnasium", "box2d"},
     ]
+
+
+def test_cells_with_compiled_loops_need_numba_and_have_its_version_in_their_keys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run says so before any work; cells without such loops run without it."""
+    monkeypatch.setattr(provenance, "versions", lambda: {"numba": "1"})
+    monkeypatch.setattr(provenance, "IS_COMPILED", False)
+    needed = {
+        cell.compute.partition(":")[0].removeprefix("reproduce."): "version numba" in digests
+        for name in ("stability", "constants", "table_2")
+        for cell in (entry.cell for entry in exhibits.load(name).checked_entries(True))
+        if "protocol" not in cell.settings.get("options", {})
+        for digests in [Sources().digests(cell, "cpu")]
+    }
+    compiled = {name for name, needs in needed.items() if needs}
+    assert compiled == {"gradients", "corrected", "fits_author"}
+    cell = training(50, True)
+    with pytest.raises(InputError, match="install the extra 'compiled'"):
+        provenance.check_compiler([Sources().digests(cell, "cpu")])
+    provenance.check_compiler([Sources().digests(Cell("reproduce.exact:truth"), "cpu")])
 
 
 def test_the_data_files_that_a_cell_opens_are_in_its_key(

@@ -13,11 +13,12 @@ import torch
 from gladius.algorithm import Options, algorithm_1
 from gladius.anchor import Anchor
 from gladius.stability import expected_counts
+from gladius.table_descent import PRINTED, descend
 from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients
 from reproduce.exhibits import stability
-from reproduce.gradients import STEPS, Tables, decade, follow
+from reproduce.gradients import STEPS, Tables, decade, follow, marks
 from reproduce.spec import Cell, Result
 from tests.reproduce.smoke_results import entry_of, failed, resized, results_of, written
 
@@ -97,21 +98,27 @@ def tables(beta: float) -> Tables:
     return Tables.of(resized(REQUIREMENTS, beta=beta, trajectories=200).cell)[0]
 
 
-def test_the_printed_steps_are_the_librarys() -> None:
+@pytest.mark.parametrize("ascents", [1, 3])
+def test_the_compiled_steps_are_those_of_the_printed_algorithm(ascents: int) -> None:
     data = tables(0.95)
     sample = data.sample
     moves = np.swapaxes(sample.moves, 0, 1)[None]
     states = np.arange(1.0, len(data.rows) + 1)[:, None]
     counts = Counts(states, sample.visits[None], moves)
     steps = {"tau_1": 0.3, "tau_2": 0.5, "iterations": 40, "tolerance": 0.0}
-    options = Options(function_class="tabular", **steps)  # type: ignore[arg-type]  # as they are
-    rng = [np.random.default_rng(0)]
-    run = algorithm_1(counts, Anchor(1, -5.0), 0.95, options, rng)
-    step, both = data.printed(0.3, 0.5, False, False), np.zeros_like(data.minimiser)
-    for _ in range(40):
-        both = step(both)
-    np.testing.assert_allclose(both[..., :2], run.q, atol=1e-10)
-    np.testing.assert_allclose(both[..., 2:], run.zeta, atol=1e-10)
+    options = Options(function_class="tabular", ascents=ascents, **steps)  # type: ignore[arg-type]
+    run = algorithm_1(counts, Anchor(1, -5.0), 0.95, options, [np.random.default_rng(0)])
+    q, zeta = np.zeros((2, *data.share.shape))
+    up, down = np.full(q.shape, 0.3), np.full(len(q), 0.5)
+    given = data.data, up, down, ascents, PRINTED
+    assert descend(q, zeta, *given, 40, np.inf)[0] == 40
+    np.testing.assert_allclose(q, run.q[0], atol=1e-12)
+    np.testing.assert_allclose(zeta, run.zeta[0], atol=1e-12)
+    if ascents == 1:
+        both = data.printed(0.3, 0.5, False, False)(np.zeros_like(data.minimiser), 40)
+        np.testing.assert_array_equal(both[0], np.concatenate([q, zeta], axis=1))
+    _, bellman = descend(q, zeta, data.data, 0 * up, *given[2:], 1, np.inf)  # before the descent
+    assert bellman == pytest.approx(run.trace_bellman[-1, 0], rel=1e-12)
 
 
 def test_every_step_rests_at_the_minimiser() -> None:
@@ -120,7 +127,7 @@ def test_every_step_rests_at_the_minimiser() -> None:
     steps = [data.printed(0.3, 0.5, ascent, descent) for ascent, descent in by_visits]
     steps += [data.exact(0.3, level) for level in (False, True)]
     for step in (*steps, data.solved):
-        np.testing.assert_allclose(step(data.minimiser), data.minimiser, atol=1e-9)
+        np.testing.assert_allclose(step(data.minimiser, 1), data.minimiser, atol=1e-9)
     assert data.distance(data.minimiser)[0] < 1e-12
 
 
@@ -139,7 +146,7 @@ def test_predicted_slopes_are_those_of_the_paths(kind: str) -> None:
         near[0, np.prod(data.sample.choices, axis=1).argmin(), 0] += 0.1
     predicted = decade(data, step)
     start = data.with_zeta(near[..., :2])
-    path = follow(data, step, start, last=int(12 * predicted))
+    path = follow(data, step, start, marks(int(12 * predicted), 24))
     assert path.decade() == pytest.approx(predicted, rel=0.1)
     assert path.decade() != pytest.approx(2 * predicted, rel=0.1)
 
