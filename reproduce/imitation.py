@@ -62,6 +62,8 @@ ALPHA = 0.5  # the weight of IQ-learn's penalty, the original's
 HIDDEN, RATE, BATCH = (64, 64), 1e-3, 256
 ANCHOR = Anchor(0, 0.0)
 POLICIES = {SAMPLED: False, GREEDY: True}
+GREEDY_EPISODES = 20  # the first ones: no verdict uses the greedy score
+GREEDY_EPISODES = 20  # no verdict uses the greedy score
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,8 @@ def row_network(
     policies: list[Policy] = []
     for budget in budgets:
         row_networks.train(fit, budget - fit.steps, options)
+        if restricted:
+            fit.evaluate()  # zeta at the averaged weights
         reward = row_networks.reward_of(fit, ANCHOR)
         policies.append(Softmax(replace(reward, is_q=True) if restricted else reward.outputs))
     return policies, fit.is_solved
@@ -223,8 +227,9 @@ def compute(cell: Cell) -> Result:
     replications: dict[str, list[float]] = {}
     arrays: dict[str, Array] = {"references": np.array(references(world.name, episodes))}
     for name, greedy in POLICIES.items():
+        used = starts[:GREEDY_EPISODES] if greedy else starts
         returns = np.stack(
-            [evaluate(world, budgets[-1], starts, greedy).returns for budgets in policies]
+            [evaluate(world, budgets[-1], used, greedy).returns for budgets in policies]
         )
         of_policy = scored(world.name, returns.mean(axis=1), episodes, name, statuses)
         records, replications = records + of_policy[0], replications | of_policy[1]

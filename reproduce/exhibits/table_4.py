@@ -27,7 +27,7 @@ from scipy import stats
 
 from reproduce import layout, published
 from reproduce.demonstrations import DENOMINATORS, GREEDY, SAMPLED, row
-from reproduce.imitation import POLICIES, imitation_cell
+from reproduce.imitation import GREEDY_EPISODES, POLICIES, imitation_cell
 from reproduce.means import LEVEL, holm, interval, paired
 from reproduce.results import Results
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit
@@ -258,7 +258,8 @@ NOTES = (
     " is better.",
     "Ours: the same measure, mean over training seeds (standard error).",
     "Score: 100 (R - random) / (expert - random), larger is better, with a 95 % interval over"
-    " seeds, given the 100 episodes of the evaluation.",
+    " seeds, given the 100 episodes of the evaluation; of the greedy policy, its first"
+    f" {GREEDY_EPISODES}.",
     "Demonstrations are whole episodes of the deterministic expert, fresh for every training seed"
     " and the same for all methods.",
     "There are 10 seeds, 12 with 1 and 3 trajectories. The last iterate is evaluated; no column has"
