@@ -237,3 +237,4 @@ def decisions(
     finally:
         for task in tasks:
             task.cancel()
+        executor.shutdown()  # joblib.Parallel could not use this process's executor afterwards

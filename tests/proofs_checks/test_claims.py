@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import joblib
 import pandas as pd
 import pytest
 from hypothesis import strategies as st
@@ -348,3 +349,9 @@ def test_finished_claims_are_not_decided_again(
     fresh = next(decisions([REFUTED], 5, 1, tmp_path))
     assert fresh.seconds != first.seconds
     assert fresh.result == first.result
+
+
+def test_joblib_runs_after_claims_are_decided(tmp_path: Path) -> None:
+    """Both take the process's one reusable executor, which joblib needs as its own kind."""
+    next(decisions([REFUTED], 5, 2, tmp_path))
+    assert joblib.Parallel(n_jobs=2)(joblib.delayed(abs)(x) for x in (-1, -2)) == [1, 2]
