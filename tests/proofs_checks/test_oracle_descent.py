@@ -8,8 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from gladius import BusEngine
 from gladius.checks import Array
+from gladius.stability import expected_counts
 from proofs_checks.oracle import descent as oracle
+from proofs_checks.oracle import polyak
+from proofs_checks.oracle.risk import Sample
 
 WHOLE = st.integers(-3, 3).map(float)
 
@@ -63,3 +67,26 @@ def test_the_rate_is_preserved_by_the_recursion(
         tau = steps.c / (steps.gamma + t)
         after = (1 - constants.mu_1 * tau / 2) * nu / (steps.gamma + t) + tau**2 * extra
         assert after <= nu / (steps.gamma + t + 1) * (1 + 1e-9)
+
+
+@given(symmetric(2), symmetric(2), arrays(np.float64, (2, 2), elements=WHOLE))
+def test_one_schedule_contracts_on_a_convex_concave_quadratic(a: Array, d: Array, b: Array) -> None:
+    convex, concave = a @ a + 0.1 * np.eye(2), -(d @ d) - 0.1 * np.eye(2)
+    hessian = np.block([[convex, b], [b.T, concave]])
+    assert oracle.deterministic_growth(hessian, 2, 1.0) <= -0.1 + 1e-9
+
+
+@pytest.mark.parametrize(("beta", "rate"), [(0.5, 0.038), (0.8, 0.0016), (0.9, 0), (0.95, 0)])
+def test_one_schedule_may_repel_on_the_bus_with_tables(beta: float, rate: float) -> None:
+    """The numbers in the claim on one schedule for both steps."""
+    world = BusEngine(discount=beta)
+    moves = np.swapaxes(expected_counts(world.mdp, world.horizon).moves[0], 0, 1)
+    anchor = np.full(len(moves), world.anchor_action)
+    sample = Sample(moves, anchor, world.mdp.reward[:, world.anchor_action], beta)
+    q = polyak.solution(sample)
+    hessian = polyak.output_hessian(sample, q)
+    growth = oracle.deterministic_growth(hessian, q.size, 1.0)
+    assert growth == pytest.approx(rate, rel=0.03, abs=1e-9)
+    # Algorithm 1's ascent has no beta^2. The cited theorem asks for a ratio of at least 18.
+    for ratio in (1 / beta**2, 18.0):
+        assert oracle.deterministic_growth(hessian, q.size, ratio) < 1e-9

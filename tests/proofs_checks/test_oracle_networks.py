@@ -34,6 +34,10 @@ def test_rank_is_that_of_the_singular_values(matrix: np.ndarray) -> None:
     assert rank(matrix) == np.linalg.matrix_rank(matrix)
 
 
+def test_rank_notices_what_rounding_hides() -> None:
+    assert rank(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])) == 2
+
+
 @given(MATRICES)
 def test_least_response_is_the_infimum_over_unit_vectors(gradients: np.ndarray) -> None:
     n, d = gradients.shape
@@ -69,6 +73,11 @@ def test_gram_below_by_listing_every_matrix(
             least = np.linalg.eigvalsh(gram @ gram.T)[0]
             total += chance * math.prod(p for _, p in on) * (least < level - 1e-9)
     assert gram_below(rows, columns, nonzero, present, level - 1e-9) == pytest.approx(total)
+
+
+def test_gram_below_refuses_other_designs() -> None:
+    with pytest.raises(ValueError, match="two rows"):
+        gram_below(3, 4, 1.0, 1.0, 1.0)
 
 
 # --- wide networks
@@ -139,6 +148,24 @@ def test_expectations_of_normal_pairs_in_closed_form() -> None:
     sine = math.exp(-(2.0 + 0.5) / 2) * math.sinh(0.7)
     assert expectation(pair, np.sin) == pytest.approx(sine, abs=1e-12)
     assert expectation((2.0, 2.0, 2.0), lambda z: z**2) == pytest.approx(3 * 4.0, abs=1e-10)
+
+
+@pytest.mark.parametrize("pair", [(1.0, 0.3, 2.0), (30.0, 29.0, 30.0), (5.0, -5.0, 5.0)])
+def test_expectations_of_tanh_on_a_finer_grid(pair: tuple[float, float, float]) -> None:
+    t = np.linspace(-9.5, 9.5, 6001)
+    weight = np.exp(-(t**2) / 2) / np.exp(-(t**2) / 2).sum()
+    slope = pair[1] / math.sqrt(pair[0])
+    rest = math.sqrt(max(pair[2] - slope**2, 0.0))
+    inner = [weight @ np.tanh(slope * x + rest * t) for x in t]
+    total = weight @ (np.tanh(math.sqrt(pair[0]) * t) * inner)
+    assert expectation(pair, np.tanh) == pytest.approx(total, abs=1e-10)
+
+
+def test_limits_are_singular_for_polynomials_alone() -> None:
+    u = inputs(np.arange(5.0)[:, None] / 2 - 1)
+    least = {n: np.linalg.eigvalsh(limit_kernel(u, a))[0] for n, a in ACTIVATIONS.items()}
+    assert max(least["identity"], least["square"]) < 1e-12
+    assert min(least["tanh"], least["sine"], least["softplus"]) > 1e-5
 
 
 @pytest.mark.parametrize("name", ["tanh", "softplus", "sine"])

@@ -12,6 +12,12 @@ from scipy.special import logsumexp
 from gladius.mdp import TabularMDP
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import expert
+from proofs_checks.sections.equivalence_occupancy import (
+    Function,
+    Match,
+    functions,
+    matching_leaves_errors,
+)
 from proofs_checks.sections.proofs_quantitative_identification import (
     Identified,
     excess_risk,
@@ -41,6 +47,31 @@ def test_two_states_that_alternate_by_hand():
     assert oracle.action_values(world, policy).tolist() == [[2 * third], [4 * third]]
 
 
+@given(functions())
+def test_values_and_occupancies_are_their_series_to_the_exact_tail(drawn: Function) -> None:
+    world, (s, a), periods = drawn.world, drawn.pair, 6
+    # by period: probabilities of (s, a), given the first pair
+    now = np.zeros_like(world.reward)
+    now[s, a], total, d = Fraction(1), Fraction(0), np.zeros_like(world.reward)
+    for t in range(periods):
+        total += world.discount**t * np.sum(now * world.reward)
+        d += (1 - world.discount) * world.discount**t * now
+        now = np.einsum("sa,ast->t", now, world.moves)[:, None] * drawn.policy
+    tail, q = world.discount**periods, oracle.action_values(world, drawn.policy)
+    assert abs(q[s, a] - total) <= tail * np.abs(world.reward).max() / (1 - world.discount)
+    occupancy = oracle.occupancy_given(world, drawn.policy, s, a)
+    assert (occupancy.sum(), np.abs(occupancy - d).sum()) == (1, tail)
+    assert not np.any(oracle.bellman_error(world, drawn.policy, q))
+
+
+def test_the_printed_conclusion_holds_where_a_state_is_never_visited() -> None:
+    """State 1 loops onto itself and its actions earn 0 and 1. d* has no mass there."""
+    stay, even = oracle.exact([np.eye(2)] * 2), oracle.exact(np.full((2, 2), 0.5))
+    world = oracle.World(oracle.exact([[0, 0], [0, 1]]), stay, even[0] * [2, 0], Fraction(1, 2))
+    result = matching_leaves_errors(Match(world, even, even))
+    assert (result.holds, result.observed) == (True, 2)
+
+
 # --- the logit expert
 MODEST = st.sampled_from([0.3, 0.5, 0.9])
 
@@ -58,6 +89,18 @@ def test_the_inverse_norm_by_hand() -> None:
     assert inverse_norm(np.eye(2), np.array([0.5, 0.5]), 0.9) == pytest.approx(10.0)
     # states without mass do not count
     assert inverse_norm(np.eye(2), np.array([1.0, 0.0]), 0.5) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("states", [5, 10, 20])
+def test_the_inverse_norm_grows_without_bound_on_a_chain(states: int) -> None:
+    """n -> n + 1, d(n) ~ .45^n, beta = .9: c(n) = .9^-n has a residual in the last state alone."""
+    d, flow = 0.45 ** np.arange(states), np.eye(states, k=1)
+    flow[-1, -1] = 1.0
+    kappa, c = inverse_norm(flow, d / d.sum(), 0.9), 0.9 ** -np.arange(states, dtype=float)
+    residual = c - 0.9 * flow @ c
+    assert np.abs(residual[:-1]).max() < 1e-12 * c[-1]
+    assert kappa >= math.sqrt(d @ c**2 / (d @ residual**2)) * (1 - 1e-9)
+    assert kappa > (0.9**2 / 0.45) ** (states / 2)
 
 
 def test_the_identification_constant_by_hand() -> None:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from gladius.mdp import Array
 from proofs_checks.oracle import polyak
@@ -61,6 +62,15 @@ def test_risk_bounds_by_hand() -> None:
     assert of.theta_printed == pytest.approx(4 + 2 * 2 * 3 + (2 * 2.25 + 0.5 * 3) * 4)
 
 
+@given(st.integers(4, 9), st.floats(0.01, 0.99), st.floats(0, 5), st.floats(0, 5), st.floats(0, 50))
+def test_printed_bounds_are_enough_from_four_actions_on(
+    actions: int, discount: float, slope: float, curvature: float, residual: float
+) -> None:
+    of = Sizes(actions, discount, slope, curvature, residual)
+    assert of.choice_printed >= of.choice() * (1 - 1e-12)
+    assert of.theta_printed >= of.theta() * (1 - 1e-12)
+
+
 # --- the min-max objective
 
 
@@ -82,6 +92,20 @@ def test_the_profile_is_the_objective_at_its_best_zeta(drawn: Empirical) -> None
     assert polyak.profile(sample, q) == pytest.approx(top, rel=1e-9, abs=1e-9 * scale)
     for step in (1, -1):
         assert sample.f_hat(q, at_pairs(best + step)) < top
+
+
+@given(full_samples(3, 2))
+def test_both_terms_are_least_at_the_solution(sample: Sample) -> None:
+    q = polyak.solution(sample)
+    scale = 1 + np.abs(q).max()
+    assert sample.nll(q) == pytest.approx(sample.entropy(), rel=1e-12, abs=1e-13 * scale)
+    assert np.abs(sample.residual(q)).max() < 1e-12 * scale
+
+
+def test_an_action_never_taken_leaves_no_solution() -> None:
+    moves = np.array([[[1.0], [0.0]]])
+    with pytest.raises(ValueError, match="never taken"):
+        polyak.solution(Sample(moves, np.array([0]), np.zeros(1), 0.5))
 
 
 @given(full_samples(2, 2))

@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy.stats import binom
 
+from gladius import BusEngine
 from proofs_checks.oracle import tables as oracle
 
 THETAS = st.tuples(st.floats(0.1, 3.0), st.floats(0.5, 12.0))
+
+
+@given(THETAS, st.sampled_from([0.1, 0.5, 0.9, 0.95]))
+@settings(max_examples=25, deadline=None)
+def test_solution_is_the_librarys(theta, discount):
+    expected = BusEngine(theta=theta, discount=discount).mdp.solution.q
+    assert_allclose(oracle.solve(oracle.linear_reward(theta), discount), expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("theta", [(1.0, 5.0), (0.7, 6.3), (1.4, 3.1)])
@@ -29,6 +38,19 @@ def test_residual_of_the_solution_is_zero():
     for x in range(1, 17):
         for a in range(2):
             assert abs(oracle.residual(reward[x - 1, a], q, x, a)) < 1e-10
+
+
+@given(
+    arrays(np.float64, (10, 2), elements=st.floats(-60, -40)),
+    arrays(np.float64, (11, 2), elements=st.floats(-1, 1)),
+    st.integers(1, 6),
+    st.integers(0, 1),
+)
+def test_rounding_moves_a_residual_by_no_more_than_its_bound(q, errors, mileage, action):
+    half = 0.0005
+    rounded = oracle.residual(half * errors[10, 0], q + half * errors[:10], mileage, action)
+    difference = rounded - oracle.residual(0.0, q, mileage, action)
+    assert abs(difference) <= float(oracle.rounding(Fraction(1, 2000))) + 1e-12
 
 
 def test_residual_needs_the_next_mileages():
@@ -59,3 +81,9 @@ def test_mape_by_hand():
     assert oracle.mape(around, truths[:1], [7]) == (Fraction(0), Fraction(5))
     twice_off = [(Fraction(-12), Fraction(-11))]
     assert oracle.mape(twice_off, truths[:1], [1]) == (Fraction(10), Fraction(20))
+
+
+@pytest.mark.parametrize(("count", "probability"), [(300, 1.0), (299, 0.0), (301, 0.0)])
+def test_every_pair_is_counted_once(count, probability):
+    everywhere = np.ones((20, 2), dtype=bool)
+    assert oracle.count_probability(everywhere, count, 3) == pytest.approx(probability, abs=1e-12)
