@@ -93,10 +93,10 @@ def least_squares_zeta(transition: Array, weight: Array, v: Array) -> Array:
     dummies = root[:, None] * (pair[:, None] == np.arange(len(joint)))
     # each column is a pair of its own, so scaling it changes nothing but the conditioning
     size = np.sqrt(np.sum(dummies**2, axis=0))
-    anchor_gap = size > 0
-    scaled = dummies[:, anchor_gap] / size[anchor_gap]
+    observed = size > 0
+    scaled = dummies[:, observed] / size[observed]
     zeta = np.zeros(len(joint))
-    zeta[anchor_gap] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[anchor_gap]
+    zeta[observed] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[observed]
     return zeta.reshape(weight.shape)
 
 

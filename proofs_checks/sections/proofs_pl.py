@@ -5,7 +5,7 @@ from collections import namedtuple
 import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.special import kl_div, softmax
+from scipy.special import kl_div, logsumexp, softmax
 
 from gladius.checks import Array
 from gladius.objective import value
@@ -295,9 +295,12 @@ def _compare(outputs: Slope, formula: Array) -> CheckResult:
 
 def _parallel() -> Slope:
     """Q(s, 0) = Q(s, 1) = theta at theta = 0."""
-    gradients = np.array([[1.0], [1.0]])
+    q, gradients, step = np.zeros(2), np.array([[1.0], [1.0]]), 1e-5
     assumed(np.max(np.abs(gradients)) <= 1, "|grad Q| <= B = 1")
-    return np.zeros(2), gradients
+    up, down = (logsumexp(q + move * gradients[:, 0]) for move in (step, -step))
+    mean = softmax(q) @ gradients[:, 0]
+    assumed(abs((up - down) / (2 * step) - mean) < 1e-9, "grad V = sum_b p_b grad Q_b")
+    return q, gradients
 
 
 def hessian_of_v_as_covariance(outputs: Slope, sign: float = -1.0) -> CheckResult:
