@@ -29,7 +29,8 @@ from proofs_checks.claims import (
     paragraphs,
     weakest,
 )
-from proofs_checks.decide import CI, Decision, decide, decisions
+from proofs_checks.decide import Decision, decide, decisions
+from tests.proofs_checks.conftest import DRAWN
 
 ADDED = (OURS, "errata.")  # ids of what stands after the given list
 MAIN = "thm:mainopt"
@@ -326,7 +327,7 @@ def test_the_instances_do_not_hang_on_the_modules_that_are_loaded(
     tmp_path: Path, decided: dict[str, Decision]
 ) -> None:
     """Here this file's, the command's and pytest's; `decided` was in other processes."""
-    again = next(decisions([MAIN], CI, 1, tmp_path))
+    again = next(decisions([MAIN], DRAWN, 1, tmp_path))
     assert (again.slack, again.result) == (decided[MAIN].slack, decided[MAIN].result)
 
 

@@ -139,8 +139,9 @@ def test_the_manifest_says_how_and_not_where(run: Run, tmp_path: Path) -> None:
     assert stored is not None
     assert record["finished"] >= stored.provenance["finished"]
     assert stored.provenance["seed"]["key"] == ["toy", "10"]
+    text = json.dumps([record, stored.provenance])
     for secret in (os.uname().nodename, str(Path.home())):
-        assert secret not in json.dumps([record, stored.provenance])
+        assert not re.search(rf"(?<!\w){re.escape(secret)}(?!\w)", text)  # llvmlite is no host "vm"
 
 
 def test_results_pair_replications_of_equal_data_and_refuse_others(
