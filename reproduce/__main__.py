@@ -177,7 +177,7 @@ def readme() -> None:
     Console().print("\n".join(f"{p.name} updated." for p in changed) or "All up to date.")
 
 
-@app.command(epilog="Example: python -m reproduce report --pdf")
+@app.command(epilog="Example: python -m reproduce report")
 def report(
     out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
 ) -> None:

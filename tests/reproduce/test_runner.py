@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -413,6 +414,14 @@ def test_the_command_fails_with_the_names_of_failed_cells(
     assert "ZeroDivisionError: nothing to divide by" in last
     assert "10A" not in last
     assert "A toy" in CliRunner().invoke(command.app, ["list"]).output
+
+
+def test_the_examples_of_the_help_use_options_that_exist() -> None:
+    commands = typer.main.get_command(command.app).commands
+    for name, entry in commands.items():
+        options = {option for parameter in entry.params for option in parameter.opts}
+        assert f"reproduce {name}" in entry.epilog
+        assert set(re.findall(r"--[a-z-]+", entry.epilog)) <= options
 
 
 def test_the_list_imports_nothing_that_costs_seconds() -> None:
