@@ -5,7 +5,6 @@ what else decides it: instances to try it on, a counterexample where there is on
 statement (a check like any other) and a negative control, a broken variant that must be rejected.
 """
 
-import csv
 import inspect
 import math
 import pkgutil
@@ -15,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
@@ -23,14 +21,13 @@ from hypothesis.strategies import SearchStrategy
 
 from gladius.checks import InputError
 from proofs_checks import corrected, sections
+from proofs_checks.numbering import records
 
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "constant", "cosmetic"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 Verdict = Literal["holds", "holds-if", "fails", "misprint"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-STATEMENTS = Path(__file__).with_name("claims.csv")
-ERRORS = Path(__file__).with_name("errors.csv")
 OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
 PARAGRAPHS = ("Where", "Assumes", "Decided")
@@ -293,26 +290,24 @@ def claims() -> dict[str, Claim]:
             import_module(f"{package.__name__}.{module}")
     for id_ in _REGISTER:
         if id_ not in listed():
-            raise InputError("claim", id_, f"it is not in {STATEMENTS.name}")
+            raise InputError("claim", id_, "it is not in claims.csv")
     return {id_: _REGISTER[id_] for id_ in listed() if id_ in _REGISTER}
 
 
 @cache
 def errors() -> dict[str, tuple[Severity, str]]:
     """Refuted claims: id to (severity, the slip that it comes from)."""
-    with ERRORS.open(encoding="utf-8", newline="") as file:
-        rows = {row["id"]: (row["severity"], row["error"]) for row in csv.DictReader(file)}
+    rows = {row["id"]: (row["severity"], row["error"]) for row in records("errors")}
     for id_, (severity, slip) in rows.items():
         if severity not in SEVERITIES or not slip:
-            raise InputError(f"{ERRORS.name}: {id_}", severity, f"one of {SEVERITIES}, and a slip")
+            raise InputError(f"errors.csv: {id_}", severity, f"one of {SEVERITIES}, and a slip")
     return rows  # type: ignore[return-value]  # the loop has narrowed the severities
 
 
 @cache
 def listed() -> dict[str, str]:
     """The list of claims: id to statement in a line."""
-    with STATEMENTS.open(encoding="utf-8", newline="") as file:
-        return {row["id"]: row["statement"] for row in csv.DictReader(file)}
+    return {row["id"]: row["statement"] for row in records("claims")}
 
 
 def find(id_: str) -> Claim:

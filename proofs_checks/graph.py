@@ -3,15 +3,12 @@
 uses.csv says what the paper's statements and proofs refer to, and where.
 """
 
-import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
-from proofs_checks.numbering import Statement, statements
+from proofs_checks.numbering import Statement, records, statements
 
-TABLE = Path(__file__).with_name("uses.csv")
 GOALS = ("prop:linConvergence", "thm:distributional_q_bound")
 GRAVE = ("", "constant", "theorem")  # what an error reaches, the gravest last
 VERDICTS = ("", "holds", "misprint", "holds-if", "fails")  # the worst last; "": no claim about it
@@ -35,21 +32,14 @@ class Node:
     arriving: str
 
 
-@cache
-def rows() -> tuple[dict[str, str], ...]:
-    """The table of what refers to what."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
-
-
 def direct(label: str) -> list[str]:
     """The labels of what a statement or its proof refers to."""
-    return [row["uses"] for row in rows() if row["statement"] == label]
+    return [row["uses"] for row in records("uses") if row["statement"] == label]
 
 
 def uncited() -> list[str]:
     """What gives a statement its constants, though its proof does not cite it."""
-    return [row["uses"] for row in rows() if row["where"].endswith("not cited")]
+    return [row["uses"] for row in records("uses") if row["where"].endswith("not cited")]
 
 
 @cache
@@ -66,25 +56,21 @@ def nodes(verdicts: Mapping[str, str], severities: Mapping[str, str]) -> dict[st
         severities: by id, what an error reaches; cosmetic ones do not count.
     """
     by_label = {statement.label: statement for statement in statements() if statement.label}
-    verdict: dict[str, str] = {}
-    severity: dict[str, str] = {}
+    found: dict[str, tuple[str, str]] = {}
     for label, statement in by_label.items():
-        about = [id_ for id_ in verdicts if statement.has(id_)]
-        worst = [
-            min(verdicts[id_], "misprint", key=VERDICTS.index)
-            if severities.get(id_) == "cosmetic"
-            else verdicts[id_]
-            for id_ in about
-        ]
-        verdict[label] = max(worst, key=VERDICTS.index, default="")
-        reached = [severities.get(id_, "") for id_ in about]
-        severity[label] = max((s for s in reached if s in GRAVE), key=GRAVE.index, default="")
+        verdict = severity = ""
+        for id_ in filter(statement.has, verdicts):
+            grave, worst = severities.get(id_, ""), verdicts[id_]
+            if grave == "cosmetic":
+                grave, worst = "", min(worst, "misprint", key=VERDICTS.index)
+            verdict = max(verdict, worst, key=VERDICTS.index)
+            severity = max(severity, grave, key=GRAVE.index)
+        found[label] = verdict, severity
     return {
         label: Node(
             statement,
-            verdict[label],
-            severity[label],
-            max((severity[other] for other in {label, *below(label)}), key=GRAVE.index),
+            *found[label],
+            max((found[other][1] for other in {label, *below(label)}), key=GRAVE.index),
         )
         for label, statement in by_label.items()
     }

@@ -4,7 +4,6 @@ Pages and errata need claims.csv and the docstrings of the checks. `python -m pr
 writes them again without deciding anything.
 """
 
-import csv
 import math
 import re
 from collections import Counter
@@ -19,7 +18,6 @@ from proofs_checks import graph
 from proofs_checks.certificates import derivations
 from proofs_checks.claims import (
     OURS,
-    STATEMENTS,
     VERDICTS,
     CheckResult,
     Claim,
@@ -31,10 +29,9 @@ from proofs_checks.claims import (
     paragraphs,
 )
 from proofs_checks.decide import NOT_TIGHT, ROOT, Decision
-from proofs_checks.numbering import PAPER, as_printed, statement_of, statements
+from proofs_checks.numbering import PAPER, as_printed, records, statement_of, statements
 
 GENERATED = ROOT / "paper_tables" / "generated"
-SECTIONS = Path(__file__).with_name("pages.csv")
 FOLDER = "claims"  # of the pages, within that of the ledger
 INDEX = "README.md"
 MEANING: dict[Verdict, str] = {
@@ -198,15 +195,13 @@ def pages(ledger: pd.DataFrame) -> dict[str, str]:
 @cache
 def sections() -> dict[str, Row]:
     """Section to its title, its page, and what the list of claims calls a place in it."""
-    with SECTIONS.open(encoding="utf-8", newline="") as file:
-        return {record["section"]: record for record in csv.DictReader(file)}
+    return {record["section"]: record for record in records("pages")}
 
 
 @cache
 def positions() -> dict[str, str]:
     """Id to where the claim is made."""
-    with STATEMENTS.open(encoding="utf-8", newline="") as file:
-        return {record["id"]: record["where"] for record in csv.DictReader(file)}
+    return {record["id"]: record["where"] for record in records("claims")}
 
 
 def section_of(id_: str) -> str:

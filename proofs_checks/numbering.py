@@ -20,7 +20,13 @@ TITLE = (
 AUTHORS = "Enoch H. Kang, Hema Yoganarasimhan and Lalit Jain"
 SOURCE_SHA256 = "c739619befe1173dda87eaa2bcd75f3467a4ec343b3969f1e41e5e9dc3fb0024"
 PAPER = f"{AUTHORS}, *{TITLE}*; examined is its LaTeX source with the SHA-256 `{SOURCE_SHA256}`"
-TABLE = Path(__file__).with_name("statements.csv")
+
+
+@cache
+def records(table: str) -> tuple[dict[str, str], ...]:
+    """The rows of a CSV file beside this module."""
+    with Path(__file__).with_name(f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file))
 
 
 @dataclass(frozen=True)
@@ -54,17 +60,16 @@ class Statement:
 @cache
 def statements() -> tuple[Statement, ...]:
     """All of them, in the order of the paper."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return tuple(
-            Statement(
-                row["label"],
-                row["kind"],
-                int(row["number"]),
-                row["section"],
-                tuple(filter(None, [row["label"], *row["claims"].split()])),
-            )
-            for row in csv.DictReader(file)
+    return tuple(
+        Statement(
+            row["label"],
+            row["kind"],
+            int(row["number"]),
+            row["section"],
+            tuple(filter(None, [row["label"], *row["claims"].split()])),
         )
+        for row in records("statements")
+    )
 
 
 def statement_of(id_: str) -> Statement | None:

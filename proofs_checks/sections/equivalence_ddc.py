@@ -1,6 +1,7 @@
 """Appendix B, both agents: the value functions, the optimal policy, and what choices say of Q."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from proofs_checks.library import EPS, WHY, rounding, zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.equivalence import QUADRATURE, quadrature_error
-from proofs_checks.worlds import absorbing, tables, tabular_mdps
+from proofs_checks.worlds import absorbing, leaving_zero, tables, tabular_mdps
 
 # --- the value function, counted from a period
 Period = tuple[TabularMDP, int]  # a world and a period h'
@@ -77,15 +78,9 @@ def optimal_policy(mdp: TabularMDP, policy: Array | None = None) -> CheckResult:
 
 
 def _exact_q() -> TabularMDP:
-    log_half = float(np.log(0.5))
-    mdp = TabularMDP(
-        reward=np.array([[1.0, -2.0], [log_half, log_half]]),
-        transition=np.array([[[0.0, 1.0], [0.0, 1.0]]] * 2),
-        discount=0.5,
-        initial=np.array([1.0, 0.0]),
-    )
-    why = "Q solves the Bellman equation with delta = -gamma"
-    assumed(mdp.solution.residual < 1e-12, why)
+    reward = np.array([[1.0, -2.0], np.log([0.5, 0.5])])
+    mdp = replace(leaving_zero(2), reward=reward)
+    assumed(mdp.solution.residual < 1e-12, "Q solves the Bellman equation with delta = -gamma")
     return mdp
 
 

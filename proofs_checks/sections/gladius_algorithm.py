@@ -260,14 +260,8 @@ class Listing:
     def slips(self) -> int:
         """In how many ways the listing and its text differ."""
         ascent, *losses = self.box
-        return sum(
-            (
-                self.tested != self.counted,
-                ascent != self.text[0],
-                set(losses) != {self.text[1]},
-                self.start != self.closing,
-            )
-        )
+        names = (self.tested != self.counted) + (self.start != self.closing)
+        return names + (ascent != self.text[0]) + (set(losses) != {self.text[1]})
 
     def iterations(self, limit: int, budget: int) -> int:
         """Passes through the loop for T = limit, stopped after `budget`; unset names stay at 1."""
@@ -352,11 +346,8 @@ def reward_where_seen(case: Twins, unseen: bool = False) -> CheckResult:
     estimate = case.q - case.discount * conditional_mean(value(case.q)[None], counts)[0]
     there = np.ones(case.q.shape, dtype=bool) if unseen else case.visits > 0
     size = 1e-14 * (1 + float(np.abs(case.q).max()))
-    return (
-        zero((estimate - first)[there], size, "rounding of r, Q and V")
-        if there.any()
-        else zero(np.zeros(1), size, "no pair was seen")
-    )
+    gap = (estimate - first)[there] if there.any() else np.zeros(1)  # where no pair was seen
+    return zero(gap, size, "rounding of r, Q and V")
 
 
 def _one_row() -> Twins:

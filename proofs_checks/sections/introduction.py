@@ -311,7 +311,7 @@ Point = tuple[Fraction, Fraction]
 
 
 def _valley(valleys: Valleys, point: Point, rise: bool, curved: bool) -> list[Fraction]:
-    """Value, x- and y-derivative of f1, or of f2 (`rise`); `bend` False makes f2's floor straight.
+    """Value, x- and y-derivative of f1, or of f2 (`rise`), whose floor is straight or `curved`.
 
     The straight floor touches that of f2 in one of the common minimisers, x = root.
     """

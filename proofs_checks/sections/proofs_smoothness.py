@@ -26,9 +26,9 @@ from proofs_checks.oracle.risk import Sample
 
 
 class Curved(namedtuple("Curved", "sample q slopes hessians residual")):
-    """Q(z) = q_z + slopes_z' d + d' bends_z d / 2 of d = theta - theta_0, looked at where d = 0.
+    """Q(z) = q_z + slopes_z' d + d' hessians_z d / 2 of d = theta - theta_0, looked at where d = 0.
 
-    q is (X, A), slopes (X, A, P), bends (X, A, P, P) and symmetric; the residual M is at least what
+    q is (X, A), slopes (X, A, P), hessians (X, A, P, P) symmetric; the residual M is at least what
     the point itself gives.
     """
 

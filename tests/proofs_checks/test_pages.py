@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from proofs_checks import graph, ledger
 from proofs_checks.claims import CheckResult, claims, listed
 from proofs_checks.decide import decide
-from proofs_checks.numbering import SOURCE_SHA256, TITLE, statement_of
+from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
 
 LINK = re.compile(r"(?<!\\)\[[^\[\]]*\]\(([^)]*)\)")
 REFUTED = "lem:lipsSmooth.hessian-of-V"
@@ -136,7 +136,7 @@ def test_claims_without_a_number_have_a_section_too() -> None:
 # --- what rests on what
 def test_the_statements_are_named_and_rest_on_no_circle() -> None:
     labels = {s.label for s in graph.statements()}
-    assert {row[name] for row in graph.rows() for name in ("statement", "uses")} <= labels
+    assert {row[name] for row in records("uses") for name in ("statement", "uses")} <= labels
     for label in labels - {""}:
         assert label not in graph.below(label)
 
