@@ -169,6 +169,14 @@ def test_sides_equal_to_the_tolerance_do_not_read_as_a_false_inequality() -> Non
     assert "exactly" in ledger.compared(result(1, "==", 1, 0.0))
 
 
+@given(st.floats(-9, 9), st.sampled_from(["<=", ">=", "=="]), st.floats(-9, 9), st.floats(0, 9))
+def test_a_relation_reads_as_missed_exactly_where_it_does_not_hold(
+    observed: float, relation: str, bound: float, tolerance: float
+) -> None:
+    of = result(observed, relation, bound, tolerance)
+    assert ("is missed" not in ledger.compared(of)) == of.holds
+
+
 def test_one_claim_is_answered_with_control_and_counterexample() -> None:
     claim = claims()[REFUTED]
     facts = ledger.answer(claim, decide(claim, 5))
