@@ -249,7 +249,7 @@ def single_stepsize(problem: Steps) -> CheckResult:
     f-hat_N's linearised steps at the solution. With tables on the paper's bus engine and its
     anchor one schedule grows at beta = .5 (rate .038) and .8 (.0016) but not at .9 and .95, the
     paper's own; none grows at the ratio 1/beta^2, which is Algorithm 1's, since its ascent lacks
-    beta^2 (tests/proofs_checks/ test_oracle_descent.py computes this). On a convex-concave
+    beta^2 (tests/proofs_checks/test_oracle_descent.py computes this). On a convex-concave
     quadratic one schedule converges.
     """
     return two_time_scales(problem, ratio=1.0)

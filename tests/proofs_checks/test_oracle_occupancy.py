@@ -12,12 +12,7 @@ from scipy.special import logsumexp
 from gladius.mdp import TabularMDP
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import expert
-from proofs_checks.sections.equivalence_occupancy import (
-    Function,
-    Match,
-    functions,
-    matching_leaves_errors,
-)
+from proofs_checks.sections.equivalence_occupancy import Function, functions
 from proofs_checks.sections.proofs_quantitative_identification import (
     Identified,
     excess_risk,
@@ -62,14 +57,6 @@ def test_values_and_occupancies_are_their_series_to_the_exact_tail(drawn: Functi
     occupancy = oracle.occupancy_given(world, drawn.policy, s, a)
     assert (occupancy.sum(), np.abs(occupancy - d).sum()) == (1, tail)
     assert not np.any(oracle.bellman_error(world, drawn.policy, q))
-
-
-def test_the_printed_conclusion_holds_where_a_state_is_never_visited() -> None:
-    """State 1 loops onto itself and its actions earn 0 and 1. d* has no mass there."""
-    stay, even = oracle.exact([np.eye(2)] * 2), oracle.exact(np.full((2, 2), 0.5))
-    world = oracle.World(oracle.exact([[0, 0], [0, 1]]), stay, even[0] * [2, 0], Fraction(1, 2))
-    result = matching_leaves_errors(Match(world, even, even))
-    assert (result.holds, result.observed) == (True, 2)
 
 
 # --- the logit expert

@@ -94,14 +94,6 @@ def test_the_profile_is_the_objective_at_its_best_zeta(drawn: Empirical) -> None
         assert sample.f_hat(q, at_pairs(best + step)) < top
 
 
-@given(full_samples(3, 2))
-def test_both_terms_are_least_at_the_solution(sample: Sample) -> None:
-    q = polyak.solution(sample)
-    scale = 1 + np.abs(q).max()
-    assert sample.nll(q) == pytest.approx(sample.entropy(), rel=1e-12, abs=1e-13 * scale)
-    assert np.abs(sample.residual(q)).max() < 1e-12 * scale
-
-
 def test_an_action_never_taken_leaves_no_solution() -> None:
     moves = np.array([[[1.0], [0.0]]])
     with pytest.raises(ValueError, match="never taken"):
