@@ -63,7 +63,6 @@ HIDDEN, RATE, BATCH = (64, 64), 1e-3, 256
 ANCHOR = Anchor(0, 0.0)
 POLICIES = {SAMPLED: False, GREEDY: True}
 GREEDY_EPISODES = 20  # the first ones: no verdict uses the greedy score
-GREEDY_EPISODES = 20  # no verdict uses the greedy score
 
 
 @dataclass(frozen=True)

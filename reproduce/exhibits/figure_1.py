@@ -25,8 +25,8 @@ OURS = ("GLADIUS", "leak_free sparse")
 DENSE, SPARSE = ("bound", "measured dense"), ("bound", "measured sparse")
 NETWORK = ("GLADIUS", "leak_free dense network")
 PLUG_IN = {"function_class": "mlp", "restricted": False}
-# (column, protocol) -> method, options, data sets up to K = SMALL, data sets above it. These are
-# enough for |z| > 5 where the paper prints a number, and for a figure's line where it does not.
+# (column, protocol) -> method, options, data sets up to K = SMALL, data sets above it: as few as
+# give the verdicts of 0.2.0's larger numbers, and a line of the figure where nothing is printed
 FITS: dict[tuple[str, str], tuple[str, dict[str, Any], int, int]] = {
     OURS: ("gladius", {"function_class": "sparse"}, 40, 40),
     NETWORK: ("gladius", PLUG_IN, 3, 2),
