@@ -20,6 +20,16 @@ ONE_SIDED = 0.025  # level of each of the two families of `verdicts`
 YES, NO, UNDECIDED = "yes", "no", "undecided"
 
 
+def repetitions(sd: float, margin: float, tests: int = 1) -> int:
+    """The least number that makes the half width of an interval `margin` or less.
+
+    This is the rule behind every number of data sets: n >= (z sd / margin)^2. `sd` is that of one
+    repetition, from a completed run; `margin` is the distance from its mean to the value at which
+    the verdict changes. The verdict is one of `tests` that Holm's rule corrects together.
+    """
+    return math.ceil((stats.norm.isf(ONE_SIDED / tests) * sd / margin) ** 2)
+
+
 def interval(x: Array) -> tuple[float, float, float]:
     """(mean, low, high) by Student's t; the ends are NaN for fewer than two repetitions."""
     mean = float(x.mean())

@@ -1,4 +1,4 @@
-"""Scale: time and peak memory of one fit, at four sizes of the data and by three methods.
+"""Scale: time and peak memory of one fit of GLADIUS at four sizes of the data, of others at two.
 
 Each fit runs in a process of its own, within limits; see `reproduce.scale`. Times and memory are
 those of one run on one machine and are in `scale_measured.csv`. The errors, which another machine
@@ -19,9 +19,10 @@ from reproduce.spec import Entry, Exhibit
 
 NAME = "scale"
 SIZES, SMOKE_SIZES = (100, 1000, 10_000, 100_000), (20,)  # trajectories
+OURS, OURS_ALONE = ("GLADIUS", "leak_free sparse"), SIZES[::2]
 # (column, protocol) -> method, inputs that do not matter, options
 METHODS: Mapping[tuple[str, str], tuple[str, int, dict[str, Any]]] = {
-    ("GLADIUS", "leak_free sparse"): ("gladius", 2, {"function_class": "sparse"}),
+    OURS: ("gladius", 2, {"function_class": "sparse"}),
     ("NFXP", "leak_free"): ("nfxp", 0, {}),
     ("BC", "leak_free"): ("bc", 2, {"training": {"batch": 1000}}),
 }
@@ -31,7 +32,8 @@ def entries(smoke: bool) -> list[Entry]:
     """By method and size."""
     listed = []
     for n in SMOKE_SIZES if smoke else SIZES:
-        for key, (method, inputs, options) in METHODS.items():
+        for key in (OURS,) if n in OURS_ALONE else METHODS:
+            method, inputs, options = METHODS[key]
             more = {"training": {"steps": 20}} if smoke and method == "bc" else options
             cell = scale_cell(method, n, inputs, more)
             listed.append(Entry(f"{n}/{inputs}", *key, cell))
@@ -68,7 +70,7 @@ def render(results: Results, out: Path) -> None:
         fits = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
         texts = {f"{line['N']:,}": text(line) for _, line in fits.iterrows()}
         columns[f"{column}, K = {inputs}"] = texts
-    table = pd.DataFrame(columns)
+    table = pd.DataFrame(columns).fillna("")
     table.index.name = "N"
     failures = frame[frame["status"].str.startswith("failed")]
     reasons = (f"{x['column']}, N = {x['N']:,}: {x['status']}." for _, x in failures.iterrows())

@@ -27,7 +27,17 @@ from reproduce.exact import BOUND, BOUNDS, bound_entry, bound_protocol
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
 from reproduce.fits import compute, fitting
-from reproduce.means import NO, UNDECIDED, YES, holm, interval, paired, target_test, verdicts
+from reproduce.means import (
+    NO,
+    UNDECIDED,
+    YES,
+    holm,
+    interval,
+    paired,
+    repetitions,
+    target_test,
+    verdicts,
+)
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Record, Result, summarise
 from tests.reproduce.smoke_results import resized, results_of, stored, written
@@ -120,6 +130,16 @@ def test_holm_asks_more_of_a_check_that_has_company() -> None:
     sure = target_test(-5.0, 1.0, -math.inf, 0.0)
     assert verdicts([sure, *[null] * 9]) == [YES] + [UNDECIDED] * 9
     assert holm(np.array([0.03, 0.01, 0.5])) == pytest.approx([0.06, 0.03, 0.5])
+
+
+@given(st.floats(0.5, 10), st.floats(0.1, 0.4), st.integers(1, 10))
+def test_so_many_repetitions_decide_a_verdict_and_one_less_does_not(
+    sd: float, margin: float, tests: int
+) -> None:
+    enough, null = repetitions(sd, margin, tests), (1.0, 1.0)
+    for times, word in ((enough, YES), (enough - 1, UNDECIDED)):
+        target = target_test(-margin * (1 + 1e-12), sd / math.sqrt(times), -math.inf, 0.0)
+        assert verdicts([target, *[null] * (tests - 1)])[0] == word
 
 
 def test_interval_and_paired_difference_by_hand() -> None:

@@ -83,6 +83,7 @@ def test_the_exhibit_is_drawn_and_says_what_is_missing(tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "scale_measured.csv")) == len(entries)
     tex = (tmp_path / "scale.tex").read_text()
     assert "100,000 & 1; 1,300 & failed & 1; 1,300" in tex
-    assert "NFXP, N = 100: failed: no memory." in tex
+    assert "10,000 & 0.1; 400 &  &  \\\\" in tex  # the others are measured at two sizes
+    assert "NFXP, N = 1,000: failed: no memory." in tex
     written(exhibit.EXHIBIT, Results(entries, [FAILED] * len(entries), False), tmp_path)
     assert exhibit.verdict(tmp_path) == "not run"
