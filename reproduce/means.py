@@ -27,7 +27,8 @@ def repetitions(sd: float, margin: float, tests: int = 1) -> int:
     repetition, from a completed run; `margin` is the distance from its mean to the value at which
     the verdict changes. The verdict is one of `tests` that Holm's rule corrects together.
     """
-    return math.ceil((stats.norm.isf(ONE_SIDED / tests) * sd / margin) ** 2)
+    quantile = float(stats.norm.isf(ONE_SIDED / tests))
+    return math.ceil((quantile * sd / margin) ** 2)
 
 
 def interval(x: Array) -> tuple[float, float, float]:
