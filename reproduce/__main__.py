@@ -1,6 +1,7 @@
 """`python -m reproduce`: list, run, compare and check the exhibits, write the README's sections."""
 
 import sys
+import time
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,7 +74,7 @@ def run(
     out: Out = None,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
-    console = Console()
+    console, start = Console(), time.monotonic()
     if smoke:
         full = duration(sum(costs(runner.GENERATED).values()))
         console.print(f"A full run took {full} of processor time on the machine in the README.")
@@ -83,7 +84,8 @@ def run(
     except KeyboardInterrupt:
         console.print("Interrupted. Finished cells are stored; the same command continues.")
         raise typer.Exit(INTERRUPTED) from None
-    console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}.")
+    took = duration(time.monotonic() - start)
+    console.print(f"Cells computed: {len(outcome.computed)}, reused: {outcome.reused}, in {took}.")
     for name, status in outcome.not_ok.items():
         console.print(f"  {status}: {name}", markup=False, soft_wrap=True)
     console.print("Written:", *sorted({str(path.parent) for path in outcome.files}))
@@ -199,6 +201,8 @@ def main() -> None:
         console.print(f"Warning: {message}", markup=False, style="yellow")
 
     warnings.showwarning = warn
+    # joblib's word on a worker whose memory grew by an import: another takes its place
+    warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
     one_thread()
     try:
         app()

@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,7 @@ from rich.console import Console
 from gladius.checks import InputError
 from reproduce import provenance
 from reproduce.exhibits import PAPER
-from reproduce.output import DIGITS, clear_staging, costs, describe, write_exhibit
+from reproduce.output import DIGITS, clear_staging, costs, describe, read_manifest, write_exhibit
 from reproduce.progress import progress
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import Results
@@ -35,7 +35,7 @@ BUILD = HOME / ".cells"
 GENERATED = HOME / "paper_tables" / "generated"
 SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
 LOST = "it was lost with its worker twice, the second time alone"
-UNKNOWN = 10.0  # processor seconds of a cell of whose kind nothing is recorded
+UNKNOWN, SMOKE_CELL = 10.0, 0.5  # processor seconds of a cell of which nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 
 
@@ -98,15 +98,15 @@ def run(
     with termination_as_interrupt(), store.lock():
         clear_staging(target)
         drawing = Drawing(exhibits, smoke, device, target)
-        seconds, commit = drawing.seconds, drawing.commit
-        jobs: list[Job] = []
+        seconds, jobs = drawing.seconds, list[Job]()
         # cells of cheap exhibits first, of one exhibit the longest first
-        for cell in sorted(seconds, key=lambda cell: (drawing.first[cell], -seconds[cell])):
+        for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
             stored, digests = store.load(cell), drawing.digests[cell]
             if stored is not None and not stored.failed and stored.key == combined(digests):
                 drawing.final[cell] = stored
             else:
-                jobs.append(Job(cell, device if cell.takes_device() else "cpu", digests, commit))
+                on = device if cell.takes_device() else "cpu"
+                jobs.append(Job(cell, on, digests, drawing.commit))
         provenance.check_compiler(job.digests for job in jobs)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
@@ -150,7 +150,7 @@ class Drawing:
         self.sources, self.commit = Sources(), provenance.commit()
         self.entries = {x.name: x.checked_entries(self.smoke) for x in self.exhibits}
         cells = {name: {entry.cell for entry in listed} for name, listed in self.entries.items()}
-        self.seconds = expected_seconds(set().union(*cells.values()), self.out)
+        self.seconds = expected_seconds(cells, self.smoke, self.out)
         cost = {name: sum(map(self.seconds.__getitem__, of)) for name, of in cells.items()}
         self.waiting = sorted(self.exhibits, key=lambda x: (x.name not in PAPER, cost[x.name]))
         self.first: dict[Cell, int] = {}  # position of the first exhibit that needs it
@@ -179,20 +179,24 @@ class Drawing:
                 self.undrawn[exhibit.name] = failure(error)
 
 
-def expected_seconds(cells: Iterable[Cell], out: Path) -> dict[Cell, float]:
-    """Rough processor seconds of cells, from the manifests of the folder and the committed ones.
+def expected_seconds(cells: Mapping[str, set[Cell]], smoke: bool, out: Path) -> dict[Cell, float]:
+    """Rough processor seconds of exhibits' cells, from the manifests of `out` and GENERATED.
 
-    A cell that no manifest has counts as the mean of those that the same function computes.
+    A cell that none of them has counts as the mean of those that the same function computes; where
+    there are none, as the mean of its exhibit's last run.
     """
-    recorded = costs(GENERATED) | costs(out)
+    recorded, expected = costs(GENERATED) | costs(out), dict[Cell, float]()
     of_kind: dict[str, list[float]] = {}
-    for cell in cells:
-        if cell.digest[:DIGITS] in recorded:
-            of_kind.setdefault(cell.compute, []).append(recorded[cell.digest[:DIGITS]])
-    means = {compute: sum(seconds) / len(seconds) for compute, seconds in of_kind.items()}
-    return {
-        cell: recorded.get(cell.digest[:DIGITS], means.get(cell.compute, UNKNOWN)) for cell in cells
-    }
+    for cell in set[Cell]().union(*cells.values()):
+        if (digest := cell.digest[:DIGITS]) in recorded:
+            expected[cell] = recorded[digest]
+            of_kind.setdefault(cell.compute, []).append(recorded[digest])
+    for name, of in cells.items():
+        last = [] if smoke else list(read_manifest(GENERATED, name).get("costs", {}).values())
+        for cell in of - expected.keys():
+            similar = of_kind.get(cell.compute) or last or [SMOKE_CELL if smoke else UNKNOWN]
+            expected[cell] = sum(similar) / len(similar)
+    return expected
 
 
 def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> InputError:

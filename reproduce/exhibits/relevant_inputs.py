@@ -2,7 +2,7 @@
 
 Each world of `inputs_worlds` with 50 inputs and 1,000 trajectories: the estimator beside its sparse
 oracle, the same fit that knows which inputs matter, and how often it chose all of these and any
-other. Then mileage alone: the same estimator beside the class `smooth`.
+other.
 """
 
 from dataclasses import asdict
@@ -13,18 +13,8 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout
-from reproduce.data import TRUTHS
-from reproduce.fits import fitting as bus_fitting
 from reproduce.inputs_worlds import VARIANTS
-from reproduce.many_inputs import (
-    DRAWN_AGAIN,
-    FALSE,
-    FOUND,
-    RIGHT,
-    ZETA_FALSE,
-    ZETA_RIGHT,
-    fitting,
-)
+from reproduce.many_inputs import FALSE, FOUND, RIGHT, ZETA_FALSE, ZETA_RIGHT, fitting
 from reproduce.means import repetitions
 from reproduce.notes import notes
 from reproduce.results import Results, mean_of
@@ -38,8 +28,6 @@ REPETITIONS, SMOKE_REPETITIONS = 10, 2
 MORE_REPETITIONS = {"continuous linear": repetitions(0.32, 0.15)}
 SMOKE_WORLDS = ("linear", "continuous linear")
 OURS, ORACLE = ("GLADIUS", "leak_free sparse"), ("GLADIUS", "fresh inputs given")
-SMOOTH = ("GLADIUS", "leak_free smooth")
-ALONE = "mileage alone"
 NEAR_ORACLE = 1.25  # largest ratio to the oracle's error that counts as near
 NO_ORACLE = ("thirty",)  # a fit of thirty given inputs takes a processor minute, so all take 20
 BLIND = 4.0  # per cent; an oracle with a larger error cannot estimate the effect itself
@@ -47,7 +35,7 @@ SPARSE_CLASS: dict[str, Any] = {"function_class": "sparse"}
 
 
 def entries(smoke: bool) -> list[Entry]:
-    """The worlds, then mileage alone with each true reward of `data.TRUTHS`."""
+    """The worlds, each with its oracle."""
     inputs = SMOKE_INPUTS if smoke else INPUTS
     listed = []
     for name in SMOKE_WORLDS if smoke else VARIANTS:
@@ -56,27 +44,17 @@ def entries(smoke: bool) -> list[Entry]:
         listed.append(Entry(name, *OURS, fitting(*fit)))
         if name not in NO_ORACLE:
             listed.append(Entry(name, *ORACLE, fitting(*fit, given=True)))
-    for truth in TRUTHS:
-        times = SMOKE_REPETITIONS if smoke else REPETITIONS
-        settings = {"repetitions": times, "seeds": DRAWN_AGAIN, "seeds_row": truth, "truth": truth}
-        for which, options in ((OURS, SPARSE_CLASS), (SMOOTH, {})):
-            cell = bus_fitting("gladius", 250 if smoke else 1000, smoke, options, **settings)
-            listed.append(Entry(f"{ALONE}, {truth}", *which, cell))
     return listed
 
 
 def render(results: Results, out: Path) -> None:
-    """One line a world, beside its oracle or `smooth`."""
+    """One line a world, beside its oracle."""
     lines = [_line(results, row) for row in results.rows]
-    names = ["world", "what matters", "MAPE", "beside it", "difference", "ratio"]
+    names = ["world", "what matters", "data sets", "MAPE", "beside it", "difference", "ratio"]
     names += ["r: all", "found", "false", "zeta: all", "false in zeta", "CPU-s"]
     complete = [line for line in lines if line is not None]
     table = pd.DataFrame(complete, columns=pd.Index(names)).set_index("world")
-    times = {entry.row: entry.cell.repetitions for entry in results.entries}
-    least = min(times.values())
-    more = "".join(f", {n} in {world}" for world, n in times.items() if n > least)
-    below = (*notes(NAME), f"{least} data sets a world{more}.")
-    layout.write(table, out, NAME, EXHIBIT.title, below)
+    layout.write(table, out, NAME, EXHIBIT.title, notes(NAME))
 
 
 def _line(results: Results, row: str) -> tuple[str, ...] | None:
@@ -86,11 +64,10 @@ def _line(results: Results, row: str) -> tuple[str, ...] | None:
         return None
     beside = ("", "", "")
     if row not in NO_ORACLE:
-        other = ORACLE if row in VARIANTS else SMOOTH
-        reference = results.get(row, *other).result
+        reference = results.get(row, *ORACLE).result
         if not reference.records:
             return None
-        difference, se, _ = results.paired(row, OURS, other)
+        difference, se, _ = results.paired(row, OURS, ORACLE)
         x, y = (np.array(result.replications["MAPE"]) for result in (ours, reference))
         ratio = x.mean() / y.mean()
         spread = mean_of(x - ratio * y)[1] / y.mean()  # of a ratio of means, to first order
@@ -100,14 +77,8 @@ def _line(results: Results, row: str) -> tuple[str, ...] | None:
         f"{100 * records[s].value:.0f} %" if s in records else ""
         for s in (RIGHT, FOUND, FALSE, ZETA_RIGHT, ZETA_FALSE)
     ]
-    return (
-        row,
-        VARIANTS[row].title if row in VARIANTS else "no input; the true reward as named",
-        _text(ours),
-        *beside,
-        *shares,
-        f"{ours.cpu_seconds:.1f}",
-    )
+    times = str(ours.records[0].repetitions)
+    return row, VARIANTS[row].title, times, _text(ours), *beside, *shares, f"{ours.cpu_seconds:.1f}"
 
 
 def _text(result: Result) -> str:
@@ -125,7 +96,7 @@ def verdict(folder: Path) -> str:
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
     near = int((ratios <= NEAR_ORACLE).sum())
     text = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds"
-    shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
+    shares = frame[frame["protocol"] == OURS[1]]
     has_inputs = shares["row"].map(lambda row: len(VARIANTS[row].reward) > 1)
     for statistic, is_counted, words in (
         (RIGHT, has_inputs, "; inputs of r all found in"),

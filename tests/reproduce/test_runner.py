@@ -400,6 +400,30 @@ def test_a_line_now_and_then_says_how_far_the_run_is() -> None:
     assert re.search(r"1 of 3 cells after \d s, about \d+ min to go; running: b, dear", text)
 
 
+def test_the_paper_s_exhibits_come_first_and_a_new_cell_costs_what_similar_ones_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "PAPER", ("cheap", "dear"))
+    monkeypatch.setattr(runner, "GENERATED", tmp_path)
+    ours, cheap, dear = toy(rows=("10",), name="ours"), toy(rows=("20",), name="cheap"), toy()
+
+    def drawing(smoke: bool = False, **costs: float) -> runner.Drawing:
+        (tmp_path / "manifests").mkdir(exist_ok=True)
+        content = json.dumps({"files": {}, "costs": costs})
+        (tmp_path / "manifests" / "ours.json").write_text(content)
+        exhibits = (ours, replace(dear, name="dear"), cheap)
+        return runner.Drawing(exhibits, smoke, "cpu", tmp_path / "out")
+
+    a, b = (entry.cell for entry in ours.entries(False))
+    of_kind = drawing(**{a.digest[:12]: 7.0, b.digest[:12]: 3.0})
+    assert [exhibit.name for exhibit in of_kind.waiting] == ["cheap", "dear", "ours"]
+    assert (of_kind.seconds.pop(a), of_kind.seconds.pop(b)) == (7.0, 3.0)
+    assert set(of_kind.seconds.values()) == {5.0}
+    last_run = drawing(another=4.0, one=2.0)  # of other cells
+    assert (last_run.seconds[a], min(last_run.seconds.values())) == (3.0, 3.0)
+    assert set(drawing(smoke=True, another=4.0).seconds.values()) == {runner.SMOKE_CELL}
+
+
 def test_the_command_fails_with_the_names_of_failed_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
