@@ -96,7 +96,7 @@ def verdict(folder: Path) -> str:
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
     near = int((ratios <= NEAR_ORACLE).sum())
     text = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds"
-    shares = frame[frame["protocol"] == OURS[1]]
+    shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
     has_inputs = shares["row"].map(lambda row: len(VARIANTS[row].reward) > 1)
     for statistic, is_counted, words in (
         (RIGHT, has_inputs, "; inputs of r all found in"),
