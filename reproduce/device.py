@@ -6,7 +6,7 @@ Numbers are drawn on the CPU, so that both devices see the same data, starts and
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 
@@ -25,19 +25,21 @@ def check_device(device: str) -> None:
 
 @contextmanager
 def computing_on(device: str) -> Iterator[None]:
-    """New tensors are on the device; on a GPU each sum has one order, without reduced precision."""
-    if device == "cpu":
-        yield
-        return
+    """New tensors are on the GPU; each sum has one order there, without reduced precision."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # before the first CUDA call
-    torch.use_deterministic_algorithms(True)
     torch.set_float32_matmul_precision("highest")
-    with torch.device(device):
-        yield
+    torch.use_deterministic_algorithms(True)
+    try:
+        with torch.device(device):
+            yield
+    finally:  # the worker's next cell may be one of the CPU
+        torch.use_deterministic_algorithms(False)
 
 
 def gpu() -> dict[str, str]:
-    """Name of the GPU, its driver, and the version of CUDA."""
-    driver = subprocess.run(DRIVER, capture_output=True, text=True, check=False).stdout
+    """Name of the GPU, its driver ("" where it is not known), and the version of CUDA."""
+    driver = ""
+    with suppress(OSError):  # a container may lack the program
+        driver = subprocess.run(DRIVER, capture_output=True, text=True, check=False).stdout
     name, version = torch.cuda.get_device_name(), str(torch.version.cuda)
     return {"gpu": name, "driver": driver.partition("\n")[0], "cuda": version}

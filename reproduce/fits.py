@@ -67,7 +67,7 @@ def fitting(
 
 
 def compute(cell: Cell) -> Result:
-    """Fit and score the cell's data sets; small matrices, so always on the CPU.
+    """Fit and score the cell's data sets.
 
     Records are those of `summarise`. Of each repetition the result has `MAPE` (per cent), `status`
     (see `severity`) and RUNS; and as arrays (R, S, A) on the world's grid `reward`, `q` and

@@ -2,8 +2,9 @@
 
 Inside `pretended_device` new tensors are on the device, as in `with torch.device("cuda")`. What a
 GPU refuses is a DeviceError: an operation on tensors of both devices (CPU tensors without
-dimensions and CPU indices apart), `numpy()` without `force`, `np.asarray`, and a product of whole
-numbers. Memory, kernels and rounding are a real GPU's to show.
+dimensions and CPU indices apart), `numpy()` without `force`, `np.asarray`, a product of whole
+numbers, a draw by a generator of the CPU, and a sum whose order no setting fixes. Memory, kernels
+and rounding are a real GPU's to show.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 CUDA = torch.device("cuda", 0)
 INDEXING = {"__getitem__", "__setitem__", "index_put_"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "baddbmm", "einsum"}
+WITHOUT_ORDER = {"bincount", "cumsum", "histc", "put_"}  # of floats; refused by `computing_on`
 FREE = {"__get__", "__set__", "backward"}
 NUMBERS = {
     "item",
@@ -61,6 +63,8 @@ class OnDevice(torch.Tensor):
                 return moved(func, args, kwargs)
             if name in PRODUCTS and not all(x.is_floating_point() for x in tensors):
                 raise DeviceError(f"{name} of whole numbers is not implemented on the device")
+            if name in WITHOUT_ORDER and any(x.is_floating_point() for x in tensors):
+                raise DeviceError(f"{name} of floats has no fixed order on the device")
             if name not in FREE:
                 refuse_mixtures(name, args, tensors)
             result = func(*args, **kwargs)
@@ -103,6 +107,8 @@ class Mode(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = dict(kwargs or {})
         if func in _device_constructors() and kwargs.get("device") is None:
+            if kwargs.get("generator") is not None:
+                raise DeviceError("a generator of the CPU draws on the device")
             with torch._C.DisableTorchFunctionSubclass():
                 return mark(func(*args, **kwargs))
         if func.__name__ == "to" and not isinstance(args[0], OnDevice):

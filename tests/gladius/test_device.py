@@ -84,6 +84,9 @@ def test_a_pretended_device_gives_the_numbers_of_the_cpu(name: str) -> None:
         (lambda theta: theta.numpy(), "to numpy"),
         (lambda theta: torch.from_numpy(np.zeros(3))[torch.zeros(1, dtype=torch.long)], "an index"),
         (lambda theta: torch.ones(2, 2).long() @ torch.ones(2).long(), "whole numbers"),
+        (lambda theta: torch.bincount(torch.zeros(len(theta)).long(), theta), "no fixed order"),
+        (lambda theta: theta.cumsum(0), "no fixed order"),
+        (lambda theta: torch.rand(2, generator=torch.Generator()), "a generator of the CPU"),
     ],
 )
 def test_what_a_device_refuses_is_refused(
