@@ -163,14 +163,18 @@ def clone(
             for t, (c, s) in zip(data, scalings, strict=True)
         ]
     )
-    theta = nets.start(rngs, (rows.states.shape[2], *HIDDEN, data[0].number_of_actions))
-    moments, rate = nets.no_moments(theta), torch.full((len(data), 1, 1), RATE).double()
+    inputs = {name: getattr(rows, name).float() for name in ("states", "next_states", "continuing")}
+    rows = replace(rows, **inputs)  # shares stay in float64, and with them what is drawn
+    widths = (rows.states.shape[2], *HIDDEN, data[0].number_of_actions)
+    theta = [layer.float() for layer in nets.start(rngs, widths)]
+    moments, rate = nets.no_moments(theta), torch.full((len(data), 1, 1), RATE)
     policies: list[list[Softmax]] = [[] for _ in data]
     for step in range(1, budgets[-1] + 1):
         loss = partial(losses, rows=rows.draw(rngs, BATCH), alpha=alpha)
         nets.adam(theta, moments, nets.gradient(theta, loss), rate, step)
         if step in budgets:
-            trained = nets.networks(theta, iq_learn.ACTIVATION, scalings)
+            exact = [layer.double() for layer in theta]
+            trained = nets.networks(exact, iq_learn.ACTIVATION, scalings)
             for of_data_set, network in zip(policies, trained, strict=True):
                 of_data_set.append(Softmax(network))
     return policies

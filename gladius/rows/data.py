@@ -85,7 +85,7 @@ class Features:
         terms: the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product.
         frequencies: (q, c) of the cosines.
         phases: (c,).
-        low, high: (q,) the box to which standardised inputs are clipped.
+        low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes.
         removed: (terms, c) combination of monomials that is subtracted from each cosine.
     """
 
@@ -105,23 +105,24 @@ class Features:
         return len(self.terms) + len(self.phases)
 
     def standardised(self, states: Tensor) -> Tensor:
-        """(n, q) the inputs at (n, d) states, within the box."""
+        """(n, q) the inputs at (n, d) states, within the box; (n, m, q) within m boxes."""
         center, scale, low, high = (
             torch.as_tensor(array).to(states)
             for array in (self.center, self.scale, self.low, self.high)
         )
         z = (states[:, list(self.inputs)] - center) / scale
+        z = z[:, None] if low.dim() == 2 else z
         return torch.minimum(torch.maximum(z, low), high)
 
     def __call__(self, states: Tensor) -> Tensor:
-        """(n, size) values at (n, d) states."""
+        """(n, size) values at (n, d) states; (n, m, size) with m boxes."""
         z = self.standardised(states)
-        monomials = torch.stack([z[:, list(term)].prod(dim=1) for term in self.terms], dim=1)
+        monomials = torch.stack([z[..., list(term)].prod(dim=-1) for term in self.terms], dim=-1)
         if not len(self.phases):
             return monomials
         angles = z @ torch.as_tensor(self.frequencies).to(z) + torch.as_tensor(self.phases).to(z)
         removed = monomials @ torch.as_tensor(self.removed).to(z)
-        return torch.cat([monomials, torch.cos(angles) - removed], dim=1)
+        return torch.cat([monomials, torch.cos(angles) - removed], dim=-1)
 
 
 def make_features(

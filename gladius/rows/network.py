@@ -63,6 +63,7 @@ GAIN = 0.1  # nats on the held-out observations that count as one
 MARGIN = CRITICAL  # nats an input by which a network has to beat its line
 SLIP = CRITICAL / 2  # nats of the gain that may be lost
 AVERAGE = 0.98  # decay of the average of the weights
+STEPS_IN = torch.float32  # Adam's steps; the average, zeta and the risk are in float64
 
 
 @dataclass(frozen=True)
@@ -193,8 +194,9 @@ def train(
     With held-out observations it ends when they have had no GAIN for PATIENCE refreshes.
     """
     states, losses = len(fit.risk.z), []
-    theta, fit.theta = ([layer.clone() for layer in fit.theta] for _ in range(2))
-    moments, rate = no_moments(theta), torch.tensor(options.learning_rate).double()
+    theta = [layer.to(STEPS_IN) for layer in fit.theta]
+    fit.theta = [layer.clone() for layer in fit.theta]
+    moments, rate = no_moments(theta), torch.tensor(options.learning_rate)
     rng = np.random.default_rng([options.seed, 1])
     for step in range(steps + 1):
         if step % REFRESH == 0 or step == steps:
@@ -212,7 +214,7 @@ def train(
         fit.steps += 1
         adam(theta, moments, slope, rate, step + 1)
         for mean, layer in zip(fit.theta, theta, strict=True):
-            mean.lerp_(layer, 1 - AVERAGE)
+            mean.lerp_(layer.to(mean), 1 - AVERAGE)
     return History(losses)
 
 
@@ -220,9 +222,9 @@ def batch_loss(
     risk: NetworkRisk, at: Evaluation, batch: Tensor | slice, theta: Parameters
 ) -> Tensor:
     """The risk of some states an observation, with zeta and its weights as they were solved for."""
-    q = risk.table(theta, batch) + risk.rows.discount * at.zeta[batch]
-    loss = at.weights[batch] @ torch.logsumexp(q, dim=1) - (risk.rows.visits[batch] * q).sum()
-    return loss / at.weights[batch].sum()
+    weights, zeta, visits = (x[batch].to(theta[0]) for x in (at.weights, at.zeta, risk.rows.visits))
+    q = risk.table(theta, batch) + risk.rows.discount * zeta
+    return (weights @ torch.logsumexp(q, dim=1) - (visits * q).sum()) / weights.sum()
 
 
 def last_gain(losses: Sequence[float]) -> int:
@@ -265,7 +267,7 @@ class RowNetwork:
     scale: Array
     anchor: Anchor
     restricted: bool
-    features: tuple[Features, ...]
+    features: Features
     w: Array
     discount: float
     is_q: bool = False
@@ -280,8 +282,8 @@ class RowNetwork:
     def __call__(self, states: Array) -> Array:
         values = self.outputs(states)
         tensor = torch.tensor(states, dtype=torch.float64)
-        phi = torch.stack([features(tensor) for features in self.features], dim=1)
-        zeta = self.discount * zeta_of(phi, torch.as_tensor(self.w)).numpy(force=True)
+        zeta_q = zeta_of(self.features(tensor), torch.as_tensor(self.w))
+        zeta = self.discount * zeta_q.numpy(force=True)
         if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
             values += self.anchor.values(states)[:, None] + zeta[:, [self.anchor.action]] - zeta
         values[:, self.anchor.action] = self.anchor.values(states)

@@ -60,13 +60,13 @@ class NetworkRisk:
 
     Attributes:
         rows: the data.
-        features: functions of zeta, p each: shared by the actions, then each action's.
+        features: the p functions of zeta, in A + 1 boxes: of all actions, then of each.
         center, scale: (d,) of the inputs.
         restricted: whether the network is r.
     """
 
     rows: Rows
-    features: tuple[Features, ...]
+    features: Features
     center: Array
     scale: Array
     restricted: bool
@@ -80,11 +80,10 @@ class NetworkRisk:
         rows = Rows.of(data, columns, anchor, discount)
         z = (rows.states.numpy(force=True) - inputs.center) / inputs.scale
         is_visited = [np.ones(len(z), dtype=bool), *(rows.visits.T.numpy(force=True) > 0)]
-        features = []
-        for mask in is_visited:
-            low, high = np.quantile(z[mask] if mask.any() else z, SUPPORT, axis=0)
-            features.append(make_features(columns, inputs, curved=columns, box=(low, high)))
-        return cls(rows, tuple(features), inputs.center, inputs.scale, restricted)
+        seen = (z[mask] if mask.any() else z for mask in is_visited)
+        low, high = np.stack([np.quantile(states, SUPPORT, axis=0) for states in seen], axis=1)
+        features = make_features(columns, inputs, curved=columns, box=(low, high))
+        return cls(rows, features, inputs.center, inputs.scale, restricted)
 
     @cached_property
     def z(self) -> Tensor:
@@ -94,7 +93,7 @@ class NetworkRisk:
     @cached_property
     def phi(self) -> Tensor:
         """(S, A + 1, p) the functions of zeta."""
-        return torch.stack([features(self.rows.states) for features in self.features], dim=1)
+        return self.features(self.rows.states)
 
     @cached_property
     def arrivals(self) -> Tensor:
@@ -127,7 +126,7 @@ class NetworkRisk:
         So kappa is the best for which no such map has a spectral radius over 1 + SLACK (1 - beta).
         """
         relative = torch.ones_like(self.phi[0])
-        relative[:, : len(self.features[0].terms)] = LINEAR_RIDGE
+        relative[:, : len(self.features.terms)] = LINEAR_RIDGE
         relative[:, 0] = LINEAR_RIDGE**2  # an action's own mean, however rare the action
         relative[0, 0] = 0.0
         rows, target = self.rows, self.arrivals.T @ value
@@ -164,8 +163,8 @@ class NetworkRisk:
 
     def table(self, theta: Parameters, batch: Tensor | slice = slice(None)) -> Tensor:
         """(S, A) outputs of the network at all states, or some; the anchor's reward is given."""
-        reward = self.rows.anchor_reward[batch]
-        columns = list(network(theta, self.z[batch]).unbind(dim=1))
+        reward = self.rows.anchor_reward[batch].to(theta[0])
+        columns = list(network(theta, self.z[batch].to(theta[0])).unbind(dim=1))
         columns.insert(self.rows.anchor, reward if self.restricted else torch.zeros_like(reward))
         return torch.stack(columns, dim=1)
 

@@ -47,7 +47,8 @@ MORE_SIZES = {"LunarLander-v3": (1, 2, 3, 7, 10, 15)}
 SEEDS, MANY, FEW_DEMONSTRATIONS = 10, 12, (1, 3)
 BUDGETS = {"gladius": (0, 150, 375), "iq_learn": (240, 600, 1500), "bc": (240, 600, 1500)}
 SMOKE_BUDGETS = {"gladius": (0, 2), "iq_learn": (2, 4), "bc": (2, 4)}
-EPISODES, CURVE = 100, (5, 10)  # seeds and episodes of the earlier budgets
+EPISODES = 100
+CURVE, NO_CURVE = (5, 10), (0, 0)  # seeds and episodes of the earlier budgets, where drawn
 LEARNED, EXPERT = "leak_free", "Expert"
 EXPERT_EPISODES, SMOKE_EPISODES = 1000, 2
 # the experts' returns that Section 7 prints, with their deviations, and the rule nearest to each
@@ -62,7 +63,8 @@ def entries(smoke: bool) -> list[Entry]:
     """Environment by environment; then the experts'."""
     listed = []
     for name in WORLDS[1:2] if smoke else WORLDS:
-        for size in (1,) if smoke else MORE_SIZES.get(name, SIZES):
+        sizes = MORE_SIZES.get(name, SIZES)
+        for size in (1,) if smoke else sizes:
             for column in COLUMNS:
                 method = METHODS.get(column, "gladius")
                 times = 2 if smoke else MANY if size in FEW_DEMONSTRATIONS else SEEDS
@@ -73,7 +75,7 @@ def entries(smoke: bool) -> list[Entry]:
                     times,
                     (SMOKE_BUDGETS if smoke else BUDGETS)[method],
                     SMOKE_EPISODES if smoke else EPISODES,
-                    (1, 1) if smoke else CURVE,
+                    (1, 1) if smoke else CURVE if size in (sizes[0], sizes[-1]) else NO_CURVE,
                     restricted=column in METHODS,
                 )
                 listed.append(Entry(row(name, size), column, LEARNED, cell, "% optimality"))

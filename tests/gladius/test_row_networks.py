@@ -89,7 +89,9 @@ def test_zeta_is_the_ridge_regression_and_the_bellman_term_is_zero() -> None:
     def q_and_zeta(states: Array) -> tuple[Array, Array, Array]:
         given = torch.tensor(states)
         z = (given - torch.tensor(fit.risk.center)) / torch.tensor(fit.risk.scale)
-        phi = torch.stack([features(given) for features in fit.risk.features], dim=1)
+        boxes = zip(fit.risk.features.low, fit.risk.features.high, strict=True)
+        one_by_one = [replace(fit.risk.features, low=low, high=high)(given) for low, high in boxes]
+        phi = torch.stack(one_by_one, dim=1)
         zeta = zeta_of(phi, fit.w).numpy()
         r = np.column_stack([network(fit.theta, z).numpy(), np.full(len(states), -5.0)])
         return r + 0.9 * zeta, zeta, phi.numpy()
