@@ -1,22 +1,29 @@
 """Our numbers beside the published ones: z and a verdict for every printed number.
 
-Every printed number has one counterpart among our lines (`published.COUNTERPARTS`), the one that
-follows the paper's procedure most closely. It decides the verdict; other lines of ours are
-variants, which are compared and not counted. The paper does not say what its "(SE)" is. It is read
-as a standard deviation over repetitions (why: `templates/deviations.md`).
+A printed number has one counterpart among our lines, GLADIUS's two (`published.COUNTERPARTS`,
+`PROCEDURES`). Other lines of ours are variants, which are compared and not counted.
 
-The error of a comparison depends on the kind of the printed number:
+The paper does not say what its "(SE)" is. Means over data sets are tested under both readings:
 
-- A mean of n repetitions with a printed standard deviation has the error SD / sqrt(n) (Welch).
-- Any other number is one draw (the oracles, whose repetitions are resamples of one data set;
-  Tables 3, A1 to A4; Table 4): Student's prediction interval.
-- Without a standard deviation on either side, our number must round to the printed digits.
+- a standard deviation over the n repetitions: the error is SD / sqrt(n) (Welch);
+- a standard error of the mean, as the words say.
 
-Verdicts: `agrees` and `differs` by a two-sided test at 5 %, with the rounding of the printed digits
-as a further, uniform error. `unclear`: the error of our own mean exceeds the printed number, and
-the test does not reject, or is no guide since our standard deviation exceeds our mean. `given`: an
-input of the method. `does not converge (k of n)`: more than FEW of our fits did
-not; where fewer did not, the converged ones decide.
+Any other number is one draw (the oracles, whose repetitions are resamples of one data set; Tables
+3, A1 to A4; Table 4): Student's prediction interval. Without a standard deviation on either side,
+our number must round to the printed digits.
+
+A test is two-sided at 5 %, with the rounding of the printed digits as a further, uniform error.
+It says `agrees`, `differs`, or `unclear`: the error of our own mean exceeds the printed number, and
+the test does not reject, or is no guide since our standard deviation exceeds our mean. A verdict is
+the word of the test, or
+
+- `depends on the reading`: the two tests say different words;
+- `not identified`: the method leaves the level of r open, so an error of r is no evidence;
+- `no faithful counterpart`: only another variant of the method was run;
+- `given`: an input of the simulation or of our estimator.
+
+Where FEW of our fits did not converge, the others decide. Where more did not, all are judged, and
+the reason says how many.
 """
 
 import math
@@ -24,10 +31,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from rich.table import Table
+from scipy.stats import f as variance_ratio
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from gladius.checks import InputError
@@ -38,16 +47,18 @@ from reproduce.spec import NOT_RUN, Exhibit
 CRITICAL = 1.96  # two-sided, at 5 %
 AGREES, UNCLEAR, DIFFERS, GIVEN = "agrees", "unclear", "differs", "given"
 NOTHING, BLANK = "-", "nothing printed"  # the counterpart is not run; the paper prints no number
-UNSETTLED = "does not converge"  # and then (k of n)
+DEPENDS, LEVEL_OPEN = "depends on the reading", "not identified"
+OTHER_VARIANT = "no faithful counterpart"
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
-COMPARED = [*KEY, "counted", "published", "published_spread", "published_se"]
-COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", "z", "verdict", "reason"]
-VERDICTS = ["exhibit", "row", "column", "statistic", "published", "ours", "reference"]
-VERDICTS += ["verdict", "reason"]
-PLURALS = {AGREES: "agree", UNCLEAR: "unclear", DIFFERS: "differ", GIVEN: "given"}
-PLURALS |= {UNSETTLED: "do not converge"}
+TESTS = ["as_sd", "as_se", "z", "p", "half_width", "spread_ratio", "spread_p"]
+COMPARED = [*KEY, "counted", "rule", "published", "published_spread", "published_se"]
+COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "verdict", "reason"]
+VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
+VERDICTS += [*TESTS, "verdict", "reason"]
+PLURALS = {AGREES: "agree", DEPENDS: "depending on the reading", UNCLEAR: "unclear"}
+PLURALS |= {DIFFERS: "differ", GIVEN: "given", LEVEL_OPEN: LEVEL_OPEN, OTHER_VARIANT: OTHER_VARIANT}
 COLOURS = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}
 Key = tuple[str, str, str, str]
 Line = Mapping[Any, Any]
@@ -80,6 +91,22 @@ class Reference:
         return f"{spread}, {self.repetitions:,.0f} repetitions"
 
 
+class Judgement(NamedTuple):
+    """What a test says of a printed number.
+
+    Attributes:
+        z: difference of ours and theirs over its error; NaN where the printed digits decide.
+        verdict: `agrees`, `differs`, `unclear`, or "-".
+        p: two-sided, of Student's t.
+        half_width: of the numbers that pass, relative to the printed one: the power.
+    """
+
+    z: float
+    verdict: str
+    p: float = math.nan
+    half_width: float = math.nan
+
+
 # --- one number beside another
 def _errors_of_means(reference: Reference, spread: float, of: int) -> Variances:
     """Those of our mean and of theirs; a single run of ours is taken to vary as theirs do."""
@@ -99,10 +126,8 @@ def _errors_of_a_draw(reference: Reference, spread: float, of: int) -> Variances
     return variances
 
 
-def judge(
-    reference: Reference, printed: str, spread: float = math.nan, of: int = 1
-) -> tuple[float, str]:
-    """(z, verdict) of a printed number; (NaN, "-") where either number is missing.
+def judge(reference: Reference, printed: str, spread: float = math.nan, of: int = 1) -> Judgement:
+    """The test of a printed number; its verdict is "-" where either number is missing.
 
     Args:
         reference: ours.
@@ -112,24 +137,40 @@ def judge(
     """
     theirs = float(pd.to_numeric(printed, errors="coerce"))
     if math.isnan(reference.mean) or math.isnan(theirs):
-        return math.nan, NOTHING
+        return Judgement(math.nan, NOTHING)
     low, high = rounded(printed)
     errors = _errors_of_means if of > 1 and spread > 0 else _errors_of_a_draw
     variances = errors(reference, spread, of)
     if not variances or math.isinf(reference.mean):
         slack = 1e-9 * (high - low)
-        return math.nan, AGREES if low - slack <= reference.mean <= high + slack else DIFFERS
+        is_inside = low - slack <= reference.mean <= high + slack
+        return Judgement(math.nan, AGREES if is_inside else DIFFERS)
     variance = sum(error for error, _ in variances) + (high - low) ** 2 / 12
     z = (reference.mean - theirs) / math.sqrt(variance)
     inverse_freedom = sum(error**2 / freedom for error, freedom in variances)
-    critical = CRITICAL
+    critical, p = CRITICAL, float(2 * norm.sf(abs(z)))
     if inverse_freedom:
-        critical = float(student.ppf(0.975, variance**2 / inverse_freedom))
+        freedom = variance**2 / inverse_freedom
+        critical, p = float(student.ppf(0.975, freedom)), float(2 * student.sf(abs(z), freedom))
     is_inside = abs(z) <= critical
     is_noisy = critical * reference.error > abs(theirs) > 0
+    verdict = AGREES if is_inside else DIFFERS
     if is_noisy and (is_inside or reference.sd > abs(reference.mean)):
-        return z, UNCLEAR
-    return z, AGREES if is_inside else DIFFERS
+        verdict = UNCLEAR
+    width = critical * math.sqrt(variance) / abs(theirs) if theirs else math.inf
+    return Judgement(z, verdict, p, width)
+
+
+def spread_test(reference: Reference, spread: float, of: int) -> tuple[float, float]:
+    """(printed over our standard deviation, two-sided p of the F test); NaN where one is missing.
+
+    It reads "(SE)" as a standard deviation over `of` data sets.
+    """
+    if of < 2 or not (reference.sd > 0 and spread > 0 and reference.repetitions > 1):
+        return math.nan, math.nan
+    ratio, freedom = spread / reference.sd, (of - 1, reference.repetitions - 1)
+    below = float(variance_ratio.cdf(ratio**2, *freedom))
+    return ratio, 2 * min(below, 1 - below)
 
 
 def rounded(printed: str) -> tuple[float, float]:
@@ -164,7 +205,7 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
         is_run = (folder / f"{exhibit.name}.csv").is_file()
         ours = _lines(read(exhibit.name, folder)) if is_run else {}
         frame = _compared(exhibit, ours, folder)
-        frame = frame[frame["counted"]].assign(exhibit=exhibit.name)
+        frame = frame[frame["counted"] | frame["rule"].ne("")].assign(exhibit=exhibit.name)
         texts = []
         for line in frame.to_dict("records"):
             is_mean = line["column"] in exhibit.published_repetitions
@@ -181,6 +222,13 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
     other, prefix = published.LARGER.get(exhibit.published, ("", ""))
     is_run = bool(other) and (folder / f"{other}.csv").is_file()
     larger = _lines(read(other, folder), prefix) if is_run else {}
+    logged = published.LOGGED_AS.get(exhibit.name, {})
+    ours = {key: line for key, line in ours.items() if key[0] not in logged} | {
+        (row, *key[1:]): line
+        for row, used in logged.items()
+        for key, line in ours.items()
+        if key[0] == used
+    }
     counterparts = published.COUNTERPARTS.get(exhibit.name, {})
     protocols: dict[tuple[str, str, str], list[str]] = {}
     for row, column, protocol, statistic in ours:
@@ -190,24 +238,31 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
         row, column, statistic = printed["row"], printed["column"], printed["statistic"]
         if statistic.endswith(published.DEVIATION):
             continue
-        faithful = counterparts.get(column)
+        rules = {counterparts.get(column, ""): ""}
+        if column in published.GLADIUS and exhibit.name in published.COUNTERPARTS:
+            rules = {counterparts[column]: published.FEASIBLE}
+            rules |= {published.PROCEDURES.get(exhibit.name, ""): published.PROCEDURE}
         run = protocols.get((row, column, statistic), [])
-        missing = [] if faithful is None or faithful in run else [faithful]
+        missing = [protocol for protocol in rules if protocol and protocol not in run]
         for protocol in [*missing, *run]:
             key = (row, column, protocol, statistic)
             line = _line(exhibit, printed, key, ours, larger)
-            lines.append({**line, "counted": protocol == faithful})
+            if row in logged:
+                line["reason"] += f"; ours is {logged[row]}, as the experiment was logged"
+            is_counted = protocol == counterparts.get(column)
+            lines.append({**line, "counted": is_counted, "rule": rules.get(protocol, "")})
     return pd.DataFrame(lines, columns=pd.Index(COMPARED))
 
 
 def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines) -> dict[str, Any]:
-    """One line of COMPARED, all but `counted`."""
+    """One line of COMPARED, all but `counted` and `rule`."""
     row, column, protocol, _ = key
     of = exhibit.published_repetitions.get(column, 1)
     mine = ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
     numbers |= dict(mine or {})
-    z, verdict, reference, notes = math.nan, NOTHING, Reference(math.nan), list[str]()
+    test, literal, spreads = Judgement(math.nan, NOTHING), NOTHING, (math.nan, math.nan)
+    verdict, reference, notes = NOTHING, Reference(math.nan), list[str]()
     if mine is not None:
         used, status, notes = _converged(exhibit, ours, key)
         if not status and key in larger:
@@ -216,13 +271,20 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         is_mean = column in exhibit.published_repetitions  # else `se` is that of one draw
         sd = float(used["se"]) * (math.sqrt(used["repetitions"]) if is_mean else 1.0)
         reference = Reference(float(used["value"]), sd, float(used["repetitions"]))
-        z, verdict = judge(reference, printed["value"], _spread(printed, of), of)
-        verdict = status or verdict
+        spread = _spread(printed, of)
+        test = judge(reference, printed["value"], spread, of)
+        by_se = judge(reference, printed["value"], spread * math.sqrt(of), of)
+        literal = by_se.verdict if of > 1 else test.verdict
+        spreads = spread_test(reference, spread, of)
+        verdict = status or (test.verdict if literal == test.verdict else DEPENDS)
     if printed["value"] == published.MISSING:
         verdict = BLANK
-    elif mine is not None and (column, printed["statistic"]) in published.GIVEN:
-        z, verdict = math.nan, GIVEN
-    reasons = [_why(verdict, z, of), *notes, exhibit.reason(row, column, protocol)]
+    elif mine is not None and is_input(column, printed["statistic"], reference):
+        test, literal, verdict = Judgement(math.nan, NOTHING), NOTHING, GIVEN
+    elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
+        verdict = LEVEL_OPEN if column in published.LEVEL_OPEN else verdict
+        verdict = OTHER_VARIANT if column in published.OTHER_VARIANT else verdict
+    reasons = [_why(verdict, test, literal, of), *notes, exhibit.reason(row, column, protocol)]
     return {
         **dict(zip(KEY, key, strict=True)),
         "published": printed["value"],
@@ -233,10 +295,22 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         "repetitions": numbers["repetitions"],
         "status": str(numbers["status"]),
         "reference": "" if mine is None else reference.text,
-        "z": z,
+        "as_sd": test.verdict,
+        "as_se": literal,
+        "z": test.z,
+        "p": test.p,
+        "half_width": test.half_width,
+        "spread_ratio": spreads[0],
+        "spread_p": spreads[1],
         "verdict": verdict,
         "reason": "; ".join(filter(None, reasons)),
     }
+
+
+def is_input(column: str, statistic: str, reference: Reference) -> bool:
+    """Whether a number of ours is an input, of the simulation or of our estimator."""
+    is_ours = (column, statistic) == published.GIVEN_OURS and not reference.sd > 0
+    return is_ours or (column, statistic) in published.GIVEN
 
 
 def _spread(printed: Line, of: int) -> float:
@@ -248,8 +322,7 @@ def _spread(printed: Line, of: int) -> float:
 def _converged(exhibit: Exhibit, lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
     """(the line that decides, a verdict if none does, notes).
 
-    The line itself decides if all of its fits converged, or if its rule is a fixed budget; the mean
-    of the converged ones if FEW did not.
+    The mean of the converged fits decides if FEW did not converge; else the line itself.
     """
     line = lines[key]
     status = str(line["status"])
@@ -262,24 +335,24 @@ def _converged(exhibit: Exhibit, lines: Lines, key: Key) -> tuple[Line, str, lis
     if others is not None and counted <= FEW * line["repetitions"]:
         return others, "", [f"{times} fits did not converge and are not in the comparison"]
     is_run = status in ("not_converged", "diverged")
-    verdict = f"{UNSETTLED} ({times})" if is_run else status.partition(":")[0]
-    return line, verdict, [] if status == "not_converged" else [status]
+    if is_run:
+        return line, "", [f"{times} of our fits {status.replace('not_', 'have not ')}"]
+    return line, status.partition(":")[0], [status]
 
 
-def _why(verdict: str, z: float, of: int) -> str:
+def _why(verdict: str, test: Judgement, literal: str, of: int) -> str:
     """What the verdict rests on, in words."""
-    fixed = {
-        GIVEN: "an input, not an estimate",
-        BLANK: "the paper prints no number",
-        NOTHING: "not run",
-        UNCLEAR: "our mean is too noisy to decide",
-    }
-    if verdict not in (AGREES, DIFFERS):
+    fixed = {GIVEN: "an input, not an estimate", BLANK: "the paper prints no number"}
+    fixed |= {NOTHING: "not run", UNCLEAR: "our mean is too noisy to decide"}
+    if verdict in fixed or test.verdict == NOTHING:
         return fixed.get(verdict, "")
-    if math.isnan(z):
+    if math.isnan(test.z):
         return "compared digit by digit"
-    side = "" if verdict == AGREES else f"ours is {'higher' if z > 0 else 'lower'}, "
-    return f"{side}z = {z:+.1f} against {'one draw' if of == 1 else f'a mean of {of}'}"
+    side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
+    against = f"{side}z = {test.z:+.1f} against {'one draw' if of == 1 else f'a mean of {of}'}"
+    if verdict in (AGREES, DIFFERS):
+        return against
+    return f"{against}: {test.verdict} with (SE) as a deviation, {literal} as an error"
 
 
 def _lines(frame: pd.DataFrame, prefix: str = "") -> dict[Key, Line]:
@@ -333,9 +406,11 @@ def summary(frame: pd.DataFrame) -> str:
     counted = frame[frame["counted"]]
     if not len(counted):
         return f"{len(frame)} variants, not counted: {counts(frame['verdict'])}."
-    variants = len(frame) - len(counted)
+    variants = int((~frame["counted"] & frame["rule"].eq("")).sum())
+    procedure = frame.loc[frame["rule"].eq(published.PROCEDURE), "verdict"]
+    by_procedure = f"; GLADIUS by the procedure: {counts(procedure)}" if len(procedure) else ""
     more = f"; {variants} comparisons of variants are not counted" if variants else ""
-    return f"{tally(counted['verdict'])}{more}."
+    return f"{tally(counted['verdict'])}{by_procedure}{more}."
 
 
 def tally(verdicts: Iterable[str]) -> str:
@@ -346,7 +421,7 @@ def tally(verdicts: Iterable[str]) -> str:
 
 def counts(verdicts: Iterable[str]) -> str:
     """How often each verdict occurs, without those that do not."""
-    times = Counter(UNSETTLED if str(v).startswith(UNSETTLED) else str(v) for v in verdicts)
+    times = Counter(str(verdict) for verdict in verdicts)
     texts = [f"{times.pop(verdict)} {word}" for verdict, word in PLURALS.items() if times[verdict]]
     not_run = times.pop(NOTHING, 0)
     texts += [f"{n} {verdict}" for verdict, n in sorted(times.items()) if n]

@@ -5,8 +5,7 @@ not finite or not unique is an InputError with the command that makes it.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
@@ -17,7 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gladius.checks import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
-from reproduce import compare, exhibits, published
+from reproduce import compare, exhibits, published, scorecard
 from reproduce.compare import AGREES, number
 
 Series = Mapping[str, float]  # row -> number
@@ -71,17 +70,18 @@ class Numbers:
         ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).fillna("")
         return ledger[~ledger["id"].str.startswith(OURS)]
 
-    def tally(self, names: Sequence[str], columns: Sequence[str] = ()) -> dict[str, int]:
-        """Verdict (the first word) -> how many printed numbers of these exhibits, columns have it.
+    def scorecard(self) -> list[dict[str, str]]:
+        """The lines of the scorecard."""
+        return scorecard.parts(self._verdicts())
 
-        The key `printed` has their number. No columns: all of them.
-        """
-        frame = compare.verdicts([exhibits.load(name) for name in names], self.folder)
-        frame = frame[
-            (frame["column"].isin(columns) | (not columns)) & frame["published"].ne("N/A")
-        ]
-        words = Counter(str(verdict).split()[0] for verdict in frame["verdict"])
-        return Counter({"printed": len(frame), **words})
+    def totals(self) -> dict[str, float | str]:
+        """Numbers of tests, of Holm's rejections, the power, and the spreads."""
+        return scorecard.totals(self._verdicts())
+
+    def _verdicts(self) -> pd.DataFrame:
+        """All printed numbers with their verdicts."""
+        loaded = [exhibits.load(name) for name in published.COUNTERPARTS]
+        return scorecard.verdicts(loaded, self.folder)
 
     def agreeing(self, exhibit: str, protocol: str) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
@@ -117,6 +117,7 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
-    names = ("lines", "line", "value", "with_error", "series", "claims", "tally", "agreeing")
+    names = ("lines", "line", "value", "with_error", "series", "claims", "agreeing")
+    names = (*names, "scorecard", "totals")
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

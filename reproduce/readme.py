@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from gladius.checks import InputError
-from reproduce import compare, findings
+from reproduce import compare, findings, scorecard
 from reproduce.check import OLDER, Finding
 from reproduce.exhibits import PAPER
 from reproduce.output import MANIFESTS, costs, read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
+from reproduce.published import COUNTERPARTS
 from reproduce.spec import Exhibit
 from reproduce.store import write
 
@@ -109,6 +110,7 @@ def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str,
         "name": exhibit.name,
         "title": exhibit.title,
         "is_paper": exhibit.name in PAPER,
+        "is_in_scorecard": exhibit.name in COUNTERPARTS,
         "time": duration(manifest["cpu_seconds"]) if manifest else "not run",
         "verdicts": verdicts(exhibit, folder),
         "files": list(manifest.get("files", {})),
@@ -135,7 +137,8 @@ def verdicts(exhibit: Exhibit, folder: Path) -> list[str]:
 
 def verdict_lines(exhibits: Sequence[Exhibit], folder: Path) -> str:
     """The text of VERDICTS_FILE: a line for each printed number of these exhibits."""
-    return compare.verdicts(exhibits, folder).to_csv(index=False, lineterminator="\n")
+    frame = scorecard.verdicts(exhibits, folder)
+    return frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
 
 
 def section(text: str, name: str, content: str) -> str:

@@ -130,7 +130,7 @@ def _difference_to_no_inputs(results: Results, row: str) -> str:
 
 def reason(row: str, column: str, protocol: str) -> str:
     """Why ours differs from the paper's number."""
-    if protocol == published.COUNTERPARTS[NAME]["GLADIUS"]:
+    if protocol == published.PROCEDURES[NAME]:
         return "ten trainings of 20,000 epochs at each K, about 40 processor hours"
     if protocol == NETWORK[1]:
         return "a plug-in that uses no true reward; the paper's network minimises the risk"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +24,13 @@ from reproduce.__main__ import app
 from reproduce.compare import (
     AGREES,
     BLANK,
+    DEPENDS,
     DIFFERS,
     GIVEN,
+    LEVEL_OPEN,
     NOTHING,
+    OTHER_VARIANT,
     UNCLEAR,
-    UNSETTLED,
     Reference,
     judge,
 )
@@ -69,7 +70,11 @@ def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
     assert len(compared) == len(ours) == 34
-    assert (compared["verdict"] == AGREES).all()
+    assert (compared["as_sd"] == AGREES).all()
+    assert (compared["as_se"] == AGREES).all()
+    words = dict(zip(compared["column"], compared["verdict"], strict=True))
+    open_level = {"IQ-learn": LEVEL_OPEN, "BC": LEVEL_OPEN, "SAmQ": OTHER_VARIANT}
+    assert words == dict.fromkeys(("Rust", "ML-IRL", "GLADIUS"), AGREES) | open_level
     assert compared["counted"].all()
     assert (compared["z"].abs() < 1e-9).all()
     key = compared["row"] + " " + compared["column"] + " " + compared["protocol"]
@@ -81,7 +86,7 @@ def test_negative_control_shifted_numbers_all_differ(tmp_path: Path, shift: floa
     write_ours(tmp_path, shift)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    assert (compared["verdict"] == DIFFERS).all()
+    assert (compared["as_sd"] == DIFFERS).all()
     assert (compared["z"] * shift > 0).all()
     assert compared["z"].abs().between(2.1, 2.2 + 1e-9).all()
     side = "higher" if shift > 0 else "lower"
@@ -93,7 +98,7 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
     ours = pd.read_csv(tmp_path / "table_2.csv")
     ours[ours["column"] == "Rust"].to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert len(frame) == 36
+    assert len(frame) == 36 + 6  # GLADIUS has two counterparts
     assert set(frame[frame["column"] != "Rust"]["status"]) == {"not_run"}
     assert len(decided(frame)) == 6
     assert (frame["verdict"] == BLANK).sum() == 2
@@ -115,10 +120,11 @@ def test_a_variant_is_compared_and_not_counted(tmp_path: Path) -> None:
     variants = frame[frame["protocol"] == "a variant"]
     assert len(variants) == 34
     assert not variants["counted"].any()
-    assert (variants["verdict"] == DIFFERS).all()
+    assert (variants["as_sd"] == DIFFERS).all()
     assert decided(frame[frame["counted"]]).empty
     assert comparison.summary(frame) == (
-        "34 printed numbers: 34 not run; 34 comparisons of variants are not counted."
+        "34 printed numbers: 34 not run; GLADIUS by the procedure: 6 not run; 34 comparisons of"
+        " variants are not counted."
     )
 
 
@@ -130,31 +136,26 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     many[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    assert (compared["verdict"] == AGREES).all()
+    assert (compared["as_sd"] == AGREES).all()
     assert compared["reference"].str.contains("4,000 repetitions").all()
     few = many.assign(repetitions=10)
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
-    assert (decided(frame)["verdict"] == DIFFERS).all()
+    assert (decided(frame)["as_sd"] == DIFFERS).all()
 
 
 @pytest.mark.parametrize(
-    ("protocol", "status", "verdict"),
-    [
-        ("author last", "ok", DIFFERS),
-        ("author last", "not_converged", DIFFERS),  # its rule is to stop after its epochs
-        ("author last", "diverged", f"{UNSETTLED} (some of 20)"),
-        ("author last", "failed: a reason", "failed"),
-        ("printed", "not_converged", f"{UNSETTLED} (some of 20)"),
-        ("authored", "not_converged", f"{UNSETTLED} (some of 20)"),
-    ],
+    ("status", "word"),
+    [("not_converged", "have not converged"), ("diverged", "diverged"), ("failed: a reason", "")],
 )
-def test_what_did_not_converge_says_so_unless_its_rule_is_a_fixed_budget(
-    tmp_path: Path, protocol: str, status: str, verdict: str
+def test_fits_that_did_not_converge_are_judged_and_the_reason_says_so(
+    tmp_path: Path, status: str, word: str
 ) -> None:
-    write_ours(tmp_path, 2.2, protocol=protocol, status=status)
-    frame = comparison.compare(replace(exhibit(), fixed_budget=("author",)), tmp_path)
-    assert set(decided(frame)["verdict"]) == {verdict}
+    write_ours(tmp_path, 2.2, status=status)
+    compared = decided(comparison.compare(exhibit(), tmp_path))
+    of_rust = compared[compared["column"] == "Rust"]
+    assert set(of_rust["verdict"]) == {DIFFERS if word else "failed"}
+    assert of_rust["reason"].str.contains(word or "a reason").all()
 
 
 @pytest.mark.parametrize(("missed", "is_judged"), [(1, True), (5, True), (6, False), (20, False)])
@@ -170,9 +171,8 @@ def test_where_few_did_not_converge_the_others_are_judged(
     pd.concat([ours, counted, converged]).to_csv(tmp_path / "table_2.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
     compared = decided(frame)
-    times = f"{missed} of {REPETITIONS}"
-    assert set(compared["verdict"]) == {AGREES if is_judged else f"{UNSETTLED} ({times})"}
-    assert compared["reason"].str.contains(times).all() == is_judged
+    assert set(compared["as_sd"]) == {AGREES if is_judged else DIFFERS}
+    assert compared["reason"].str.contains(f"{missed} of {REPETITIONS}").all()
 
 
 def test_every_printed_column_has_a_counterpart_that_its_exhibit_lists() -> None:
@@ -180,13 +180,15 @@ def test_every_printed_column_has_a_counterpart_that_its_exhibit_lists() -> None
         entries = {(e.column, e.protocol) for e in exhibits.load(name).checked_entries(False)}
         printed = set(published.load(name)["column"])
         assert printed <= set(columns)
-        not_run = {("GLADIUS", "author full")} if name == "figure_1" else set()
-        assert {(c, p) for c, p in columns.items() if c in printed} - entries == not_run
+        assert {(c, p) for c, p in columns.items() if c in printed} <= entries
+        procedure = published.PROCEDURES.get(name)
+        is_run = ("GLADIUS", procedure) in entries
+        assert is_run == (procedure is not None and name != "figure_1")
 
 
 def test_a_counterpart_that_is_not_run_is_no_agreement() -> None:
     table = comparison.verdicts([exhibits.load("figure_1")], runner.GENERATED)
-    ours = table[table["column"] == "GLADIUS"]
+    ours = table[table["rule"] == published.PROCEDURE]
     assert len(ours) == 5
     assert set(ours["verdict"]) == {NOTHING}
     assert ours["reason"].str.startswith("not run; ten trainings of 20,000 epochs").all()
@@ -240,10 +242,10 @@ spreads = st.floats(1e-3, 1e3)
 
 @given(floats, spreads, floats, spreads)
 def test_the_verdict_knows_no_sign(a: float, se: float, b: float, other: float) -> None:
-    z, verdict = judge(of_mean(a, se), f"{b:.3f}", other, 20)
-    mirrored, same = judge(of_mean(-a, se), f"{-b:.3f}", other, 20)
-    assert mirrored == pytest.approx(-z)
-    assert same == verdict
+    z, verdict, *_ = judge(of_mean(a, se), f"{b:.3f}", other, 20)
+    mirrored = judge(of_mean(-a, se), f"{-b:.3f}", other, 20)
+    assert mirrored.z == pytest.approx(-z)
+    assert mirrored.verdict == verdict
 
 
 @given(floats, spreads, floats, spreads, st.floats(1.0, 10.0))
@@ -279,37 +281,52 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
     console = Console(width=260, file=io.StringIO(), record=True)
     console.print(comparison.table(frame, "a title"))
     text = console.export_text()
-    assert text.count(DIFFERS) == 34
+    assert text.count(f"{LEVEL_OPEN} ") == 12
     assert "3.62 (1.70)" in text
     assert "50 Rust fresh" in text
-    assert comparison.summary(frame) == "34 printed numbers: 34 differ."
+    assert comparison.summary(frame) == (
+        "34 printed numbers: 6 depending on the reading, 12 differ, 12 not identified, 4 no"
+        " faithful counterpart; GLADIUS by the procedure: 6 not run."
+    )
 
 
 def test_the_command_prints_the_verdicts(tmp_path: Path) -> None:
     write_ours(tmp_path, 0.0)
     ours = pd.read_csv(tmp_path / "table_2.csv", dtype={"row": str})
-    ours.loc[ours["column"] == "BC", "value"] = 1e3
+    ours.loc[ours["column"] == "GLADIUS", "value"] = 1e3
     ours.to_csv(tmp_path / "table_2.csv", index=False)
     done = CliRunner().invoke(app, ["compare", "table_2", "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
-    assert "28 agree, 6 differ" in done.output
+    assert "12 agree, 6 differ, 12 not identified, 4 no faithful counterpart" in done.output
 
 
 def test_the_verdicts_have_a_line_for_every_printed_number() -> None:
     loaded = [exhibits.load(name) for name in published.COUNTERPARTS]
     frame = comparison.verdicts(loaded, runner.GENERATED)
     assert list(frame.columns) == comparison.VERDICTS
-    assert not frame.duplicated(["exhibit", "row", "column", "statistic"]).any()
+    assert not frame.duplicated(["exhibit", "row", "column", "statistic", "rule"]).any()
     for name, lines in frame.groupby("exhibit"):
         theirs = published.load(str(name))
         is_error = theirs["statistic"].str.endswith(published.DEVIATION)
-        assert len(lines) == (~is_error).sum(), name
-    is_verdict = frame["verdict"].isin([AGREES, DIFFERS, UNCLEAR, GIVEN, NOTHING, BLANK])
-    assert (is_verdict | frame["verdict"].str.startswith(UNSETTLED)).all()
+        assert (lines["rule"] != published.PROCEDURE).sum() == (~is_error).sum(), name
+    words = [AGREES, DIFFERS, UNCLEAR, DEPENDS, GIVEN, NOTHING, BLANK, LEVEL_OPEN, OTHER_VARIANT]
+    assert frame["verdict"].isin(words).all()
     assert (frame["reason"] != "").all()
-    is_input = frame["statistic"].eq("r a1") & frame["column"].eq("GLADIUS")
-    assert (frame[is_input]["verdict"] == GIVEN).all()
+    ours = frame[frame["statistic"].eq("r a1") & frame["column"].eq("GLADIUS")]
+    is_procedure = ours["rule"] == published.PROCEDURE
+    assert (ours[~is_procedure]["verdict"] == GIVEN).all()
+    assert ours[is_procedure]["verdict"].isin([AGREES, DIFFERS]).all()
     assert ((frame["published"] == published.MISSING) == (frame["verdict"] == BLANK)).all()
+
+
+def test_a_row_is_judged_by_the_data_that_its_experiment_was_logged_with() -> None:
+    frame = comparison.verdicts([exhibits.load("table_4")], runner.GENERATED)
+    row = frame[frame["row"].eq("LunarLander-v2/1")].set_index("column")
+    ours = comparison.read("table_4", runner.GENERATED).set_index(["row", "column", "statistic"])
+    logged = ours.loc[("LunarLander-v2/2", "IQ-learn", "% optimality"), "value"]
+    assert row.loc["IQ-learn", "ours"].startswith(f"{logged:.2f}")
+    assert row["reason"].str.contains("LunarLander-v2/2").all()
+    assert row["verdict"].to_dict() == {"Gladius": AGREES, "IQ-learn": DIFFERS, "BC": AGREES}
 
 
 # --- two folders of ours
@@ -357,11 +374,11 @@ def test_another_status_a_lost_number_and_a_lost_line_differ(
 
 
 def test_a_changed_number_is_told_with_its_verdict(tmp_path: Path) -> None:
-    """IQ-learn's at N = 250, in a copy; another count of its steps is no change of a result."""
+    """GLADIUS's at N = 250, in a copy; another count of its steps is no change of a result."""
     for name in ("table_2.csv", "accuracy.csv", "figure_gumbel.csv"):
         shutil.copy(runner.GENERATED / name, tmp_path)
     frame = pd.read_csv(tmp_path / "table_2.csv", dtype=str)
-    of_line = frame["row"].eq("250") & frame["column"].eq("IQ-learn")
+    of_line = frame["row"].eq("250") & frame["protocol"].eq("author oracle")
     changed = of_line & frame["statistic"].eq("MAPE")
     frame.loc[changed | (of_line & frame["statistic"].eq("iterations")), "value"] = "1000"
     frame.to_csv(tmp_path / "table_2.csv", index=False)
@@ -372,7 +389,7 @@ def test_a_changed_number_is_told_with_its_verdict(tmp_path: Path) -> None:
     frame, lines = differences.compare_folders(loaded, runner.GENERATED, tmp_path)
     assert set(lines["statistic"]) == {"MAPE"}
     assert len(lines) == changed.sum() > 0
-    assert done.output.count("IQ-learn") == len(lines)
+    assert done.output.count("author oracle") == len(lines)
     assert frame["differ"].to_list() == [0, changed.sum()]
     assert frame["other verdicts"].to_list() == [0, 1]
 

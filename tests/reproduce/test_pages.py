@@ -99,16 +99,6 @@ def test_a_number_is_found_by_its_place_and_series_by_patterns() -> None:
     assert [findings.span(x) for x in ([1.0, 2.5, 2.0], [1.0])] == ["1.00 to 2.50", "1.00"]
 
 
-def test_the_scorecard_counts_every_printed_number_once() -> None:
-    page = readme.rendered("exhibits_table.md", GENERATED, {"exhibits": [], "link": "."})
-    lines = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")][2:]
-    frame = pd.read_csv(GENERATED / "verdicts.csv", dtype=str, keep_default_na=False)
-    frame = frame[frame["published"] != "N/A"]
-    assert sum(int(line[1]) for line in lines) == len(frame)
-    for column, verdict in ((2, "agrees"), (3, "differs")):
-        assert sum(int(line[column]) for line in lines) == frame["verdict"].eq(verdict).sum()
-
-
 def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
     ledger = pd.read_csv(GENERATED / "claims.csv", dtype=str)
     printed = ledger["printed"] == "yes"
