@@ -1,9 +1,9 @@
-"""The `author` protocol: what the first author's public code does on the bus engine.
+"""The `author` protocol: our re-implementation of the first author's public code, bus engine.
 
-It is no recommendation. It measures what the published numbers owe to three uses of the true
-reward, each a switch: the level (`level_from_truth`: both output layers start at -55, and Q* lies
-between -60 and -52), the absolute value in place of the printed signed term (`absolute`), and the
-epoch (`Oracle`: the one whose test MAPE by the true reward is smallest).
+Facts from github.com/Enoch-H-Kang/DDC-DPT, commit 71f8c08 of 2025-04-24, which states no licence;
+no line is carried over. It measures what the published numbers owe to three uses of the true
+reward, each a switch: the level (`level_from_truth`: both output layers start at -55, Q* lies in
+-60 to -52), the absolute value in place of the printed sign (`absolute`), and the epoch (`Oracle`).
 
 The procedure, in the paper's symbols: one network, two hidden ReLU layers, heads Q(s, .) and
 zeta(s, .), Xavier-normal weights, hidden biases 0, raw features. Batches are 32 whole trajectories

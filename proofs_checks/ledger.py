@@ -341,12 +341,10 @@ def index(rows: Mapping[str, Row]) -> str:
         lines.append(f"| [{section['title']}]({section['page']}) | {' | '.join(cells)} |")
     for id_, row in rows.items():
         statement = statement_of(id_)
-        about = statement.name if statement else ""
-        about += " *(not printed)*" if find(id_).inferred else ""
+        about = f"{statement.name if statement else ''}{' *(not printed)*' * find(id_).inferred}".strip()
         link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
         severity = find(id_).severity.replace("cosmetic", "")
-        cells = [link, about.strip(), row["verdict"], row["how"], severity]
-        claim_lines.append(f"| {' | '.join(cells)} |")
+        claim_lines.append(f"| {link} | {about} | {row['verdict']} | {row['how']} | {severity} |")
     lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
     return "\n".join(lines) + "\n"
 
@@ -366,13 +364,12 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
         " counts, and a cosmetic one counts as a misprint. A statement rests on those to which its"
         f" text or proof refers. {' and '.join(constants)} give the theorem's constants, though its"
         " proof does not cite them. 'Reached' says that the theorem refers to the statement,"
-        " directly or through others, not that it falls with it.",
+        " directly or through others, not that it falls with it. After 'given': a false premise.",
         "",
         f"| statement | verdict | rests on | what is wrong | {' | '.join(goals)} |",
         "|" + " --- |" * (4 + len(goals)),
     ]
     for label, node in nodes.items():
-        used = ", ".join(nodes[other].statement.name for other in graph.direct(label))
         slips = {
             find(id_).error: None
             for id_, verdict in printed.items()
@@ -382,7 +379,10 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
             "reached" if label == goal or label in graph.below(goal) else "" for goal in graph.GOALS
         ]
         if node.severity or any(marks):
-            cells = [node.statement.name, node.verdict, used, plain("; ".join(slips)), *marks]
+            direct = [nodes[other] for other in graph.direct(label)]
+            false = (n.statement.name for n in direct if n.verdict == "fails" != node.verdict)
+            cells = [node.statement.name, ", given ".join([node.verdict, *false])]
+            cells += [", ".join(n.statement.name for n in direct), plain("; ".join(slips)), *marks]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -70,6 +70,11 @@ class Numbers:
         ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).fillna("")
         return ledger[~ledger["id"].str.startswith(OURS)]
 
+    def corrected(self, claim: str) -> str:
+        """The ledger's verdict on one of our corrections."""
+        ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).set_index("id")
+        return str(ledger.loc[claim, "verdict"])
+
     def scorecard(self) -> list[dict[str, str]]:
         """The lines of the scorecard."""
         return scorecard.parts(self._verdicts())
@@ -117,7 +122,7 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
-    names = ("lines", "line", "value", "with_error", "series", "claims", "agreeing")
-    names = (*names, "scorecard", "totals")
+    names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
+    names += ["agreeing", "scorecard", "totals"]
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

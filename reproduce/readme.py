@@ -15,7 +15,6 @@ from reproduce.exhibits import PAPER
 from reproduce.output import MANIFESTS, costs, read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
-from reproduce.published import COUNTERPARTS
 from reproduce.spec import Exhibit
 from reproduce.store import write
 
@@ -110,7 +109,6 @@ def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str,
         "name": exhibit.name,
         "title": exhibit.title,
         "is_paper": exhibit.name in PAPER,
-        "is_in_scorecard": exhibit.name in COUNTERPARTS,
         "time": duration(manifest["cpu_seconds"]) if manifest else "not run",
         "verdicts": verdicts(exhibit, folder),
         "files": list(manifest.get("files", {})),

@@ -63,7 +63,6 @@ GAIN = 0.1  # nats on the held-out observations that count as one
 MARGIN = CRITICAL  # nats an input by which a network has to beat its line
 SLIP = CRITICAL / 2  # nats of the gain that may be lost
 AVERAGE = 0.98  # decay of the average of the weights
-STEPS_IN = torch.float32  # Adam's steps; the average, zeta and the risk are in float64
 
 
 @dataclass(frozen=True)
@@ -194,8 +193,8 @@ def train(
     With held-out observations it ends when they have had no GAIN for PATIENCE refreshes.
     """
     states, losses = len(fit.risk.z), []
-    theta = [layer.to(STEPS_IN) for layer in fit.theta]
-    fit.theta = [layer.clone() for layer in fit.theta]
+    kinds = (torch.float32, torch.float64)  # of the steps; of the averages, zeta and the risk
+    theta, fit.theta = ([layer.to(kind, copy=True) for layer in fit.theta] for kind in kinds)
     moments, rate = no_moments(theta), torch.tensor(options.learning_rate)
     rng = np.random.default_rng([options.seed, 1])
     for step in range(steps + 1):
@@ -282,8 +281,8 @@ class RowNetwork:
     def __call__(self, states: Array) -> Array:
         values = self.outputs(states)
         tensor = torch.tensor(states, dtype=torch.float64)
-        zeta_q = zeta_of(self.features(tensor), torch.as_tensor(self.w))
-        zeta = self.discount * zeta_q.numpy(force=True)
+        phi = self.features(tensor)
+        zeta = self.discount * zeta_of(phi, torch.as_tensor(self.w)).numpy(force=True)
         if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
             values += self.anchor.values(states)[:, None] + zeta[:, [self.anchor.action]] - zeta
         values[:, self.anchor.action] = self.anchor.values(states)
