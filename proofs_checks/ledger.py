@@ -340,11 +340,12 @@ def index(rows: Mapping[str, Row]) -> str:
         cells = [str(count[verdict] or "") for verdict in VERDICTS]
         lines.append(f"| [{section['title']}]({section['page']}) | {' | '.join(cells)} |")
     for id_, row in rows.items():
-        statement = statement_of(id_)
-        about = f"{statement.name if statement else ''}{' *(not printed)*' * find(id_).inferred}".strip()
+        claim, printed = find(id_), statement_of(id_)
+        about = f"{printed.name if printed else ''}{' *(not printed)*' if claim.inferred else ''}"
         link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
-        severity = find(id_).severity.replace("cosmetic", "")
-        claim_lines.append(f"| {link} | {about} | {row['verdict']} | {row['how']} | {severity} |")
+        cells = [link, about.strip(), row["verdict"], row["how"]]
+        cells.append(claim.severity.replace("cosmetic", ""))
+        claim_lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
     return "\n".join(lines) + "\n"
 

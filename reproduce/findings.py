@@ -17,7 +17,7 @@ from gladius.checks import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard
-from reproduce.compare import AGREES, number
+from reproduce.judge import AGREES, number
 
 Series = Mapping[str, float]  # row -> number
 

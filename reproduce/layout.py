@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
 
 from reproduce import published
-from reproduce.compare import number
+from reproduce.judge import number
 from reproduce.results import Results
 from reproduce.spec import FAILED, NOT_RUN
 

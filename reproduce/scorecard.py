@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from reproduce import compare, published
-from reproduce.compare import AGREES, BLANK, DEPENDS, DIFFERS, GIVEN, NOTHING, UNCLEAR
+from reproduce.compare import BLANK, DEPENDS, GIVEN
+from reproduce.judge import AGREES, DIFFERS, NOTHING, UNCLEAR
 from reproduce.means import holm
 from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.spec import Exhibit

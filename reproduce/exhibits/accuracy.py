@@ -18,12 +18,12 @@ import numpy as np
 import pandas as pd
 
 from reproduce import layout, published
-from reproduce.compare import CRITICAL, number
 from reproduce.data import TRUTHS
 from reproduce.exact import BOUND, BOUNDS, bound_entry
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.fits_author import epoch_records, training
+from reproduce.judge import CRITICAL, number
 from reproduce.means import NO, UNDECIDED, YES, repetitions, target_test, verdicts
 from reproduce.notes import notes
 from reproduce.results import COLUMNS, Results, mean_of

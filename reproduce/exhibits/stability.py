@@ -23,9 +23,9 @@ import pandas as pd
 from gladius.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients, layout
-from reproduce.compare import number
 from reproduce.fits import fitting
 from reproduce.gradients import CLOSE, STEPS, TERM, setting_name
+from reproduce.judge import number
 from reproduce.results import Results, records
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit, Record, Result
 

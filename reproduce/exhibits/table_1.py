@@ -23,10 +23,10 @@ from scipy.stats import t as student
 from gladius.methods import needs
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
-from reproduce.compare import number
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.fits_author import training
+from reproduce.judge import number
 from reproduce.notes import notes
 from reproduce.results import Results, mean_of
 from reproduce.spec import FAILED, Cell, Entry, Exhibit, Record, Result

@@ -26,9 +26,9 @@ import pandas as pd
 from gladius.baselines import METHODS
 from gladius.methods import needs, title
 from reproduce import fits, layout, published
-from reproduce.compare import CRITICAL
 from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training
+from reproduce.judge import CRITICAL
 from reproduce.layout import PAPER, Column
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit, Record, Result

@@ -21,19 +21,8 @@ from reproduce import compare as comparison
 from reproduce import differences, exhibits, published
 from reproduce import run as runner
 from reproduce.__main__ import app
-from reproduce.compare import (
-    AGREES,
-    BLANK,
-    DEPENDS,
-    DIFFERS,
-    GIVEN,
-    LEVEL_OPEN,
-    NOTHING,
-    OTHER_VARIANT,
-    UNCLEAR,
-    Reference,
-    judge,
-)
+from reproduce.compare import BLANK, DEPENDS, GIVEN, LEVEL_OPEN, OTHER_VARIANT
+from reproduce.judge import AGREES, DIFFERS, NOTHING, UNCLEAR, Reference, judge
 from reproduce.results import COLUMNS
 from reproduce.spec import Exhibit
 

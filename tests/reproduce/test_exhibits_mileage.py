@@ -14,8 +14,9 @@ import gladius
 from gladius import BusEngine
 from gladius.worlds.bus import BUS_REWARD
 from reproduce import compare, exact, exhibits, seeds
-from reproduce.compare import AGREES, DIFFERS, GIVEN
+from reproduce.compare import GIVEN
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3
+from reproduce.judge import AGREES, DIFFERS
 from reproduce.provenance import ROOT
 from reproduce.spec import Array, Record, Result
 from tests.reproduce.smoke_results import computed, failed, results_of, written
