@@ -344,8 +344,7 @@ def index(rows: Mapping[str, Row]) -> str:
         about = f"{printed.name if printed else ''}{' *(not printed)*' if claim.inferred else ''}"
         link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
         cells = [link, about.strip(), row["verdict"], row["how"]]
-        cells.append(claim.severity.replace("cosmetic", ""))
-        claim_lines.append(f"| {' | '.join(cells)} |")
+        claim_lines.append(f"| {' | '.join(cells)} | {claim.severity.replace('cosmetic', '')} |")
     lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
     return "\n".join(lines) + "\n"
 
