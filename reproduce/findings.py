@@ -77,7 +77,7 @@ class Numbers:
 
     def scorecard(self) -> list[dict[str, str]]:
         """The lines of the scorecard."""
-        return scorecard.parts(self._verdicts())
+        return scorecard.group_counts(self._verdicts())
 
     def totals(self) -> dict[str, float | str]:
         """Numbers of tests, of Holm's rejections, the power, and the spreads."""

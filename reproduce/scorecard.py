@@ -29,7 +29,7 @@ COLUMNS = ["quantity", "p_holm"]
 SPREADS = 96  # numbers in brackets in Tables 2 and 4 and Figure 1
 
 
-class Part(NamedTuple):
+class Group(NamedTuple):
     """A line of the scorecard."""
 
     name: str
@@ -38,23 +38,23 @@ class Part(NamedTuple):
     rule: str = ""
 
 
-PARTS = (
-    Part("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), FEASIBLE),
-    Part("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), PROCEDURE),
-    Part("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), FEASIBLE),
-    Part("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), PROCEDURE),
-    Part("Reward error, Rust and ML-IRL, Table 2", ("table_2",), ("Rust", "ML-IRL")),
-    Part("Reward error, SAmQ, Table 2 and Figure 1", published.OF_THE_REWARD, ("SAmQ",)),
-    Part("Reward error, IQ-learn, the same", published.OF_THE_REWARD, ("IQ-learn",)),
-    Part("Reward error, BC, the same", published.OF_THE_REWARD, ("BC",)),
-    Part("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
-    Part("Imitation, IQ-learn, Table 4", ("table_4",), ("IQ-learn",)),
-    Part("Imitation, BC, Table 4", ("table_4",), ("BC",)),
-    Part("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
-    Part("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), PROCEDURE),
-    Part("Parameters, Rust and ML-IRL, by mileage", MILEAGE_TABLES, ("Rust", "ML-IRL")),
-    Part("True Q by mileage", MILEAGE_TABLES, ("Ground Truth",)),
-    Part("State frequencies by mileage", MILEAGE_TABLES, ("Frequency",)),
+GROUPS = (
+    Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), FEASIBLE),
+    Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), PROCEDURE),
+    Group("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), FEASIBLE),
+    Group("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), PROCEDURE),
+    Group("Reward error, Rust and ML-IRL, Table 2", ("table_2",), ("Rust", "ML-IRL")),
+    Group("Reward error, SAmQ, Table 2 and Figure 1", published.OF_THE_REWARD, ("SAmQ",)),
+    Group("Reward error, IQ-learn, the same", published.OF_THE_REWARD, ("IQ-learn",)),
+    Group("Reward error, BC, the same", published.OF_THE_REWARD, ("BC",)),
+    Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
+    Group("Imitation, IQ-learn, Table 4", ("table_4",), ("IQ-learn",)),
+    Group("Imitation, BC, Table 4", ("table_4",), ("BC",)),
+    Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
+    Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), PROCEDURE),
+    Group("Parameters, Rust and ML-IRL, by mileage", MILEAGE_TABLES, ("Rust", "ML-IRL")),
+    Group("True Q by mileage", MILEAGE_TABLES, ("Ground Truth",)),
+    Group("State frequencies by mileage", MILEAGE_TABLES, ("Frequency",)),
 )
 
 
@@ -62,15 +62,15 @@ def quantity(exhibit: str, row: str, column: str, statistic: str) -> str:
     """The name of what is printed; empty for a function of other printed estimates."""
     if exhibit not in TRAJECTORIES:
         return f"{exhibit} {column} {row}"
-    place = f"{column} {statistic} {row}"
+    label = f"{column} {statistic} {row}"
     if column in ("Rust", "ML-IRL"):
-        place = f"{column} {PARAMETERS[statistic]}" if statistic in PARAMETERS else ""
+        label = f"{column} {PARAMETERS[statistic]}" if statistic in PARAMETERS else ""
     elif statistic in ("Q a1", "r a1"):  # replacement leads every mileage to the same state
-        place = f"{column} {statistic}"
-    if not place:
+        label = f"{column} {statistic}"
+    if not label:
         return ""
     is_exact = column == "Ground Truth"
-    return place if is_exact else f"{place}, {TRAJECTORIES[exhibit]} trajectories"
+    return label if is_exact else f"{label}, {TRAJECTORIES[exhibit]} trajectories"
 
 
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
@@ -104,17 +104,17 @@ def distinct(frame: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def parts(frame: pd.DataFrame) -> list[dict[str, str]]:
+def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
     """The lines of the scorecard: part, rule, quantities, agree, differ, other."""
     lines = []
-    for part in PARTS:
-        mine = frame[frame["exhibit"].isin(part.exhibits) & frame["column"].isin(part.columns)]
-        words = list(distinct(mine[mine["rule"].eq(part.rule)]).values())
+    for group in GROUPS:
+        mine = frame[frame["exhibit"].isin(group.exhibits) & frame["column"].isin(group.columns)]
+        words = list(distinct(mine[mine["rule"].eq(group.rule)]).values())
         times = [words.count(AGREES), words.count(DIFFERS)]
         other = compare.counts(word for word in words if word not in (AGREES, DIFFERS))
         texts = [str(n) for n in (len(words), *times)]
         names = ("quantities", "agree", "differ")
-        lines.append({"name": part.name, "rule": part.rule, "other": other})
+        lines.append({"name": group.name, "rule": group.rule, "other": other})
         lines[-1] |= dict(zip(names, texts, strict=True))
     return lines
 
