@@ -48,6 +48,7 @@ GROUPS = (
     Group("Reward error, IQ-learn, the same", published.OF_THE_REWARD, ("IQ-learn",)),
     Group("Reward error, BC, the same", published.OF_THE_REWARD, ("BC",)),
     Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
+    Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), PROCEDURE),
     Group("Imitation, IQ-learn, Table 4", ("table_4",), ("IQ-learn",)),
     Group("Imitation, BC, Table 4", ("table_4",), ("BC",)),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),

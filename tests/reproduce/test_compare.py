@@ -95,7 +95,8 @@ def test_published_numbers_without_ours_are_listed_not_judged(tmp_path: Path) ->
 
 def test_brackets_hold_what_the_paper_prints_and_ours_say_what_they_are() -> None:
     loaded = [exhibits.load(name) for name in ("table_4", "table_a1")]
-    table = comparison.verdicts(loaded, runner.GENERATED).set_index(["row", "column"])
+    table = comparison.verdicts(loaded, runner.GENERATED)
+    table = table[table["rule"] != published.PROCEDURE].set_index(["row", "column"])
     assert table.loc[("LunarLander-v2/1", "Gladius"), "published"] == "107.30 (10.44)"
     ours = table.groupby("exhibit")["ours"]
     assert not ours.get_group("table_4").str.contains("sd").any()
@@ -172,7 +173,7 @@ def test_every_printed_column_has_a_counterpart_that_its_exhibit_lists() -> None
         assert {(c, p) for c, p in columns.items() if c in printed} <= entries
         procedure = published.PROCEDURES.get(name)
         is_run = ("GLADIUS", procedure) in entries
-        assert is_run == (procedure is not None and name != "figure_1")
+        assert is_run == (procedure is not None and name not in ("figure_1", "table_4"))
 
 
 def test_a_counterpart_that_is_not_run_is_no_agreement() -> None:
