@@ -364,7 +364,7 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
         " counts, and a cosmetic one counts as a misprint. A statement rests on those to which its"
         f" text or proof refers. {' and '.join(constants)} give the theorem's constants, though its"
         " proof does not cite them. 'Reached' says that the theorem refers to the statement,"
-        " directly or through others, not that it falls with it. After 'given': a false premise.",
+        " directly or through others, not that it falls with it. 'Given' names a false premise.",
         "",
         f"| statement | verdict | rests on | what is wrong | {' | '.join(goals)} |",
         "|" + " --- |" * (4 + len(goals)),
@@ -380,8 +380,8 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
         ]
         if node.severity or any(marks):
             direct = [nodes[other] for other in graph.direct(label)]
-            false = (n.statement.name for n in direct if n.verdict == "fails" != node.verdict)
-            cells = [node.statement.name, ", given ".join([node.verdict, *false])]
+            given = [n.statement.name for n in direct if "fails" == n.verdict != node.verdict]
+            cells = [node.statement.name, ", given ".join([node.verdict, *given])]
             cells += [", ".join(n.statement.name for n in direct), plain("; ".join(slips)), *marks]
             lines.append(f"| {' | '.join(cells)} |")
     return lines

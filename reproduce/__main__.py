@@ -123,7 +123,7 @@ def compare(
             continue
         frame = comparison.compare(exhibit, folder)
         console.print(comparison.table(frame, exhibit.title, smoke))
-        console.print(comparison.summary(frame), "\n")
+        console.print("\n".join(comparison.summary(frame)), "\n")
 
 
 def compare_with(loaded: list[Exhibit], folder: Path, other: Path) -> None:
@@ -160,7 +160,7 @@ def check(out: Out = None) -> None:
 
 
 @app.command(epilog="Example: python -m reproduce stamp claims")
-def stamp(name: Annotated[str, typer.Argument(help="claims or speed.")], out: Out = None) -> None:
+def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None) -> None:
     """Record which code made files that no run writes, right after they were made."""
     from reproduce import check as checks
 

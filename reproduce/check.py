@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gladius.baselines import METHODS
 from gladius.checks import InputError
 from reproduce import provenance
 from reproduce.output import MANIFESTS, edited, read_manifest
@@ -22,8 +21,8 @@ from reproduce.spec import Exhibit
 from reproduce.store import write
 
 OLDER = "older code"
-# what is not made of cells: by `python -m proofs_checks` with its data, by `reproduce.speed`
-FILES = {"claims": ("claims.csv", "ERRATA.md"), "speed": ("speed.csv",)}
+# what is not made of cells, but by `python -m proofs_checks` with its data
+FILES = {"claims": ("claims.csv", "ERRATA.md")}
 CERTIFICATES = "proofs_checks/certificates/*.lisp"
 CODE, DATA = "proofs_checks/**/*.py", (PUBLISHED, "proofs_checks/*.csv", CERTIFICATES)
 PROBLEMS = {
@@ -51,21 +50,17 @@ def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
         code = provenance.code(sources.digests(cell, "cpu") for cell in cells)
         expected = {"smoke": False, "code": code, "view": sources.view(exhibit)}
         findings.append(_check_manifest(exhibit.name, expected, folder))
-    return findings + [_check_manifest(name, of_modules(name), folder) for name in FILES]
+    return findings + [_check_manifest(name, of_modules(), folder) for name in FILES]
 
 
-def of_modules(name: str) -> dict[str, Any]:
-    """The manifest's entries if the code of this tree made one of FILES."""
-    digests = _modules(name)
-    if name == "claims":
-        data = [path for pattern in DATA for path in ROOT.glob(pattern)]
-        digests |= {f"data {path.name}": sha256(path) for path in data}
+def of_modules() -> dict[str, Any]:
+    """The manifest's entries if the code of this tree made FILES."""
+    data = (path for pattern in DATA for path in ROOT.glob(pattern))
+    digests = _modules() | {f"data {path.name}": sha256(path) for path in data}
     return {"smoke": False, "code": combined(digests), "view": ""}
 
 
-def _modules(name: str) -> dict[str, str]:
-    if name == "speed":
-        return Sources().closure("reproduce.speed", *METHODS.values())
+def _modules() -> dict[str, str]:
     paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob(CODE)))
     return Sources().closure(*(".".join(path.with_suffix("").parts) for path in paths))
 
@@ -98,12 +93,12 @@ def stamp(name: str, folder: Path) -> None:
     if missing:
         raise InputError("name", name, f"make them first: {', '.join(missing)}")
     made = min(path.stat().st_mtime for path in files)
-    modules = [digest.removeprefix(provenance.MODULE) for digest in _modules(name)]
+    modules = [digest.removeprefix(provenance.MODULE) for digest in _modules()]
     code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
     newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
     if newer:
         raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")
-    manifest = of_modules(name) | provenance.commit()
+    manifest = of_modules() | provenance.commit()
     manifest |= {"versions": [provenance.versions()], "machines": [provenance.machine()]}
     manifest["finished"] = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
     manifest["files"] = {path.name: sha256(path) for path in files}

@@ -48,12 +48,12 @@ from reproduce.judge import (
     number,
     spread_test,
 )
+from reproduce.published import LEVEL_OPEN, OTHER_VARIANT
 from reproduce.results import COLUMNS
 from reproduce.spec import NOT_RUN, Exhibit
 
 GIVEN, BLANK = "given", "nothing printed"
-DEPENDS, LEVEL_OPEN = "depends on the reading", "not identified"
-OTHER_VARIANT = "no faithful counterpart"
+DEPENDS = "depends on the reading"
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
@@ -147,7 +147,9 @@ def _compared(exhibit: Exhibit, ours: Lines, folder: Path) -> pd.DataFrame:
 
 def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines) -> dict[str, Any]:
     """One line of COMPARED, all but `counted` and `rule`."""
-    row, column, protocol, _ = key
+    row, column, protocol, statistic = key
+    is_procedure = protocol in published.PROCEDURES.values()
+    given = published.GIVEN | (set() if is_procedure else published.GIVEN_OURS)
     of = exhibit.published_repetitions.get(column, 1)
     mine = ours.get(key)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
@@ -155,26 +157,24 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
     test, literal, spreads = Judgement(math.nan, NOTHING), NOTHING, (math.nan, math.nan)
     verdict, reference, notes = NOTHING, Reference(math.nan), list[str]()
     if mine is not None:
-        used, status, notes = _converged(exhibit, ours, key)
+        used, status, notes = _converged(ours, key)
         if not status and key in larger:
-            many, _, _ = _converged(exhibit, larger, key)
+            many, _, _ = _converged(larger, key)
             used = many if many["repetitions"] > used["repetitions"] else used
         is_mean = column in exhibit.published_repetitions  # else `se` is that of one draw
         sd = float(used["se"]) * (math.sqrt(used["repetitions"]) if is_mean else 1.0)
         reference = Reference(float(used["value"]), sd, float(used["repetitions"]))
         spread = _spread(printed, of)
         test = judge(reference, printed["value"], spread, of)
-        by_se = judge(reference, printed["value"], spread * math.sqrt(of), of)
-        literal = by_se.verdict if of > 1 else test.verdict
+        literal = judge(reference, printed["value"], spread * math.sqrt(of), of).verdict
         spreads = spread_test(reference, spread, of)
         verdict = status or (test.verdict if literal == test.verdict else DEPENDS)
     if printed["value"] == published.MISSING:
         verdict = BLANK
-    elif mine is not None and is_input(column, printed["statistic"], reference):
+    elif mine is not None and (column, statistic) in given:
         test, literal, verdict = Judgement(math.nan, NOTHING), NOTHING, GIVEN
     elif exhibit.name in published.OF_THE_REWARD and test.verdict != NOTHING:
-        verdict = LEVEL_OPEN if column in published.LEVEL_OPEN else verdict
-        verdict = OTHER_VARIANT if column in published.OTHER_VARIANT else verdict
+        verdict = published.NO_EVIDENCE.get(column, verdict)
     reasons = [_why(verdict, test, literal, of), *notes, exhibit.reason(row, column, protocol)]
     return {
         **dict(zip(KEY, key, strict=True)),
@@ -198,27 +198,20 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
     }
 
 
-def is_input(column: str, statistic: str, reference: Reference) -> bool:
-    """Whether a number of ours is an input, of the simulation or of our estimator."""
-    is_ours = (column, statistic) == published.GIVEN_OURS and not reference.sd > 0
-    return is_ours or (column, statistic) in published.GIVEN
-
-
 def _spread(printed: Line, of: int) -> float:
     """The printed standard deviation of a mean; of one number its error over its episodes."""
     is_own = of > 1 or printed["se"] != printed["spread"]
     return float(pd.to_numeric(printed["se"] if is_own else ""))
 
 
-def _converged(exhibit: Exhibit, lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
+def _converged(lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
     """(the line that decides, a verdict if none does, notes).
 
     The mean of the converged fits decides if FEW did not converge; else the line itself.
     """
     line = lines[key]
     status = str(line["status"])
-    is_by_rule = key[2].split()[0] in exhibit.fixed_budget and status == "not_converged"
-    if status == "ok" or is_by_rule:
+    if status == "ok":
         return line, "", []
     counted = lines.get((*key[:3], NOT_OK), {"value": math.nan})["value"]
     times = f"{'some' if math.isnan(counted) else f'{counted:.0f}'} of {line['repetitions']:.0f}"
@@ -292,22 +285,14 @@ def table(frame: pd.DataFrame, title: str, smoke: bool = False) -> Table:
     return printed
 
 
-def summary(frame: pd.DataFrame) -> str:
-    """The count of verdicts on the counterparts, and the number of variants."""
-    counted = frame[frame["counted"]]
-    if not len(counted):
-        return f"{len(frame)} variants, not counted: {counts(frame['verdict'])}."
-    variants = int((~frame["counted"] & frame["rule"].eq("")).sum())
-    procedure = frame.loc[frame["rule"].eq(published.PROCEDURE), "verdict"]
-    by_procedure = f"; GLADIUS by the procedure: {counts(procedure)}" if len(procedure) else ""
-    more = f"; {variants} comparisons of variants are not counted" if variants else ""
-    return f"{tally(counted['verdict'])}{by_procedure}{more}."
-
-
-def tally(verdicts: Iterable[str]) -> str:
-    """The number of printed numbers, and the count of verdicts on them."""
-    printed = [verdict for verdict in verdicts if verdict != BLANK]
-    return f"{len(printed)} printed numbers: {counts(printed)}"
+def summary(frame: pd.DataFrame) -> list[str]:
+    """A line for each column and rule with the counts of its verdicts; the number of variants."""
+    is_judged = frame["counted"] | frame["rule"].ne("")
+    by_rule = frame[is_judged].groupby(["column", "rule"], sort=False)["verdict"]
+    lines = [f"{c}{f', {rule}' if rule else ''}: {counts(words)}" for (c, rule), words in by_rule]
+    if variants := int((~is_judged).sum()):
+        lines.append(f"{variants} comparisons of variants are not counted")
+    return lines
 
 
 def counts(verdicts: Iterable[str]) -> str:

@@ -29,7 +29,6 @@ from reproduce import seeds
 from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
 
 STREAM = "imitation"
-SAMPLED, GREEDY = "sampled", "greedy"
 # returns by which the paper divides (Section 7); on Acrobot less than 100 is better
 DENOMINATORS = {"CartPole-v1": 500.0, "Acrobot-v1": -82.80, "LunarLander-v3": 232.77}
 Compute = Callable[[Cell], Result]
@@ -85,19 +84,18 @@ def score(name: str, returns: Array, episodes: int) -> Array:
 
 
 def scored(
-    name: str, returns: Array, episodes: int, policy: str, statuses: Sequence[str]
+    name: str, returns: Array, episodes: int, statuses: Sequence[str]
 ) -> tuple[list[Record], dict[str, list[float]]]:
-    """Records and replications of the (seeds,) mean returns of `sampled` or `greedy` policies.
+    """Records and replications of the (seeds,) mean returns of policies.
 
-    Records: the mean `score`; of the sampled ones also the paper's `% optimality`, 100 R / (the
-    expert's return as printed). Replications: score and return of each seed.
+    Records: the mean `score`, and the paper's `% optimality`, 100 R / (the expert's return as
+    printed). Replications: score and return of each seed.
     """
     scores = score(name, returns, episodes).tolist()
-    records = [*summarise(f"score, {policy}", scores, statuses)[:1]]
-    if policy == SAMPLED:
-        share = 100 * returns / DENOMINATORS[name]
-        records += summarise("% optimality", share.tolist(), statuses)[:1]
-    return records, {f"return {policy}": returns.tolist(), f"score {policy}": scores}
+    share = 100 * returns / DENOMINATORS[name]
+    named = {"score": scores, "% optimality": share.tolist()}
+    records = [summarise(name, values, statuses)[0] for name, values in named.items()]
+    return records, {"return": returns.tolist(), "score": scores}
 
 
 def row(name: str, trajectories: int) -> str:

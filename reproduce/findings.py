@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import translate
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from gladius.checks import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard
-from reproduce.judge import AGREES, number
+from reproduce.judge import AGREES, CRITICAL, number
 
 Series = Mapping[str, float]  # row -> number
 
@@ -75,18 +76,24 @@ class Numbers:
         ledger = pd.read_csv(self.folder / "claims.csv", dtype=str).set_index("id")
         return str(ledger.loc[claim, "verdict"])
 
-    def scorecard(self) -> list[dict[str, str]]:
-        """The lines of the scorecard."""
-        return scorecard.group_counts(self._verdicts())
-
-    def totals(self) -> dict[str, float | str]:
-        """Numbers of tests, of Holm's rejections, the power, and the spreads."""
-        return scorecard.totals(self._verdicts())
-
-    def _verdicts(self) -> pd.DataFrame:
-        """All printed numbers with their verdicts."""
+    @cached_property
+    def verdicts(self) -> pd.DataFrame:
+        """All printed numbers with their verdicts, as in `scorecard.verdicts`."""
         loaded = [exhibits.load(name) for name in published.COUNTERPARTS]
         return scorecard.verdicts(loaded, self.folder)
+
+    def shortfalls(self, means: Series, bounds: Series) -> dict[str, float]:
+        """Row -> standard errors by which a mean of Table 2's data sets is below its bound.
+
+        One data set varies relative to its mean as our estimator's error does.
+        """
+        of = published.TABLE_2_REPETITIONS["GLADIUS"]
+        shares = {}
+        for row, bound in bounds.items():
+            ours = self.line("accuracy", f"affine/{row}", "GLADIUS", "leak_free smooth")
+            variation = ours["se"] * math.sqrt(ours["repetitions"]) / ours["value"]
+            shares[row] = (bound - means[row]) / (bound * variation / math.sqrt(of))
+        return shares
 
     def agreeing(self, exhibit: str, protocol: str) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
@@ -122,7 +129,10 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
+    made.globals["critical"] = CRITICAL
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
-    names += ["agreeing", "scorecard", "totals"]
+    names += ["agreeing", "shortfalls"]
+    made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
+    made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}
     return made

@@ -44,8 +44,6 @@ from gladius.transitions import Transitions
 from gladius.worlds.gym import Policy, environment, evaluate
 from reproduce import seeds
 from reproduce.demonstrations import (
-    GREEDY,
-    SAMPLED,
     STREAM,
     demonstrations,
     evaluation_seeds,
@@ -54,15 +52,13 @@ from reproduce.demonstrations import (
     scored,
     where_installed,
 )
-from reproduce.spec import Cell, Record, Result
+from reproduce.spec import Cell, Result
 
 # the author's earlier; with the later 1 nothing bounds V where no demonstration ends
 DISCOUNT = 0.95
 ALPHA = 0.5  # the weight of IQ-learn's penalty, the original's
 HIDDEN, RATE, BATCH = (64, 64), 1e-3, 256
 ANCHOR = Anchor(0, 0.0)
-POLICIES = {SAMPLED: False, GREEDY: True}
-GREEDY_EPISODES = 20  # the first ones: no verdict uses the greedy score
 
 
 @dataclass(frozen=True)
@@ -208,10 +204,9 @@ def row_network(
 def compute(cell: Cell) -> Result:
     """Demonstrate, learn and evaluate for each training seed.
 
-    Records and replications: those of `scored`, of the sampled and the greedy policy at the last
-    budget. Arrays: `episodes` (seeds, episodes) returns of the sampled policy; `curve sampled` and
-    `curve greedy` (seeds, budgets) mean scores on the first episodes; `references`. Settings: those
-    of `imitation_cell`.
+    Records and replications: those of `scored`, at the last budget. Arrays: `episodes` (seeds,
+    episodes) returns; `curve` (seeds, budgets) mean scores on the first episodes; `references`.
+    Settings: those of `imitation_cell`.
     """
     settings = cell.settings
     world, episodes = environment(settings["environment"]), settings["episodes"]
@@ -226,22 +221,16 @@ def compute(cell: Cell) -> Result:
     seconds = (time.process_time() - start_time) / len(data)
     starts = evaluation_seeds(world.name, episodes)
     few, short = settings["curve"]
-    records: list[Record] = []
-    replications: dict[str, list[float]] = {}
-    arrays: dict[str, Array] = {"references": np.array(references(world.name, episodes))}
-    for name, greedy in POLICIES.items():
-        used = starts[:GREEDY_EPISODES] if greedy else starts
-        returns = np.stack(
-            [evaluate(world, budgets[-1], used, greedy).returns for budgets in policies]
-        )
-        of_policy = scored(world.name, returns.mean(axis=1), episodes, name, statuses)
-        records, replications = records + of_policy[0], replications | of_policy[1]
-        if name == SAMPLED:
-            arrays["episodes"] = returns
-        lines = []
-        for budgets, last in zip(policies[:few], returns, strict=False):
-            earlier = [evaluate(world, p, starts[:short], greedy).returns for p in budgets[:-1]]
-            lines.append([r.mean() for r in (*earlier, last[:short])])
-        curve = np.array(lines).reshape(-1, len(settings["budgets"]))
-        arrays[f"curve {name}"] = score(world.name, curve, episodes)
+    returns = np.stack([evaluate(world, budgets[-1], starts).returns for budgets in policies])
+    lines = []
+    for budgets, last in zip(policies[:few], returns, strict=False):
+        earlier = [evaluate(world, policy, starts[:short]).returns for policy in budgets[:-1]]
+        lines.append([r.mean() for r in (*earlier, last[:short])])
+    curve = np.array(lines).reshape(-1, len(settings["budgets"]))
+    arrays: dict[str, Array] = {
+        "references": np.array(references(world.name, episodes)),
+        "episodes": returns,
+        "curve": score(world.name, curve, episodes),
+    }
+    records, replications = scored(world.name, returns.mean(axis=1), episodes, statuses)
     return Result(tuple(records), replications, arrays, cpu_seconds=seconds)

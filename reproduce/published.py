@@ -31,7 +31,9 @@ TABLE_4_REPETITIONS = dict.fromkeys(("Gladius", "IQ-learn", "BC"), 1)  # trainin
 FEASIBLE, PROCEDURE = "feasible", "procedure"
 BY_MILEAGE = dict.fromkeys(("Frequency", "True reward", "Ground Truth"), "measured")
 BY_MILEAGE |= {"Rust": "fresh", "ML-IRL": "fresh", "GLADIUS": "leak_free smooth"}
-MILEAGE_TABLES = ("table_3", "table_a1", "table_a2", "table_a3", "table_a4")
+# table by mileage -> trajectories
+MILEAGE_TABLES = dict.fromkeys(("table_3", "table_a3", "table_a4"), 1000)
+MILEAGE_TABLES |= {"table_a1": 50, "table_a2": 50}
 COUNTERPARTS: dict[str, dict[str, str]] = {
     "table_2": {
         "Rust": "fresh",
@@ -54,14 +56,15 @@ PROCEDURES = {"table_2": "author oracle", "figure_1": "author full", "table_4": 
 PROCEDURES |= dict.fromkeys(MILEAGE_TABLES, "author oracle")
 # errors of the reward whose comparison is no evidence: the method leaves the level of r open, or
 # only another variant of it was run (SAmQ: other clusters, and one parameter less in Figure 1)
-LEVEL_OPEN, OTHER_VARIANT = ("IQ-learn", "BC"), ("SAmQ",)
+LEVEL_OPEN, OTHER_VARIANT = "not identified", "no faithful counterpart"
+NO_EVIDENCE = {"IQ-learn": LEVEL_OPEN, "BC": LEVEL_OPEN, "SAmQ": OTHER_VARIANT}
 OF_THE_REWARD = ("table_2", "figure_1")
 # exhibit -> printed row -> the row of ours with the data that its experiment was logged with
 LOGGED_AS = {"table_4": {"LunarLander-v2/1": "LunarLander-v2/2"}}
 # (column, statistic) that are inputs of the simulation, not estimates; and one that is an input of
 # our estimator, the anchor's reward, which the author's code estimates
 GIVEN = {("True reward", "r a0"), ("Ground Truth", "r a0"), ("Ground Truth", "r a1")}
-GIVEN_OURS = ("GLADIUS", "r a1")
+GIVEN_OURS = {("GLADIUS", "r a1")}
 # Exhibit -> (exhibit, prefix of its rows) with the same lines for more data sets
 LARGER = {"table_2": ("accuracy", "affine/")}
 

@@ -126,11 +126,7 @@ def verdicts(exhibit: Exhibit, folder: Path) -> list[str]:
     own = [] if exhibit.verdict is None else exhibit.verdict(folder).splitlines()
     if not exhibit.published:
         return own
-    frame = compare.compare(exhibit, folder)
-    if not frame["counted"].any():
-        return own or [compare.summary(frame).rstrip(".")]
-    summary, _, variants = compare.summary(frame).rstrip(".").partition("; ")
-    return [summary, *own, *([variants] if variants else [])]
+    return [*own, *compare.summary(compare.compare(exhibit, folder))]
 
 
 def verdict_lines(exhibits: Sequence[Exhibit], folder: Path) -> str:

@@ -5,7 +5,7 @@ quantity, and so is a number that a second table repeats. Functions of other pri
 inputs are not counted. The verdict on a quantity is the worst of its printed numbers (WORST).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,26 +15,21 @@ import pandas as pd
 from reproduce import compare, published
 from reproduce.compare import BLANK, DEPENDS, GIVEN
 from reproduce.judge import AGREES, DIFFERS, NOTHING, UNCLEAR
-from reproduce.means import holm
+from reproduce.means import LEVEL, holm
 from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.spec import Exhibit
 
-TRAJECTORIES = {"table_3": "1000", "table_a3": "1000", "table_a4": "1000"}
-TRAJECTORIES |= {"table_a1": "50", "table_a2": "50"}
 PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)
 WORST = (NOTHING, DIFFERS, DEPENDS, UNCLEAR)  # and then any other word
-LEVEL = 0.05
-COLUMNS = ["quantity", "p_holm"]
-SPREADS = 96  # numbers in brackets in Tables 2 and 4 and Figure 1
 
 
 class Group(NamedTuple):
     """A line of the scorecard."""
 
     name: str
-    exhibits: Sequence[str]
-    columns: Sequence[str]
+    exhibits: Iterable[str]
+    columns: Iterable[str]
     rule: str = ""
 
 
@@ -61,24 +56,24 @@ GROUPS = (
 
 def quantity(exhibit: str, row: str, column: str, statistic: str) -> str:
     """The name of what is printed; empty for a function of other printed estimates."""
-    if exhibit not in TRAJECTORIES:
+    if exhibit not in MILEAGE_TABLES:
         return f"{exhibit} {column} {row}"
     label = f"{column} {statistic} {row}"
     if column in ("Rust", "ML-IRL"):
-        label = f"{column} {PARAMETERS[statistic]}" if statistic in PARAMETERS else ""
+        if statistic not in PARAMETERS:
+            return ""
+        label = f"{column} {PARAMETERS[statistic]}"
     elif statistic in ("Q a1", "r a1"):  # replacement leads every mileage to the same state
         label = f"{column} {statistic}"
-    if not label:
-        return ""
     is_exact = column == "Ground Truth"
-    return label if is_exact else f"{label}, {TRAJECTORIES[exhibit]} trajectories"
+    return label if is_exact else f"{label}, {MILEAGE_TABLES[exhibit]} trajectories"
 
 
 def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
-    """`compare.verdicts` of exhibits with `quantity` and Holm's p over the distinct tests.
+    """`compare.verdicts` of exhibits with `quantity` and `p_holm` over the distinct tests.
 
-    A family of tests is a rule's: GLADIUS feasible with all other methods, and GLADIUS procedure.
-    A quantity enters with the smallest p of its numbers.
+    p is that of "(SE)" as a standard deviation. A family of tests is a rule's: procedure, or
+    feasible with all other methods. A quantity enters with the smallest p of its numbers.
     """
     frame = compare.verdicts(exhibits, folder)
     keys = zip(frame["exhibit"], frame["row"], frame["column"], frame["statistic"], strict=True)
@@ -87,13 +82,11 @@ def verdicts(exhibits: Sequence[Exhibit], folder: Path) -> pd.DataFrame:
     is_test = frame["p"].notna() & frame["quantity"].ne("")
     is_test &= frame["verdict"].isin([AGREES, DEPENDS, DIFFERS, UNCLEAR])
     for of_rule in (frame["rule"].eq(PROCEDURE), frame["rule"].ne(PROCEDURE)):
-        least = frame[is_test & of_rule].groupby("quantity")["p"].min()
-        if len(least):
-            corrected = pd.Series(holm(least.to_numpy(float)), index=least.index)
-            chosen = is_test & of_rule
-            frame.loc[chosen, "p_holm"] = frame.loc[chosen, "quantity"].map(corrected)
-    end = ["verdict", "reason"]
-    return frame[[*(name for name in compare.VERDICTS if name not in end), *COLUMNS, *end]]
+        family = frame[is_test & of_rule]
+        least = family.groupby("quantity")["p"].min()
+        corrected = dict(zip(least.index, holm(least.to_numpy(float)), strict=True))
+        frame.loc[family.index, "p_holm"] = [corrected[name] for name in family["quantity"]]
+    return frame
 
 
 def distinct(frame: pd.DataFrame) -> dict[str, str]:
@@ -109,14 +102,15 @@ def group_counts(frame: pd.DataFrame) -> list[dict[str, str]]:
     """The lines of the scorecard: part, rule, quantities, agree, differ, other."""
     lines = []
     for group in GROUPS:
-        mine = frame[frame["exhibit"].isin(group.exhibits) & frame["column"].isin(group.columns)]
+        mine = frame[
+            frame["exhibit"].isin(list(group.exhibits)) & frame["column"].isin(group.columns)
+        ]
         words = list(distinct(mine[mine["rule"].eq(group.rule)]).values())
-        times = [words.count(AGREES), words.count(DIFFERS)]
-        other = compare.counts(word for word in words if word not in (AGREES, DIFFERS))
-        texts = [str(n) for n in (len(words), *times)]
-        names = ("quantities", "agree", "differ")
-        lines.append({"name": group.name, "rule": group.rule, "other": other})
-        lines[-1] |= dict(zip(names, texts, strict=True))
+        other = [word for word in words if word not in (AGREES, DIFFERS)]
+        numbers = {"quantities": len(words), "agree": words.count(AGREES)}
+        numbers |= {"differ": words.count(DIFFERS)}
+        line = {"name": group.name, "rule": group.rule, "other": compare.counts(other)}
+        lines.append(line | {name: str(number) for name, number in numbers.items()})
     return lines
 
 
@@ -130,14 +124,15 @@ def totals(frame: pd.DataFrame) -> dict[str, float | str]:
         "gladius": by_column[by_column.index.isin([("table_2", "GLADIUS")])],
         "imitation": by_column[by_column.index.get_level_values(0) == "table_4"],
     }
-    spreads = frame[frame["rule"].ne(PROCEDURE) & frame["spread_p"].notna()]
+    has_spread = frame["published"].str.contains("(", regex=False)
+    spreads = frame.loc[has_spread & frame["rule"].ne(PROCEDURE), "spread_p"]
     return {
         "tests": len(tests),
-        "below": int((tests["p"] < LEVEL).sum()),
-        "by_chance": round(LEVEL * len(tests)),
-        "by_holm": int((tests["p_holm"] < LEVEL).sum()),
+        "below": int((tests["p"] < 1 - LEVEL).sum()),
+        "by_chance": round((1 - LEVEL) * len(tests)),
+        "by_holm": int((tests["p_holm"] < 1 - LEVEL).sum()),
         **{f"{name}_width": f"{w.min():.0f} to {w.max():.0f} %" for name, w in widths.items()},
-        "spreads": SPREADS,
-        "spreads_tested": len(spreads),
-        "spreads_agree": int((spreads["spread_p"] >= LEVEL).sum()),
+        "spreads": len(spreads),
+        "spreads_tested": int(spreads.notna().sum()),
+        "spreads_agree": int((spreads >= 1 - LEVEL).sum()),
     }

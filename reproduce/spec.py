@@ -271,8 +271,6 @@ class Exhibit:
         published: name of the published CSV to compare with, "" for none.
         reason: (row, column, protocol) -> one sentence on why ours agrees or differs.
         published_repetitions: column -> repetitions behind its published "(SE)".
-        fixed_budget: first words of the protocols that stop after a fixed number of epochs. They
-            never report convergence and are compared all the same.
         verdict: folder of the results -> a sentence for the overview, at most 160 characters;
             further lines add to it. By default the count of the comparison with the paper.
         tolerance: relative difference below which the numbers of two machines agree.
@@ -286,7 +284,6 @@ class Exhibit:
     published: str = ""
     reason: Callable[[str, str, str], str] = lambda row, column, protocol: ""
     published_repetitions: Mapping[str, int] = field(default_factory=dict)
-    fixed_budget: tuple[str, ...] = ()
     verdict: Callable[[Path], str] | None = None
     tolerance: float = 1e-6
 

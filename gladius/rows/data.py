@@ -110,7 +110,8 @@ class Features:
             torch.as_tensor(array).to(states)
             for array in (self.center, self.scale, self.low, self.high)
         )
-        z = (states[(slice(None), *[None] * (low.dim() - 1), list(self.inputs))] - center) / scale
+        z = (states[:, list(self.inputs)] - center) / scale
+        z = z[:, None] if low.dim() == 2 else z
         return torch.minimum(torch.maximum(z, low), high)
 
     def __call__(self, states: Tensor) -> Tensor:

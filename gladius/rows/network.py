@@ -280,8 +280,7 @@ class RowNetwork:
 
     def __call__(self, states: Array) -> Array:
         values = self.outputs(states)
-        tensor = torch.tensor(states, dtype=torch.float64)
-        phi = self.features(tensor)
+        phi = self.features(torch.tensor(states, dtype=torch.float64))
         zeta = self.discount * zeta_of(phi, torch.as_tensor(self.w)).numpy(force=True)
         if not self.restricted:  # r = log-odds + r_A - beta (zeta - zeta_A)
             values += self.anchor.values(states)[:, None] + zeta[:, [self.anchor.action]] - zeta

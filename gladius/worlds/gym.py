@@ -195,23 +195,20 @@ def episode_seeds(rng: np.random.Generator, number: int) -> Integers:
     return rng.integers(LARGEST_SEED, size=check_whole("number", number, 1))
 
 
-def evaluate(
-    environment: Environment, policy: Policy, seeds: Sequence[int] | Integers, greedy: bool = False
-) -> Scores:
+def evaluate(environment: Environment, policy: Policy, seeds: Sequence[int] | Integers) -> Scores:
     """Returns of a policy, one episode for each seed.
 
     Args:
         environment: where.
         policy: (n, d) observations -> (n, A) probabilities.
         seeds: whole numbers from 0, see `episode_seeds`.
-        greedy: take the most probable action (the first of equal ones) in place of drawing one.
 
     Raises:
         InputError: wrong seeds, or a policy that returns no (n, A) probabilities.
     """
     seeds = check_seeds(seeds)
     returns, lengths = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.int64)
-    for step in play(environment, policy, seeds, greedy):
+    for step in play(environment, policy, seeds):
         returns[step.episodes] += step.rewards
         lengths[step.episodes] += 1
     return Scores(returns, lengths)
@@ -222,9 +219,9 @@ def rollout(
 ) -> Transitions:
     """Episodes of a policy as a data set, whole and in the order of the seeds, without rewards.
 
-    Args and errors: those of `evaluate`. Actions are drawn. A trajectory's label numbers its seed.
+    Args and errors: those of `evaluate`. A trajectory's label numbers its seed.
     """
-    steps = play(environment, policy, check_seeds(seeds), greedy=False)
+    steps = play(environment, policy, check_seeds(seeds))
     columns = (np.concatenate(column) for column in zip(*steps, strict=True))
     episodes, states, actions, next_states, _, terminated = columns
     size = environment.number_of_actions
@@ -233,7 +230,7 @@ def rollout(
     return data.take(np.argsort(episodes, kind="stable"))
 
 
-def play(environment: Environment, policy: Policy, seeds: Integers, greedy: bool) -> Iterator[Step]:
+def play(environment: Environment, policy: Policy, seeds: Integers) -> Iterator[Step]:
     """All steps of all episodes, side by side; a terminated episode drops out."""
     running = environment.start(seeds)
     states, active = running.observations, np.arange(len(seeds))
@@ -241,12 +238,10 @@ def play(environment: Environment, policy: Policy, seeds: Integers, greedy: bool
     uniforms = np.array([rng.random(environment.limit) for rng in rngs])
     for t in range(environment.limit):
         probabilities = call_policy(policy, states, environment.number_of_actions)
-        if greedy:
-            actions = probabilities.argmax(axis=1)
-        else:  # a sum below 1 by rounding must not lead beyond the last action
-            cumulative = np.cumsum(probabilities, axis=1)
-            drawn = uniforms[active, t] * cumulative[:, -1]
-            actions = (cumulative[:, :-1] <= drawn[:, None]).sum(axis=1)
+        # a sum below 1 by rounding must not lead beyond the last action
+        cumulative = np.cumsum(probabilities, axis=1)
+        drawn = uniforms[active, t] * cumulative[:, -1]
+        actions = (cumulative[:, :-1] <= drawn[:, None]).sum(axis=1)
         next_states, rewards, terminated = running.step(active, actions)
         yield Step(active, states, actions, next_states, rewards, terminated)
         active, states = active[~terminated], next_states[~terminated]

@@ -2,7 +2,7 @@
 
 Each fit runs in a process of its own, within limits; see `reproduce.scale`. Times and memory are
 those of one run on one machine and are in `scale_measured.csv`. The errors, which another machine
-must find again, are in `scale.csv`. The comparison with econirl is in `reproduce.speed`.
+must find again, are in `scale.csv`.
 """
 
 import math

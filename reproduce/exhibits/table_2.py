@@ -361,6 +361,5 @@ EXHIBIT = Exhibit(
     published=NAME,
     reason=reason,
     published_repetitions=published.TABLE_2_REPETITIONS,
-    fixed_budget=("author",),
     tolerance=5e-4,
 )

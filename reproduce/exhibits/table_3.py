@@ -165,7 +165,6 @@ def make_table(
         view=view,
         published=name,
         reason=_reason,
-        fixed_budget=("author",),
         tolerance=5e-4,
     )
 

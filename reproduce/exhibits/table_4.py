@@ -26,8 +26,8 @@ import pandas as pd
 from scipy import stats
 
 from reproduce import layout, published
-from reproduce.demonstrations import DENOMINATORS, GREEDY, SAMPLED, row
-from reproduce.imitation import GREEDY_EPISODES, POLICIES, imitation_cell
+from reproduce.demonstrations import DENOMINATORS, row
+from reproduce.imitation import imitation_cell
 from reproduce.means import LEVEL, holm, interval, paired
 from reproduce.results import Results
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit
@@ -92,12 +92,12 @@ def rows_of(results: Results) -> list[str]:
     return [label for label in results.rows if "/" in label]
 
 
-def scores(results: Results, policy: str = SAMPLED) -> dict[tuple[str, str], Array]:
+def scores(results: Results) -> dict[tuple[str, str], Array]:
     """(row, column) -> (seeds,) scores, of the cells that were run."""
     return {
-        (entry.row, entry.column): np.array(stored.result.replications[f"score {policy}"])
+        (entry.row, entry.column): np.array(stored.result.replications["score"])
         for entry, stored in results
-        if f"score {policy}" in stored.result.replications
+        if "score" in stored.result.replications
     }
 
 
@@ -136,7 +136,7 @@ def _printed_lead(row: str, printed: pd.DataFrame) -> tuple[float, float, float]
 
 def render(results: Results, out: Path) -> None:
     """The table; pairs as CSV; the learning curves."""
-    sampled, greedy = scores(results), scores(results, GREEDY)
+    of_seeds = scores(results)
     printed = published.load(NAME).set_index(["row", "column", "statistic"])["value"].to_dict()
     frame = results.frame()
     ours = {
@@ -154,17 +154,15 @@ def render(results: Results, out: Path) -> None:
             )
             table[column, "paper"] = [f"{value} ({sd})" if value else "" for value, sd in both]
         table[column, "ours"] = [ours.get((label, column), "not run") for label in rows]
-        for policy, of_policy in ((SAMPLED, sampled), (GREEDY, greedy)):
-            table[column, f"score, {policy}"] = [
-                _text(of_policy[label, column]) if (label, column) in of_policy else ""
-                for label in rows
-            ]
-    pairs = compare_pairs(sampled)
+        table[column, "score"] = [
+            _text(of_seeds[label, column]) if (label, column) in of_seeds else "" for label in rows
+        ]
+    pairs = compare_pairs(of_seeds)
     lines = pd.DataFrame(table, index=pd.Index(rows, name="environment/trajectories"))
     notes = (*NOTES, *experts(frame), *leads(pairs))
     layout.write(lines, out, NAME, EXHIBIT.title, notes)
     layout.write_csv(pairs, out / f"{NAME}_pairs.csv")
-    if sampled:
+    if of_seeds:
         layout.save(_curves(results), out, f"{NAME}_curves")
 
 
@@ -187,18 +185,15 @@ def _curves(results: Results) -> Figure:
     for column_of_panels, start in zip(panels.T, starts, strict=True):
         sizes = [label for label in rows if label.startswith(start)]
         for axes, label in zip(column_of_panels, (sizes[0], sizes[-1]), strict=True):
-            lines = ((m, p) for m in colours.items() for p in POLICIES)
-            for k, ((column, colour), policy) in enumerate(lines):
-                stored = results.get(label, column, LEARNED)
-                curve = stored.result.arrays.get(f"curve {policy}")
+            for k, (column, colour) in enumerate(colours.items()):
+                curve = results.get(label, column, LEARNED).result.arrays.get("curve")
                 if curve is None:
                     continue
                 share = np.array(budgets_of[METHODS.get(column, "gladius")])
                 mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
                 axes.errorbar(  # side by side, so that no interval hides another
-                    share / share[-1] + 0.012 * (k - 3.5), mean, yerr=mean - low, fmt="o",
-                    linestyle="-" if policy == SAMPLED else ":", color=colour, markersize=3,
-                    linewidth=1.0, elinewidth=0.6, label=f"{column}, {policy}",
+                    share / share[-1] + 0.012 * (k - 1.5), mean, yerr=mean - low, fmt="o-",
+                    color=colour, markersize=3, linewidth=1.0, elinewidth=0.6, label=column,
                 )  # fmt: skip
             layout.words(axes, "share of the budget", "score", label)
     full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
@@ -260,8 +255,7 @@ NOTES = (
     " is better.",
     "Ours: the same measure, mean over training seeds (standard error).",
     "Score: 100 (R - random) / (expert - random), larger is better, with a 95 % interval over"
-    " seeds, given the 100 episodes of the evaluation; of the greedy policy, its first"
-    f" {GREEDY_EPISODES}.",
+    " seeds, given the 100 episodes of the evaluation.",
     "Demonstrations are whole episodes of the deterministic expert, fresh for every training seed"
     " and the same for all methods.",
     "There are 10 seeds, 12 with 1 and 3 trajectories. The last iterate is evaluated; no column has"

@@ -133,6 +133,13 @@ def test_claims_without_a_number_have_a_section_too() -> None:
     assert ledger.section_of("corrected.alpha") == "ours"
 
 
+def test_what_rests_on_a_false_statement_says_so() -> None:
+    page = (ledger.GENERATED / ledger.FOLDER / "README.md").read_text("utf-8")
+    assert "| Theorem 13 | holds, given Theorem 12 |" in page
+    assert "| Theorem 11 | holds |" in page  # the control
+    assert "| Theorem 12 | fails |" in page
+
+
 # --- what rests on what
 def test_the_statements_are_named_and_rest_on_no_circle() -> None:
     labels = {s.label for s in graph.statements()}

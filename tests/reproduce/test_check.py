@@ -30,7 +30,7 @@ SIGNS, BYTES = 120, 14_000  # of a verdict, and of the README
 
 @pytest.fixture
 def committed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Runs as if from a clean tree, without a ledger and a speed table."""
+    """Runs as if from a clean tree, without a ledger."""
     monkeypatch.setattr(provenance, "commit", lambda: {"commit": "c0ffee", "dirty": False})
     monkeypatch.setattr(check, "FILES", {})
     return run
@@ -129,15 +129,14 @@ def test_the_ledger_is_stamped_when_it_is_made_and_checked(
     for name in check.FILES["claims"]:
         (tmp_path / name).write_text("text")
     check.stamp("claims", tmp_path)
-    (ledger, speed) = check.check([], tmp_path)
-    assert speed.problems == ("nothing says how it was made",)
+    (ledger,) = check.check([], tmp_path)
     assert (ledger.name, ledger.problems) == ("claims", ())
     (tmp_path / "claims.csv").write_text("edited")
     assert check.check([], tmp_path)[0].problems == ("claims.csv was changed since",)
     os.utime(tmp_path / "claims.csv", (0, 0))
     with pytest.raises(InputError, match="make it again"):
         check.stamp("claims", tmp_path)
-    with pytest.raises(InputError, match="choose one of claims, speed"):
+    with pytest.raises(InputError, match="choose one of claims"):
         check.stamp("table_2", tmp_path)
 
 

@@ -131,14 +131,12 @@ def test_scores_are_those_of_the_episodes() -> None:
     best, worst = result.arrays["references"]
     returns = result.arrays["episodes"].mean(axis=1)
     assert best > -150 > worst
-    assert result.replications["score sampled"] == pytest.approx(
-        100 * (returns - worst) / (best - worst)
-    )
+    assert result.replications["score"] == pytest.approx(100 * (returns - worst) / (best - worst))
     shares = {record.statistic: record.value for record in result.records}
     assert shares["% optimality"] == pytest.approx(100 * returns.mean() / -82.80)
     # the curve's last point is the last policy on the first episodes
     expected = 100 * (result.arrays["episodes"][0, :2].mean() - worst) / (best - worst)
-    assert result.arrays["curve sampled"][0, -1] == pytest.approx(expected)
+    assert result.arrays["curve"][0, -1] == pytest.approx(expected)
 
 
 def toy_transitions() -> Transitions:
@@ -235,10 +233,10 @@ def smoke_results(statuses: Sequence[str]) -> Results:
     cells = []
     for entry, status in zip(entries, statuses, strict=True):
         records, replications = demonstrations.scored(
-            "CartPole-v1", rng.normal(400.0, 9.0, 2), 2, "sampled", ["ok", "ok"]
+            "CartPole-v1", rng.normal(400.0, 9.0, 2), 2, ["ok", "ok"]
         )
         curve = np.ones((1, len(entry.cell.settings["budgets"])))
-        result = Result(tuple(records), replications, {"curve sampled": curve})
+        result = Result(tuple(records), replications, {"curve": curve})
         cells.append(stored(result if status == "ok" else Result(()), status))
     return Results(entries, cells, True)
 
