@@ -126,7 +126,7 @@ def verdicts(exhibit: Exhibit, folder: Path) -> list[str]:
     own = [] if exhibit.verdict is None else exhibit.verdict(folder).splitlines()
     if not exhibit.published:
         return own
-    return [*own, *compare.summary(compare.compare(exhibit, folder))]
+    return [*compare.summary(compare.compare(exhibit, folder)), *own]
 
 
 def verdict_lines(exhibits: Sequence[Exhibit], folder: Path) -> str:

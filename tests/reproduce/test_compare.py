@@ -311,7 +311,7 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
         "ML-IRL: 6 differ",
         "GLADIUS, procedure: 6 not run",
         "GLADIUS, feasible: 6 depending on the reading",
-        "SAmQ: 2 nothing printed, 4 no faithful counterpart",
+        "SAmQ: 4 no faithful counterpart, 2 nothing printed",
         "IQ-learn: 6 not identified",
         "BC: 6 not identified",
     ]

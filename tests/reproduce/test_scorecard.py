@@ -16,15 +16,16 @@ KEY = ["row", "column", "protocol"]
 
 
 def converged(exhibit: str) -> pd.DataFrame:
-    """The lines of an exhibit's MAPE whose fits are all ok; the affine ones by their size."""
+    """MAPE where all fits are ok, or the author's, which never are; affine rows by their size."""
     frame = pd.read_csv(GENERATED / f"{exhibit}.csv", dtype={"row": str})
-    frame = frame[frame["statistic"].eq("MAPE") & frame["status"].eq("ok")]
+    is_used = frame["status"].eq("ok") | frame["protocol"].str.startswith("author")
+    frame = frame[frame["statistic"].eq("MAPE") & is_used]
     return frame.assign(row=frame["row"].str.removeprefix("affine/"))
 
 
 def test_both_readings_of_table_2_by_welch() -> None:
     ours = pd.concat([converged("accuracy"), converged("table_2")]).drop_duplicates(KEY)
-    printed = VERDICTS[VERDICTS["exhibit"] == "table_2"]
+    printed = VERDICTS[VERDICTS["exhibit"].eq("table_2") & VERDICTS["published"].ne("N/A")]
     printed = printed.assign(protocol=(printed["column"] + " " + printed["rule"]).map(PROTOCOLS))
     both = printed.merge(ours, on=KEY, suffixes=("", " of ours"))
     assert both["column"].value_counts()["GLADIUS"] == 12
