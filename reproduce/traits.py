@@ -7,6 +7,7 @@ of Table 2. The tick is 1 or 0, and NaN where a limit of time ended the measurem
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -31,7 +32,21 @@ LIMITS = (60.0, 8.0)  # processor seconds and gibibytes of one fit with dummies
 UNDECIDED = f"not decided in {LIMITS[0]:g} s"
 FINISHED = ("ok", "not_converged")  # statuses of a fit that ended by its own rule
 BATCH = 20  # data sets of `errors` that are in memory together
-End = tuple[str, float]  # status of a fit, and its MAPE, NaN where there is none
+SECONDS = "processor seconds at the largest K"  # an array, since times are no result
+
+
+class End(NamedTuple):
+    """How a fit with dummies ended.
+
+    Attributes:
+        status: the fit's own, or which limit stopped it.
+        mape: per cent; NaN where there is no estimate.
+        seconds: processor seconds of the fit without imports; NaN where it was stopped.
+    """
+
+    status: str
+    mape: float = math.nan
+    seconds: float = math.nan
 
 
 def mean_record(name: str, x: Array) -> Record:
@@ -156,23 +171,24 @@ def spread(world: BusEngine, estimates: Sequence[Estimate]) -> tuple[float, floa
 def scale(cell: Cell) -> Result:
     """The tick, the largest K unless the limit of time decides it, and the end of each fit."""
     largest, ends = largest_rung(cell.settings["ladder"], cell, tuple(cell.settings["limits"]))
-    statuses = {rung: end for rung, (end, _) in ends.items()}
+    statuses = {rung: end.status for rung, end in ends.items()}
     is_open = UNDECIDED in statuses.values()
     # a fit that fails at some K fails above it, whatever a limit of time leaves open below
     failures = [k for k, end in statuses.items() if end not in (*FINISHED, UNDECIDED)]
     is_decided = largest >= SCALABLE or not is_open or min(failures, default=math.inf) <= SCALABLE
-    records = [Record(TICK, float(largest >= SCALABLE))]
+    records, arrays = [Record(TICK, float(largest >= SCALABLE))], dict[str, Array]()
     if not is_decided:
         records = [Record(TICK, math.nan, status=FAILED + UNDECIDED)]
     if not is_open:
         records.append(Record("largest K", float(largest)))
     if not is_open and largest in ends:
-        records.append(Record("MAPE there", ends[largest][1], status=statuses[largest]))
+        records.append(Record("MAPE there", ends[largest].mape, status=statuses[largest]))
+        arrays[SECONDS] = np.array([ends[largest].seconds])
     for rung, end in sorted(statuses.items()):
         value = math.nan if end == UNDECIDED else float(end in FINISHED)
         status = FAILED + end if end in (limits.MEMORY, UNDECIDED) else end
         records.append(Record(f"finishes K = {rung}", value, status=status))
-    return Result(tuple(records))
+    return Result(tuple(records), arrays=arrays)
 
 
 def largest_rung(
@@ -190,15 +206,16 @@ def largest_rung(
         rung = ladder[middle]
         end, stopped = limits.call(*bounds, wide_fit, rung, cell)
         if stopped:
-            end = (UNDECIDED if stopped == limits.TIME else stopped), math.nan
+            end = End(UNDECIDED if stopped == limits.TIME else stopped)
         ends[rung] = end
-        low, high = (middle, high) if end[0] in FINISHED else (low, middle)
+        low, high = (middle, high) if end.status in FINISHED else (low, middle)
     return (ladder[low] if low >= 0 else -1), ends
 
 
 def wide_fit(dummies: int, cell: Cell) -> End:
-    """Status and MAPE of a fit of one data set of the bus engine with dummies."""
+    """The end of a fit of one data set of the bus engine with dummies."""
     world = BusEngine(dummies=dummies)
     train, (test,) = data_sets(world, cell)
     (estimate,) = fit(world, cell, train)
-    return estimate.diagnostics.status, mape(estimate, test, world.reward)
+    run, error = estimate.diagnostics, mape(estimate, test, world.reward)
+    return End(run.status, error, run.cpu_seconds)

@@ -363,11 +363,16 @@ def test_the_largest_rung_is_found_and_processor_time_decides_no_tick(
     monkeypatch: pytest.MonkeyPatch, most: int, stopped: str, tick: float, is_decided: bool
 ) -> None:
     def call(seconds: float, gibibytes: float, run: object, rung: int, cell: Cell) -> Any:
-        value = ("not_converged", 1.5) if rung <= most else None
+        value = traits.End("not_converged", 1.5, 2.5) if rung <= most else None
         return limits.LimitedRun(value, "" if value else stopped)
 
     monkeypatch.setattr(limits, "call", call)
-    value = {r.statistic: r.value for r in traits.scale(CELL).records}
+    result = traits.scale(CELL)
+    value = {r.statistic: r.value for r in result.records}
     assert value[traits.TICK] == pytest.approx(tick, nan_ok=True)
     assert value.get("largest K") == (most if is_decided else None)
     assert value.get("MAPE there") == (1.5 if is_decided and most >= 0 else None)
+    seconds = result.arrays.get(traits.SECONDS)
+    assert (None if seconds is None else seconds.item()) == (
+        2.5 if is_decided and most >= 0 else None
+    )
