@@ -1,9 +1,17 @@
-"""The columns of Table 1, and the reasons behind measured ticks (`templates/tick_reasons.csv`).
+"""The verdicts on Table 1's cells, and the reasons behind them (`templates/tick_reasons.csv`).
 
-A reason is keyed by (line, column, measured sign), since a reason for one direction is none for the
-other. OF_OURS names those that say how this library does it and nothing about the method.
+A form of a method is compared with the printed tick first; then the verdicts of its forms are
+folded into one. A reason is keyed by (form, column, measured sign), since a reason for one sign
+is none for the other. A sign decides something about the method, about ours alone (how this library
+computes it), or nothing.
+
+Verdicts on a cell: `as printed`, by every form that decides it; `as printed in some forms`;
+`contradicted`, by a property of the method; `our implementation differs`; `ours does not`: our
+implementation does not scale, which decides nothing about the method; `no claim printed`: a blank
+rate, since the paper lists rates only for methods with global optimality; `not decided`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -14,17 +22,54 @@ ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free"
 SCALE, BELLMAN = "Scalability", "Bellman Equation"
 GLOBAL, RATE = "Global Optimality", "Statistical Complexity"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
+AS_PRINTED, IN_SOME, CONTRADICTED = "as printed", "as printed in some forms", "contradicted"
+IMPLEMENTATION, OURS_DOES_NOT = "our implementation differs", "ours does not"
+NO_CLAIM, OPEN = "no claim printed", "not decided"
+ORDER = (AS_PRINTED, IN_SOME, CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, OPEN)
+MARKS = {CONTRADICTED: " #", IMPLEMENTATION: " (#)", OURS_DOES_NOT: " (#)"}
+NO_ROW = "no row"  # of the printed table
+LINEAR = "conditional (Linear only)"  # a condition that the bus engine's reward meets
 UNKNOWN = "not known"
-LINEAR_SOLVES = "no loop inside a step: linear solves only"  # of every other one-shot method
+TABLES = "our implementation needs a table, which is too large; the method may do without"
 
 _table = pd.read_csv(Path(__file__).parent / "templates" / "tick_reasons.csv")
 _keys = list(zip(_table["line"], _table["column"], _table["measured"], strict=True))
 _texts = [text.format(epochs=EPOCHS) for text in _table["reason"]]
 REASONS: dict[tuple[str, str, str], str] = dict(zip(_keys, _texts, strict=True))
-OF_OURS = {key for key, is_ours in zip(_keys, _table["is_ours"], strict=True) if is_ours == "yes"}
+DECIDES: dict[tuple[str, str, str], str] = dict(zip(_keys, _table["decides"], strict=True))
 
 
-def reason(line: str, column: str, measured: str) -> str:
-    """The reason of a measured tick, UNKNOWN where nobody has looked."""
-    of_all = LINEAR_SOLVES if (column, measured) == (ONE_SHOT, "yes") else UNKNOWN
-    return REASONS.get((line, column, measured), of_all)
+def compare_tick(form: str, column: str, printed: str, sign: str) -> str:
+    """The verdict of one form on a printed tick; `sign` is yes, no or ? (not decided)."""
+    if printed == NO_ROW:
+        return NO_ROW
+    if column == RATE and printed == "blank":
+        return NO_CLAIM
+    decides = DECIDES.get((form, column, sign), "method")
+    if sign == "?" or decides == "nothing":
+        return OPEN
+    if column == SCALE and sign == "no":
+        return OURS_DOES_NOT
+    if decides == "ours":
+        return IMPLEMENTATION
+    if printed.startswith("conditional"):  # one world shows no more than that its condition does
+        return AS_PRINTED if printed == LINEAR and sign == "yes" else OPEN
+    return AS_PRINTED if (printed != "blank") == (sign == "yes") else CONTRADICTED
+
+
+def fold(words: Sequence[str]) -> str:
+    """One verdict of those of all forms; a form that decides nothing does not count."""
+    decided = set(words) - {OPEN}
+    if AS_PRINTED in decided:
+        return AS_PRINTED if len(decided) == 1 else IN_SOME
+    order = (CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, NO_ROW)
+    return next((word for word in order if word in decided), OPEN)
+
+
+def reason(column: str, verdict: str, signs: Sequence[tuple[str, str]]) -> str:
+    """Why, from (form, measured sign) of all forms; UNKNOWN where a difference has no reason."""
+    if verdict == OURS_DOES_NOT:
+        return TABLES
+    found = [REASONS[key] for form, sign in signs if (key := (form, column, sign)) in REASONS]
+    none = UNKNOWN if verdict in (CONTRADICTED, IMPLEMENTATION) else ""
+    return "; ".join(dict.fromkeys(found)) or none

@@ -1,12 +1,9 @@
-"""Table 1, executable: every tick beside a measurement on the bus engine.
+"""Table 1, executable: each of the paper's 91 cells beside a measurement on the bus engine.
 
 One-shot, Bellman equation and Statistical complexity are views of the fits of `table_2`; the other
 columns are cells of `traits`. A line is a form of a method: as this library does it, as its
-authors did, or as the paper prints it. Where a measurement disagrees with the paper's tick, or
-agrees for another reason, `tick_reasons` says why.
-
-Verdicts: `as printed`; `contradicted`, by a property of the method that the run shows; `our
-implementation differs` (OF_OURS), which says nothing against the paper; `not decided`.
+authors did, or as the paper prints it. `tick_reasons` has the verdicts and their reasons; a cell
+has one verdict for all forms of its method.
 """
 
 import math
@@ -37,17 +34,22 @@ from reproduce.tick_reasons import (
     FREE,
     GLOBAL,
     GRADIENT,
-    OF_OURS,
+    MARKS,
+    NO_ROW,
     ONE_SHOT,
+    ORDER,
+    OURS_DOES_NOT,
     RATE,
-    REASONS,
     SCALE,
+    compare_tick,
+    fold,
     reason,
 )
-from reproduce.traits import LIMITS, SCALABLE, TICK, bellman_errors, mean_record
+from reproduce.traits import LIMITS, SCALABLE, SECONDS, TICK, bellman_errors, mean_record
 
 NAME = "table_1"
 MEASURED = "measured"
+VERDICTS = ("method", "column", "printed", "measured", "verdict", "reason")
 SMALL_ERROR = 0.05  # utils; 1 % of the anchor's reward
 HALF = -0.5  # slope of 1/sqrt(N)
 WIDE = 0.05  # half a 95 % interval of a slope that decides nothing
@@ -71,6 +73,7 @@ class Line:
             option `start` of shape (R, k)), `reward` (an option `start`, a function of states).
         wide, started: further options of the fits with dummies, and from random starts.
         silent: column -> why this world cannot decide it.
+        declared: column -> (tick, why), where the definition of the form decides it.
         sets: data sets behind its slope; 0 for those of its fit in `table_2`.
         is_trained: whether its fits are the trainings of the author's code.
     """
@@ -83,6 +86,7 @@ class Line:
     wide: Mapping[str, Any] = field(default_factory=dict)
     started: Mapping[str, Any] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
+    declared: Mapping[str, tuple[float, str]] = field(default_factory=dict)
     sets: int = 0
     is_trained: bool = False
 
@@ -106,14 +110,12 @@ class Line:
         return Cell(f"reproduce.traits:{compute}", settings, f"{self.name}, {compute}")
 
 
-CONCAVE, NO_START = {GLOBAL: "concave logit"}, {GLOBAL: "no random start"}
+CONCAVE = {GLOBAL: (1.0, "concave logit")}
+IN_A_BASIS = {GLOBAL: (0.0, "concave logit, values linear in a basis")}
+NO_START = {GLOBAL: "no random start"}
 ONE_CELL = dict.fromkeys((BELLMAN, GLOBAL, RATE), "one cell: NFXP")
-TRAININGS = {
-    ONE_SHOT: "no inner loop, declared",
-    FREE: "tuples, declared",
-    SCALE: "not run with dummies",
-    GLOBAL: "level started at the truth",
-}
+TRAININGS = {SCALE: "not run with dummies", GLOBAL: "level started at the true one"}
+DECLARED = {ONE_SHOT: (1.0, "no inner loop"), FREE: (1.0, "tuples")}
 NETWORK, SMOOTH = {"function_class": "mlp"}, {"function_class": "smooth"}
 BATCHES, SPREAD = {"training": {"batch": 1000}}, {"start_spread": 5.0}
 MANY = repetitions(0.36, WIDE)  # data sets; a slope has a standard deviation of at most .36
@@ -122,11 +124,11 @@ CLUSTERS = "Adam, k-means, Newton"
 DESCENTS = ("Adam", "gradient descent")
 LINES = (
     Line("NFXP", "nfxp", "Newton", starts="theta", sets=MANY),
-    Line("CCP", "ccp", LOGIT, silent=CONCAVE, sets=MANY),
+    Line("CCP", "ccp", LOGIT, declared=CONCAVE, sets=MANY),
     Line("MPEC", "mpec", "Newton-Lagrange", starts="theta", sets=MANY),
     Line("AVI", "avi", "regressions, Newton", starts="rng"),
-    Line("Semi-gradient", "semi_gradient", LOGIT, silent=CONCAVE, sets=MANY),
-    Line("Semi-gradient, linear basis", "semi_gradient", LOGIT, "linear", silent=CONCAVE),
+    Line("Semi-gradient", "semi_gradient", LOGIT, declared=IN_A_BASIS, sets=MANY),
+    Line("Semi-gradient, linear basis", "semi_gradient", LOGIT, "linear", declared=IN_A_BASIS),
     Line("RP", "rp", "greedy splits, Newton", silent=ONE_CELL),
     Line("SAmQ", "samq", CLUSTERS, starts="rng"),
     Line("SAmQ, 5 cells", "samq", CLUSTERS, "5 cells", "rng"),
@@ -138,7 +140,14 @@ LINES = (
     Line("Ours", "gladius", "Newton", wide=SMOOTH, silent=NO_START, sets=MANY),
     Line("Ours, sparse", "gladius", "Fisher scoring", "sparse", silent=NO_START, sets=MANY),
     Line("Ours, Algorithm 1", "gladius", DESCENTS[1], "Algorithm 1", "rngs", NETWORK, NETWORK),
-    Line("Ours, author's code", "gladius", "Adam", silent=TRAININGS, is_trained=True),
+    Line(
+        "Ours, author's code",
+        "gladius",
+        "Adam",
+        silent=TRAININGS,
+        declared=DECLARED,
+        is_trained=True,
+    ),
     Line("PQR", "pqr", "Adam", starts="rng"),
 )
 BY_NAME = {line.name: line for line in LINES}
@@ -163,7 +172,7 @@ def entries(smoke: bool) -> list[Entry]:
             GLOBAL: line.measured("optima", line.cell(middle, smoke), line.started, **random),
         }
         for column, cell in cells.items():
-            if column not in line.silent:
+            if column not in line.silent and column not in line.declared:
                 listed.append(Entry(line.name, column, MEASURED, cell, TICK))
         for n in sizes if RATE not in line.silent else ():
             cell = line.cell(n, smoke)
@@ -209,57 +218,89 @@ def slope(results: Results, line: Line) -> tuple[float, float, int]:
     return mean, float(student.ppf(0.975, n - 1)) * se, n
 
 
-SIGNS = {1.0: "yes", 0.0: "no"}
 # method -> what it averages over where it forms no counts
 AVERAGES = dict.fromkeys(("bc", "iq_learn"), "means over the s' of a pair")
 AVERAGES |= dict.fromkeys(("avi", "semi_gradient"), "tuples")
-NO_ROW = "no row"  # of the printed table
-AS_PRINTED, CONTRADICTED, OPEN = "as printed", "contradicted", "not decided"
-IMPLEMENTATION = "our implementation differs"
-MARKS = {CONTRADICTED: " #", IMPLEMENTATION: " (#)"}
-VERDICTS = ("line", "column", "printed", "measured", "behind it", "verdict", "reason")
+SIGNS = {1.0: "yes", 0.0: "no"}
+INNER, FORMED, LARGEST_K = "inner steps", "P formed", "largest K"  # measured columns
+BEHIND = {ONE_SHOT: INNER, FREE: FORMED, SCALE: LARGEST_K}
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What a form of a method shows in a column: 1, 0 or NaN, the number behind it, the verdict."""
+
+    line: Line
+    value: float
+    text: str
+    verdict: str
+
+    @property
+    def sign(self) -> str:
+        """yes, no, or ? where this design cannot decide it."""
+        return SIGNS.get(self.value, "?")
+
+    @property
+    def form(self) -> str:
+        """The form, "" for a method's first."""
+        return self.line.name.partition(", ")[2]
+
+
+def ticks(results: Results) -> dict[tuple[str, str], list[Tick]]:
+    """(method, column) -> what each of its forms shows."""
+    frame = results.frame()
+    found: dict[tuple[str, str], list[Tick]] = {}
+    for line, column in product(LINES, COLUMNS):
+        value, text = measured_tick(results, frame, line, column)
+        sign, printed = SIGNS.get(value, "?"), printed_tick(line.printed, column)
+        word = compare_tick(line.name, column, printed, sign)
+        found.setdefault((line.printed, column), []).append(Tick(line, value, text, word))
+    return found
+
+
+def by_form(forms: Sequence[Tick], texts: Sequence[str]) -> str:
+    """The texts, once where all forms have the same; else after the name of each form."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    named = zip((tick.form for tick in forms), texts, strict=True)
+    return "; ".join(f"{form}: {text}" if form else text for form, text in named)
 
 
 def render(results: Results, out: Path) -> None:
-    """Method by column: printed, measured and the number behind it; the reasons and verdicts."""
-    frame = results.frame()
-    body: dict[str, list[str]] = {line.name: [] for line in LINES}
-    lines, remarks = [], []
-    for line, column in product(LINES, COLUMNS):
-        printed = printed_tick(line.printed, column)
-        tick, text = measured_tick(results, frame, line, column)
-        sign, verdict = SIGNS.get(tick, "?"), compare_ticks(line.name, column, printed, tick)
-        body[line.name].append(f"{printed} | {sign}{MARKS.get(verdict, '')} ({text})")
-        why = REASONS.get((line.name, column, sign), "")
-        if verdict in MARKS:
-            why = reason(line.name, column, sign)
-        if why:
-            remarks.append(f"{line.name}, {column} ({verdict}): {why}")
-        lines.append((line.name, column, printed, sign, text, verdict, why))
-    verdicts = pd.DataFrame(lines, columns=pd.Index(VERDICTS))
+    """The table of methods, and a CSV with a verdict for each of the paper's 91 cells."""
+    body: dict[str, dict[str, str]] = {}
+    cells = []
+    for (method, column), forms in ticks(results).items():
+        texts, row = [tick.text for tick in forms], body.setdefault(method, {})
+        if column in BEHIND:
+            row[BEHIND[column]] = by_form(forms, texts)
+            texts = [tick.sign for tick in forms]
+        else:
+            texts = [f"{tick.sign} ({tick.text})" for tick in forms]
+        printed, shown = printed_tick(method, column), by_form(forms, texts)
+        word = fold([tick.verdict for tick in forms])
+        row[column] = f"{printed} | {shown}{MARKS.get(word, '')}"
+        if word != NO_ROW:
+            full = by_form(forms, [f"{tick.sign} ({tick.text})" for tick in forms])
+            why = reason(column, word, [(tick.line.name, tick.sign) for tick in forms])
+            cells.append((method, column, printed, full, word, why))
+    verdicts = pd.DataFrame(cells, columns=pd.Index(VERDICTS))
     layout.write_csv(verdicts, out / f"{NAME}_verdicts.csv")
-    table = pd.DataFrame(body, index=list(COLUMNS)).T
+    table = pd.DataFrame.from_dict(body, orient="index")[[*COLUMNS, *BEHIND.values()]]
     table.index.name = "method"
-    below = notes(NAME, largest=LARGEST, many=MANY, wide=WIDE)
-    layout.write(table, out, NAME, EXHIBIT.title, (f"{counted(verdicts)}.", *below, *remarks))
-
-
-def compare_ticks(line: str, column: str, printed: str, tick: float) -> str:
-    """The verdict on a printed tick; one world cannot decide a conditional tick."""
-    if printed == NO_ROW:
-        return NO_ROW
-    if tick not in SIGNS or printed.startswith("conditional"):
-        return OPEN
-    if (printed != "blank") == bool(tick):
-        return AS_PRINTED
-    return IMPLEMENTATION if (line, column, SIGNS[tick]) in OF_OURS else CONTRADICTED
+    below = (f"{counted(verdicts)}.", *notes(NAME, largest=LARGEST, many=MANY, wide=WIDE))
+    explained = verdicts[(verdicts["reason"] != "") & (verdicts["verdict"] != OURS_DOES_NOT)]
+    remarks = (
+        f"{line['method']}, {line['column']} ({line['verdict']}): {line['reason']}."
+        for _, line in explained.iterrows()
+    )
+    layout.write(table, out, NAME, EXHIBIT.title, (*below, *remarks))
 
 
 def counted(verdicts: pd.DataFrame) -> str:
-    """How many ticks have each verdict."""
+    """How many of the printed cells have each verdict."""
     words = verdicts["verdict"].tolist()
-    order = (AS_PRINTED, CONTRADICTED, IMPLEMENTATION, OPEN)
-    return ", ".join(f"{words.count(word)} {word}" for word in order)
+    return ", ".join(f"{words.count(word)} {word}" for word in ORDER)
 
 
 def printed_tick(name: str, column: str) -> str:
@@ -275,6 +316,9 @@ def measured_tick(
     """(tick, the number behind it)."""
     if column in line.silent:
         return math.nan, line.silent[column]
+    if column in line.declared:
+        tick, text = line.declared[column]
+        return tick, f"declared: {text}"
     if column == GRADIENT:
         return float(line.solver in DESCENTS), line.solver
     if column == RATE:
@@ -284,8 +328,8 @@ def measured_tick(
         is_decided = half <= WIDE or abs(mean - HALF) > half
         tick = float(mean - half <= HALF) if is_decided else math.nan
         return tick, f"{mean:.2f} +- {half:.2f}; {n} sets"
-    records = frame[(frame["row"] == line.name) & (frame["column"] == column)]
-    records = records.set_index("statistic")
+    is_its = (frame["row"] == line.name) & (frame["column"] == column)
+    records = frame[is_its].set_index("statistic")
     value, status = records["value"].to_dict(), records["status"].to_dict()
     tick = float(value.get(TICK, math.nan))
     if math.isnan(tick):
@@ -295,12 +339,12 @@ def measured_tick(
         text = f"{number(value['Bellman error'])}, anchor {anchored}"
     elif column == ONE_SHOT:
         steps = value["inner steps an outer one"]
-        text = f"{number(steps) if steps else 0} inner"
+        text = number(steps) if steps else "0"
     elif column == FREE:
         counts = "counts" if value["forms counts"] else AVERAGES.get(line.method, "neither")
-        text = "P" if value["forms P"] else counts
+        text = "yes" if value["forms P"] else f"no: {counts}"
     elif column == SCALE:
-        text = _scale_text(line, tick, value, status)
+        text = _scale_text(results, line, tick, value, status)
     else:
         share = "" if value["converged"] == 1 else f", {value['converged']:.0%} converged"
         text = f"{value['spread of r']:.1g}{share}"
@@ -308,28 +352,36 @@ def measured_tick(
 
 
 def _scale_text(
-    line: Line, tick: float, value: Mapping[Any, float], status: Mapping[Any, str]
+    results: Results,
+    line: Line,
+    tick: float,
+    value: Mapping[Any, float],
+    status: Mapping[Any, str],
 ) -> str:
+    """The largest K, its error and processor time."""
     if "largest K" not in value:
-        return f"K >= {SCALABLE}" if tick else f"K < {SCALABLE}"
-    text = f"K = {value['largest K']:.0f}"
-    end = status.get(f"finishes {text}", "ok")
+        return f"at least {SCALABLE}" if tick else f"below {SCALABLE}"
+    text = f"{value['largest K']:.0f}"
+    end = status.get(f"finishes K = {text}", "ok")
     if end != "ok":
         text += f", {end.replace('_', ' ')}"
     if "MAPE there" in value:
         text += f", MAPE {number(value['MAPE there'])}"
+    for entry, stored in results:
+        if (entry.row, entry.column) == (line.name, SCALE) and SECONDS in stored.result.arrays:
+            text += f", {stored.result.arrays[SECONDS].item():.2g} CPU-s"
     if value["largest K"] > 0 and "form" in needs(line.method):
-        text += ", knows that r depends on mileage alone"
+        text += ", given that r depends on mileage alone"
     return text
 
 
 def verdict(folder: Path) -> str:
-    """How many ticks of all lines have each verdict: what the table says."""
+    """How many of the printed cells have each verdict: what the table says."""
     path = folder / f"{NAME}_verdicts.csv"
     if not path.is_file():
         return ""
     frame = pd.read_csv(path)
-    return f"{(frame['verdict'] != NO_ROW).sum()} ticks: {counted(frame)}"
+    return f"{len(frame)} cells: {counted(frame)}"
 
 
 EXHIBIT = Exhibit(

@@ -59,7 +59,7 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
     printed = published.load("table_1")
     names = list(dict.fromkeys(line.printed for line in table_1.LINES))
     assert names == [*dict.fromkeys(printed["row"]), "PQR"]
-    assert table_1.printed_tick("PQR", tick_reasons.FREE) == table_1.NO_ROW
+    assert table_1.printed_tick("PQR", tick_reasons.FREE) == tick_reasons.NO_ROW
     assert set(tick_reasons.COLUMNS) == set(printed["column"])
     assert {line.method for line in table_1.LINES} <= set(METHODS)
     entries = table_1.EXHIBIT.checked_entries(False)
@@ -67,7 +67,7 @@ def test_every_line_and_column_of_the_printed_table_is_measured_or_declared() ->
     declared = {tick_reasons.GRADIENT, tick_reasons.RATE}
     for line in table_1.LINES:
         for column in tick_reasons.COLUMNS:
-            is_silent = column in declared or column in line.silent
+            is_silent = column in {*declared, *line.silent, *line.declared}
             assert ((line.name, column) in measured) != is_silent
 
 
@@ -227,54 +227,85 @@ def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Pa
     assert OPEN in set(frame["status"])
     page = (tmp_path / "table_1.html").read_text("utf-8").replace("&#x27;", "'")
     for text in (
-        "yes | no # (means over the s' of a pair)",
-        "| ? (not decided in 60 s)",
-        "yes | no (#) (K = 2, not converged)",
+        "yes | no #</td>",
+        "<td>no: means over the s' of a pair</td>",
         "blank | ? (one cell: NFXP)",
+        "blank | no (declared: concave logit, values linear in a basis)",
     ):
         assert text in page
-    verdicts = pd.read_csv(tmp_path / "table_1_verdicts.csv")
-    assert len(verdicts) == len(table_1.LINES) * len(tick_reasons.COLUMNS)
-    lines = verdicts.set_index(["line", "column"])
-    assert lines["verdict"]["Ours", tick_reasons.SCALE] == table_1.IMPLEMENTATION
-    assert lines["verdict"]["BC", tick_reasons.FREE] == table_1.CONTRADICTED
-    assert lines["verdict"]["AVI", tick_reasons.SCALE] == table_1.OPEN
-    assert lines["reason"]["BC", tick_reasons.FREE] == tick_reasons.UNKNOWN
+    verdicts = pd.read_csv(tmp_path / "table_1_verdicts.csv", keep_default_na=False)
+    cells = verdicts.set_index(["method", "column"])
+    assert len(cells) == 91
+    assert set(cells.index) == set(published.load("table_1").set_index(["row", "column"]).index)
+    assert cells["verdict"]["Ours", tick_reasons.SCALE] == tick_reasons.OURS_DOES_NOT
+    assert cells["verdict"]["BC", tick_reasons.FREE] == tick_reasons.CONTRADICTED
+    assert cells["verdict"]["AVI", tick_reasons.SCALE] == tick_reasons.OPEN
+    assert cells["reason"]["BC", tick_reasons.FREE] == tick_reasons.UNKNOWN
     # the overview and the table say the same
-    printed = verdicts[verdicts["verdict"] != table_1.NO_ROW]
-    assert len(verdicts) - len(printed) == len(tick_reasons.COLUMNS)  # PQR's
-    assert table_1.verdict(tmp_path) == f"{len(printed)} ticks: {table_1.counted(verdicts)}"
+    assert table_1.verdict(tmp_path) == f"91 cells: {table_1.counted(verdicts)}"
     assert f"{table_1.counted(verdicts)}." in page
+    assert sum(int(text.split()[0]) for text in table_1.counted(verdicts).split(", ")) == 91
+
+
+def test_the_time_at_the_largest_k_stands_beside_it() -> None:
+    entry = entry_of("table_1", "NFXP", tick_reasons.SCALE)
+    records = (Record(traits.TICK, 0.0), Record("largest K", 2.0), Record("MAPE there", 3.0))
+    result = Result(records, arrays={traits.SECONDS: np.array([1.25])})
+    results = Results([entry], [stored(result)], True)
+    tick = table_1.measured_tick(
+        results, results.frame(), table_1.BY_NAME["NFXP"], tick_reasons.SCALE
+    )
+    assert tick == (0.0, "2, MAPE 3.00, 1.2 CPU-s, given that r depends on mileage alone")
+
+
+BLANK, YES = "blank", "yes"
 
 
 @pytest.mark.parametrize(
-    ("line", "column", "printed", "tick", "verdict"),
+    ("form", "column", "printed", "sign", "verdict"),
     [
-        ("NFXP", tick_reasons.ONE_SHOT, "blank", 0.0, table_1.AS_PRINTED),
-        ("NFXP", tick_reasons.ONE_SHOT, "blank", 1.0, table_1.CONTRADICTED),
-        ("Ours", tick_reasons.SCALE, "yes", 1.0, table_1.AS_PRINTED),
-        ("Ours", tick_reasons.SCALE, "yes", 0.0, table_1.IMPLEMENTATION),
-        ("Ours", tick_reasons.SCALE, "yes", math.nan, table_1.OPEN),
-        ("ML-IRL", tick_reasons.GLOBAL, "conditional (Linear only)", 0.0, table_1.OPEN),
-        ("PQR", tick_reasons.GLOBAL, table_1.NO_ROW, 0.0, table_1.NO_ROW),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "no", tick_reasons.AS_PRINTED),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "yes", tick_reasons.CONTRADICTED),
+        ("CCP", tick_reasons.ONE_SHOT, BLANK, "yes", tick_reasons.IMPLEMENTATION),
+        ("Ours", tick_reasons.SCALE, YES, "yes", tick_reasons.AS_PRINTED),
+        ("Ours", tick_reasons.SCALE, YES, "no", tick_reasons.OURS_DOES_NOT),
+        ("NFXP", tick_reasons.SCALE, BLANK, "no", tick_reasons.OURS_DOES_NOT),
+        ("Ours", tick_reasons.SCALE, YES, "?", tick_reasons.OPEN),
+        ("ML-IRL", tick_reasons.RATE, BLANK, "yes", tick_reasons.NO_CLAIM),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "yes", tick_reasons.AS_PRINTED),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "no", tick_reasons.OPEN),
+        ("AVI", tick_reasons.GLOBAL, "conditional (unstable)", "yes", tick_reasons.OPEN),
+        ("Ours, Algorithm 1", tick_reasons.RATE, "1/sqrt(N)", "no", tick_reasons.OPEN),
+        ("PQR", tick_reasons.GLOBAL, tick_reasons.NO_ROW, "no", tick_reasons.NO_ROW),
     ],
 )
 def test_a_measured_tick_is_compared_with_the_printed_one(
-    line: str, column: str, printed: str, tick: float, verdict: str
+    form: str, column: str, printed: str, sign: str, verdict: str
 ) -> None:
-    assert table_1.compare_ticks(line, column, printed, tick) == verdict
+    assert tick_reasons.compare_tick(form, column, printed, sign) == verdict
 
 
-def test_reasons_are_for_one_direction() -> None:
-    assert set(tick_reasons.REASONS) >= tick_reasons.OF_OURS
-    for (name, column, sign), text in tick_reasons.REASONS.items():
-        tick = {sign: tick for tick, sign in table_1.SIGNS.items()}[sign]
-        printed = table_1.printed_tick(table_1.BY_NAME[name].printed, column)
-        verdict = table_1.compare_ticks(name, column, printed, tick)
-        is_of_ours = (name, column, sign) in tick_reasons.OF_OURS
-        assert (verdict == table_1.IMPLEMENTATION) == is_of_ours
-        # it explains a difference, or says that and why there is none
-        assert (verdict == table_1.AS_PRINTED) == text.startswith("agrees")
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ([tick_reasons.AS_PRINTED, tick_reasons.OPEN], tick_reasons.AS_PRINTED),
+        ([tick_reasons.AS_PRINTED, tick_reasons.CONTRADICTED], tick_reasons.IN_SOME),
+        ([tick_reasons.OPEN, tick_reasons.IMPLEMENTATION], tick_reasons.IMPLEMENTATION),
+        ([tick_reasons.IMPLEMENTATION, tick_reasons.CONTRADICTED], tick_reasons.CONTRADICTED),
+        ([tick_reasons.OPEN], tick_reasons.OPEN),
+    ],
+)
+def test_a_cell_has_one_verdict_for_all_forms(words: list[str], verdict: str) -> None:
+    assert tick_reasons.fold(words) == verdict
+    assert tick_reasons.fold(words[::-1]) == verdict
+
+
+def test_every_reason_is_for_a_form_of_the_table_and_a_sign() -> None:
+    for name, column, sign in tick_reasons.REASONS:
+        line = table_1.BY_NAME[name]
+        assert sign in (*table_1.SIGNS.values(), "?")
+        assert table_1.printed_tick(line.printed, column) != tick_reasons.NO_ROW
+    assert set(tick_reasons.DECIDES.values()) == {"method", "ours", "nothing"}
 
 
 DATA = WORLD.simulate(8, np.random.default_rng(1))
