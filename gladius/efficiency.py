@@ -114,10 +114,10 @@ def linearise(world: TabularMDP, horizon: int) -> Linearisation:
 
 
 @shaped
-def linear_deviation(
+def linear_covariance(
     expert: Linearisation, basis: Float[Array, "S A K"], is_known: bool
-) -> Float[Array, "S A"]:
-    """Standard deviation of sqrt(n) (r-hat - r) where r = offset + basis @ theta.
+) -> Float[Array, "K K"]:
+    """Covariance of sqrt(n) (theta-hat - theta) where r = offset + basis @ theta.
 
     In the scale in which choices have unit noise, theta-hat is least squares: on the design
     sqrt(d) G basis, with noise I when P is known, and I + K K' when an estimated P enters,
@@ -134,19 +134,27 @@ def linear_deviation(
         InputError: the choices do not identify theta.
     """
     d = expert.occupancy.reshape(-1, 1)
-    directions = basis.reshape(len(d), -1)
-    design = np.sqrt(d) * (expert.response @ directions)
+    design = np.sqrt(d) * (expert.response @ basis.reshape(len(d), -1))
     condition = float(np.linalg.cond(design / np.linalg.norm(design, axis=0).clip(1e-300)) ** 2)
     if not condition < LARGEST_CONDITION:
         raise InputError("basis", basis.shape, "the choices do not identify these rewards")
-    covariance = np.linalg.inv(design.T @ design)
+    covariance = np.asarray(np.linalg.inv(design.T @ design), dtype=float)
     if not is_known:
         shock = np.sqrt(expert.spread.reshape(1, -1) / d.T)
         nuisance = expert.world.discount * np.sqrt(d) * expert.response * shock
         leak = covariance @ design.T @ nuisance
-        covariance = covariance + leak @ leak.T
-    variance: Array = np.einsum("ik,kl,il->i", directions, covariance, directions)
-    return np.sqrt(variance).reshape(expert.occupancy.shape)
+        covariance += leak @ leak.T
+    return covariance
+
+
+@shaped
+def linear_deviation(
+    expert: Linearisation, basis: Float[Array, "S A K"], is_known: bool
+) -> Float[Array, "S A"]:
+    """Standard deviation of sqrt(n) (r-hat - r) of the theta-hat of `linear_covariance`."""
+    covariance = linear_covariance(expert, basis, is_known)
+    variance: Array = np.einsum("sak,kl,sal->sa", basis, covariance, basis)
+    return np.sqrt(variance)
 
 
 @shaped

@@ -5,18 +5,24 @@ are exact, so they have no standard error.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from gladius import efficiency
 from gladius.transitions import Transitions
 from gladius.worlds.bus import MAINTAIN, BusEngine
+from reproduce import seeds
 from reproduce.data import SHARE, data_sets, make_world
-from reproduce.spec import Array, Cell, Entry, Record, Result
+from reproduce.spec import Array, Cell, Entry, Record, Result, summarise
 
 BOUND, MEASURED = "bound", "measured"  # column and protocol of the bounds
 # numeral -> attribute of gladius.efficiency.Bounds
 BOUNDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
+BOUNDS |= {"v": "affine_known_p"}
+RESAMPLED = "bootstrap first-order"  # protocol of the oracles' printed numbers
+RESAMPLES = 100  # of one data set, behind a printed number of an oracle
+SPREAD = "log spread"  # of the errors of one data set's resamples
 MILEAGES = 10  # the paper's tables show 1 to 10 of the 20
 TRAJECTORIES = 1000  # of the data with inputs
 
@@ -42,6 +48,41 @@ def bounds(cell: Cell) -> Result:
         if not math.isnan(value):
             records.append(Record("MAPE", value, repetitions=0, protocol=bound_protocol(numeral)))
     return Result(tuple(records))
+
+
+def resampled_cell(trajectories: int, is_known: bool, smoke: bool) -> Cell:
+    """The cell of an oracle's printed number; `is_known`: Rust's, who knows P, or ML-IRL's."""
+    settings: dict[str, Any] = {"trajectories": trajectories, "is_known": is_known}
+    settings |= {"seeds": "resampled", "seeds_row": f"{trajectories}/{is_known}"}
+    settings |= {"repetitions": 10 if smoke else 4000}
+    return Cell(f"{__name__}:resampled", settings, f"resamples, {trajectories}")
+
+
+def resampled(cell: Cell) -> Result:
+    """The distribution of the mean error of RESAMPLES resamples of one data set, to first order.
+
+    theta-hat is normal around theta, and a resample's estimate is normal around theta-hat with the
+    same covariance, that of maximum likelihood of the slope and the anchor's reward. Records: the
+    mean over resamples (per cent), and the logarithm of their standard deviation.
+    """
+    world = BusEngine()
+    expert = efficiency.linearise(world.mdp, world.horizon)
+    x = expert.world.features[:, 0]
+    basis = np.zeros((len(x), 2, 2))
+    basis[:, MAINTAIN, 0], basis[:, world.anchor_action, 1] = x, 1.0
+    covariance = efficiency.linear_covariance(expert, basis, cell.settings["is_known"])
+    observations = SHARE * cell.settings["trajectories"] * world.horizon
+    factor = np.linalg.cholesky(covariance / observations)
+    weight = 100.0 * expert.occupancy / np.abs(expert.world.reward)
+    means, spreads = [], []
+    for rng in seeds.generators(cell):
+        normal = rng.standard_normal((RESAMPLES + 1, 2))
+        theta = (normal[:1] + normal[1:]) @ factor.T
+        errors = np.einsum("sa,sar->r", weight, np.abs(basis @ theta.T))
+        means.append(float(errors.mean()))
+        spreads.append(float(np.log(errors.std(ddof=1))))
+    named = {"MAPE": means, SPREAD: spreads}
+    return Result(tuple(summarise(name, x, ["ok"] * len(x))[0] for name, x in named.items()))
 
 
 def bound_cell(inputs: int, is_dense: bool) -> Cell:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from reproduce import layout, published
 from reproduce.data import TRUTHS
-from reproduce.exact import BOUND, BOUNDS, bound_entry
+from reproduce.exact import BOUND, BOUNDS, RESAMPLED, bound_entry, resampled_cell
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.fits_author import epoch_records, training
@@ -61,6 +61,8 @@ def entries(smoke: bool) -> list[Entry]:
                 listed.append(Entry(row, *which, fitting(method, n, smoke, options, **settings)))
         if truth == AFFINE:
             listed.append(Entry(row, *SIMULATED, _simulated(n, row, smoke)))
+            for column, is_known in ((RUST[0], True), (SIMULATED[0], False)):
+                listed.append(Entry(row, column, RESAMPLED, resampled_cell(n, is_known, smoke)))
             fit = training(n, smoke)
             listed += [Entry(row, *which, fit, is_shown=False) for which in AUTHOR]
         listed.append(bound_entry(row, n, truth))

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from gladius.checks import InputError
 from reproduce import compare as comparison
-from reproduce import differences, exhibits, published
+from reproduce import differences, exact, exhibits, published
 from reproduce import run as runner
 from reproduce.__main__ import app
 from reproduce.compare import BLANK, DEPENDS, GIVEN, LEVEL_OPEN, OTHER_VARIANT
@@ -139,6 +139,27 @@ def test_more_data_sets_are_the_law_of_a_line(tmp_path: Path) -> None:
     few[COLUMNS].to_csv(tmp_path / "accuracy.csv", index=False)
     frame = comparison.compare(exhibit(), tmp_path)
     assert (decided(frame)["as_sd"] == DIFFERS).all()
+
+
+@pytest.mark.parametrize("factor", [1.0, 4.0])
+def test_an_oracle_is_judged_by_the_mean_of_its_resamples(tmp_path: Path, factor: float) -> None:
+    write_ours(tmp_path, 0.0)
+    rust = published.load("table_2").query("column == 'Rust' and row == '250'").iloc[0]
+    logs = math.log(float(rust["se"]) * factor)
+    numbers = {"MAPE": (rust["number"] * factor, 0.1), exact.SPREAD: (logs, 0.2)}
+    many = [
+        ("affine/250", "Rust", exact.RESAMPLED, name, value, sd / math.sqrt(4000), 4000, "ok")
+        for name, (value, sd) in numbers.items()
+    ]
+    frame = pd.DataFrame(many, columns=pd.Index(COLUMNS))
+    frame.to_csv(tmp_path / "accuracy.csv", index=False)
+    lines = comparison.compare(exhibit(), tmp_path).query("column == 'Rust'").set_index("row")
+    assert lines["verdict"]["250"] == (AGREES if factor == 1.0 else DIFFERS)
+    assert lines["spread_ratio"]["250"] == pytest.approx(1 / factor)
+    p = 2 * stats.norm.sf(math.log(factor) / 0.2)
+    assert lines["spread_p"]["250"] == pytest.approx(p, rel=1e-6)
+    assert "mean of 100 resamples" in lines["reason"]["250"]
+    assert "resamples" not in lines["reason"]["500"]
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,18 @@ from gladius.transitions import Counts, group
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 from reproduce import data, exhibits, seeds
 from reproduce.data import TRUTHS
-from reproduce.exact import BOUND, BOUNDS, bound_entry, bound_protocol
+from reproduce.exact import (
+    BOUND,
+    BOUNDS,
+    SPREAD,
+    bound_entry,
+    bound_protocol,
+    resampled,
+    resampled_cell,
+)
 from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
-from reproduce.fits import compute, fitting
+from reproduce.fits import compute, fitting, resamples
 from reproduce.means import (
     NO,
     UNDECIDED,
@@ -231,6 +239,7 @@ def test_accuracy_writes_its_checks_and_its_figure(tmp_path: Path) -> None:
     for numeral, field in BOUNDS.items():
         exact = float(getattr(at, field)[0])
         assert series["affine/50", bound_protocol(numeral)] == pytest.approx(exact, rel=1e-9)
+    assert set(series["affine/50"].index) == {bound_protocol(numeral) for numeral in BOUNDS}
     # the affine bounds say nothing where r is not affine
     assert list(series["power/50"].index) == [bound_protocol("iii")]
     checks = pd.read_csv(tmp_path / "accuracy_checks.csv")
@@ -243,3 +252,31 @@ def test_accuracy_writes_its_checks_and_its_figure(tmp_path: Path) -> None:
     assert (ratio["p of yes"], ratio["p of no"]) == pytest.approx(p, abs=1e-9)
     words = Counter(checks["verdict"])
     assert accuracy.verdict(tmp_path) == ", ".join(f"{words[w]} {w}" for w in (YES, NO, UNDECIDED))
+
+
+def test_an_oracles_printed_number_is_a_mean_over_resamples_of_one_data_set() -> None:
+    """Against maximum likelihood fitted to resampled trajectories of many data sets."""
+    world, n, times = BusEngine(), 200, 12
+    rngs = [np.random.default_rng([7, i]) for i in range(24)]
+    means, spreads = [], []
+    for rng, train in zip(rngs, world.simulate(n, rngs), strict=True):
+        fits = gladius.fit(
+            list(resamples(train, times, rng)),
+            "nfxp",
+            reward=BUS_REWARD,
+            transition=world.known_transitions,
+            anchor_action=1,
+            anchor_reward=-5.0,
+            discount=0.95,
+        )
+        errors = [mape(estimate, train, world.reward) for estimate in fits]
+        means.append(np.mean(errors))
+        spreads.append(np.log(np.std(errors, ddof=1)))
+    cell = resampled_cell(250, True, False)  # of which 200 are for training
+    records = {record.statistic: record for record in resampled(cell).records}
+    for name, found in (("MAPE", means), (SPREAD, spreads)):
+        error = np.std(found, ddof=1) / math.sqrt(len(found))
+        assert records[name].value == pytest.approx(np.mean(found), abs=3.5 * error)
+    law = records["MAPE"].value
+    at = exact_bounds(world.mdp, 100, [float(n)])
+    assert law == pytest.approx(math.sqrt(2) * at.known_p_both[0], rel=0.03)
