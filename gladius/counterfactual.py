@@ -1,10 +1,9 @@
-"""What the reward is for: behaviour, value and welfare after a change of the reward or of P.
+"""What the reward is for: behaviour and value after a change of the reward or of P.
 
 The paper's remark "Counterfactual policy optimization without estimating P": assign r-hat + Delta
 to the observed transitions and let offline reinforcement learning find the new policy (`relabel`,
 `learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`). `Change`
-describes the intervention; `changed` applies it to a simulation model, in which `welfare_loss`
-evaluates a policy. Welfare is what the agents maximise: E[sum beta^t (r(s, a) - log pi(a | s))].
+describes the intervention.
 
 What the reward must be known up to depends on the change (Kalouptsidi, Scott and Souza-Rodrigues
 2021; Ng, Harada and Russell 1999). With r + phi - beta E[phi(s')] in place of r, Q* changes by
@@ -33,7 +32,7 @@ from gladius.checks import (
     shaped,
 )
 from gladius.estimate import Estimate, StateFunction
-from gladius.mdp import Solution, TabularMDP, soft_bellman
+from gladius.mdp import Solution, soft_bellman
 from gladius.objective import value
 from gladius.transitions import Counts, Integers
 
@@ -213,29 +212,3 @@ def plan(
     flat = tables.reshape(-1, *tables.shape[-2:])
     new = np.stack([change.new_reward(states, table) for table in flat]).reshape(tables.shape)
     return soft_bellman(new, change.new_transition(old), check_discount(discount))
-
-
-def changed(world: TabularMDP, change: Change) -> TabularMDP:
-    """The simulation model after the change."""
-    reward = change.new_reward(world.features, world.reward)
-    transition = change.new_transition(world.transition)
-    return TabularMDP(reward, transition, world.discount, world.initial, world.features)
-
-
-@shaped
-def welfare(world: TabularMDP, policy: Float[Array, "S A"]) -> float:
-    """Expected discounted reward and entropy from the first state, if `policy` is followed.
-
-    No policy has more than the mean of V* over first states, that of `world.solution.policy`.
-    """
-    flow = world.flow(policy)  # checks the policy
-    logs = np.log(np.where(policy > 0, policy, 1.0))
-    gain = np.sum(policy * (world.reward - logs), axis=1)
-    value = np.linalg.solve(np.eye(len(gain)) - world.discount * flow, gain)
-    return float(world.initial @ value)
-
-
-@shaped
-def welfare_loss(world: TabularMDP, policy: Float[Array, "S A"]) -> float:
-    """The best policy's welfare less that of `policy`."""
-    return float(world.initial @ world.solution.v) - welfare(world, policy)

@@ -1,7 +1,7 @@
 """A call in a process of its own, within limits of processor time and memory.
 
-`traits` (scalability in Table 1) and the exhibit `scale` use it. The kernel enforces the limits,
-so that a fit which needs more memory cannot take the machine with it. Imports of the child do not
+`traits` uses it for scalability in Table 1. The kernel enforces the limits, so that a fit which
+needs more memory cannot take the machine with it. Imports of the child do not
 count towards its processor time.
 """
 

@@ -43,7 +43,7 @@ def worst(statuses: Sequence[str]) -> str:
     return failures[0] if failures else max(statuses, key=SEVERITY.index, default="ok")
 
 
-# computes in this process; `scale` and Table 1's limits measure a child process on the CPU
+# computes in this process; Table 1's limits measure a child process on the CPU
 ON_DEVICE = (
     "reproduce.fits:compute",
     "reproduce.many_inputs:compute",

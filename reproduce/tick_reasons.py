@@ -5,10 +5,11 @@ folded into one. A reason is keyed by (form, column, measured sign), since a rea
 is none for the other. A sign decides something about the method, about ours alone (how this library
 computes it), or nothing.
 
-Verdicts on a cell: `as printed`, by every form that decides it; `as printed in some forms`;
-`contradicted`, by a property of the method; `our implementation differs`; `ours does not`: our
-implementation does not scale, which decides nothing about the method; `no claim printed`: a blank
-rate, since the paper lists rates only for methods with global optimality; `not decided`.
+Verdicts on a cell: `as printed`, by every form that decides it; `in some forms`, as printed by one
+of them and not by another; `contradicted`, by a property of the method; `our implementation
+differs`; `ours does not`: our implementation does not scale, which decides nothing about the
+method; `no claim printed`: a blank rate, since the paper lists rates only for methods with global
+optimality; `not decided`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free"
 SCALE, BELLMAN = "Scalability", "Bellman Equation"
 GLOBAL, RATE = "Global Optimality", "Statistical Complexity"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
-AS_PRINTED, IN_SOME, CONTRADICTED = "as printed", "as printed in some forms", "contradicted"
+AS_PRINTED, IN_SOME, CONTRADICTED = "as printed", "in some forms", "contradicted"
 IMPLEMENTATION, OURS_DOES_NOT = "our implementation differs", "ours does not"
 NO_CLAIM, OPEN = "no claim printed", "not decided"
 ORDER = (AS_PRINTED, IN_SOME, CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, OPEN)

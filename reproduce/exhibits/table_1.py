@@ -277,9 +277,9 @@ def render(results: Results, out: Path) -> None:
             texts = [tick.sign for tick in forms]
         else:
             texts = [f"{tick.sign} ({tick.text})" for tick in forms]
-        printed, shown = printed_tick(method, column), by_form(forms, texts)
+        printed, signs = printed_tick(method, column), by_form(forms, texts)
         word = fold([tick.verdict for tick in forms])
-        row[column] = f"{printed} | {shown}{MARKS.get(word, '')}"
+        row[column] = f"{printed} | {signs}{MARKS.get(word, '')}"
         if word != NO_ROW:
             full = by_form(forms, [f"{tick.sign} ({tick.text})" for tick in forms])
             why = reason(column, word, [(tick.line.name, tick.sign) for tick in forms])
@@ -300,7 +300,7 @@ def render(results: Results, out: Path) -> None:
 def counted(verdicts: pd.DataFrame) -> str:
     """How many of the printed cells have each verdict."""
     words = verdicts["verdict"].tolist()
-    return ", ".join(f"{words.count(word)} {word}" for word in ORDER)
+    return ", ".join(f"{words.count(word)} {word}" for word in ORDER if word in words)
 
 
 def printed_tick(name: str, column: str) -> str:

@@ -23,8 +23,6 @@ from reproduce.provenance import ROOT, Sources, combined
 from reproduce.spec import Cell
 from tests.reproduce.toys import toy
 
-NO_FIT = {"reproduce.counterfactuals:compute"}  # without a method it takes the true reward
-
 
 def test_every_exhibit_has_a_valid_spec() -> None:
     """And no cell reaches methods by name without saying which: its key would not hold them."""
@@ -35,7 +33,7 @@ def test_every_exhibit_has_a_valid_spec() -> None:
             assert entries
             for cell in (entry.cell for entry in entries):
                 by_name = f"{provenance.MODULE}gladius.methods" in sources.digests(cell, "cpu")
-                assert "method" in cell.settings or not by_name or cell.compute in NO_FIT, cell.id
+                assert "method" in cell.settings or not by_name, cell.id
 
 
 def test_the_versions_in_a_key_are_those_of_what_its_code_imports(
@@ -294,7 +292,7 @@ def test_the_key_holds_settings_and_versions(monkeypatch: pytest.MonkeyPatch) ->
         ("fits", {"method": "gladius", "options": {"function_class": "sparse"}}, True),
         ("fits", {"method": "gladius", "options": {"protocol": "printed"}}, False),
         ("imitation", {"method": "gladius", "environment": "CartPole-v1", "options": {}}, True),
-        ("scale", {"method": "gladius", "options": {"function_class": "sparse"}}, False),
+        ("traits", {"method": "gladius", "options": {"function_class": "sparse"}}, False),
     ],
 )
 def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
