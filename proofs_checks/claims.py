@@ -26,7 +26,8 @@ from proofs_checks.numbering import records
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "constant", "cosmetic"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-Verdict = Literal["holds", "holds-if", "fails", "misprint"]
+Verdict = Literal["holds", "holds-if", "vacuous", "fails", "misprint"]
+CONDITIONAL = ("holds-if", "vacuous")
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
@@ -153,7 +154,7 @@ class Claim:
         text: at most three lines by which a reader checks it by hand: a format string with
             the names `observed` and `bound`, the sides of the check.
         corrected: check of the statement to write instead; its docstring states it.
-        condition: `holds-if`: the condition that the paper does not state, named.
+        condition: `holds-if`, `vacuous`: the condition that the paper does not state, named.
         adversary: searches for the tightest instance with an optimiser.
         unproved: constants that may be changed without an instance against it: what would have to
             be proved, or found.
@@ -184,8 +185,8 @@ class Claim:
             if (getattr(self, name) is None) != (self.verdict == "holds"):
                 hint = "it goes with every verdict but holds"
                 raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
-        if bool(self.condition) != (self.verdict == "holds-if"):
-            raise InputError(f"{self.id}: condition", self.condition, "it goes with holds-if")
+        if bool(self.condition) != (self.verdict in CONDITIONAL):
+            raise InputError(f"{self.id}: condition", self.condition, f"it is for {CONDITIONAL}")
         if self.cost < 1:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
         if self.text.strip().count("\n") > 2:
@@ -279,7 +280,7 @@ def _claim(
 class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
     """`_claim` for each verdict."""
 
-    holds, holds_if, fails, misprint = (partial(_claim, verdict=verdict) for verdict in VERDICTS)
+    holds, holds_if, vacuous, fails, misprint = (partial(_claim, verdict=v) for v in VERDICTS)
 
 
 @cache

@@ -37,6 +37,7 @@ INDEX = "README.md"
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried, and by a derivation where one is named",
     "holds-if": "true under a condition that the paper does not state",
+    "vacuous": "nothing satisfies what it assumes, so that it says nothing; true if corrected",
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
     "misprint": "wrong as printed, with an evident hint",
 }
@@ -47,6 +48,7 @@ REACH: dict[Severity, str] = {
 }
 HEADINGS: dict[Verdict, str] = {
     "fails": "Errors",
+    "vacuous": "Assumptions that nothing satisfies",
     "holds-if": "Conditions that are needed and not stated",
     "misprint": "Misprints",
 }
@@ -385,7 +387,3 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
             cells += [", ".join(n.statement.name for n in direct), plain("; ".join(slips)), *marks]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
-
-
-if __name__ == "__main__":
-    write_pages()

@@ -269,7 +269,7 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     return weakest(*(equal(partial, expected, tolerance, why) for partial in partials))
 
 
-@claim.fails(
+@claim.misprint(
     "lem:logsumexp_Shannon.proof-step",
     instances=programmes(),
     counterexample=lambda: Programme(np.zeros(2), 1.0, np.array([1.0, 0.0])),
@@ -292,8 +292,8 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
 
     Decided: the proof sets the whole gradient of G to zero and calls G's only such point the
     maximum; at the normalised point every partial derivative is tau log sum exp(x/tau) - tau,
-    zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The lemma itself is
-    true: a constant gradient is what stationarity on the simplex asks for.
+    zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The words need the
+    addition 'on the simplex', where a constant gradient is stationary; the lemma is true.
     """
     return stationary_on_the_simplex(p, 0.0)
 

@@ -368,7 +368,7 @@ def worse_at_high_mileages(case: Far) -> CheckResult:
 
     Assumes: a mean over the pairs of an action, not weighted by frequencies.
 
-    Decided: from Tables A1 and A3. Replacement is rare at mileages 9 and 10 only.
+    Decided: from Tables A1 and A3; replacement is rare at 9 and 10 only, its reward an estimate.
     """
     ours, theirs = _errors(case, range(9 if case[1] else 6, 11))
     return at_least(ours[1], theirs[0], 0, EXACT)
