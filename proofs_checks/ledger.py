@@ -1,7 +1,7 @@
 """The ledger as files: claims.csv, a page for each section with an index, and the list of errata.
 
-Pages and errata need claims.csv and the docstrings of the checks. `python -m proofs_checks.ledger`
-writes them again without deciding anything.
+Pages and errata need claims.csv and the docstrings of the checks; `python -m proofs_checks` writes
+all of them.
 """
 
 import math

@@ -44,7 +44,7 @@ def test_the_committed_pages_are_those_of_the_committed_ledger() -> None:
     wanted = ledger.pages(pd.read_csv(path, dtype=str, keep_default_na=False))
     for name, text in wanted.items():
         written = (ledger.GENERATED / name).read_text("utf-8")
-        assert written == text, "run: python -m proofs_checks.ledger"
+        assert written == text, "run: python -m proofs_checks"
     folder = ledger.GENERATED / ledger.FOLDER
     assert {f"{ledger.FOLDER}/{path.name}" for path in folder.iterdir()} < set(wanted)
 
