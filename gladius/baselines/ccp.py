@@ -44,8 +44,8 @@ from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import Model, make_model
+from gladius.linear_reward import LinearReward
+from gladius.parametric import Model, TransitionModel, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
@@ -72,7 +72,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     stages: int | None = 1,
     finite_dependence: bool = False,
 ) -> list[Estimate]:

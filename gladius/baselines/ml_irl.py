@@ -39,8 +39,8 @@ from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import Array, InputError, check_choice
 from gladius.estimate import Estimate
-from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import check_start, make_model
+from gladius.linear_reward import LinearReward
+from gladius.parametric import TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
@@ -54,7 +54,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     inner: str = "exact",
     start: Array | None = None,
 ) -> list[Estimate]:

@@ -24,10 +24,10 @@ from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import SATURATED, statuses, without_rounding
 from gladius.checks import Array
 from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.linear_reward import LinearReward
 from gladius.mdp import soft_bellman
 from gladius.newton import minimise
-from gladius.parametric import Model, check_start, make_model
+from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
@@ -81,7 +81,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
     """Rust's estimator, all data sets in one batch.
