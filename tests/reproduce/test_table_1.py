@@ -228,7 +228,7 @@ def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Pa
     page = (tmp_path / "table_1.html").read_text("utf-8").replace("&#x27;", "'")
     for text in (
         "yes | no #</td>",
-        "<td>no: means over the s' of a pair</td>",
+        "<td>means over the s' of a pair, no P</td>",
         "blank | ? (one cell: NFXP)",
         "blank | no (declared: concave logit, values linear in a basis)",
     ):
@@ -255,7 +255,7 @@ def test_the_time_at_the_largest_k_stands_beside_it() -> None:
     tick = table_1.measured_tick(
         results, results.frame(), table_1.BY_NAME["NFXP"], tick_reasons.SCALE
     )
-    assert tick == (0.0, "2, MAPE 3.00, 1.2 CPU-s, given that r depends on mileage alone")
+    assert tick == (0.0, "K = 2, MAPE 3.00, 1.2 CPU-s, given that r depends on mileage alone")
 
 
 BLANK, YES = "blank", "yes"
