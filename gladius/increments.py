@@ -107,18 +107,36 @@ def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[F
 class PooledIncrements:
     """s' = start(s, a) + d, with d pooled over all states; a parametric method's `transition`.
 
-    A point off the grid of observed states is the nearest state on it.
+    A point off the grid of states is the nearest state on it.
 
     Attributes:
         resets: action -> (d,) state from which its increments start; the others start from s.
         common: whether all actions share one distribution of d; else each has its own.
         own: positions of features that move by themselves, jointly, as a Markov chain: their next
             values depend on their present ones alone.
+        grid: (S, d) all states; by default those observed.
     """
 
     resets: Mapping[int, Sequence[float] | float] = field(default_factory=dict)
     common: bool = False
     own: tuple[int, ...] = ()
+    grid: Array | None = field(default=None, repr=False)
+
+    def on_grid(self, counts: Counts) -> Counts:
+        """The counts on `grid`, or as they are."""
+        if self.grid is None:
+            return counts
+        grid, (index, position) = index_rows(
+            [check_finite("transition.grid", self.grid), counts.states]
+        )
+        if len(grid) > len(self.grid):
+            off = grid[np.setdiff1d(position, index)[0]]
+            raise InputError("transition.grid", off.tolist(), "add this observed state")
+        visits = np.zeros((len(counts.visits), len(grid), counts.visits.shape[2]))
+        moves = np.zeros((*counts.moves.shape[:2], len(grid), len(grid)))
+        visits[:, position] = counts.visits
+        moves[:, :, position[:, None], position] = counts.moves
+        return Counts(grid, visits, moves)
 
     def starts(self, states: Array, actions: int) -> Array:
         """(A, n, d) states from which the increments of each action start."""
@@ -168,7 +186,7 @@ class PooledIncrements:
             departures > 0, chain / np.maximum(departures, 1e-300), np.eye(len(values))
         )
         probabilities = number / np.maximum(np.atleast_1d(total)[:, None], 1e-300)
-        present = counts.present[replication]
+        present = counts.present[replication] | (self.grid is not None)
         return Increments(self, points, probabilities, values, chain, present, moving)
 
     def factors(self, counts: Counts, p_hat: TransitionProbabilities) -> tuple[Factor, ...]:

@@ -27,7 +27,7 @@ from gladius.increments import Factor
 from gladius.parametric import Model
 from gladius.transitions import Transitions, grid_positions
 
-KINDS = ("model", "cluster")
+KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information
 
 
@@ -54,6 +54,12 @@ class Influence:
         """(k, k) from the model: I^-1 + I^-1 N I^-1."""
         noise = np.einsum("ast,astk,astl->kl", self.counts, self.move, self.move)
         return np.asarray(self.inverse + noise + self.unseen)
+
+    @property
+    def outer(self) -> Array:
+        """(k, k) the inverse of the outer product of the choices' scores, as in Rust (1987)."""
+        scores = np.einsum("sa,sak,sal->kl", self.counts.sum(axis=2).T, self.choice, self.choice)
+        return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
     def clustered(self, data: Transitions, states: Array) -> Array:
         """(k, k) from sums over trajectories, which may depend on one another within each."""
@@ -128,7 +134,8 @@ def covariance(model: Model, q: Array, data: Transitions, kind: str) -> Array:
         model: the grid and the form.
         q: (S, A) on the grid at theta-hat.
         data: the observations.
-        kind: `model`, or `cluster` for sums over trajectories.
+        kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of the
+            scores of choices, which takes the transition probabilities as known.
     """
     transition = model.transition[0]
     counts = np.zeros((*transition.shape[:2], transition.shape[2] + 1))
@@ -136,4 +143,6 @@ def covariance(model: Model, q: Array, data: Transitions, kind: str) -> Array:
     counts[:, position[:, None], position] = model.counts.moves[0]
     counts[..., -1] = model.visits[0].T - counts.sum(axis=2)
     table = influence(counts, transition, model.design, q, model.discount, model.factors)
-    return table.covariance if kind == "model" else table.clustered(data, model.states)
+    if kind == "cluster":
+        return table.clustered(data, model.states)
+    return table.covariance if kind == "model" else table.outer

@@ -123,7 +123,8 @@ def make_grid(
         check_support(counts)
         p_hat = empirical_transition_probabilities(counts)
     elif isinstance(transition, PooledIncrements):
-        p_hat = transition.estimate(counts)
+        counts = transition.on_grid(counts)
+        p_hat, position = transition.estimate(counts), np.arange(len(counts.states))
     else:
         p_hat = _as_p_hat(transition, counts.states.shape[1], actions)
         position = positions(p_hat.states, counts.states)

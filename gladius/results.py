@@ -79,7 +79,8 @@ class Results(Estimate):
 
         Args:
             kind: `model`: independent observations of the model; `cluster`: sums over
-                trajectories, whose observations may depend on one another.
+                trajectories, whose observations may depend on one another; `outer`: the outer
+                product of scores, without the noise of transition probabilities.
         """
         check_choice("kind", kind, KINDS)
         params, model = self.params, self.model

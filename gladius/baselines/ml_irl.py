@@ -77,7 +77,13 @@ def fit(
         if start is not None:
             raise InputError("start", start, "not with inner='finite_dependence'")
         renewed = ccp.fit(
-            data, anchor, discount, reward=reward, transition=transition, finite_dependence=True
+            data,
+            anchor,
+            discount,
+            reward=reward,
+            transition=transition,
+            stages=1,
+            finite_dependence=True,
         )
         return [replace(estimate, method="ml_irl[finite_dependence]") for estimate in renewed]
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]

@@ -67,9 +67,10 @@ VARIANTS: dict[tuple[str, str], tuple[dict[str, Any], bool]] = {
     ("gladius", "Algorithm 1"): ({"protocol": "printed"}, False),
     ("nfxp", "P known"): ({}, True),
     ("mpec", "P known"): ({}, True),
+    ("ccp", ""): ({"stages": 1}, False),  # Hotz and Miller's two steps
     ("ccp", "NPL"): ({"stages": None}, False),
     ("ccp", "NPL, P known"): ({"stages": None}, True),
-    ("ccp", "finite dependence"): ({"finite_dependence": True}, False),
+    ("ccp", "finite dependence"): ({"finite_dependence": True, "stages": 1}, False),
     ("avi", "one-hot"): ({"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
     ("semi_gradient", "linear"): ({"basis": "polynomial", "degree": 1}, False),
     ("samq", "5 cells"): ({"cells": 5}, False),
