@@ -91,7 +91,7 @@ def designs() -> dict[str, Design]:
     rng = np.random.default_rng(ROUGH_SEED)
     lotteries = rng.dirichlet(np.full(6, 0.4), size=(3, 6))
     line = np.arange(6.0)[:, None]
-    rough = make(line, lotteries, costs, (0.6, 1.5, 2.0), 0.95, 40, PooledIncrements())
+    rough = make(line, lotteries, costs, (1.5, 4.0, 5.0), 0.95, 40, PooledIncrements())
     grid = np.array([[x, g] for x in range(12) for g in range(3)], dtype=float)
     option = PooledIncrements({1: (0.0, 0.0)}, own=(1,), grid=grid)
     stays = 0.96 * np.eye(3) + 0.02 * (1 - np.eye(3))
