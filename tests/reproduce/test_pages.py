@@ -90,7 +90,7 @@ def test_a_number_is_found_by_its_place_and_series_by_patterns() -> None:
     numbers = findings.Numbers(GENERATED)
     frame = pd.read_csv(GENERATED / "accuracy.csv")
     affine = frame[frame["row"].str.startswith("affine/") & frame["statistic"].eq("MAPE")]
-    affine = affine[affine["column"].eq("Rust")]
+    affine = affine[affine["column"].eq("Rust") & affine["protocol"].eq("fresh")]
     series = numbers.series("accuracy", "affine/*", "Rust", "fresh")
     assert list(series) == ["50", "250", "500", "1000", "2500", "5000"]
     assert list(series.values()) == affine["value"].tolist()
