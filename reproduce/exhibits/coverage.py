@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 import gladius
 from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 from reproduce import layout, seeds
-from reproduce.judge import number
+from reproduce.judge import CRITICAL, number
+from reproduce.notes import notes
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, worst
 
 NAME = "coverage"
 SETS, SMOKE_SETS, BATCH = 2000, 4, 50
-LEVEL, CRITICAL = 0.95, float(norm.ppf(0.975))
+LEVEL = 0.95
 KINDS = ("model", "cluster")
 ROUGH_SEED = 6  # of the rough design's transition probabilities, drawn once
 
@@ -49,22 +49,6 @@ class Design:
     theta: Array
     horizon: int
     increments: PooledIncrements
-
-
-def make(
-    states: Array,
-    transition: Array,
-    design: Callable[[Array], Array],
-    theta: Sequence[float],
-    discount: float,
-    horizon: int,
-    increments: PooledIncrements,
-) -> Design:
-    """A design that starts in any state with equal probability."""
-    parameters = np.asarray(theta)
-    start = np.full(len(states), 1 / len(states))
-    world = TabularMDP(design(states) @ parameters, transition, discount, start, states)
-    return Design(world, design, parameters, horizon, increments)
 
 
 def costs(states: Array) -> Array:
@@ -91,7 +75,9 @@ def designs() -> dict[str, Design]:
     rng = np.random.default_rng(ROUGH_SEED)
     lotteries = rng.dirichlet(np.full(6, 0.4), size=(3, 6))
     line = np.arange(6.0)[:, None]
-    rough = make(line, lotteries, costs, (1.5, 4.0, 5.0), 0.95, 40, PooledIncrements())
+    theta = np.array([1.5, 4.0, 5.0])
+    world = TabularMDP(costs(line) @ theta, lotteries, 0.95, np.full(6, 1 / 6), line)
+    rough = Design(world, costs, theta, 40, PooledIncrements())
     grid = np.array([[x, g] for x in range(12) for g in range(3)], dtype=float)
     option = PooledIncrements({1: (0.0, 0.0)}, own=(1,), grid=grid)
     stays = 0.96 * np.eye(3) + 0.02 * (1 - np.eye(3))
@@ -100,7 +86,9 @@ def designs() -> dict[str, Design]:
         for a, d, p in ((a, d, p) for a in (0, 1) for d, p in enumerate((0.4, 0.4, 0.2))):
             end = min((0 if a else x) + d, 11)
             moves[a, i, 3 * end : 3 * end + 3] += p * stays[g]
-    regimes = make(grid, moves, repairs, (0.15, 0.6, 4.0), 0.98, 60, option)
+    theta = np.array([0.15, 0.6, 4.0])
+    world = TabularMDP(repairs(grid) @ theta, moves, 0.98, np.full(36, 1 / 36), grid)
+    regimes = Design(world, repairs, theta, 60, option)
     return {"bus": bus, "rough": rough, "regimes": regimes}
 
 
@@ -145,8 +133,8 @@ def compute(cell: Cell) -> Result:
     design = designs()[settings["design"]]
     given: dict[str, Any] = {}
     if settings["kind"] == "P known":
-        known = gladius.KnownTransitions(design.world.transition, design.world.features)
-        given = {"transition": known}
+        true = gladius.KnownTransitions(design.world.transition, design.world.features)
+        given = {"transition": true}
     elif settings["kind"] == FEW:
         given = {"transition": design.increments}
     form = LinearReward(design.design)
@@ -209,13 +197,8 @@ def render(results: Results, out: Path) -> None:
             }
         )
     sets = int(frame["repetitions"].max())
-    notes = (
-        f"{sets:,} data sets each; the numbers of the parameters in order. Standard error of a"
-        f" coverage of .95: {math.sqrt(LEVEL * (1 - LEVEL) / sets):.2g}.",
-        "Few parameters: increments pooled over states; in regimes the regime moves by itself.",
-        "Clustered: standard errors from sums over trajectories.",
-    )
-    layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, notes)
+    below = notes(NAME, sets=sets, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
+    layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
 
 
 def verdict(folder: Path) -> str:

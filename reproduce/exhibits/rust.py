@@ -17,9 +17,11 @@ from scipy.special import softmax
 
 import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
+from gladius.inference import KINDS
 from gladius.mdp import soft_bellman
 from reproduce import layout, seeds
-from reproduce.judge import number
+from reproduce.judge import CRITICAL, number
+from reproduce.notes import notes
 from reproduce.results import Results as Cells
 from reproduce.spec import NOT_RUN, Array, Cell, Entry, Exhibit, Record, Result
 
@@ -43,9 +45,8 @@ FITS = {
     ("NFXP", FREE): "nfxp",
 }
 RAW = ("GLADIUS", "raw mileage")
-KINDS = ("model", "cluster", "outer")
 DRAWS = 500  # of theta, for the band of the figure
-BAND, SHOWN = 10, 80  # bins of one observed share; bins in the figure
+BAND, LAST = 10, 80  # bins of one observed share; bins in the figure
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -150,7 +151,7 @@ def raw(cell: Cell) -> Result:
     data = panel(frame, "since")
     options = cell.settings["options"]
     fit = gladius.fit(data, cell.settings["method"], anchor_reward=-10.0, **ANCHOR, **options)
-    grid: Array = WIDTH * (np.arange(float(SHOWN)) + 0.5)[:, None]
+    grid: Array = WIDTH * (np.arange(float(LAST)) + 0.5)[:, None]
     record = Record("nll", fit.diagnostics.nll * len(data), status=fit.diagnostics.status)
     return Result((record,), arrays={"probability": fit.policy(grid)[:, 1]})
 
@@ -175,17 +176,8 @@ def render(results: Cells, out: Path) -> None:
                 text += layout.MARKS.get(line["status"], "")
             body.setdefault((column, kind), []).append(text)
     index = pd.MultiIndex.from_tuples(lines, names=["buses", "parameter"])
-    layout.write(pd.DataFrame(body, index=index), out, NAME, EXHIBIT.title, NOTES)
+    layout.write(pd.DataFrame(body, index=index), out, NAME, EXHIBIT.title, notes(NAME))
     layout.save(_draw(results), out, NAME)
-
-
-NOTES = (
-    "Estimate (standard error, outer-product error). Table IX has outer-product errors.",
-    "Table IX is that of Rust (1987), as transcribed in niqlow. Discount factor .9999; 90 bins.",
-    "Common increments: one distribution of the monthly mileage, from 0 after a replacement.",
-    "Frequencies: transition frequencies of every bin. * did not converge.",
-    "econirl's file lacks the odometer at an overhaul: the states after it differ from Rust's.",
-)
 
 
 def _draw(results: Cells) -> layout.Figure:
@@ -194,19 +186,20 @@ def _draw(results: Cells) -> layout.Figure:
     axes = figure.add_subplot()
     fit = results.get("group 4", "NFXP", f"leak_free {COMMON}").result.arrays
     if fit:
-        x, shown = WIDTH * (fit["states"] + 0.5), slice(SHOWN)
+        x, drawn = WIDTH * (fit["states"] + 0.5), slice(LAST)
         axes.fill_between(
-            x[shown], *fit["band"][:, shown], color=layout.BLUE, alpha=0.2, linewidth=0
+            x[drawn], *fit["band"][:, drawn], color=layout.BLUE, alpha=0.2, linewidth=0
         )
-        axes.plot(x[shown], fit["probability"][shown], color=layout.BLUE, label="NFXP, 95 % band")
+        axes.plot(x[drawn], fit["probability"][drawn], color=layout.BLUE, label="NFXP, 95 % band")
         smooth = results.get("group 4", RAW[0], f"leak_free {RAW[1]}").result.arrays
         label = "GLADIUS on raw mileage"
-        axes.plot(x[shown], smooth["probability"], color=layout.VERMILION, label=label)
+        axes.plot(x[drawn], smooth["probability"], color=layout.VERMILION, label=label)
         n, share = fit["observations"], fit["share"]
         middle = WIDTH * BAND * (np.arange(len(n)) + 0.5)
-        error = 1.96 * np.sqrt(share * (1 - share) / np.maximum(n, 1))
+        error = CRITICAL * np.sqrt(share * (1 - share) / np.maximum(n, 1))
+        bars = [np.minimum(error, share), error]
         look: dict[str, Any] = {"fmt": "o", "color": layout.BLACK, "markersize": 3}
-        axes.errorbar(middle, share, error, label="observed share", elinewidth=0.7, **look)
+        axes.errorbar(middle, share, bars, label="observed share", elinewidth=0.7, **look)
     layout.words(axes, "thousand miles since the last replacement", "probability of replacement")
     layout.legend_below(figure, axes, 1)
     return figure
