@@ -10,9 +10,11 @@ from gladius.checks import InputError
 
 if TYPE_CHECKING:
     from gladius.estimate import Diagnostics, Estimate
+    from gladius.increments import PooledIncrements
     from gladius.linear_reward import KnownTransitions, LinearReward
     from gladius.mdp import TabularMDP
     from gladius.methods import fit
+    from gladius.results import Results
     from gladius.transitions import Transitions
     from gladius.worlds.bus import BusEngine
 else:
@@ -24,6 +26,8 @@ else:
         "Estimate": "gladius.estimate",
         "KnownTransitions": "gladius.linear_reward",
         "LinearReward": "gladius.linear_reward",
+        "PooledIncrements": "gladius.increments",
+        "Results": "gladius.results",
         "TabularMDP": "gladius.mdp",
         "Transitions": "gladius.transitions",
         "fit": "gladius.methods",
@@ -44,6 +48,8 @@ __all__ = [
     "InputError",
     "KnownTransitions",
     "LinearReward",
+    "PooledIncrements",
+    "Results",
     "TabularMDP",
     "Transitions",
     "fit",

@@ -86,7 +86,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if given.function_class is not None:
             options["function_class"] = given.function_class
         if "form" in needs(given.method):
-            options["reward"] = linear_in_features(data.number_of_actions, **anchor)
+            number, features = data.number_of_actions, data.feature_names
+            options["reward"] = linear_in_features(number, **anchor, features=features)
         estimate: Estimate = fit(data, given.method, **options)
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)

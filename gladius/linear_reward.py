@@ -6,7 +6,7 @@ needs. `KnownTransitions` are the transition probabilities of an oracle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,10 +25,12 @@ class LinearReward:
         design: maps (n, d) features to (n, A, k); a function that can be pickled if the estimate
             is to be.
         offset: maps (n, d) features to (n, A), the known part of the reward; by default 0.
+        names: of the k parameters, for summaries.
     """
 
     design: TableFunction
     offset: TableFunction | None = None
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, function in [("design", self.design), ("offset", self.offset)]:
@@ -112,9 +114,17 @@ def anchor_offset(actions: int, anchor_action: int, reward: float, states: Array
     return offset
 
 
-def linear_in_features(actions: int, anchor_action: int, anchor_reward: float) -> LinearReward:
-    """The form with a constant and a slope for each feature, for each action but the anchor."""
+def linear_in_features(
+    actions: int, anchor_action: int, anchor_reward: float, features: Sequence[str] = ()
+) -> LinearReward:
+    """The form with a constant and a slope for each feature, for each action but the anchor.
+
+    `features` are their names, for the names of the parameters.
+    """
+    others = [a for a in range(actions) if a != anchor_action]
+    terms = ("constant", *features) if features else ()
     return LinearReward(
         partial(intercepts_and_slopes, actions, anchor_action),
         partial(anchor_offset, actions, anchor_action, anchor_reward),
+        tuple(f"{term}, action {a}" for a in others for term in terms),
     )

@@ -17,6 +17,7 @@ from gladius.anchor import AnchorReward, make_anchor
 from gladius.baselines import METHODS
 from gladius.checks import InputError, check_discount, check_options
 from gladius.estimate import Estimate
+from gladius.results import Results
 from gladius.transitions import Transitions
 
 KNOWLEDGE = {
@@ -65,7 +66,7 @@ def fit(
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
-) -> Estimate: ...
+) -> Results: ...
 @overload
 def fit(
     transitions: Sequence[Transitions],
@@ -75,7 +76,7 @@ def fit(
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
-) -> list[Estimate]: ...
+) -> list[Results]: ...
 def fit(
     transitions: Transitions | Sequence[Transitions],
     method: str = "gladius",
@@ -84,7 +85,7 @@ def fit(
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
-) -> Estimate | list[Estimate]:
+) -> Results | list[Results]:
     """Estimate the reward behind observed choices.
 
     Args:
@@ -102,7 +103,7 @@ def fit(
         options: of the method; see its module.
 
     Returns:
-        An Estimate, or a list of them, one for each data set.
+        Results, or a list of them, one for each data set.
 
     Raises:
         InputError: naming the field, the value and the hint, before any work starts.
@@ -120,10 +121,14 @@ def fit(
     beta, start_time = check_discount(discount), time.process_time()
     estimates = function(data, anchor, beta, **options)
     seconds = (time.process_time() - start_time) / len(data)
-    for r, estimate in enumerate(estimates):
+    results = []
+    for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
-        estimates[r] = replace(estimate, diagnostics=diagnostics)
-    return estimates[0] if is_single else estimates
+        found = vars(estimate) | {"diagnostics": diagnostics}
+        results.append(
+            Results(**found, data=rows, anchor=anchor, discount=beta, options=options, name=method)
+        )
+    return results[0] if is_single else results
 
 
 def _check_actions(data: Sequence[Transitions]) -> None:

@@ -60,6 +60,7 @@ def minimise(
     max_iterations: int = 100,
     longest: Callable[[Integers, Array], Array] | None = None,
     step_to: Callable[[Integers, Array, Array], Array] = lambda rows, x, step: x + step,
+    rounding: Callable[[Integers], Array] | None = None,
 ) -> Minimum:
     """Minimise the objective of every replication from its start.
 
@@ -74,6 +75,7 @@ def minimise(
             be taken at most; by default all of it.
         step_to: maps replications (n,), x (n, p) and steps (n, p) to where the steps lead; by
             default x + step. The objective's derivatives are those in the step, at step 0.
+        rounding: maps replications (n,) to the error (n,) of their values; by default ROUNDING.
     """
     x = np.array(start, dtype=np.float64)
     replications = len(x)
@@ -107,7 +109,8 @@ def minimise(
             trial = step_to(rows, x[rows], length[pending, None] * step[pending])
             expansion = objective(rows, trial)
             enough = value[rows] - SUFFICIENT * length[pending] * decrease[pending]
-            good = expansion[0] <= enough + ROUNDING * np.abs(value[rows])
+            error = ROUNDING * np.abs(value[rows]) if rounding is None else rounding(rows)
+            good = expansion[0] <= enough + error
             taken = rows[good]
             x[taken] = trial[good]
             value[taken], gradient[taken], hessian[taken] = (term[good] for term in expansion)

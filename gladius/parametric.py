@@ -16,6 +16,7 @@ import numpy as np
 from gladius.anchor import Anchor
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.increments import Factor, PooledIncrements, frequency_factors
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
 from gladius.transition_probabilities import (
     TransitionProbabilities,
@@ -24,6 +25,8 @@ from gladius.transition_probabilities import (
     empirical_transition_probabilities,
 )
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
+
+TransitionModel = KnownTransitions | PooledIncrements
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Grid:
         position: (S_counts,) where those states are on the grid.
         visits: (R, S, A) n(s, a) on the grid.
         p_hat: for states off the grid too; one replication where the probabilities are known.
-        is_known: whether they are known.
+        transition_model: what P-hat is: given, of few parameters, or None for frequencies.
         discount: beta.
     """
 
@@ -43,8 +46,20 @@ class Grid:
     position: Integers
     visits: Array
     p_hat: TransitionProbabilities
-    is_known: bool
+    transition_model: TransitionModel | None
     discount: float
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the probabilities are known."""
+        return isinstance(self.transition_model, KnownTransitions)
+
+    @property
+    def factors(self) -> tuple[Factor, ...]:
+        """The distributions that P-hat of the first data set is made of; none if P is known."""
+        if isinstance(self.transition_model, PooledIncrements):
+            return self.transition_model.factors(self.counts, self.p_hat)
+        return () if self.is_known else frequency_factors(self.counts, self.p_hat)
 
     @property
     def states(self) -> Array:
@@ -91,7 +106,9 @@ class Model(Grid):
 
 
 def make_grid(
-    data: Sequence[Transitions], discount: float, transition: KnownTransitions | None = None
+    data: Sequence[Transitions],
+    discount: float,
+    transition: TransitionModel | None = None,
 ) -> Grid:
     """Count the data and take the transition probabilities, or estimate them by frequencies.
 
@@ -101,17 +118,20 @@ def make_grid(
     beta = check_discount(discount)
     counts = group(data)
     actions = counts.visits.shape[2]
+    position = np.arange(len(counts.states))
     if transition is None:
         check_support(counts)
         p_hat = empirical_transition_probabilities(counts)
-        position = np.arange(len(counts.states))
+    elif isinstance(transition, PooledIncrements):
+        counts = transition.on_grid(counts)
+        p_hat, position = transition.estimate(counts), np.arange(len(counts.states))
     else:
         p_hat = _as_p_hat(transition, counts.states.shape[1], actions)
         position = positions(p_hat.states, counts.states)
         _check_against_data(p_hat.transition[0], counts, position)
     visits = np.zeros((len(data), len(p_hat.states), actions))
     visits[:, position] = counts.visits
-    return Grid(counts, position, visits, p_hat, transition is not None, beta)
+    return Grid(counts, position, visits, p_hat, transition, beta)
 
 
 def make_model(
@@ -119,7 +139,7 @@ def make_model(
     anchor: Anchor,
     discount: float,
     reward: LinearReward | None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
 ) -> Model:
     """A grid (see `make_grid`) with the form of the reward, which a parametric method needs.
 
@@ -194,7 +214,7 @@ def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> 
 def _as_p_hat(given: object, features: int, actions: int) -> TransitionProbabilities:
     """As P-hat with one replication; an error where the data have other shapes."""
     if not isinstance(given, KnownTransitions):
-        hint = "give KnownTransitions(probabilities, grid), or leave it out"
+        hint = "give KnownTransitions(probabilities, grid) or PooledIncrements(), or leave it out"
         raise InputError("transition", given, hint)
     if given.grid.shape[1] != features:
         raise InputError("transition.grid", given.grid.shape, f"give {features} features")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -49,12 +50,29 @@ class Pooled:
         shape = (len(states), len(grid))
         if not self.relative:
             return np.broadcast_to(self.probabilities, shape)
+        entry = self.targets(grid, states) + len(grid) * np.arange(len(states))[:, None]
+        weights = np.tile(self.probabilities, len(states))
+        rows = np.bincount(entry.ravel(), weights, minlength=len(states) * len(grid))
+        return rows.reshape(shape).astype(np.float64, copy=False)
+
+    def targets(self, grid: Array, states: Array) -> Integers:
+        """(n, m) positions on the grid to which each point leads."""
+        if not self.relative:
+            return np.broadcast_to(np.arange(len(grid)), (len(states), len(grid)))
         points = (states[:, None] + self.points).reshape(-1, grid.shape[1])
         destination = np.flatnonzero(self.present)[nearest(grid[self.present], points)]
-        entry = np.repeat(np.arange(len(states)), len(self.points)) * len(grid) + destination
-        weights = np.tile(self.probabilities, len(states))
-        rows = np.bincount(entry, weights, minlength=len(states) * len(grid))
-        return rows.reshape(shape).astype(np.float64, copy=False)
+        return destination.reshape(len(states), len(self.points))
+
+
+class ActionRows(Protocol):
+    """Transition probabilities of one action in one replication, for any state."""
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(S,) the states of the grid that the replication has itself."""
+
+    def rows(self, grid: Array, states: Array) -> Array:
+        """(n, S) probabilities over the grid."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +82,12 @@ class TransitionProbabilities:
     Attributes:
         states: (S, d), the grid.
         transition: (R, A, S, S) transition frequencies, borrowed where a pair was never visited.
-        pooled: for each replication a `Pooled` of each action; empty where P is given.
+        pooled: for each replication the `ActionRows` of each action; empty where P is given.
     """
 
     states: Array
     transition: Array
-    pooled: tuple[tuple[Pooled, ...], ...]
+    pooled: tuple[tuple[ActionRows, ...], ...]
 
     @property
     def present(self) -> NDArray[np.bool_]:

@@ -106,7 +106,7 @@ def compute(cell: Cell) -> Result:
 
 def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any) -> list[Estimate]:
     """The cell's method on all repetitions; `given` are further options."""
-    return methods.fit(
+    found = methods.fit(
         train,
         cell.settings["method"],
         anchor_action=world.anchor_action,
@@ -114,6 +114,7 @@ def fit(world: BusEngine, cell: Cell, train: Sequence[Transitions], **given: Any
         discount=world.discount,
         **options_of(world, cell, given),
     )
+    return [*found]
 
 
 def options_of(world: BusEngine, cell: Cell, given: Mapping[str, Any]) -> dict[str, Any]:

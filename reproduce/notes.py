@@ -5,7 +5,7 @@ from pathlib import Path
 FILE = Path(__file__).parent / "templates" / "notes.md"
 
 
-def notes(exhibit: str, **numbers: float) -> tuple[str, ...]:
+def notes(exhibit: str, **numbers: float | str) -> tuple[str, ...]:
     """The notes of an exhibit, with these numbers in the places of their names."""
     _, _, section = FILE.read_text("utf-8").partition(f"\n# {exhibit}\n")
     lines = section.partition("\n# ")[0].splitlines()

@@ -40,7 +40,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = (
     *("numpy", "scipy", "torch", "pandas", "scikit-learn", "gymnasium", "box2d", "cvxpy"),
     *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
-    *("numba", "llvmlite"),
+    *("numba", "llvmlite", "econirl"),
 )
 # distribution -> the module by whose import it enters: its own name, or what calls it
 ENTERS_BY = {"scikit-learn": "sklearn", "clarabel": "cvxpy", "box2d": "gymnasium"}

@@ -23,7 +23,7 @@ Implementation choices:
 
 - The first step is cell frequencies, those of the nearest observed state where a state never
   occurs. With finite dependence, which needs their logarithms, 1/2 is added to each count.
-- One stage by default: all stages of NPL have the same first-order asymptotics (A&M 2002,
+- STAGES stages by default: all stages of NPL have the same first-order asymptotics (A&M 2002,
   Proposition 4). Finite dependence is less efficient, as it uses the CCP of one action.
 - Finite dependence takes the anchor's action as the renewal, and one stage only.
 - `iterations` are the Newton steps of the logit with one stage. With more stages they are the
@@ -44,14 +44,15 @@ from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import Model, make_model
+from gladius.linear_reward import LinearReward
+from gladius.parametric import Model, TransitionModel, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
 RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency
 STAGE_TOLERANCE = 1e-10  # of theta (relative) and of every choice probability, between stages
 MAX_STAGES = 200
+STAGES = 3  # with one, cells that are never chosen are valued as if they never could be
 SAME_ROW = 1e-12  # two rows this close are one: sums of probabilities differ by rounding
 
 
@@ -72,8 +73,8 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
-    stages: int | None = 1,
+    transition: TransitionModel | None = None,
+    stages: int | None = STAGES,
     finite_dependence: bool = False,
 ) -> list[Estimate]:
     """Two steps, or NPL.
@@ -93,7 +94,7 @@ def fit(
     if stages is not None:
         check_whole("stages", stages, 1)
     if finite_dependence and stages != 1:
-        raise InputError("stages", stages, "finite_dependence has one stage")
+        raise InputError("stages", stages, "finite_dependence has one stage: give stages=1")
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
     if finite_dependence:
         for model in models:

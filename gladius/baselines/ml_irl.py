@@ -39,8 +39,8 @@ from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import Array, InputError, check_choice
 from gladius.estimate import Estimate
-from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.parametric import check_start, make_model
+from gladius.linear_reward import LinearReward
+from gladius.parametric import TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
@@ -54,7 +54,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     inner: str = "exact",
     start: Array | None = None,
 ) -> list[Estimate]:
@@ -77,7 +77,13 @@ def fit(
         if start is not None:
             raise InputError("start", start, "not with inner='finite_dependence'")
         renewed = ccp.fit(
-            data, anchor, discount, reward=reward, transition=transition, finite_dependence=True
+            data,
+            anchor,
+            discount,
+            reward=reward,
+            transition=transition,
+            stages=1,
+            finite_dependence=True,
         )
         return [replace(estimate, method="ml_irl[finite_dependence]") for estimate in renewed]
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]

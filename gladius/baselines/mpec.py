@@ -50,9 +50,9 @@ from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import statuses, without_rounding
 from gladius.checks import Array
 from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.linear_reward import LinearReward
 from gladius.newton import SHORT_STEP, newton_step
-from gladius.parametric import Model, check_start, make_model
+from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
@@ -133,7 +133,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
     """MPEC of each data set; arguments and errors are those of `nfxp.fit`.

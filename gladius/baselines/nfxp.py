@@ -24,13 +24,14 @@ from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import SATURATED, statuses, without_rounding
 from gladius.checks import Array
 from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.linear_reward import LinearReward
 from gladius.mdp import soft_bellman
 from gladius.newton import minimise
-from gladius.parametric import Model, check_start, make_model
+from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.transitions import Integers, Transitions
 
 TITLE, NEEDS = "NFXP", ("next", "transitions", "form")
+ROUNDING = 1e-15  # of a value, for each observation
 LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps are endless
 
 
@@ -81,7 +82,7 @@ def fit(
     discount: float,
     *,
     reward: LinearReward | None = None,
-    transition: KnownTransitions | None = None,
+    transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
     """Rust's estimator, all data sets in one batch.
@@ -161,8 +162,19 @@ def fit_counts(
     is_open = (np.sum(policy * (1 - policy), axis=2) > SATURATED) & (state_visits > 0)
     is_certain = is_open.sum(axis=1) * (actions - 1) < parameters
     theta, v[is_certain] = np.where(is_certain[:, None], 0.0, theta), 0.0
+
+    def rounding(rows: Integers) -> Array:
+        """Q - V is a small difference of large numbers where beta is near 1."""
+        size = np.abs(v[rows]).max(axis=1)
+        return np.asarray(ROUNDING * np.maximum(size, 1.0) * state_visits[rows].sum(axis=1))
+
     minimum = minimise(
-        objective, theta, tolerance=tolerance, max_iterations=max_iterations, longest=longest
+        objective,
+        theta,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        longest=longest,
+        rounding=rounding,
     )
     solve(np.arange(sets), minimum.x)
     converged = minimum.converged & is_solved

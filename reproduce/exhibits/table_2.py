@@ -30,6 +30,7 @@ from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training
 from reproduce.judge import CRITICAL
 from reproduce.layout import PAPER, Column
+from reproduce.notes import notes
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit, Record, Result
 
@@ -67,9 +68,10 @@ VARIANTS: dict[tuple[str, str], tuple[dict[str, Any], bool]] = {
     ("gladius", "Algorithm 1"): ({"protocol": "printed"}, False),
     ("nfxp", "P known"): ({}, True),
     ("mpec", "P known"): ({}, True),
+    ("ccp", ""): ({"stages": 1}, False),  # Hotz and Miller's two steps
     ("ccp", "NPL"): ({"stages": None}, False),
     ("ccp", "NPL, P known"): ({"stages": None}, True),
-    ("ccp", "finite dependence"): ({"finite_dependence": True}, False),
+    ("ccp", "finite dependence"): ({"finite_dependence": True, "stages": 1}, False),
     ("avi", "one-hot"): ({"regression": "one_hot", "iterations": 400, "tolerance": 1e-9}, False),
     ("semi_gradient", "linear"): ({"basis": "polynomial", "degree": 1}, False),
     ("samq", "5 cells"): ({"cells": 5}, False),
@@ -172,56 +174,6 @@ AUTHOR_LAYOUT = (
         for protocol, epoch in product(AUTHOR, EPOCHS_SHOWN)
     ),
 )
-NOTES = (
-    "MAPE in per cent (standard error); the paper's as printed. * some repetitions did not"
-    " converge, ! some diverged: the mean includes them.",
-    "Ours: fresh data sets, the same for all lines of a column. The estimators see the training"
-    " split, the anchor's reward and the discount factor.",
-    "Rust also knows the transition probabilities P and the linear form.",
-    "Bootstrap: resamples of one data set, whose error omits the variation between data sets.",
-    "ML-IRL: as the paper describes its own, choice frequencies and finite dependence with known P."
-    " Then the algorithm of Zeng et al., a bi-level likelihood, with P known and estimated.",
-    "SAmQ knows the linear form. With 100 cells, no fewer than mileages, it is NFXP on frequencies;"
-    " 5 Ward cells are its authors' default.",
-    "IQ-learn has no anchor; alpha = .5 is its authors' default. Its objective determines the level"
-    " of Q, so its number hardly varies. The paper's settings are not known.",
-    "The true reward is a line, the limit of the roughness penalty of our class smooth.",
-    f"Network: 2 x 64 on observations, {NETWORK_REPETITIONS} data sets, N up to"
-    f" {NETWORK_LARGEST:,}.",
-    "Algorithm 1: 2 x 10 networks, all data in each step of .01 for both blocks, 10,000 iterations."
-    " Other settings are in the exhibit `stability`.",
-    "Author's code: its output level starts near the true Q*. The oracle's epoch has the smallest"
-    " true test error.",
-    "BC identifies no level, so each of its lines names the level that it chooses.",
-)
-METHOD_NOTES = (
-    "MAPE in per cent over the pairs of the test split, mean over data sets (standard error). The"
-    " data sets are the same for all lines. r = 0 has MAPE 100.",
-    "In brackets what a method needs beside states, actions and the discount factor: transition"
-    " probabilities (by frequencies unless known), the form of r, the anchor's reward.",
-    "GLADIUS needs no P, but ours takes its inner maximum over frequencies: see table_1.",
-    "SAmQ is given r(., a1) beside the form, so that one parameter remains. As many cells as states"
-    " make it maximum likelihood.",
-    "* some data sets did not converge, ! some diverged: the mean includes them. Methods without"
-    " form and anchor identify no reward; theirs is the one that their objective picks.",
-    "Lines with = : largest |r-hat - r-hat'| in utils over data sets and the observed pairs of"
-    " mileages 1 to 10. Theory says equal; yes: within the tolerance in every data set.",
-    "Iterations and convergence are in table_2.csv, processor seconds in table_2_timings.csv.",
-)
-AUTHOR_NOTES = (
-    "MAPE in per cent (standard error); the paper's as printed. ! some repetitions diverged.",
-    "* no fit meets a stopping rule: the code trains for a fixed number of epochs.",
-    "As in the code's configuration: 50 hidden units (the paper: 10). Mileage up to 20 as in the"
-    " paper (the configuration: 10). Fresh data sets and fresh weights.",
-    "20,000 epochs of Adam are chaotic: another processor gives other numbers of the same"
-    " distribution.",
-    "last: after the last epoch; oracle: the epoch with the smallest true test error.",
-    "author: levels start at -55, |td^2 - beta^2 dev^2|; signed: the printed term; level-0: levels"
-    " start at 0.",
-    f"Not run: the switches are off at N = {SWITCHED[0]} and {SWITCHED[1]:,} only.",
-    "More of the truth need not be better: with another start 20,000 epochs end elsewhere. The code"
-    " learns the level in any case where observations are many.",
-)
 # Variants that theory makes equal in each sample, and the tolerance in utils
 EQUAL: tuple[tuple[tuple[str, str], tuple[str, str], float], ...] = (
     (("nfxp", ""), ("mpec", ""), 1e-7),
@@ -238,14 +190,16 @@ COMPARED = 10  # rewards are compared at mileages 1 to 10, as the paper's tables
 def render(results: Results, out: Path) -> None:
     """The three tables, and the figure of the author's code."""
     table = layout.side_by_side(results, LAYOUT, NAME, "trajectories").T
-    layout.write(table, out, NAME, EXHIBIT.title, NOTES)
+    below = notes(NAME, repetitions=NETWORK_REPETITIONS, largest=NETWORK_LARGEST)
+    layout.write(table, out, NAME, EXHIBIT.title, below)
     table = layout.side_by_side(results, AUTHOR_LAYOUT, NAME, "trajectories").T
     heading = "Table 2 by the first author's code"
-    layout.write(table, out, f"{NAME}_author", heading, AUTHOR_NOTES)
+    below = notes(f"{NAME}_author", small=SWITCHED[0], large=SWITCHED[1])
+    layout.write(table, out, f"{NAME}_author", heading, below)
     table = pd.DataFrame(methods(results), index=pd.Index(results.rows, name="trajectories")).T
     table.index.name = "trajectories"
     heading = "Table 2 extended: MAPE of the reward, every method of Table 1"
-    layout.write(table, out, f"{NAME}_methods", heading, METHOD_NOTES)
+    layout.write(table, out, f"{NAME}_methods", heading, notes(f"{NAME}_methods"))
     layout.save(_draw_author(results), out, f"{NAME}_author")
 
 

@@ -29,6 +29,7 @@ from reproduce import layout, published
 from reproduce.demonstrations import DENOMINATORS, row
 from reproduce.imitation import imitation_cell
 from reproduce.means import LEVEL, holm, interval, paired
+from reproduce.notes import notes
 from reproduce.results import Results
 from reproduce.spec import SEVERITY, Array, Cell, Entry, Exhibit
 
@@ -159,8 +160,9 @@ def render(results: Results, out: Path) -> None:
         ]
     pairs = compare_pairs(of_seeds)
     lines = pd.DataFrame(table, index=pd.Index(rows, name="environment/trajectories"))
-    notes = (*NOTES, *experts(frame), *leads(pairs))
-    layout.write(lines, out, NAME, EXHIBIT.title, notes)
+    divisors = ", ".join(f"{name[:-3]} {x:g}" for name, x in DENOMINATORS.items())
+    below = (*notes(NAME, divisors=divisors), *experts(frame), *leads(pairs))
+    layout.write(lines, out, NAME, EXHIBIT.title, below)
     layout.write_csv(pairs, out / f"{NAME}_pairs.csv")
     if of_seeds:
         layout.save(_curves(results), out, f"{NAME}_curves")
@@ -248,28 +250,6 @@ def verdict(folder: Path) -> str:
     brief = f"ahead of / behind GLADIUS in {rows} rows, by Holm's test over {len(pairs)}"
     brief += f" comparisons: {'; '.join(beside)}"
     return "\n".join([brief, *leads(pairs)])
-
-
-NOTES = (
-    "Paper: % optimality (standard deviation over 100 episodes of one training); on Acrobot less"
-    " is better.",
-    "Ours: the same measure, mean over training seeds (standard error).",
-    "Score: 100 (R - random) / (expert - random), larger is better, with a 95 % interval over"
-    " seeds, given the 100 episodes of the evaluation.",
-    "Demonstrations are whole episodes of the deterministic expert, fresh for every training seed"
-    " and the same for all methods.",
-    "There are 10 seeds, 12 with 1 and 3 trajectories. The last iterate is evaluated; no column has"
-    " a stopping rule but its budget.",
-    "BC, row network: BC in GLADIUS's class, with GLADIUS's start (a linear function) and steps. BC"
-    " and IQ-learn start at random.",
-    "* means that zeta was not solved for in some training.",
-    "The paper divides by"
-    f" {', '.join(f'{name[:-3]} {x:g}' for name, x in DENOMINATORS.items())}. It has LunarLander"
-    " version 2, we have 3.",
-    "Its row 1 was logged with two trajectories: verdicts use the printed label; on LunarLander our"
-    " row 2 is what was logged.",
-    "GLADIUS: row network, anchor reward 0, beta .95.",
-)
 
 
 def reason(label: str, column: str, protocol: str) -> str:

@@ -97,7 +97,7 @@ def test_the_limit_of_npl_is_nfxp(options: dict[str, Any]) -> None:
     for one, other in zip(found, exact, strict=True):
         assert one.diagnostics.converged
         np.testing.assert_allclose(one.q(MDP.features[:6]), other.q(MDP.features[:6]), atol=1e-6)
-    first = thetas(ccp.fit(SAMPLES, ANCHOR, 0.95, **options))
+    first = thetas(ccp.fit(SAMPLES, ANCHOR, 0.95, stages=1, **options))
     gap = np.abs(first - thetas(exact)).max(axis=1)
     assert np.all(gap > 1e-6), "one stage is another estimator"
     assert np.all(gap < 7e-4)
@@ -107,7 +107,7 @@ def test_the_limit_of_npl_is_nfxp(options: dict[str, Any]) -> None:
 
 
 def test_steps_are_told_apart_as_outer_and_inner() -> None:
-    one = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, **FORM)[0]
+    one = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, stages=1, **FORM)[0]
     assert (extra(one, "stages"), extra(one, "inner_iterations")) == (1, 0)
     assert one.diagnostics.iterations >= 3  # Newton steps of one concave problem
     more = ccp.fit(SAMPLES[:1], ANCHOR, 0.95, stages=None, **FORM)[0]
@@ -160,7 +160,9 @@ def test_finite_dependence_needs_a_renewal(
     data: Transitions, action: int, options: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        ccp.fit([data], Anchor(action, 0.0), 0.95, finite_dependence=True, **FORM, **options)
+        ccp.fit(
+            [data], Anchor(action, 0.0), 0.95, finite_dependence=True, stages=1, **FORM, **options
+        )
     assert caught.value.field == field
 
 

@@ -61,7 +61,9 @@ def test_the_start_does_not_matter() -> None:
 def test_finite_dependence_is_the_ccp_estimator_and_not_ml_irl(options: dict[str, Any]) -> None:
     data = BUS.simulate(50, np.random.default_rng([10, 0]))
     short = fitted(data, inner="finite_dependence", **options)
-    same = ccp.fit([data], ANCHOR, 0.95, reward=BUS_REWARD, finite_dependence=True, **options)[0]
+    same = ccp.fit(
+        [data], ANCHOR, 0.95, reward=BUS_REWARD, finite_dependence=True, stages=1, **options
+    )[0]
     assert short.method == "ml_irl[finite_dependence]"
     np.testing.assert_array_equal(extra(short, "theta"), extra(same, "theta"))
     assert np.max(np.abs(extra(short, "theta") - extra(fitted(data, **options), "theta"))) > 1e-3

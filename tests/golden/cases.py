@@ -33,6 +33,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "pqr": BRIEF,
     "samq": BRIEF,
     "bc": BRIEF,
+    "ccp": {"stages": 1},
 }
 OPTIONS["gladius author"]["dtype"] = np.float64
 

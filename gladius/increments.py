@@ -1,0 +1,280 @@
+"""Transition probabilities with few parameters, and what an observation adds to each of them.
+
+`PooledIncrements` is an option of the parametric methods: s' = start + d, where d has one
+distribution in all states. Features may also move by themselves, each as a Markov chain of its own.
+Frequencies of every (s, a, s') have far more parameters. Their noise biases maximum likelihood
+where states are persistent.
+
+A `Factor` is a family of distributions of one outcome, such as d. It says which distribution a row
+(s, a) uses, in which one its observations are counted, and what an outcome is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gladius.anchor import nearest
+from gladius.checks import Array, InputError, check_finite
+from gladius.transition_probabilities import Pooled, TransitionProbabilities
+from gladius.transitions import Counts, Integers, index_rows
+
+DECIMALS = 9  # increments this close are one
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Distributions that the rows of P-hat are made of.
+
+    Attributes:
+        uses: (A, S) the distribution of each row; -1 for none.
+        feeds: (A, S) the distribution in which its observations are counted; -1 for none.
+        outcome: (A, S, S + 1) as what an observed transition counts; the last is the end of a path.
+        worth: V (S,) on the grid -> (A, S, m) E[V(s') | s, a, outcome]; None where an outcome is
+            the next state and each row has a distribution of its own.
+    """
+
+    uses: Integers
+    feeds: Integers
+    outcome: Integers
+    worth: Callable[[Array], Array] | None
+
+    def influence(self, counts: Array, transition: Array, v: Array, psi: Array) -> Array:
+        """(A, S, S + 1, k) psi times the error of P-hat V that an observation of a cell makes."""
+        is_fed, is_used = self.feeds >= 0, self.uses >= 0
+        size = int(max(self.uses.max(), self.feeds.max())) + 1
+        observed = np.bincount(self.feeds[is_fed], counts.sum(axis=2)[is_fed], size)
+        share = np.where(is_fed, 1 / np.maximum(observed[self.feeds], 1e-300), 0.0)
+        level = (transition @ v)[..., None]
+        if self.worth is None:
+            excess = np.append(v, 0.0) - level
+            return np.asarray((share[..., None] * excess)[..., None] * psi[:, :, None])
+        excess = self.worth(v) - level
+        total = np.zeros((size, excess.shape[2], psi.shape[2]))
+        np.add.at(total, self.uses[is_used], excess[is_used][..., None] * psi[is_used][:, None])
+        return np.asarray(share[..., None, None] * total[self.feeds[..., None], self.outcome])
+
+    def unseen(self, counts: Array, transition: Array, v: Array, psi: Array) -> Array:
+        """(k, k) what the empirical variances of a row's own frequencies leave out.
+
+        That of n observations is n / (n - 1) too small. That of one observation is zero; the mean
+        of the other rows of the action takes its place.
+        """
+        if self.worth is not None:
+            return np.zeros((psi.shape[2], psi.shape[2]))
+        n = counts.sum(axis=2)
+        excess = np.append(v, 0.0) - (transition @ v)[..., None]
+        squares = np.einsum("ast,ast->as", counts, excess**2)
+        pooled = squares.sum(axis=1) / np.maximum(np.maximum(n - 1, 0).sum(axis=1), 1)
+        several = squares / np.maximum(n**2 * (n - 1), 1e-300)
+        lacking = np.where(n > 1, several, np.where(n == 1, pooled[:, None], 0.0))
+        return np.asarray(np.einsum("as,ask,asl->kl", lacking, psi, psi))
+
+
+def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[Factor, ...]:
+    """Those of the frequencies of the first data set, with rows borrowed where n(s, a) = 0."""
+    visited = counts.visits[0].T > 0
+    actions, states = visited.shape
+    row = np.arange(actions * states).reshape(visited.shape)
+    own = np.where(visited, row, -1)
+    factors = [Factor(own, own, np.zeros((actions, states, states + 1), dtype=np.int64), None)]
+    if visited.all():
+        return tuple(factors)
+    rows = [rows for rows in p_hat.pooled[0] if isinstance(rows, Pooled)]
+    most = max(len(pooled.probabilities) for pooled in rows) + 1
+    outcome = np.full((actions, states, states + 1), most - 1)
+    targets = np.zeros((actions, states, most), dtype=np.int64)
+    for a, pooled in enumerate(rows):
+        s, t = np.nonzero(counts.moves[0, a])
+        shift = p_hat.states[t] - p_hat.states[s]
+        outcome[a, s, t] = nearest(pooled.points, shift) if pooled.relative and len(s) else t
+        targets[a, :, : len(pooled.probabilities)] = pooled.targets(p_hat.states, p_hat.states)
+
+    def worth(v: Array) -> Array:
+        value = v[targets]
+        value[..., -1] = 0.0  # the end of a path
+        return value
+
+    action = np.broadcast_to(np.arange(actions)[:, None], visited.shape)
+    uses, feeds = np.where(visited, -1, action), np.where(visited, action, -1)
+    return (*factors, Factor(uses, feeds, outcome, worth))
+
+
+@dataclass(frozen=True)
+class PooledIncrements:
+    """s' = start(s, a) + d, with d pooled over all states; a parametric method's `transition`.
+
+    A point off the grid of states is the nearest state on it.
+
+    Attributes:
+        resets: action -> (d,) state from which its increments start; the others start from s.
+        common: whether all actions share one distribution of d; else each has its own.
+        own: positions of features that move by themselves, jointly, as a Markov chain: their next
+            values depend on their present ones alone.
+        grid: (S, d) all states; by default those observed.
+    """
+
+    resets: Mapping[int, Sequence[float] | float] = field(default_factory=dict)
+    common: bool = False
+    own: tuple[int, ...] = ()
+    grid: Array | None = field(default=None, repr=False)
+
+    def on_grid(self, counts: Counts) -> Counts:
+        """The counts on `grid`, or as they are."""
+        if self.grid is None:
+            return counts
+        grid, (index, position) = index_rows(
+            [check_finite("transition.grid", self.grid), counts.states]
+        )
+        if len(grid) > len(self.grid):
+            off = grid[np.setdiff1d(position, index)[0]]
+            raise InputError("transition.grid", off.tolist(), "add this observed state")
+        visits = np.zeros((len(counts.visits), len(grid), counts.visits.shape[2]))
+        moves = np.zeros((*counts.moves.shape[:2], len(grid), len(grid)))
+        visits[:, position] = counts.visits
+        moves[:, :, position[:, None], position] = counts.moves
+        return Counts(grid, visits, moves)
+
+    def starts(self, states: Array, actions: int) -> Array:
+        """(A, n, d) states from which the increments of each action start."""
+        starts = np.repeat(states[None], actions, axis=0)
+        for action, state in self.resets.items():
+            if action not in range(actions):
+                raise InputError("transition.resets", action, f"give actions 0 to {actions - 1}")
+            start = np.atleast_1d(check_finite(f"transition.resets[{action}]", state))
+            if start.shape != (states.shape[1],):
+                hint = f"give the {states.shape[1]} features of one state"
+                raise InputError(f"transition.resets[{action}]", start.shape, hint)
+            starts[action] = start
+        return starts
+
+    def estimate(self, counts: Counts) -> TransitionProbabilities:
+        """P-hat of every replication, on the states of all."""
+        width = counts.states.shape[1]
+        if not set(self.own) < set(range(width)):
+            hint = f"name some of the features 0 to {width - 1}, and not all of them"
+            raise InputError("transition.own", self.own, hint)
+        if self.own and np.any(counts.visits.sum(axis=(1, 2)) != counts.moves.sum(axis=(1, 2, 3))):
+            raise InputError("transition.own", self.own, "leave it out where paths are `done`")
+        actions, everyone = range(counts.visits.shape[2]), range(len(counts.visits))
+        found = [self._increments(counts, r) for r in everyone]
+        pooled = tuple(tuple(IncrementRows(one, a) for a in actions) for one in found)
+        grid = counts.states
+        transition = np.stack([[rows.rows(grid, grid) for rows in actions] for actions in pooled])
+        return TransitionProbabilities(grid, transition, pooled)
+
+    def _increments(self, counts: Counts, replication: int) -> Increments:
+        moves, visits = counts.moves[replication], counts.visits[replication].T
+        grid, own = counts.states, list(self.own)
+        moving = [column for column in range(grid.shape[1]) if column not in own]
+        a, s, t = np.nonzero(moves)
+        starts = self.starts(grid, len(moves))
+        points, (label,) = index_rows([np.round((grid[t] - starts[a, s])[:, moving], DECIMALS)])
+        number = np.zeros((len(moves), len(points)))
+        np.add.at(number, (a, label), moves[a, s, t])
+        total = visits.sum(axis=1)
+        if self.common:
+            number, total = np.broadcast_to(number.sum(axis=0), number.shape), total.sum()
+        values, (of_state,) = index_rows([grid[:, own]])
+        chain = np.zeros((len(values), len(values)))
+        np.add.at(chain, (of_state[s], of_state[t]), moves[a, s, t])
+        departures = chain.sum(axis=1, keepdims=True)
+        chain = np.where(
+            departures > 0, chain / np.maximum(departures, 1e-300), np.eye(len(values))
+        )
+        probabilities = number / np.maximum(np.atleast_1d(total)[:, None], 1e-300)
+        present = counts.present[replication] | (self.grid is not None)
+        return Increments(self, points, probabilities, values, chain, present, moving)
+
+    def factors(self, counts: Counts, p_hat: TransitionProbabilities) -> tuple[Factor, ...]:
+        """Those of the first data set: the increments, and the features that move themselves."""
+        rows = p_hat.pooled[0][0]
+        assert isinstance(rows, IncrementRows)
+        increments, grid = rows.increments, p_hat.states
+        actions, states = len(p_hat.pooled[0]), len(grid)
+        targets = np.stack([increments.targets(a, grid, grid) for a in range(actions)])
+        weights = increments.chain[increments.own_index(grid)]
+        group = np.zeros((actions, states), dtype=np.int64)
+        if not self.common:
+            group += np.arange(actions)[:, None]
+        starts = self.starts(grid, actions)
+        a, s, t = np.nonzero(counts.moves[0])
+        outcome = np.full((actions, states, states + 1), len(increments.points))
+        shift = np.round((grid[t] - starts[a, s])[:, increments.moving], DECIMALS)
+        outcome[a, s, t] = index_rows([increments.points, shift])[1][1]
+
+        def increment(v: Array) -> Array:
+            value = np.einsum("asmk,sk->asm", v[targets], weights)
+            return np.concatenate([value, np.zeros((actions, states, 1))], axis=2)
+
+        def following(v: Array) -> Array:
+            return np.asarray(np.einsum("asmk,am->ask", v[targets], increments.probabilities))
+
+        own = increments.own_index(grid)
+        of_row = np.broadcast_to(own, group.shape)
+        into = np.broadcast_to(np.append(own, 0), outcome.shape)
+        factors = [Factor(group, group, outcome, increment)]
+        return (*factors, Factor(of_row, of_row, into, following)) if self.own else tuple(factors)
+
+
+@dataclass(frozen=True)
+class Increments:
+    """The increments of one replication.
+
+    Attributes:
+        model: the option.
+        points: (m, d - own) increments that occurred, of the features that do not move themselves.
+        probabilities: (A, m) of each; they sum to the share of transitions that end no path.
+        values: (k, own) what the features that move by themselves are.
+        chain: (k, k) their transition probabilities; the identity from a value never left.
+        present: (S,) states that the replication has itself.
+        moving: columns of `points`.
+    """
+
+    model: PooledIncrements
+    points: Array
+    probabilities: Array
+    values: Array
+    chain: Array
+    present: NDArray[np.bool_]
+    moving: list[int]
+
+    def own_index(self, states: Array) -> Integers:
+        """(n,) which of `values` a state has, or is nearest to."""
+        own = states[:, list(self.model.own)]
+        return nearest(self.values, own) if own.shape[1] else np.zeros(len(own), dtype=np.int64)
+
+    def targets(self, action: int, grid: Array, states: Array) -> Integers:
+        """(n, m, k) positions on the grid to which an increment and a value lead."""
+        start = self.model.starts(states, len(self.probabilities))[action]
+        shape = (len(states), len(self.points), len(self.values), grid.shape[1])
+        points = np.empty(shape)
+        points[..., self.moving] = (start[:, None, self.moving] + self.points)[:, :, None]
+        points[..., list(self.model.own)] = self.values
+        closest = nearest(grid[self.present], points.reshape(-1, grid.shape[1]))
+        return np.flatnonzero(self.present)[closest].reshape(shape[:3])
+
+
+@dataclass(frozen=True)
+class IncrementRows:
+    """The `ActionRows` of one action."""
+
+    increments: Increments
+    action: int
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """(S,) states of the grid that the replication has itself."""
+        return self.increments.present
+
+    def rows(self, grid: Array, states: Array) -> Array:
+        """(n, S) probabilities over the grid."""
+        targets = self.increments.targets(self.action, grid, states)
+        chain = self.increments.chain[self.increments.own_index(states)]
+        weights = self.increments.probabilities[self.action][None, :, None] * chain[:, None]
+        entry = targets + len(grid) * np.arange(len(states))[:, None, None]
+        rows = np.bincount(entry.ravel(), weights.ravel(), minlength=len(states) * len(grid))
+        return rows.reshape(len(states), len(grid)).astype(np.float64, copy=False)

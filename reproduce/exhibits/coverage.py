@@ -1,0 +1,217 @@
+"""Coverage of 95 % intervals: simulated data sets whose true parameters are known.
+
+The bus engine hardly feels the noise of estimated transition probabilities. In `rough`, six states
+and three actions, that noise is about half of the variance. In `regimes` states are persistent and
+the discount factor is .98: free frequencies bias maximum likelihood there, which no standard error
+mends, and transition probabilities with few parameters do.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import gladius
+from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
+from gladius.worlds.bus import BUS_REWARD, BusEngine
+from reproduce import layout, seeds
+from reproduce.judge import CRITICAL, number
+from reproduce.notes import notes
+from reproduce.results import Results
+from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, worst
+
+NAME = "coverage"
+SETS, SMOKE_SETS, BATCH = 2000, 4, 50
+LEVEL = 0.95
+KINDS = ("model", "cluster")
+ROUGH_SEED = 6  # of the rough design's transition probabilities, drawn once
+
+
+@dataclass(frozen=True)
+class Design:
+    """A simulation model whose reward is linear in known functions.
+
+    Attributes:
+        world: the model.
+        design: (n, d) features -> (n, A, k); the reward is design @ theta.
+        theta: (k,) the true parameters.
+        horizon: periods of a trajectory.
+        increments: the option of few parameters that holds there.
+    """
+
+    world: TabularMDP
+    design: Callable[[Array], Array]
+    theta: Array
+    horizon: int
+    increments: PooledIncrements
+
+
+def costs(states: Array) -> Array:
+    """Action 0 costs theta_0 a unit of the first feature, the others theta_1, theta_2 once."""
+    table = np.zeros((len(states), 3, 3))
+    table[:, 0, 0], table[:, 1, 1], table[:, 2, 2] = -states[:, 0], -1.0, -1.0
+    return table
+
+
+def repairs(states: Array) -> Array:
+    """Keeping costs theta_0 a unit and theta_1 by regime, a repair theta_2."""
+    table = np.zeros((len(states), 2, 3))
+    table[:, 0, 0], table[:, 0, 1], table[:, 1, 2] = -states[:, 0], -states[:, 1], -1.0
+    return table
+
+
+@cache
+def designs() -> dict[str, Design]:
+    """bus, rough, regimes."""
+    engine = BusEngine()
+    bus = Design(
+        engine.mdp, BUS_REWARD.design, np.array([1.0, 5.0]), 100, PooledIncrements({1: 1.0})
+    )
+    rng = np.random.default_rng(ROUGH_SEED)
+    lotteries = rng.dirichlet(np.full(6, 0.4), size=(3, 6))
+    line = np.arange(6.0)[:, None]
+    theta = np.array([1.5, 4.0, 5.0])
+    world = TabularMDP(costs(line) @ theta, lotteries, 0.95, np.full(6, 1 / 6), line)
+    rough = Design(world, costs, theta, 40, PooledIncrements())
+    grid = np.array([[x, g] for x in range(12) for g in range(3)], dtype=float)
+    option = PooledIncrements({1: (0.0, 0.0)}, own=(1,), grid=grid)
+    stays = 0.96 * np.eye(3) + 0.02 * (1 - np.eye(3))
+    moves = np.zeros((2, 36, 36))
+    for i, (x, g) in enumerate(grid.astype(int)):
+        for a, d, p in ((a, d, p) for a in (0, 1) for d, p in enumerate((0.4, 0.4, 0.2))):
+            end = min((0 if a else x) + d, 11)
+            moves[a, i, 3 * end : 3 * end + 3] += p * stays[g]
+    theta = np.array([0.15, 0.6, 4.0])
+    world = TabularMDP(repairs(grid) @ theta, moves, 0.98, np.full(36, 1 / 36), grid)
+    regimes = Design(world, repairs, theta, 60, option)
+    return {"bus": bus, "rough": rough, "regimes": regimes}
+
+
+FREQUENCIES, FEW = "frequencies", "few parameters"
+SIZES = {"bus": (50, 250), "rough": (50, 250), "regimes": (200,)}
+METHODS = {"NFXP": "nfxp", "CCP": "ccp", "MPEC": "mpec"}
+
+
+def entries(smoke: bool) -> list[Entry]:
+    """Every method by frequencies; NFXP by few parameters where they hold, and with P known."""
+    listed = []
+    for name, sizes in SIZES.items():
+        for n in sizes[:1] if smoke else sizes:
+            kinds = [(column, FREQUENCIES) for column in METHODS] + [("NFXP", "P known")]
+            kinds += [("NFXP", FEW)] if name != "rough" else []
+            for column, kind in kinds:
+                settings = {"method": METHODS[column], "design": name, "trajectories": n}
+                settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else SETS}
+                settings |= {"seeds": NAME, "seeds_row": f"{name}/{n}"}
+                cell = Cell(f"{__name__}:compute", settings, f"{column}, {name}, N = {n}, {kind}")
+                listed.append(Entry(f"{name}/{n}", column, f"leak_free {kind}", cell, "coverage"))
+    return listed
+
+
+def simulated(design: Design, trajectories: int, rng: np.random.Generator) -> Transitions:
+    """One data set."""
+    paths = design.world.simulate(trajectories, design.horizon, rng)
+    features = design.world.features
+    shape = (trajectories, design.horizon)
+    return Transitions(
+        features[paths.states.reshape(-1)],
+        paths.actions.reshape(-1),
+        features[paths.next_states.reshape(-1)],
+        np.repeat(np.arange(trajectories), shape[1]),
+        number_of_actions=design.world.reward.shape[1],
+    )
+
+
+def compute(cell: Cell) -> Result:
+    """By parameter: coverage of both kinds of interval, mean error over spread, bias, length."""
+    settings = cell.settings
+    design = designs()[settings["design"]]
+    given: dict[str, Any] = {}
+    if settings["kind"] == "P known":
+        true = gladius.KnownTransitions(design.world.transition, design.world.features)
+        given = {"transition": true}
+    elif settings["kind"] == FEW:
+        given = {"transition": design.increments}
+    form = LinearReward(design.design)
+    rngs = seeds.generators(cell)
+    theta, errors, statuses = [], [], []
+    for start in range(0, len(rngs), BATCH):
+        sets = [
+            simulated(design, settings["trajectories"], rng) for rng in rngs[start : start + BATCH]
+        ]
+        level: dict[str, Any] = {"anchor_action": 1, "anchor_reward": float(-design.theta[1])}
+        options = level | given | {"reward": form, "discount": design.world.discount}
+        for fit in gladius.fit(sets, settings["method"], **options):
+            theta.append(fit.params.to_numpy())
+            errors.append([np.sqrt(np.diag(fit.cov(kind))) for kind in KINDS])
+            statuses.append(fit.diagnostics.status)
+    return Result(tuple(records(np.array(theta), np.array(errors), design.theta, statuses)))
+
+
+def records(theta: Array, errors: Array, truth: Array, statuses: Sequence[str]) -> list[Record]:
+    """From (R, k) estimates and (R, 2, k) standard errors."""
+    times, status = len(theta), worst(statuses)
+    gap, spread = theta - truth, theta.std(axis=0, ddof=1)
+    found = [Record("repetitions not ok", float(times - statuses.count("ok")), math.nan, times)]
+    for i in range(len(truth)):
+        for position, kind in enumerate(KINDS):
+            se = errors[:, position, i]
+            share = float(np.mean(np.abs(gap[:, i]) <= CRITICAL * se))
+            error = math.sqrt(max(share * (1 - share), 1 / times) / times)
+            end = f"theta_{i}, {kind}"
+            found.append(Record(f"coverage {end}", share, error, times, status))
+            found.append(Record(f"se / sd {end}", float(se.mean() / spread[i]), math.nan, times))
+        bias, error = gap[:, i].mean() / spread[i], 1 / math.sqrt(times)
+        found.append(Record(f"bias / sd theta_{i}", float(bias), error, times))
+    return found
+
+
+def texts(frame: pd.DataFrame, start: str, end: str) -> str:
+    """The numbers of all parameters whose statistic begins and ends so."""
+    names = frame["statistic"]
+    lines = frame[names.str.startswith(start) & names.str.endswith(end)]
+    return " ".join(number(value) for value in lines["value"])
+
+
+def render(results: Results, out: Path) -> None:
+    """A line for each design, size and method."""
+    frame, body = results.frame(), []
+    for entry in results.entries:
+        key = (entry.row, entry.column, entry.protocol)
+        is_its = (frame[["row", "column", "protocol"]] == key).all(axis=1)
+        mine = partial(texts, frame[is_its])
+        kind = entry.protocol.removeprefix("leak_free ")
+        body.append(
+            {
+                "design/N": entry.row,
+                "method": f"{entry.column}, {kind}",
+                "coverage": mine("coverage", "model"),
+                "clustered": mine("coverage", "cluster"),
+                "mean SE / sd": mine("se / sd", "model"),
+                "bias / sd": mine("bias", ""),
+            }
+        )
+    sets = int(frame["repetitions"].max())
+    below = notes(NAME, sets=sets, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
+    layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
+
+
+def verdict(folder: Path) -> str:
+    """The range of coverage where it should be .95, and where frequencies are biased."""
+    frame = pd.read_csv(folder / f"{NAME}.csv")
+    frame = frame[frame["statistic"].str.fullmatch(r"coverage theta_\d, model")]
+    is_biased = frame["row"].str.startswith("regimes") & frame["protocol"].str.endswith(FREQUENCIES)
+    ranges = [
+        f"{x.min():.2f} to {x.max():.2f}"
+        for x in (frame[~is_biased]["value"], frame[is_biased]["value"])
+    ]
+    return f"{ranges[0]}; by frequencies in regimes {ranges[1]}"
+
+
+TITLE = "Coverage of 95 % intervals of the parameters"
+EXHIBIT = Exhibit(NAME, TITLE, entries, render=render, verdict=verdict, tolerance=1e-3)

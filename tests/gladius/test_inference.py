@@ -1,0 +1,271 @@
+"""Influence tables against derivatives of the estimator, exact bounds, and many data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bus_engine import BUS, Array
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+import gladius
+from gladius import PooledIncrements
+from gladius.baselines.nfxp import fit_counts
+from gladius.checks import InputError
+from gladius.efficiency import linear_covariance, linearise
+from gladius.increments import Factor, frequency_factors
+from gladius.inference import Influence, influence
+from gladius.mdp import soft_bellman
+from gladius.transition_probabilities import (
+    TransitionProbabilities,
+    empirical_transition_probabilities,
+)
+from gladius.transitions import Counts
+from gladius.worlds.bus import BUS_REWARD, bus_design
+
+BETA, MANY = 0.9, 1e6
+Estimator = Callable[[Counts], tuple[TransitionProbabilities, tuple[Factor, ...]]]
+
+
+def by_frequencies(counts: Counts) -> tuple[TransitionProbabilities, tuple[Factor, ...]]:
+    p_hat = empirical_transition_probabilities(counts)
+    return p_hat, frequency_factors(counts, p_hat)
+
+
+def by_increments(option: PooledIncrements) -> Estimator:
+    def estimate(counts: Counts) -> tuple[TransitionProbabilities, tuple[Factor, ...]]:
+        p_hat = option.estimate(counts)
+        return p_hat, option.factors(counts, p_hat)
+
+    return estimate
+
+
+def design_of(states: Array) -> Array:
+    """r = theta_0 x + theta_1 x_last for action 0, theta_2 for action 1, (S, 2, 3)."""
+    design = np.zeros((len(states), 2, 3))
+    design[:, 0, 0], design[:, 0, 1] = -states[:, 0], -(states[:, -1] ** 2) / 5
+    design[:, 1, 2] = -1.0
+    return design
+
+
+def population(transition: Array, weight: Array, states: Array) -> Counts:
+    """MANY observations, as the model has them, of the states with a weight."""
+    reward = design_of(states) @ np.array([0.4, 0.3, 2.0])
+    policy = soft_bellman(reward, transition, BETA).policy
+    visits = MANY * weight[:, None] * policy
+    return Counts(states, visits[None], (visits.T[:, :, None] * transition)[None])
+
+
+def estimate(counts: Counts, estimator: Estimator) -> tuple[Array, Influence]:
+    """theta-hat and its influence table."""
+    p_hat, factors = estimator(counts)
+    design = design_of(counts.states)
+    fitted = fit_counts(
+        counts.visits, p_hat.transition, design, np.zeros(design.shape[:2]), BETA, tolerance=1e-12
+    )
+    cells = np.zeros((*p_hat.transition.shape[1:3], len(design) + 1))
+    cells[..., :-1] = counts.moves[0]
+    cells[..., -1] = np.maximum(counts.visits[0].T - counts.moves[0].sum(axis=2), 0.0)
+    args = p_hat.transition[0], design, fitted.q[0], BETA, factors
+    return fitted.theta[0], influence(cells, *args)
+
+
+def line(points: int) -> Array:
+    return np.arange(points, dtype=float)[:, None]
+
+
+def increments_world(option: PooledIncrements, states: Array) -> Counts:
+    """Increments 0, 1, 2 of x, none observed where they would leave the grid."""
+    weight = np.where(states[:, 0] <= 2, 1.0 + 0.1 * np.arange(len(states)), 0.0)
+    p = np.array([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1]])
+    p = p[[0, 0]] if option.common else p
+    chain = np.array([[0.8, 0.2], [0.3, 0.7]]) if option.own else np.ones((1, 1))
+    starts = option.starts(states, 2)
+    moves = np.zeros((1, 2, len(states), len(states)))
+    for a in range(2):
+        for i in np.flatnonzero(weight):
+            for d in range(3):
+                for g, share in enumerate(chain[int(states[i, 1]) if option.own else 0]):
+                    end = [starts[a, i, 0] + d, *([g] if option.own else [])]
+                    (j,) = np.flatnonzero((states == end).all(axis=1))
+                    moves[0, a, i, j] += weight[i] * p[a, d] * share
+    visits = np.swapaxes(moves.sum(axis=3), 1, 2)
+    transition = option.estimate(Counts(states, visits, moves)).transition[0]
+    return population(transition, weight / weight.sum(), states)
+
+
+PRODUCT = np.array([[x, g] for x in range(5) for g in range(2)], dtype=float)
+CASES: dict[str, tuple[Estimator, Callable[[], Counts]]] = {}
+for name, option, grid in (
+    ("by action", PooledIncrements(), line(5)),
+    ("common, with a reset", PooledIncrements(resets={1: 0.0}, common=True), line(5)),
+    ("a feature of its own", PooledIncrements(resets={1: (0.0, 0.0)}, own=(1,)), PRODUCT),
+):
+    CASES[name] = by_increments(option), lambda o=option, g=grid: increments_world(o, g)
+
+
+def some_rows(observed: int) -> Counts:
+    """Four states with one destination law for each action; the last ones are never acted in."""
+    rows = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    transition = np.repeat(rows[:, None], 4, axis=1)
+    weight = np.where(np.arange(4) < observed, 1 / observed, 0.0)
+    return population(transition, weight, line(4))
+
+
+CASES["frequencies"] = by_frequencies, lambda: some_rows(4)
+CASES["a borrowed row"] = by_frequencies, lambda: some_rows(3)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_table_is_the_derivative_of_the_estimate_in_each_observation(name: str) -> None:
+    estimator, make = CASES[name]
+    counts = make()
+    theta, table = estimate(counts, estimator)
+    np.testing.assert_allclose(theta, [0.4, 0.3, 2.0], atol=1e-9)
+    # P-hat's part is checked to 1 % even where it is small beside that of the choices
+    tolerance = 1e-6 * np.abs(table.choice).max() + 0.01 * np.abs(table.move).max()
+    assert np.abs(table.move).max() > 20 * tolerance
+    cells = np.argwhere(counts.moves[0] > 0)
+    for a, s, t in cells[:: max(1, len(cells) // 25)]:
+        ends = []
+        for sign in (1, -1):
+            visits, moves = counts.visits.copy(), counts.moves.copy()
+            visits[0, s, a] += sign * MANY * 1e-5
+            moves[0, a, s, t] += sign * MANY * 1e-5
+            ends.append(estimate(Counts(counts.states, visits, moves), estimator)[0])
+        slope = (ends[0] - ends[1]) / (2 * MANY * 1e-5)
+        found = table.choice[s, a] + table.move[a, s, t]
+        np.testing.assert_allclose(found, slope, rtol=0, atol=tolerance)
+
+
+def test_population_counts_give_the_two_step_bound() -> None:
+    expert = linearise(BUS.mdp, 100)
+    design = bus_design(expert.world.features)
+    visits = 1e15 * expert.occupancy
+    moves = visits.T[:, :, None] * expert.world.transition
+    counts = Counts(expert.world.features, visits[None], moves[None])
+    _, factors = by_frequencies(counts)
+    cells = np.concatenate([moves, np.zeros((*moves.shape[:2], 1))], axis=2)
+    args = design, expert.world.solution.q, BUS.discount
+    for is_known in (True, False):
+        used = () if is_known else factors
+        table = influence(cells, expert.world.transition, *args, used)
+        expected = linear_covariance(expert, design, is_known) / 1e15
+        np.testing.assert_allclose(table.covariance, expected, rtol=1e-9)
+
+
+@settings(max_examples=30)
+@given(arrays(np.int64, (2, 3, 4), elements=st.integers(0, 3)), st.integers(0, 2**16))
+def test_few_observations_of_a_row_have_their_sample_variance(cells: Any, seed: int) -> None:
+    """n / (n - 1) of what the row shows; one observation has the mean of the action's others."""
+    rng = np.random.default_rng(seed)
+    cells = cells.astype(float)
+    v, psi = rng.normal(size=3), rng.normal(size=(2, 3, 2))
+    n = cells.sum(axis=2)
+    own = np.where(n > 0, np.arange(6).reshape(2, 3), -1)
+    if own.max() < 0:
+        return
+    factor = Factor(own, own, np.zeros((2, 3, 4), dtype=np.int64), None)
+    transition = (cells / np.maximum(n, 1)[..., None])[..., :3]
+    move = factor.influence(cells, transition, v, psi)
+    found = np.einsum("ast,astk,astl->kl", cells, move, move)
+    found += factor.unseen(cells, transition, v, psi)
+    expected, values = np.zeros((2, 2)), np.append(v, 0.0)
+    for a in range(2):
+        draws = [np.repeat(values, cells[a, s].astype(int)) for s in range(3)]
+        squares = sum(np.sum((x - x.mean()) ** 2) for x in draws if len(x))
+        freedom = sum(len(x) - 1 for x in draws if len(x))
+        for s, x in enumerate(draws):
+            if len(x):
+                variance = x.var(ddof=1) if len(x) > 1 else squares / max(freedom, 1)
+                expected += variance / len(x) * np.outer(psi[a, s], psi[a, s])
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+def fit_bus(seed: int = 0, method: str = "nfxp", n: int = 60, **options: Any) -> gladius.Results:
+    data = BUS.simulate(n, np.random.default_rng(seed))
+    known: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+    return gladius.fit(data, method, reward=BUS_REWARD, **known, **options)
+
+
+def test_clustered_errors_are_sums_over_trajectories() -> None:
+    found = fit_bus()
+    table, z = found.cov("cluster").to_numpy(), found.cov().to_numpy()
+    assert np.sqrt(np.diag(table)) == pytest.approx(np.sqrt(np.diag(z)), rel=0.35)
+    # every trajectory twice, as one: the sums double, their number does not
+    double = np.tile(np.arange(len(found.data)), 2)
+    twice = gladius.fit(
+        found.data.take(double),
+        "nfxp",
+        reward=BUS_REWARD,
+        anchor_action=1,
+        anchor_reward=-5.0,
+        discount=0.95,
+    )
+    np.testing.assert_allclose(twice.cov("cluster"), table, rtol=0.02)
+    np.testing.assert_allclose(twice.cov(), z / 2, rtol=0.02)
+
+
+@pytest.mark.parametrize("method", ["nfxp", "ccp", "mpec"])
+def test_the_summary_and_the_frame_have_the_same_numbers(method: str) -> None:
+    found = fit_bus(method=method)
+    frame = found.to_frame(0.9, "cluster")
+    se = np.sqrt(np.diag(found.cov("cluster")))
+    half = stats.norm.ppf(0.95) * se
+    np.testing.assert_allclose(frame["high"] - frame["low"], 2 * half)
+    np.testing.assert_allclose(found.conf_int(0.9, "cluster"), frame[["low", "high"]])
+    text = found.summary(0.9, "cluster")
+    assert f"{frame['se'].iloc[0]:.4g}" in text
+    assert len(text.splitlines()) < 20
+    assert "theta" in found.to_latex()
+    assert len(repr(found)) < 80
+    a, b = found.params
+    assert found.wald([[1, -0.2]], a - 0.2 * b) == pytest.approx(1.0)
+    single = found.wald([[0, 1]], 0.0)
+    assert single == pytest.approx(found.to_frame()["p"].iloc[1], abs=1e-12)
+    states = np.array([[1.0], [3.0]])
+    errors = found.reward_errors(states)
+    np.testing.assert_allclose(errors[:, 0], states[:, 0] * np.sqrt(found.cov().iloc[0, 0]))
+
+
+def test_the_bootstrap_has_the_spread_of_the_influence_table() -> None:
+    found = fit_bus(n=100)
+    draws = found.bootstrap(draws=60, rng=1)
+    ratio = draws.std(axis=0, ddof=1) / np.sqrt(np.diag(found.cov("cluster")))
+    assert np.all((ratio > 0.7) & (ratio < 1.4))
+    again = found.bootstrap(lambda e: e.reward(np.array([[2.0]]), 0), draws=60, rng=1)
+    np.testing.assert_allclose(again[:, 0], -2 * draws[:, 0])
+
+
+def test_a_data_frame_is_read_by_its_names_and_any_array_by_position() -> None:
+    found = fit_bus()
+    frame = pd.DataFrame({"other": [9.0, 9.0], "s0": [2.0, 1.0]})
+    expected = found.reward(np.array([[2.0], [1.0]]), 0)
+    np.testing.assert_array_equal(found.reward(frame, 0), expected)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found.reward(np.array([[1.0], [2.0]])[::-1], 0), expected)
+    with pytest.raises(InputError, match="give the columns"):
+        found.reward(frame[["other"]], 0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: fit_bus().cov("rows"), "kind"),
+        (lambda: fit_bus().conf_int(1.0), "level"),
+        (lambda: fit_bus().wald([[1.0]]), "restrictions"),
+        (lambda: fit_bus(transition=PooledIncrements({2: 1.0})), "transition.resets"),
+        (lambda: fit_bus(transition=PooledIncrements({1: (1.0, 2.0)})), r"transition.resets\[1\]"),
+        (lambda: fit_bus(transition=PooledIncrements(own=(0,))), "transition.own"),
+        (lambda: fit_bus(method="ml_irl").cov(), "method"),
+        (lambda: fit_bus(n=1).cov("cluster"), "trajectory"),
+    ],
+)
+def test_bad_input_is_named(call: Callable[[], object], field: str) -> None:
+    with pytest.raises(InputError, match=f"^{field} ="):
+        call()
