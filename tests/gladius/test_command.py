@@ -142,7 +142,7 @@ def your_data() -> str:
     return Path(gladius.__file__).with_name("your_data.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 3)])
+@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 4)])
 def test_examples_of_the_pages_run(page, number):
     names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(), re.S)
