@@ -2,13 +2,17 @@
 
 Example:
     python -m gladius choices.csv --state mileage --action replace --id bus \\
-        --time month --anchor-action 1 --anchor-reward -5 --discount 0.95 --out reward.csv
+        --time month --anchor-action 1 --anchor-reward -5 --discount 0.95 --out results
+
+The folder `results` then holds the summary, r-hat and the choice probabilities, the parameters of a
+parametric method with standard errors and intervals, two figures, and the call.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -21,9 +25,9 @@ from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
-from gladius.estimate import Estimate
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
+from gladius.results import WITH_ERRORS, Results
 from gladius.transitions import Transitions, distinct_rows, grid_positions
 
 METHOD_HELP = (
@@ -53,11 +57,11 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--discount", type=float, required=True, help="beta")
     cli.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
     cli.add_argument("--function-class", help="of gladius: smooth, sparse or mlp")
-    cli.add_argument("--out", type=Path, help="CSV to write; by default standard output")
+    cli.add_argument("--out", type=Path, help="folder to write; by default r-hat is printed as CSV")
     return cli
 
 
-def table(data: Transitions, estimate: Estimate) -> pd.DataFrame:
+def table(data: Transitions, estimate: Results) -> pd.DataFrame:
     """A line for each observed state and action: count, r-hat, Q-hat and choice probability."""
     states, _ = distinct_rows(data.states)
     pairs = data.pairs()
@@ -88,19 +92,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "form" in needs(given.method):
             number, features = data.number_of_actions, data.feature_names
             options["reward"] = linear_in_features(number, **anchor, features=features)
-        estimate: Estimate = fit(data, given.method, **options)
+        estimate = fit(data, given.method, **options)
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
     rewards = table(data, estimate)
-    rewards.to_csv(given.out or sys.stdout, index=False)
+    if given.out is None:
+        rewards.to_csv(sys.stdout, index=False)
+    else:
+        write(given.out, estimate, rewards, sys.argv[1:] if arguments is None else arguments)
     for line in remarks(data, estimate, needs(given.method), rewards):
         print(line, file=sys.stderr)
     return 0 if estimate.diagnostics.converged else 1
 
 
+def write(folder: Path, results: Results, rewards: pd.DataFrame, arguments: Sequence[str]) -> None:
+    """All files of a fit."""
+    from matplotlib.figure import Figure
+
+    from gladius.plots import plot_choices, plot_reward
+
+    folder.mkdir(exist_ok=True)
+    (folder / "call.txt").write_text(f"python -m gladius {shlex.join(arguments)}\n", "utf-8")
+    (folder / "summary.txt").write_text(f"{results.summary()}\n", "utf-8")
+    rewards.to_csv(folder / "reward.csv", index=False)
+    if results.name in WITH_ERRORS:
+        results.to_frame().to_csv(folder / "parameters.csv", index_label="parameter")
+    for plot, name in ((plot_reward, "reward"), (plot_choices, "choices")):
+        figure = Figure(layout="constrained")
+        plot(results, figure.subplots())
+        figure.savefig(folder / f"{name}.png", dpi=150)
+
+
 def remarks(
-    data: Transitions, estimate: Estimate, needed: Sequence[str], rewards: pd.DataFrame
+    data: Transitions, estimate: Results, needed: Sequence[str], rewards: pd.DataFrame
 ) -> Iterator[str]:
     """What a user must know of the fit, a line each."""
     diagnostics, state = estimate.diagnostics, list(data.feature_names)
@@ -119,8 +144,8 @@ def remarks(
             inputs = np.asarray(diagnostics.extra[key], dtype=int)
             yield f"features chosen for {what}: {', '.join(state[k] for k in inputs) or 'none'}"
     if "theta" in diagnostics.extra:
-        theta = np.asarray(diagnostics.extra["theta"])
-        yield f"parameters: {', '.join(f'{t:.4g}' for t in theta)}"
+        named = (f"{name}: {value:.4g}" for name, value in estimate.params.items())
+        yield f"parameters: {'; '.join(named)}"
     if "anchor" not in needed and "form" not in needed:
         yield f"{estimate.method} identifies no level of r: compare within a state"
     yield (
@@ -131,11 +156,12 @@ def remarks(
 
 
 def _read(path: Path, out: Path | None) -> pd.DataFrame:
-    for name, file in [("csv", path), ("out", out)]:
-        if file is not None and file.is_dir():
-            raise InputError(name, str(file), "it is a directory: name a file in it")
-    if out is not None and not os.access(out.resolve().parent, os.W_OK):
-        raise InputError("out", str(out), "it cannot be written: name a file in a folder of yours")
+    if path.is_dir():
+        raise InputError("csv", str(path), "it is a directory: name a file in it")
+    if out is not None and out.exists() and not out.is_dir():
+        raise InputError("out", str(out), "it is a file: name a folder, which may be new")
+    if out is not None and not os.access(out if out.exists() else out.resolve().parent, os.W_OK):
+        raise InputError("out", str(out), "it cannot be written: name a folder of yours")
     try:
         return pd.read_csv(path)
     except FileNotFoundError:

@@ -7,7 +7,7 @@ computes it), or nothing.
 
 Verdicts on a cell: `as printed`, by every form that decides it; `in some forms`, as printed by one
 of them and not by another; `contradicted`, by a property of the method; `ours differs`, as our
-implementation has another sign than the method may have; `ours does not`, as it does not scale;
+implementation has another sign than the method may have; `ours does not scale`;
 `no claim printed`: a blank rate, since the paper lists rates only for methods with global
 optimality; `not decided`.
 """
@@ -24,7 +24,7 @@ SCALE, BELLMAN = "Scalability", "Bellman Equation"
 GLOBAL, RATE = "Global Optimality", "Statistical Complexity"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
 AS_PRINTED, IN_SOME, CONTRADICTED = "as printed", "in some forms", "contradicted"
-IMPLEMENTATION, OURS_DOES_NOT = "ours differs", "ours does not"
+IMPLEMENTATION, OURS_DOES_NOT = "ours differs", "ours does not scale"
 NO_CLAIM, OPEN = "no claim printed", "not decided"
 ORDER = (AS_PRINTED, IN_SOME, CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, OPEN)
 MARKS = {CONTRADICTED: " #", IMPLEMENTATION: " (#)", OURS_DOES_NOT: " (#)"}

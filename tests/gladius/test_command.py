@@ -27,15 +27,17 @@ def choices(tmp_path):
 
 def test_command_writes_what_fit_finds(choices, tmp_path):
     data, path = choices
-    out = tmp_path / "reward.csv"
+    out = tmp_path / "results"
     asked = ["--state", "mileage", "--next-state", "after", "--anchor-action", "1"]
     assert main([str(path), *asked, *KEYS, "--out", str(out)]) == 0
-    found = pd.read_csv(out)
+    found = pd.read_csv(out / "reward.csv")
     estimate = gladius.fit(data, anchor_action=1, anchor_reward=-5.0, discount=0.95)
     at = found[["mileage"]].to_numpy(dtype=float)
     np.testing.assert_allclose(found["reward"], estimate.reward(at, found["action"].to_numpy()))
     assert found["observations"].sum() == len(data)
     np.testing.assert_allclose(found.groupby("mileage")["probability"].sum(), 1.0)
+    names = {"call.txt", "summary.txt", "reward.csv", "reward.png", "choices.png"}
+    assert {path.name for path in out.iterdir()} == names
 
 
 def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
@@ -74,7 +76,7 @@ def test_what_is_a_directory_or_no_number_is_told_before_any_work(choices, tmp_p
     frame.assign(done="no").to_csv(tmp_path / "no")
     asked = ["--state", "s0", "--anchor-action", "1", "--done", "done", *KEYS]
     for given, start, hint in [
-        ([str(path), "--out", str(tmp_path)], "out = ", "it is a directory"),
+        ([str(path), "--out", str(path)], "out = ", "it is a file"),
         ([str(tmp_path)], "csv = ", "it is a directory"),
         ([str(tmp_path / "words")], "action[0] = 'run': ", "code the actions 0, 1, 2, ..."),
         ([str(tmp_path / "no")], "done[0] = 'no': ", "as booleans or 1 and 0"),
@@ -112,10 +114,10 @@ def test_help_tells_which_methods_assume_a_form():
 
 def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_path):
     data, path = choices
-    out = tmp_path / "reward.csv"
+    out = tmp_path / "results"
     asked = ["--state", "mileage", "--anchor-action", "1", *KEYS, "--method", "nfxp"]
     assert main([str(path), *asked, "--next-state", "after", "--out", str(out)]) == 0
-    table = pd.read_csv(out)
+    table = pd.read_csv(out / "reward.csv")
     form = gladius.LinearReward(
         lambda x: np.stack([np.column_stack([np.ones(len(x)), x]), np.zeros((len(x), 2))], axis=1),
         lambda x: np.column_stack([np.zeros(len(x)), np.full(len(x), -5.0)]),
@@ -124,6 +126,12 @@ def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_p
     estimate = gladius.fit(data, "nfxp", reward=form, **given)
     rewards = estimate.reward(table[["mileage"]].to_numpy(float), table["action"].to_numpy())
     np.testing.assert_allclose(table["reward"], rewards, atol=1e-8)
+    parameters = pd.read_csv(out / "parameters.csv", index_col="parameter")
+    assert list(parameters.index) == ["constant, action 0", "mileage, action 0"]
+    np.testing.assert_allclose(parameters["se"], estimate.to_frame()["se"], rtol=1e-6)
+    assert "mileage, action 0" in (out / "summary.txt").read_text("utf-8")
+    assert "--method nfxp" in (out / "call.txt").read_text("utf-8")
+    assert (out / "reward.png").stat().st_size > (out / "call.txt").stat().st_size
 
 
 def readme() -> str:
@@ -134,7 +142,7 @@ def your_data() -> str:
     return Path(gladius.__file__).with_name("your_data.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 3)])
+@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 4)])
 def test_examples_of_the_pages_run(page, number):
     names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(), re.S)
@@ -174,7 +182,7 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     data = gladius.BusEngine(dummies=2).simulate(60, np.random.default_rng(1))
     frame = data.to_frame().drop(columns=["done", "next_s0", "next_s1", "next_s2"])
     frame["month"] = frame.groupby("id").cumcount()
-    path, out = tmp_path / "panel.csv", tmp_path / "reward.csv"
+    path, out = tmp_path / "panel.csv", tmp_path / "results"
     frame.sample(frac=1, random_state=0).to_csv(path, index=False)
     asked = ["--action", "action", "--id", "id", "--time", "month", "--discount", "0.95"]
     states = ["--state", "s0", "--state", "s1", "--state", "s2"]
@@ -183,7 +191,7 @@ def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_
     said = capsys.readouterr().err
     assert "features chosen for r: s0\n" in said
     assert f"gladius sparse, {len(data) - 60} transitions" in said
-    rewards = pd.read_csv(out).query("action == 0").groupby("s0")["reward"].mean()
+    rewards = pd.read_csv(out / "reward.csv").query("action == 0").groupby("s0")["reward"].mean()
     assert rewards[3.0] == pytest.approx(-3.0, abs=0.6)
 
 

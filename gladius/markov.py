@@ -1,0 +1,124 @@
+"""Is the state a state? Tests of the Markov assumption by the history that it leaves out.
+
+If choices and transitions depend on the present state alone, then the state before, the action
+before and the person's past choices add nothing to it. They are added as further features, and the
+score tests of the class `sparse` (rows/screen.py) look for them. What they find is a sign of
+unobserved types or of a hidden state: then no method of this library is valid.
+
+Source: the conditional independence assumption of Rust (1987).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gladius.anchor import AnchorReward
+from gladius.checks import Array, InputError
+from gladius.estimate import StateFunction
+from gladius.methods import fit
+from gladius.transitions import Transitions
+
+
+@dataclass(frozen=True)
+class MarkovCheck:
+    """What of the history matters beside the state.
+
+    Attributes:
+        choices: names of the histories on which choices depend; none if the data look Markov.
+        transitions: likewise for the next value.
+        observations: number that were tested.
+    """
+
+    choices: tuple[str, ...]
+    transitions: tuple[str, ...]
+    observations: int
+
+    @property
+    def is_markov(self) -> bool:
+        """Whether nothing was found; that is no proof."""
+        return not self.choices and not self.transitions
+
+    def __str__(self) -> str:
+        if self.is_markov:
+            return f"no sign against the Markov assumption in {self.observations:,} observations"
+        outcomes = {"choices": self.choices, "the next value": self.transitions}
+        found = [f"{what} with {', '.join(names)}" for what, names in outcomes.items() if names]
+        return f"unobserved types or a hidden state are likely: given the state, {'; '.join(found)}"
+
+
+def check_markov(
+    data: Transitions, *, anchor_action: int, anchor_reward: AnchorReward, discount: float
+) -> MarkovCheck:
+    """Test whether the past matters for choices or transitions, given the state.
+
+    Args:
+        data: observations in order of time within each trajectory, as `from_frame` makes them.
+        anchor_action, anchor_reward, discount: as in `gladius.fit`.
+
+    Raises:
+        InputError: fewer than two observations in a row anywhere.
+    """
+    histories, names = _histories(data)
+    follows = np.flatnonzero(~np.isnan(histories[:, 0]))
+    is_kept = np.isin(follows + 1, follows) | data.done[follows]
+    rows = follows[is_kept]
+    if len(rows) < 2:
+        raise InputError("trajectory", len(rows), "give trajectories of three periods or more")
+    after = np.where(data.done[rows], rows, rows + 1)
+    augmented = Transitions(
+        np.column_stack([data.states[rows], histories[rows]]),
+        data.actions[rows],
+        np.column_stack([data.next_states[rows], histories[after]]),
+        data.trajectory[rows],
+        data.done[rows],
+        data.number_of_actions,
+        (*data.feature_names, *names),
+    )
+    width, reward = data.states.shape[1], anchor_reward
+    if callable(anchor_reward):
+        reward = partial(_of_state, anchor_reward, width)
+    elif np.ndim(anchor_reward):
+        reward = np.asarray(anchor_reward)[rows]
+    given: dict[str, Any] = {
+        "anchor_action": anchor_action,
+        "anchor_reward": reward,
+        "discount": discount,
+    }
+    extra = fit(augmented, function_class="sparse", **given).diagnostics.extra
+    found = []
+    for key in ("reward_inputs", "zeta_inputs"):
+        chosen = np.asarray(extra[key], dtype=int)
+        found.append(tuple(augmented.feature_names[k] for k in chosen if k >= width))
+    return MarkovCheck(found[0], found[1], len(rows))
+
+
+def _of_state(reward: StateFunction, width: int, states: Array) -> Array:
+    """The anchor's reward, which knows no history."""
+    return reward(states[:, :width])
+
+
+def _histories(data: Transitions) -> tuple[Array, list[str]]:
+    """(n, h) the state, the action and the shares of actions before; NaN in a first period."""
+    first = np.append(True, data.trajectory[1:] != data.trajectory[:-1])
+    breaks = np.append(False, np.any(data.next_states[:-1] != data.states[1:], axis=1))
+    first |= breaks | np.append(False, data.done[:-1])
+    start = np.maximum.accumulate(np.where(first, np.arange(len(first)), 0))
+    before = np.arange(len(first)) - start
+    columns, names = [], []
+    for k, name in enumerate(data.feature_names):
+        columns.append(np.append(np.nan, data.states[:-1, k]))
+        names.append(f"{name} before")
+    for action in range(1, data.number_of_actions):
+        took = (data.actions == action).astype(float)
+        columns.append(np.append(np.nan, took[:-1]))
+        names.append(f"action {action} before")
+        total = np.append(0.0, np.cumsum(took))[:-1]
+        columns.append((total - total[start]) / np.maximum(before, 1))
+        names.append(f"share of action {action} before")
+    histories = np.column_stack(columns)
+    histories[first] = np.nan
+    return histories, names
