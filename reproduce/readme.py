@@ -59,8 +59,11 @@ def contents(
     text = readme.read_text("utf-8")
     for name, template in SECTIONS.items():
         text = section(text, name, rendered(template, folder, about))
-    pages = {folder / n: rendered(t, folder, about) + "\n" for n, t in PAGES.items()}
-    return {readme: text, **pages, folder / VERDICTS_FILE: verdict_lines(exhibits, folder)}
+    return {
+        readme: text,
+        **{folder / name: rendered(t, folder, about) + "\n" for name, t in PAGES.items()},
+        folder / VERDICTS_FILE: verdict_lines(exhibits, folder),
+    }
 
 
 def rendered(template: str, folder: Path, about: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def missing(lock: list[tuple[Requirement, list[str]]], python: str) -> list[Requ
 
 @pytest.mark.parametrize("python", PYTHONS)
 def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(python: str) -> None:
-    lock = locked(ROOT / "requirements.lock")
+    lock = [*locked(ROOT / "requirements.lock"), *locked(ROOT / ".ci" / "rust.lock")]
     assert missing(lock, python) == []
     assert missing([entry for entry in lock if entry[0].name != "numpy"], python) != []
     for entry, hashes in [*lock, *locked(ROOT / ".ci" / "torch-cpu.lock")]:
