@@ -21,14 +21,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
-from gladius.results import WITH_ERRORS, Results
-from gladius.transitions import Transitions, distinct_rows, grid_positions
+from gladius.results import Results
+from gladius.transitions import Transitions
 
 METHOD_HELP = (
     "by default gladius; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"
@@ -61,23 +60,6 @@ def parser() -> argparse.ArgumentParser:
     return cli
 
 
-def table(data: Transitions, estimate: Results) -> pd.DataFrame:
-    """A line for each observed state and action: count, r-hat, Q-hat and choice probability."""
-    states, _ = distinct_rows(data.states)
-    pairs = data.pairs()
-    each = np.repeat(states, data.number_of_actions, axis=0)
-    actions = np.tile(np.arange(data.number_of_actions), len(states))
-    observed = np.column_stack([pairs.states, pairs.actions])
-    pair = grid_positions(observed, np.column_stack([each, actions]))
-    columns: dict[str, NDArray[Any]] = dict(zip(data.feature_names, each.T, strict=True))
-    columns["action"] = actions
-    columns["observations"] = np.where(pair >= 0, pairs.weights[pair], 0)
-    columns["reward"] = estimate.reward(each, actions)
-    columns["q"] = estimate.q(states).ravel()
-    columns["probability"] = estimate.policy(states).ravel()
-    return pd.DataFrame(columns)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; exit code 2 for bad input (one line), 1 for a fit that did not converge."""
     given = parser().parse_args(arguments)
@@ -96,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)
         return 2
-    rewards = table(data, estimate)
+    rewards = estimate.reward_frame()
     if given.out is None:
         rewards.to_csv(sys.stdout, index=False)
     else:
@@ -116,7 +98,7 @@ def write(folder: Path, results: Results, rewards: pd.DataFrame, arguments: Sequ
     (folder / "call.txt").write_text(f"python -m gladius {shlex.join(arguments)}\n", "utf-8")
     (folder / "summary.txt").write_text(f"{results.summary()}\n", "utf-8")
     rewards.to_csv(folder / "reward.csv", index=False)
-    if results.name in WITH_ERRORS:
+    if results.has_parameter_errors:
         results.to_frame().to_csv(folder / "parameters.csv", index_label="parameter")
     for plot, name in ((plot_reward, "reward"), (plot_choices, "choices")):
         figure = Figure(layout="constrained")

@@ -170,6 +170,7 @@ def fit_counts(counts: Counts, anchor: Anchor, discount: float, options: Options
             extra={
                 "smoothed": True,
                 "penalty": float(smooth.penalty[r]),
+                "interval_penalty": float(smooth.interval_penalty[r]),
                 "freedom": float(smooth.freedom[r]),
                 "decrement": float(smooth.decrement[r]),
             },

@@ -1,4 +1,4 @@
-"""Standard errors of parametric estimates on counts: one influence table for all methods.
+"""Standard errors on counts: one influence table for all methods.
 
 To first order theta-hat - theta is a sum over observations (s, a, s'). With c = dQ - dV the score
 of a choice, I its information, and m(s, a) = beta sum_s' dP_a(s, s') V(s') the error of P-hat,
@@ -11,6 +11,11 @@ P_a(s, .), its influence is -beta I^-1 psi(s, a) (V(s') - P_a V(s)) / n(s, a). T
 uncorrelated, so the covariance is I^-1 + I^-1 N I^-1, with N that of the second. NFXP, MPEC, NPL
 and CCP share these tables: at any consistent theta-hat they have the same first-order errors.
 
+- ML-IRL weights a choice in period t by beta^t, so that I^-1 J I^-1 takes the place of I^-1, with J
+  the sum of squared weights times c c'.
+- Without a form each reward is a parameter. The plug-in has I at n(s, a) plus its pseudo-count.
+  GLADIUS `smooth` has H = I + lambda D2'D2 in the place of I, and H^-1 as in Nychka (1988).
+
 Source: Aguirregabiria and Mira (2002), Proposition 4; Newey and McFadden (1994), Section 6.
 """
 
@@ -20,15 +25,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
-from gladius.checks import Array, InputError
-from gladius.increments import Factor
+from gladius.anchor import Anchor
+from gladius.baselines import plug_in
+from gladius.baselines.discounted import discounted_paths
+from gladius.checks import Array, InputError, Integers
+from gladius.increments import Factor, frequency_factors
 from gladius.parametric import Model
-from gladius.transitions import Transitions, grid_positions
+from gladius.smooth import RIDGE, Problem, SmoothRisk, fit_smooth
+from gladius.transition_probabilities import empirical_transition_probabilities
+from gladius.transitions import Counts, Transitions, grid_positions, group
 
 KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information
+LARGEST_TABLE = 50_000_000  # entries of a table of influences: 400 MB
+FEWEST = 5  # observations that an interval of the plug-in needs
+SHARE = 0.05  # of an error in another state, above which it needs them there too
 
 
 @dataclass(frozen=True)
@@ -61,11 +76,18 @@ class Influence:
         scores = np.einsum("sa,sak,sal->kl", self.counts.sum(axis=2).T, self.choice, self.choice)
         return np.asarray(self.inverse @ np.linalg.inv(scores) @ self.inverse)
 
-    def clustered(self, data: Transitions, states: Array) -> Array:
-        """(k, k) from sums over trajectories, which may depend on one another within each."""
+    def clustered(self, data: Transitions, states: Array, weights: Array | float = 1.0) -> Array:
+        """(k, k) from sums over trajectories, which may depend on one another within each.
+
+        Args:
+            data: the observations.
+            states: (S, d) the grid.
+            weights: (n,) of the choices.
+        """
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
-        each = self.choice[s, data.actions] + self.move[data.actions, s, t]
+        scores = np.broadcast_to(weights, len(data))[:, None] * self.choice[s, data.actions]
+        each = scores + self.move[data.actions, s, t]
         names, label = np.unique(data.trajectory, return_inverse=True)
         if len(names) < 2:
             raise InputError("trajectory", len(names), "clustered errors need two trajectories")
@@ -83,6 +105,10 @@ def influence(
     q: Array,
     discount: float,
     factors: Sequence[Factor],
+    *,
+    visits: Array | None = None,
+    squares: Array | None = None,
+    penalty: Array | None = None,
 ) -> Influence:
     """The table of one data set.
 
@@ -93,18 +119,29 @@ def influence(
         q: (S, A) at theta-hat.
         discount: beta.
         factors: the distributions that P-hat is made of; none where P is known.
+        visits: (S, A) choices as the criterion counts them, by default n(s, a).
+        squares: (S,) sums of their squared weights, where these are not 1.
+        penalty: (k, k) second derivative of a penalty on theta, by default none.
 
     Raises:
-        InputError: the choices do not identify theta.
+        InputError: the choices do not identify theta, or the table is too large.
     """
+    check_table(design.shape[0], *design.shape[1:])
     v = logsumexp(q, axis=1)
-    policy, visits = np.exp(q - v[:, None]), counts.sum(axis=2).T
+    visits = counts.sum(axis=2).T if visits is None else visits
+    policy = np.exp(q - v[:, None])
     system = np.eye(len(v)) - discount * np.einsum("sa,ast->st", policy, transition)
     dv = np.linalg.solve(system, np.einsum("sa,sak->sk", policy, design))
     score = design + discount * np.moveaxis(transition @ dv, 0, 1) - dv[:, None]
     g = visits.sum(axis=1)[:, None, None] * policy[..., None] * score
     information = np.einsum("sak,sal->kl", g, score)
-    inverse = inverse_of(information)
+    if penalty is None:
+        inverse = choices = inverse_of(information)
+    else:
+        inverse = choices = np.linalg.inv(information + penalty)
+    if squares is not None:
+        spread = np.einsum("s,sa,sak,sal->kl", squares, policy, score, score)
+        choices = inverse @ spread @ inverse
     arrivals = np.einsum("sak,ast->tk", g, transition)
     u = np.linalg.solve(system.T, arrivals)
     psi = (g + discount * policy[..., None] * u[:, None]) @ inverse
@@ -113,7 +150,14 @@ def influence(
     for factor in factors:
         move += factor.influence(counts, transition, v, psi)
         unseen += factor.unseen(counts, transition, v, psi)
-    return Influence(score @ inverse, move, counts, inverse, unseen)
+    return Influence(score @ inverse, move, counts, choices, unseen)
+
+
+def check_table(states: int, actions: int, parameters: int) -> None:
+    """Raise where a table of influences would not fit into memory."""
+    if states * (states + 1) * actions * parameters > LARGEST_TABLE:
+        hint = f"too many for the influences of {parameters} parameters: use `bootstrap`"
+        raise InputError("states", states, hint)
 
 
 def inverse_of(information: Array) -> Array:
@@ -127,7 +171,7 @@ def inverse_of(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information), dtype=float)
 
 
-def covariance(model: Model, q: Array, data: Transitions, kind: str) -> Array:
+def covariance(model: Model, q: Array, data: Transitions, kind: str, name: str) -> Array:
     """(k, k) of theta-hat, from one data set and the model that it was fitted with.
 
     Args:
@@ -136,13 +180,124 @@ def covariance(model: Model, q: Array, data: Transitions, kind: str) -> Array:
         data: the observations.
         kind: `model`; `cluster` for sums over trajectories; `outer` for the outer product of the
             scores of choices, which takes the transition probabilities as known.
+        name: of the method; ml_irl discounts the choices.
     """
-    transition = model.transition[0]
-    counts = np.zeros((*transition.shape[:2], transition.shape[2] + 1))
-    position = model.position
-    counts[:, position[:, None], position] = model.counts.moves[0]
-    counts[..., -1] = model.visits[0].T - counts.sum(axis=2)
-    table = influence(counts, transition, model.design, q, model.discount, model.factors)
+    counts = cell_counts(model.counts, model.position, len(model.states))
+    visits, squares, weights = None, None, np.ones(len(data))
+    if name == "ml_irl":
+        if kind == "outer":
+            raise InputError("kind", kind, "ml_irl weights its choices: choose model or cluster")
+        paths = discounted_paths(data, model.states, model.discount)
+        visits = len(paths.opens) * paths.visits
+        squares = np.zeros(paths.shape[0])
+        np.add.at(squares, paths.pair // paths.shape[1], paths.weight**2)
+        weights[paths.order] = paths.weight
+    given = model.transition[0], model.design, q, model.discount, model.factors
+    table = influence(counts, *given, visits=visits, squares=squares)
     if kind == "cluster":
-        return table.clustered(data, model.states)
+        return table.clustered(data, model.states, weights)
     return table.covariance if kind == "model" else table.outer
+
+
+def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
+    """(A, S, S + 1) observations of the first data set on a grid, the last of ends of paths."""
+    moves = counts.moves[0]
+    table = np.zeros((len(moves), states, states + 1))
+    table[:, position[:, None], position] = moves
+    table[:, position, -1] = counts.visits[0].T - moves.sum(axis=2)
+    return table
+
+
+@dataclass(frozen=True)
+class FreeRewards:
+    """r-hat on a grid where each reward is a parameter of its own, with its covariance.
+
+    Attributes:
+        grid: (S, d) states of the data.
+        reward: (S, A) the centres of the intervals.
+        variance: (A, S, S) covariances over states of the rewards of an action; 0 for the anchor.
+        is_supported: (S, A) whether enough observations say what a reward is; None where rewards
+            are smooth, and linear between the states.
+    """
+
+    grid: Array
+    reward: Array
+    variance: Array
+    is_supported: NDArray[np.bool_] | None
+
+    def at(self, states: Array) -> tuple[Array, Array]:
+        """(n, A) centres and standard errors at (n, d) states; NaN where the data do not say."""
+        if self.is_supported is None:
+            weights = make_interp_spline(self.grid[:, 0], np.eye(len(self.grid)), k=1)(states[:, 0])
+            is_known = np.ones((len(states), self.reward.shape[1]), dtype=bool)
+        else:
+            position = grid_positions(self.grid, states)
+            weights = np.eye(len(self.grid))[position]
+            is_known = (position >= 0)[:, None] & self.is_supported[position]
+        spread = np.einsum("ns,ast,nt->na", weights, self.variance, weights, optimize=True)
+        errors = np.sqrt(np.maximum(spread, 0.0))
+        centre = np.where(is_known, weights @ self.reward, np.nan)
+        return centre, np.where(is_known, errors, np.nan)
+
+
+def free_rewards(
+    data: Transitions, anchor: Anchor, discount: float, kind: str, penalty: float | None
+) -> FreeRewards:
+    """Intervals of the plug-in, or of the class `smooth` at one lambda.
+
+    The plug-in has no number below FEWEST observations of (s, a), or of the anchor in a state whose
+    error counts in r(s, a) by more than SHARE.
+
+    Args:
+        data: one data set.
+        anchor: action and reward.
+        discount: beta.
+        kind: `model` or `cluster`.
+        penalty: lambda; None for the plug-in.
+    """
+    counts = group(data)
+    p_hat = empirical_transition_probabilities(counts)
+    problem = Problem(counts, p_hat, anchor, discount)
+    actions, free = counts.visits.shape[2], problem.order[1:]
+    size = len(counts.states)
+    check_table(size, actions, size * len(free))
+    if penalty is None:
+        (estimate,) = plug_in.fit_counts(counts, anchor, discount)
+        q, reward = estimate.q_function(counts.states), estimate.reward_function(counts.states)
+        visits, matrix = counts.visits[0] + plug_in.PSEUDO_COUNT, None
+    else:
+        smooth, risk = fit_smooth(problem, np.array([penalty])), SmoothRisk.of(problem)
+        q, reward = smooth.q[0], smooth.reward[0]
+        weights, rows = penalty * risk.weights[0] + RIDGE, risk.coordinates[0]
+        visits, matrix = None, np.kron(np.eye(len(free)), rows.T @ (weights[:, None] * rows))
+    design = np.zeros((size, actions, len(free), size))
+    for b, action in enumerate(free):
+        design[:, action, b] = np.eye(size)
+    table = influence(
+        cell_counts(counts, np.arange(size), size),
+        p_hat.transition[0],
+        design.reshape(size, actions, -1),
+        q,
+        discount,
+        frequency_factors(counts, p_hat),
+        visits=visits,
+        penalty=matrix,
+    )
+    joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+    variance = np.zeros((actions, size, size))
+    for b, action in enumerate(free):
+        variance[action] = joint[b * size : (b + 1) * size, b * size : (b + 1) * size]
+    is_supported = supported(problem) if penalty is None else None
+    return FreeRewards(counts.states, reward, variance, is_supported)
+
+
+def supported(problem: Problem) -> NDArray[np.bool_]:
+    """(S, A) whether the plug-in's r(s, a) rests on FEWEST observations of all that it uses."""
+    visits, transition = problem.counts.visits[0], problem.p_hat.transition[0]
+    eye, a = np.eye(len(visits)), problem.anchor.action
+    inverse = np.linalg.inv(eye - problem.discount * transition[a])
+    uses = np.abs((eye - problem.discount * transition) @ inverse) > SHARE  # (A, S, S)
+    is_few = visits < FEWEST
+    found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
+    found[:, a] = True
+    return np.asarray(found)

@@ -10,10 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gladius.checks import Array, InputError
-from gladius.results import WITH_ERRORS, Results
+from gladius.results import Results
 from gladius.transitions import index_rows
 
-HALF_WIDTH = 1.96  # standard errors: a 95 % band
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature
 
 
@@ -51,12 +50,14 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
     axes, column = _axes(axes), _column(results, feature)
     states = _line(results, column)
     reward, x = results.reward_function(states), states[:, column]
+    frame = results.reward_frame(states) if results.has_reward_errors else None
     for action in range(reward.shape[1]):
         (line,) = axes.plot(x, reward[:, action], label=f"action {action}")
-        if results.name in WITH_ERRORS:
-            half = HALF_WIDTH * results.reward_errors(states)[:, action]
-            ends = reward[:, action] - half, reward[:, action] + half
-            axes.fill_between(x, *ends, color=line.get_color(), alpha=0.2, linewidth=0)
+        if frame is not None:
+            band = frame[frame["action"] == action]
+            axes.fill_between(
+                x, band["low"], band["high"], color=line.get_color(), alpha=0.2, linewidth=0
+            )
     axes.set_xlabel(results.data.feature_names[column])
     axes.set_ylabel("estimated reward")
     axes.legend()

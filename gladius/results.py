@@ -1,7 +1,7 @@
 """What `gladius.fit` returns: an Estimate with its data, standard errors and a summary to read.
 
-Standard errors are those of `inference`, for methods with a parametric reward on counts (nfxp,
-ccp, mpec). Any method has those of a bootstrap over trajectories.
+Standard errors are those of `inference`: of the parameters of nfxp, ccp, mpec and ml_irl, and of
+r-hat by gladius and plug_in. Any method has those of a bootstrap over trajectories.
 """
 
 from __future__ import annotations
@@ -9,22 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from gladius.anchor import Anchor
 from gladius.baselines import METHODS
 from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate
-from gladius.inference import KINDS, covariance
+from gladius.inference import KINDS, covariance, free_rewards
 from gladius.linear_reward import LinearReward
-from gladius.parametric import Model, make_model
-from gladius.transitions import Transitions
+from gladius.parametric import Model, make_grid, make_model, positions
+from gladius.rows.sparse import RowFunction
+from gladius.transitions import Integers, Transitions, distinct_rows, grid_positions
 
-WITH_ERRORS = ("nfxp", "ccp", "mpec")
+WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
 BATCH = 20  # refits that are in memory together
 
 
@@ -66,9 +68,20 @@ class Results(Estimate):
         return pd.Series(theta, index=pd.Index(index))
 
     @property
+    def has_parameter_errors(self) -> bool:
+        """Whether `inference` has standard errors of theta-hat."""
+        return self.name in WITH_ERRORS and self.options.get("inner") != "finite_dependence"
+
+    @property
+    def has_reward_errors(self) -> bool:
+        """Whether `inference` has standard errors of r-hat."""
+        is_own = self.method in ("gladius smooth", "gladius sparse", "plug_in")
+        return is_own or self.has_parameter_errors
+
+    @property
     def model(self) -> Model:
         """The grid and the form that it was fitted with."""
-        if self.name not in WITH_ERRORS:
+        if not self.has_parameter_errors:
             hint = f"standard errors are for {', '.join(WITH_ERRORS)}: use `bootstrap`"
             raise InputError("method", self.name, hint)
         given = (self.options.get(name) for name in ("reward", "transition"))
@@ -84,13 +97,13 @@ class Results(Estimate):
         """
         check_choice("kind", kind, KINDS)
         params, model = self.params, self.model
-        matrix = covariance(model, self.q_function(model.states), self.data, kind)
+        q = self.q_function(model.states)
+        matrix = covariance(model, q, self.data, kind, self.name)
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
-        if not 0 < level < 1:
-            raise InputError("level", level, "give a probability, such as 0.95")
+        check_level(level)
         params, se = self.params, np.sqrt(np.diag(self.cov(kind)))
         z, half = params / se, norm.ppf((1 + level) / 2) * se
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
@@ -115,7 +128,7 @@ class Results(Estimate):
             f" anchor action {a}",
             f"log-likelihood {-run.nll * len(self.data):,.3f}, {run.iterations} iterations",
         ]
-        if self.name in WITH_ERRORS:
+        if self.has_parameter_errors:
             frame = self.to_frame(level, kind)
             lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
             lines.append(f"Standard errors: {kind}. Interval: {level:.0%}.")
@@ -124,10 +137,100 @@ class Results(Estimate):
         return "\n".join(lines)
 
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
-        """(n, A) standard errors of r-hat at (n, d) features; 0 where the form has no parameter."""
-        design, _ = self.model.form.tables(self._check(states), self.data.number_of_actions)
-        variance = np.einsum("nak,kl,nal->na", design, self.cov(kind).to_numpy(), design)
-        return np.asarray(np.sqrt(variance))
+        """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
+
+        NaN where too few observations say what r is.
+        """
+        return self._intervals(self._check(states), kind)[1]
+
+    def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
+        """(n, A) centres of intervals of r, and standard errors."""
+        check_choice("kind", kind, KINDS)
+        if not self.has_reward_errors:
+            raise InputError("method", self.name, "it has no standard errors: use `bootstrap`")
+        if self.has_parameter_errors:
+            design, _ = self.model.form.tables(states, self.data.number_of_actions)
+            variance = np.einsum("nak,kl,nal->na", design, self.cov(kind).to_numpy(), design)
+            return self.reward_function(states), np.asarray(np.sqrt(variance))
+        if isinstance(self.reward_function, RowFunction):
+            check_choice("kind", kind, ("model",))
+            return self.reward_function(states), self.reward_function.errors(states)
+        check_choice("kind", kind, ("model", "cluster"))
+        extra = self.diagnostics.extra
+        penalty = cast(float, extra["interval_penalty"]) if extra.get("smoothed") else None
+        return free_rewards(self.data, self.anchor, self.discount, kind, penalty).at(states)
+
+    def reward_frame(
+        self, states: Array | pd.DataFrame | None = None, level: float = 0.95, kind: str = "model"
+    ) -> pd.DataFrame:
+        """A line for each state and action: r-hat, its interval, Q-hat and choice probability.
+
+        Intervals of the class `smooth` are centred at a fit with less smoothing than r-hat's, whose
+        bias is small. The class `sparse` takes the selected inputs as given.
+
+        Args:
+            states: (n, d) features, by default the distinct observed ones.
+            level: of the intervals.
+            kind: as in `cov`.
+        """
+        check_level(level)
+        data = self.data
+        at = distinct_rows(data.states)[0] if states is None else self._check(states)
+        pairs, number = data.pairs(), data.number_of_actions
+        each, actions = np.repeat(at, number, axis=0), np.tile(np.arange(number), len(at))
+        observed = np.column_stack([pairs.states, pairs.actions])
+        pair = grid_positions(observed, np.column_stack([each, actions]))
+        columns: dict[str, NDArray[Any]] = dict(zip(data.feature_names, each.T, strict=True))
+        columns |= {"action": actions, "observations": np.where(pair >= 0, pairs.weights[pair], 0)}
+        columns["reward"] = self.reward_function(at).ravel()
+        if self.has_reward_errors:
+            centre, errors = (array.ravel() for array in self._intervals(at, kind))
+            half = norm.ppf((1 + level) / 2) * errors
+            columns |= {"se": errors, "low": centre - half, "high": centre + half}
+        columns |= {"q": self.q(at).ravel(), "probability": self.policy(at).ravel()}
+        return pd.DataFrame(columns)
+
+    def predict(self, states: Array | pd.DataFrame) -> pd.DataFrame:
+        """Choice probabilities: a line for each state, a column for each action."""
+        index = states.index if isinstance(states, pd.DataFrame) else None
+        actions = pd.Index(range(self.data.number_of_actions), name="action")
+        return pd.DataFrame(self.policy(self._check(states)), index=index, columns=actions)
+
+    def simulate(
+        self, trajectories: int, periods: int, rng: int | np.random.Generator = 0
+    ) -> Transitions:
+        """Paths by the estimated choices and the estimated transition probabilities.
+
+        They start where observed trajectories start. Counts are needed: states have to repeat.
+        """
+        number = check_whole("trajectories", trajectories, 1)
+        length, generator = check_whole("periods", periods, 1), np.random.default_rng(rng)
+        grid = make_grid([self.data], self.discount, self.options.get("transition"))
+        _, first = np.unique(self.data.trajectory, return_index=True)
+        start = positions(grid.states, self.data.states[first])
+        ends = 1.0 - grid.transition[0].sum(axis=2, keepdims=True)
+        choice = np.cumsum(self.policy(grid.states), axis=1)
+        moves = np.cumsum(np.concatenate([grid.transition[0], ends], axis=2), axis=2)
+        state, label = generator.choice(start, size=number), np.arange(number)
+        blocks = []
+        for _ in range(length):
+            action = draw(choice[state], generator)
+            after = draw(moves[action, state], generator)
+            is_end = after == len(grid.states)
+            after = np.where(is_end, state, after)
+            blocks.append((state, action, after, label, is_end))
+            state, label = after[~is_end], label[~is_end]
+        s, a, t, names, done = (np.concatenate(block) for block in zip(*blocks, strict=True))
+        order = np.argsort(names, kind="stable")
+        found = replace(
+            self.data,
+            states=grid.states[s],
+            actions=a,
+            next_states=grid.states[t],
+            trajectory=names,
+            done=done,
+        )
+        return found.take(order)
 
     def wald(self, restrictions: Array, values: Array | float = 0.0, kind: str = "model") -> float:
         """The p-value of R theta = values, for a matrix R with a row for each restriction."""
@@ -139,11 +242,29 @@ class Results(Estimate):
         spread = matrix @ self.cov(kind).to_numpy() @ matrix.T
         return float(chi2.sf(gap @ np.linalg.solve(spread, gap), len(matrix)))
 
+    def likelihood_ratio(self, smaller: Results) -> float:
+        """The p-value of restrictions, from the fit that has them.
+
+        It takes the transition probabilities as known: `wald` has their noise.
+
+        Args:
+            smaller: a fit to the same data with fewer parameters.
+        """
+        extra = len(self.params) - len(smaller.params)
+        is_same = len(self.data) == len(smaller.data) and self.discount == smaller.discount
+        if extra < 1 or not is_same or "ml_irl" in (self.name, smaller.name):
+            hint = "give a fit by maximum likelihood to the same data, with fewer parameters"
+            raise InputError("smaller", repr(smaller), hint)
+        gain = 2 * len(self.data) * (smaller.diagnostics.nll - self.diagnostics.nll)
+        return float(chi2.sf(max(gain, 0.0), extra))
+
     def bootstrap(
         self,
         statistic: Callable[[Estimate], Array] | None = None,
         draws: int = 200,
         rng: int | np.random.Generator = 0,
+        *,
+        holds_inputs: bool = False,
     ) -> Array:
         """(draws, ...) a statistic of refits to trajectories drawn with replacement.
 
@@ -153,7 +274,13 @@ class Results(Estimate):
             statistic: of an Estimate, such as `lambda e: e.reward(states, 0)`; by default theta.
             draws: number of refits.
             rng: a seed or a generator.
+            holds_inputs: whether refits of the class `sparse` take the inputs selected here; else
+                each selects its own.
         """
+        options = dict(self.options)
+        if holds_inputs and "reward_inputs" in self.diagnostics.extra:
+            for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
+                options[option] = self.diagnostics.extra[key]
         generator = np.random.default_rng(rng)
         names, label = np.unique(self.data.trajectory, return_inverse=True)
         if len(names) < 2:
@@ -167,7 +294,7 @@ class Results(Estimate):
                 drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
                 new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                 samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-            found += fit(samples, self.anchor, self.discount, **self.options)
+            found += fit(samples, self.anchor, self.discount, **options)
         if statistic is None:
             assert len(self.params)  # an InputError where there are none
             return np.array([estimate.diagnostics.extra["theta"] for estimate in found])
@@ -182,3 +309,15 @@ class Results(Estimate):
                 raise InputError("states", list(states.columns), f"give the columns {names}")
             states = states[names].to_numpy()
         return super()._check(np.ascontiguousarray(states))
+
+
+def draw(cumulative: Array, rng: np.random.Generator) -> Integers:
+    """(n,) a position in each row of (n, m) cumulative probabilities."""
+    total = cumulative[:, -1:]
+    return np.asarray(np.argmax(rng.random((len(cumulative), 1)) * total < cumulative, axis=1))
+
+
+def check_level(level: float) -> None:
+    """Raise unless the level of an interval is a probability."""
+    if not 0 < level < 1:
+        raise InputError("level", level, "give a probability, such as 0.95")

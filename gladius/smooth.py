@@ -187,6 +187,8 @@ class Smooth:
         reward, q: (R, S, A).
         v: (R, S).
         penalty: (R,) lambda.
+        interval_penalty: (R,) lambda for intervals: the least whose REML is within CRITICAL of the
+            lowest, undersmoothed by a decade. It never stays at the affine end by chance.
         reml: (R,) criterion at lambda, up to a constant (twice a log-likelihood; lower is better).
         decrement: (R,) Newton decrement at the end, nats.
         slope: (R,) largest entry of the penalised gradient at the end.
@@ -200,6 +202,7 @@ class Smooth:
     q: Array
     v: Array
     penalty: Array
+    interval_penalty: Array
     reml: Array
     decrement: Array
     slope: Array
@@ -246,6 +249,8 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     is_curved = (reml[lowest, everyone] < reml[0] - CRITICAL) & (lowest > 0)
     index = np.where(is_curved, lowest + UNDERSMOOTHING_STEPS, 0)
     flat, penalty = fits[index, everyone], path[index]
+    is_close = reml[: len(penalties)] <= reml[lowest, everyone] + CRITICAL
+    least = len(penalties) - 1 - np.argmax(is_close[::-1], axis=0)
     _, gradient, hessian = risk.expand(everyone, flat, penalty)
     weights = np.tile(penalty[:, None] * risk.weights, (1, len(problem.order) - 1)) + RIDGE
     penalised = np.sum(weights * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1)
@@ -263,6 +268,7 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
         q=q,
         v=v,
         penalty=penalty,
+        interval_penalty=path[least + len(path) - len(penalties)],
         reml=reml[index, everyone],
         decrement=0.5 * np.sum(gradient * regular_solve(hessian, gradient), axis=1),
         slope=np.max(np.abs(gradient), axis=1),

@@ -19,7 +19,8 @@ from gladius.transitions import Integers, Transitions
 class DiscountedPaths:
     """The paths of one data set over a grid of S states."""
 
-    pair: Integers  # (n,) s A + a of each row, in order of path and time
+    order: Integers  # (n,) the rows in order of path and time
+    pair: Integers  # (n,) s A + a of each row, in that order
     weight: Array  # (n,) beta^t
     opens: Integers  # (m,) the row with which each path begins
     beyond: Array  # (m,) beta^T of a path of T rows, 0 where it ended there (done)
@@ -56,7 +57,7 @@ def discounted_paths(data: Transitions, grid: Array, discount: float) -> Discoun
     weight = discount ** period.astype(np.float64)
     beyond = discount * weight[closes] * ~data.done[order[closes]]
     pair = positions(grid, data.states[order]) * shape[1] + data.actions[order]
-    return DiscountedPaths(pair, weight, opens, beyond, shape)
+    return DiscountedPaths(order, pair, weight, opens, beyond, shape)
 
 
 def state_occupancy(policy: Array, transition: Array, entry: Array, discount: float) -> Array:

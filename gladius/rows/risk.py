@@ -182,8 +182,8 @@ class ObservationRisk:
         """(A, p) coefficients of the ridge regression of (S,) V at s' for each action."""
         return torch.stack([source.T @ value[reached] for reached, source in self.moves])
 
-    def newton_step(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor]:
-        """(A, p) Newton's step from `zeta` to zeta_Q at theta, and zeta_Q's slope (A, p, M)."""
+    def zeta_equations(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(A p, 1) the regression less `zeta`, (A p, A p) 1 - J, and (A p, M) its slope."""
         rows, size = self.rows, self.zeta[0].size
         coefficients = len(rows.actions) * size
         regression, jacobian, by_theta = [], [], []
@@ -199,9 +199,13 @@ class ObservationRisk:
             by_theta.append(means[:, 1 + coefficients :])
         miss = (torch.stack(regression) - zeta).reshape(-1, 1)
         eye = torch.eye(coefficients, dtype=theta.dtype)
-        right = torch.cat([miss, torch.cat(by_theta)], dim=1)
-        solved = torch.linalg.solve(eye - torch.cat(jacobian), right)
-        return solved[:, 0].reshape(zeta.shape), solved[:, 1:].reshape(len(rows.actions), size, -1)
+        return miss, eye - torch.cat(jacobian), torch.cat(by_theta)
+
+    def newton_step(self, theta: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor]:
+        """(A, p) Newton's step from `zeta` to zeta_Q at theta, and zeta_Q's slope (A, p, M)."""
+        miss, system, by_theta = self.zeta_equations(theta, zeta)
+        solved = torch.linalg.solve(system, torch.cat([miss, by_theta], dim=1))
+        return solved[:, 0].reshape(zeta.shape), solved[:, 1:].reshape(*zeta.shape, -1)
 
     def point(self, theta: Tensor, zeta: Tensor) -> Point:
         """The risk at theta, after a Newton step from `zeta` towards zeta_Q.
@@ -308,6 +312,38 @@ class RiskMinimum(NamedTuple):
     def v(self) -> Tensor:
         """(S,) V at the states of the data."""
         return torch.logsumexp(self.q, dim=1)
+
+
+def covariance(fit: RiskMinimum) -> Tensor:
+    """(M, M) of theta-hat, with inputs, functions, ridges and lambda taken as given.
+
+    H^-1 + H^-1 N H^-1: H is the penalised information, and N the noise that zeta_Q brings to the
+    score. An observation moves w by (1 - J)^-1 phi (V(s') - phi'w).
+    """
+    risk, rows, point = fit.risk, fit.risk.rows, fit.point
+    policy, v = torch.softmax(fit.q, dim=1), fit.v
+    size, block = risk.reward.size, risk.block
+    slopes = [rows.discount * (block.phi[c] @ point.slope[c]) for c in rows.actions]
+    for i, c in enumerate(rows.others):
+        slopes[c][:, i * size : (i + 1) * size] += block.psi
+    mean = sum(policy[:, [c]] * slope for c, slope in enumerate(slopes))
+    crossed = [
+        rows.discount * (slope - mean).T @ ((rows.seen * policy[:, c])[:, None] * block.phi[c])
+        for c, slope in enumerate(slopes)
+    ]
+    _, system, _ = risk.zeta_equations(point.theta, point.zeta)
+    by_zeta = torch.linalg.solve(system.T, torch.cat(crossed, dim=1).T)  # (A p, M)
+    noise = torch.zeros_like(point.information)
+    for a, weights in enumerate(by_zeta.split(point.zeta.shape[1])):
+        expected, is_its = block.phi[a] @ point.zeta[a], rows.action == a
+        origin, times = rows.origin[is_its], rows.times[is_its]
+        ends = rows.visits[:, a].clone().index_add_(0, origin, -times)
+        squares = ends * expected**2
+        squares.index_add_(0, origin, times * (v[rows.target[is_its]] - expected[origin]) ** 2)
+        shift = block.phi[a] @ weights
+        noise += shift.T @ (squares[:, None] * shift)
+    inverse = solve(point.information + torch.diag(fit.penalty), torch.eye(len(noise)).to(noise))
+    return inverse + inverse @ noise @ inverse
 
 
 def minimise(

@@ -43,7 +43,7 @@ from gladius.checks import Array, InputError
 from gladius.estimate import Estimate, Fit
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
-from gladius.rows.risk import ObservationRisk, RiskMinimum
+from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.transitions import Transitions
 
@@ -62,6 +62,7 @@ class RowFunction:
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
+    covariance: Array | None = None
 
     def __call__(self, states: Array) -> Array:
         tensor = torch.tensor(states, dtype=torch.float64)
@@ -73,6 +74,17 @@ class RowFunction:
                     features(tensor).numpy(force=True) @ self.coefficients[a]
                 )
         return values
+
+    def errors(self, states: Array) -> Array:
+        """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
+        assert self.covariance is not None
+        psi = self.reward(torch.tensor(states, dtype=torch.float64)).numpy(force=True)
+        size, found = self.reward.size, np.zeros((len(states), len(self.theta)))
+        others = [a for a in range(len(self.theta)) if a != self.anchor.action]
+        for i, a in enumerate(others):
+            own = slice(i * size, (i + 1) * size)
+            found[:, a] = np.sqrt(np.einsum("nk,kl,nl->n", psi, self.covariance[own, own], psi))
+        return found
 
 
 @dataclass(frozen=True)
@@ -225,7 +237,8 @@ def estimate(
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     theta = np.zeros((len(rows.actions), risk.reward.size))
     theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy(force=True)
-    reward = RowFunction(risk.reward, theta, anchor)
+    spread = covariance(fit).numpy(force=True)
+    reward = RowFunction(risk.reward, theta, anchor, covariance=spread)
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     q = replace(reward, zeta=risk.zeta, coefficients=zeta.numpy(force=True), discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]

@@ -15,18 +15,19 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 import gladius
+import gladius.worlds.continuous_bus
 from gladius import PooledIncrements
 from gladius.baselines.nfxp import fit_counts
 from gladius.checks import InputError
 from gladius.efficiency import linear_covariance, linearise
 from gladius.increments import Factor, frequency_factors
-from gladius.inference import Influence, influence
+from gladius.inference import Influence, free_rewards, influence
 from gladius.mdp import soft_bellman
 from gladius.transition_probabilities import (
     TransitionProbabilities,
     empirical_transition_probabilities,
 )
-from gladius.transitions import Counts
+from gladius.transitions import Counts, group
 from gladius.worlds.bus import BUS_REWARD, bus_design
 
 BETA, MANY = 0.9, 1e6
@@ -253,6 +254,82 @@ def test_a_data_frame_is_read_by_its_names_and_any_array_by_position() -> None:
         found.reward(frame[["other"]], 0)  # type: ignore[arg-type]
 
 
+KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
+
+
+@pytest.mark.parametrize("method", ["gladius", "plug_in", "ml_irl"])
+def test_errors_have_the_spread_of_estimates_over_data_sets(method: str) -> None:
+    """They leave no noise out: mean errors agree with the standard deviation of 80 estimates."""
+    rng, states = np.random.default_rng(3), np.array([[1.0], [2.0], [3.0]])
+    sets = [BUS.simulate(120, rng) for _ in range(80)]
+    form = {"reward": BUS_REWARD} if method == "ml_irl" else {}
+    fits = gladius.fit(sets, method, **form, **KNOWN)
+    pairs = [fit._intervals(states, "model") for fit in fits]
+    centres, errors = (np.stack(arrays)[..., 0] for arrays in zip(*pairs, strict=True))
+    ratio = errors.mean(axis=0) / centres.std(axis=0, ddof=1)
+    assert np.all((ratio > 0.8) & (ratio < 1.25))
+    clustered = np.mean([fit.reward_errors(states, "cluster")[:, 0] for fit in fits], axis=0)
+    np.testing.assert_allclose(clustered, errors.mean(axis=0), rtol=0.15)
+
+
+def test_the_plug_in_has_the_bound_of_free_rewards_at_population_counts() -> None:
+    """With as many observations as the pseudo-count is negligible, lambda 0 gives the same."""
+    data = BUS.simulate(300, np.random.default_rng(0))
+    anchor = gladius.fit(data, **KNOWN).anchor
+    plug_in = free_rewards(data, anchor, 0.95, "model", None)
+    smooth = free_rewards(data, anchor, 0.95, "model", 1e-7)
+    seen = group(data).visits[0].min(axis=1) > 200
+    assert seen.sum() >= 3
+    ratio = smooth.variance[0].diagonal()[seen] / plug_in.variance[0].diagonal()[seen]
+    np.testing.assert_allclose(ratio, 1.0, atol=0.05)
+
+
+def test_intervals_of_the_plug_in_need_observations() -> None:
+    data = BUS.simulate(20, np.random.default_rng(1))
+    frame = gladius.fit(data, "plug_in", **KNOWN).reward_frame()
+    few = (frame["observations"] < 5) & (frame["action"] == 0)
+    assert few.any()
+    assert frame["se"][few].isna().all()
+    assert frame["se"][frame["action"] == 1].eq(0).all()
+    assert frame["se"].iloc[0] > 0
+
+
+def test_errors_of_selected_terms_have_the_spread_over_data_sets() -> None:
+    world, states = gladius.worlds.continuous_bus.ContinuousBus(), np.array([[2.0], [4.0], [6.0]])
+    pairs = []
+    for seed in range(40):
+        data = world.simulate(40, np.random.default_rng(seed))
+        fit = gladius.fit(data, function_class="sparse", **KNOWN)
+        pairs.append(fit._intervals(states, "model"))
+    centres, errors = (np.stack(arrays)[..., 0] for arrays in zip(*pairs, strict=True))
+    ratio = errors.mean(axis=0) / centres.std(axis=0, ddof=1)
+    assert np.all((ratio > 0.65) & (ratio < 1.5))
+    held = fit.bootstrap(lambda e: e.reward(states, 0), draws=20, holds_inputs=True)
+    assert np.all(held.std(axis=0, ddof=1) / errors[-1] > 0.4)
+
+
+def test_simulated_paths_follow_the_estimate() -> None:
+    found = fit_bus(n=100)
+    paths = found.simulate(400, 30, rng=1)
+    assert len(paths) == 400 * 30
+    again = gladius.fit(paths, "nfxp", reward=BUS_REWARD, **KNOWN)
+    z = (again.params - found.params) / np.sqrt(np.diag(again.cov()))
+    assert np.all(np.abs(z) < 4)
+    frame = pd.DataFrame({"s0": [1.0, 4.0]}, index=["new", "old"])
+    np.testing.assert_allclose(found.predict(frame).loc["old"].sum(), 1.0)
+
+
+def test_likelihood_ratio_and_wald_agree_on_a_restriction() -> None:
+    found = fit_bus(n=200)
+    fixed = gladius.LinearReward(
+        lambda s: BUS_REWARD.design(s)[..., 1:],
+        lambda s: 1.1 * BUS_REWARD.design(s)[..., 0],
+    )
+    smaller = gladius.fit(found.data, "nfxp", reward=fixed, **KNOWN)
+    p, q = found.likelihood_ratio(smaller), found.wald([[1, 0]], 1.1)
+    assert stats.norm.isf(p / 2) == pytest.approx(stats.norm.isf(q / 2), rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("call", "field"),
     [
@@ -262,7 +339,10 @@ def test_a_data_frame_is_read_by_its_names_and_any_array_by_position() -> None:
         (lambda: fit_bus(transition=PooledIncrements({2: 1.0})), "transition.resets"),
         (lambda: fit_bus(transition=PooledIncrements({1: (1.0, 2.0)})), r"transition.resets\[1\]"),
         (lambda: fit_bus(transition=PooledIncrements(own=(0,))), "transition.own"),
-        (lambda: fit_bus(method="ml_irl").cov(), "method"),
+        (lambda: fit_bus(method="rp").cov(), "method"),
+        (lambda: fit_bus(method="ml_irl").cov("outer"), "kind"),
+        (lambda: fit_bus().reward_frame(level=2.0), "level"),
+        (lambda: fit_bus().likelihood_ratio(fit_bus()), "smaller"),
         (lambda: fit_bus(n=1).cov("cluster"), "trajectory"),
     ],
 )

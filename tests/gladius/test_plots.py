@@ -27,7 +27,7 @@ def test_the_band_is_the_estimate_and_its_standard_errors() -> None:
     ends = axes.collections[0].get_paths()[0].vertices
     at = ends[np.isclose(ends[:, 0], 3.0), 1]
     half = 1.96 * FIT.reward_errors(np.array([[3.0]]))[0, 0]
-    assert at.max() - at.min() == pytest.approx(2 * half)
+    assert at.max() - at.min() == pytest.approx(2 * half, rel=1e-4)
     np.testing.assert_allclose(replace.get_ydata(), FIT.reward(np.asarray(x)[:, None], 1))
 
 
