@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_softmax, xlogy
+from scipy.special import chdtrc, log_softmax, xlogy
 
 from gladius.checks import Array
 from gladius.estimate import FAR_OFF
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gladius.rows.data import Inputs
 
 BINS = 20  # of an input
+DOUBTFUL, REJECTED = 1e-4, 1e-8  # p-values of a warning, and of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
 MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
 
@@ -38,14 +39,15 @@ def is_worse_than_frequencies(counts: Counts, q: Array) -> NDArray[np.bool_]:
     return np.asarray(2 * deviance > freedom + FAR_OFF * np.sqrt(2 * freedom))
 
 
-def misfit_inputs(
+def misfit_p_values(
     inputs: Inputs, actions: Integers, policy: Array, others: Sequence[int]
-) -> tuple[int, ...]:
-    """The inputs along which the choices are far from the fit.
+) -> dict[int, float]:
+    """For each input the p-value of the choices less the fit along it, times the number of inputs.
 
-    In BINS equally full bins of an input the choices less their probabilities are squared over
-    their variance. The sum is compared with a chi-square of as many degrees of freedom. It must
-    also be MISFIT an observation, so that negligible misfit is not reported for large samples.
+    In bins of an input the choices less their probabilities are squared over their variance, or
+    over 1 where that is less. The sum is compared with a chi-square with one degree of freedom for
+    each bin and action. An input of up to BINS values has a bin for each, any other BINS equally
+    full ones. A sum below MISFIT an observation has the p-value 1: it does not matter.
 
     Args:
         inputs: all of them.
@@ -53,23 +55,26 @@ def misfit_inputs(
         policy: (n, A) the fit's choice probabilities.
         others: the actions but the anchor.
     """
-    edges = np.quantile(inputs.sample, np.arange(1, BINS) / BINS, axis=0, method="inverted_cdf")
-    freedom = BINS * len(others)
-    bar = max(freedom + FAR_OFF * np.sqrt(2 * freedom), MISFIT * len(actions))
-    misfits = []
-    for k, of_input in enumerate(edges.T):
-        # halfway between both sides: what an input rarely is has bins apart from its usual value
-        sides = [np.searchsorted(of_input, inputs.states[:, k], side) for side in ("left", "right")]
-        bins = (sides[0] + sides[1]) // 2
-        statistic = 0.0
+    shares = np.arange(1, BINS) / BINS
+    edges = np.quantile(inputs.sample, shares, axis=0, method="inverted_cdf").T
+    found = {}
+    for k, of_input in enumerate(edges):
+        x, values = inputs.states[:, k], np.unique(inputs.sample[:, k])
+        if len(values) <= BINS:
+            bins = np.searchsorted(values, x).clip(0, len(values) - 1)
+        else:
+            # halfway between both sides: a rare value has a bin apart from the usual one
+            sides = [np.searchsorted(of_input, x, side) for side in ("left", "right")]
+            bins = (sides[0] + sides[1]) // 2
+        freedom, statistic = np.count_nonzero(np.bincount(bins)) * len(others), 0.0
         for a in others:
             pi = policy[:, a]
             errors = np.bincount(bins, (actions == a) - pi, BINS)
             variance = np.bincount(bins, pi * (1 - pi), BINS)
-            statistic += np.sum(errors**2 / np.maximum(variance, 1e-300))
-        if statistic > bar:
-            misfits.append(k)
-    return tuple(misfits)
+            statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
+        p = float(chdtrc(freedom, statistic)) if statistic > MISFIT * len(actions) else 1.0
+        found[k] = min(1.0, len(edges) * p)
+    return found
 
 
 def of_choices(visits: Array, policy: Array, nll: float) -> dict[str, bool]:

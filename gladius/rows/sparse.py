@@ -163,9 +163,14 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         value = fit.v
     fit = add_curvature(fit, inputs)
     policy = torch.softmax(fit.q, dim=1).numpy(force=True)
-    misfit = trust.misfit_inputs(
+    misfit = trust.misfit_p_values(
         inputs, data.actions, policy[rows.state_index.numpy(force=True)], others
     )
+    for k, p in misfit.items():
+        if trust.REJECTED <= p < trust.DOUBTFUL:  # below, the status says so
+            message = f"{data.feature_names[k]}: choices along it differ from the fit (p = {p:.1g})"
+            hint = "if its values are a code, give a column for each; else r may jump or bend"
+            warnings.warn(f"{message}; {hint}", stacklevel=2)
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(fit.risk.reward),
         "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
@@ -173,7 +178,8 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "zeta_p_values": transition.p_values,
         "penalty": float(fit.penalty.max()),
         "inputs_settled": len(rounds) > 1 and rounds[-1] == rounds[-2],
-        "misfit_inputs": misfit,
+        "misfit_p_values": misfit,
+        "misfit_inputs": tuple(k for k, p in misfit.items() if p < trust.REJECTED),
     }
     return estimate(fit, anchor, policy, extra)
 
