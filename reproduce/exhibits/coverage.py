@@ -3,7 +3,8 @@
 The bus engine hardly feels the noise of estimated transition probabilities. In `rough`, six states
 and three actions, that noise is about half of the variance. In `regimes` states are persistent and
 the discount factor is .98: free frequencies bias maximum likelihood there, which no standard error
-mends, and transition probabilities with few parameters do.
+mends, and transition probabilities with few parameters do. GLADIUS and the plug-in have intervals
+of r in each state.
 """
 
 import math
@@ -94,7 +95,9 @@ def designs() -> dict[str, Design]:
 
 FREQUENCIES, FEW = "frequencies", "few parameters"
 SIZES = {"bus": (50, 250), "rough": (50, 250), "regimes": (200,)}
-METHODS = {"NFXP": "nfxp", "CCP": "ccp", "MPEC": "mpec"}
+METHODS = {"NFXP": "nfxp", "CCP": "ccp", "MPEC": "mpec", "ML-IRL": "ml_irl"}
+WITHOUT_FORM = {"GLADIUS": "gladius", "Plug-in": "plug_in"}  # intervals of r, one feature
+MIN_OCCUPANCY = 0.01  # of a state whose errors are compared with their spread
 
 
 def entries(smoke: bool) -> list[Entry]:
@@ -102,10 +105,15 @@ def entries(smoke: bool) -> list[Entry]:
     listed = []
     for name, sizes in SIZES.items():
         for n in sizes[:1] if smoke else sizes:
-            kinds = [(column, FREQUENCIES) for column in METHODS] + [("NFXP", "P known")]
+            columns = METHODS if name == "regimes" else METHODS | WITHOUT_FORM
+            kinds = [(column, FREQUENCIES) for column in columns] + [("NFXP", "P known")]
             kinds += [("NFXP", FEW)] if name != "rough" else []
             for column, kind in kinds:
-                settings = {"method": METHODS[column], "design": name, "trajectories": n}
+                settings = {
+                    "method": (METHODS | WITHOUT_FORM)[column],
+                    "design": name,
+                    "trajectories": n,
+                }
                 settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else SETS}
                 settings |= {"seeds": NAME, "seeds_row": f"{name}/{n}"}
                 cell = Cell(f"{__name__}:compute", settings, f"{column}, {name}, N = {n}, {kind}")
@@ -137,19 +145,25 @@ def compute(cell: Cell) -> Result:
         given = {"transition": true}
     elif settings["kind"] == FEW:
         given = {"transition": design.increments}
-    form = LinearReward(design.design)
+    free = settings["method"] in WITHOUT_FORM.values()
+    form: dict[str, Any] = {} if free else {"reward": LinearReward(design.design)}
     rngs = seeds.generators(cell)
-    theta, errors, statuses = [], [], []
+    theta, errors, frames, statuses = [], [], [], []
     for start in range(0, len(rngs), BATCH):
         sets = [
             simulated(design, settings["trajectories"], rng) for rng in rngs[start : start + BATCH]
         ]
         level: dict[str, Any] = {"anchor_action": 1, "anchor_reward": float(-design.theta[1])}
-        options = level | given | {"reward": form, "discount": design.world.discount}
+        options = level | given | form | {"discount": design.world.discount}
         for fit in gladius.fit(sets, settings["method"], **options):
+            statuses.append(fit.diagnostics.status)
+            if free:
+                frames.append(fit.reward_frame(design.world.features, LEVEL))
+                continue
             theta.append(fit.params.to_numpy())
             errors.append([np.sqrt(np.diag(fit.cov(kind))) for kind in KINDS])
-            statuses.append(fit.diagnostics.status)
+    if free:
+        return Result(tuple(reward_records(frames, design.world.reward.ravel(), statuses)))
     return Result(tuple(records(np.array(theta), np.array(errors), design.theta, statuses)))
 
 
@@ -169,6 +183,34 @@ def records(theta: Array, errors: Array, truth: Array, statuses: Sequence[str]) 
         bias, error = gap[:, i].mean() / spread[i], 1 / math.sqrt(times)
         found.append(Record(f"bias / sd theta_{i}", float(bias), error, times))
     return found
+
+
+def reward_records(
+    frames: Sequence[pd.DataFrame], truth: Array, statuses: Sequence[str]
+) -> list[Record]:
+    """Of r in every state and action but the anchor: means weighted by the state's occupancy."""
+    names = ["low", "high", "se", "observations"]
+    low, high, se, seen = (np.stack([frame[name] for frame in frames]) for name in names)
+    actions = int(frames[0]["action"].max()) + 1
+    by_state = seen.reshape(len(frames), -1, actions).sum(axis=2)
+    weight = np.repeat(by_state / by_state.sum(axis=1, keepdims=True), actions, axis=1)
+    weight = np.where(frames[0]["action"] == 1, 0.0, weight)
+    has = np.isfinite(se)
+    hit = has & (low <= truth) & (truth <= high)
+    share = np.sum(weight * hit, axis=1) / np.sum(weight * has, axis=1)
+    times, status = len(frames), worst(statuses)
+    error = max(float(share.std(ddof=1)), 1 / times) / math.sqrt(times)
+    is_common = (weight.mean(axis=0) > MIN_OCCUPANCY) & (has.mean(axis=0) > LEVEL)
+    centre = np.where(has, (low + high) / 2, np.nan)[:, is_common]
+    ratio = np.nanmean(np.where(has, se, np.nan)[:, is_common], axis=0)
+    ratio /= np.nanstd(centre, axis=0, ddof=1)
+    lacking = 1 - np.sum(weight * has) / np.sum(weight)
+    return [
+        Record("repetitions not ok", float(times - statuses.count("ok")), math.nan, times),
+        Record("coverage r, model", float(share.mean()), error, times, status),
+        Record("se / sd r, model", float(ratio.mean()), math.nan, times),
+        Record("share without an interval", float(lacking), math.nan, times),
+    ]
 
 
 def texts(frame: pd.DataFrame, start: str, end: str) -> str:
@@ -197,7 +239,7 @@ def render(results: Results, out: Path) -> None:
             }
         )
     sets = int(frame["repetitions"].max())
-    below = notes(NAME, sets=sets, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
+    below = notes(NAME, sets=sets, rare=MIN_OCCUPANCY, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
     layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
 
 
