@@ -197,9 +197,11 @@ def reward_records(
     weight = np.where(frames[0]["action"] == 1, 0.0, weight)
     has = np.isfinite(se)
     hit = has & (low <= truth) & (truth <= high)
-    share = np.sum(weight * hit, axis=1) / np.sum(weight * has, axis=1)
+    with_interval = np.sum(weight * has, axis=1)
+    is_any = with_interval > 0
+    share = np.sum(weight * hit, axis=1)[is_any] / with_interval[is_any]
     times, status = len(frames), worst(statuses)
-    error = max(float(share.std(ddof=1)), 1 / times) / math.sqrt(times)
+    error = max(float(share.std(ddof=1)), 1 / times) / math.sqrt(len(share))
     is_common = (weight.mean(axis=0) > MIN_OCCUPANCY) & (has.mean(axis=0) > LEVEL)
     centre = np.where(has, (low + high) / 2, np.nan)[:, is_common]
     ratio = np.nanmean(np.where(has, se, np.nan)[:, is_common], axis=0)
