@@ -207,12 +207,14 @@ def reward_records(
     ratio = np.nanmean(np.where(has, se, np.nan)[:, is_common], axis=0)
     ratio /= np.nanstd(centre, axis=0, ddof=1)
     lacking = 1 - np.sum(weight * has) / np.sum(weight)
-    return [
+    found = [
         Record("repetitions not ok", float(times - statuses.count("ok")), math.nan, times),
         Record("coverage r, model", float(share.mean()), error, times, status),
-        Record("se / sd r, model", float(ratio.mean()), math.nan, times),
         Record("share without an interval", float(lacking), math.nan, times),
     ]
+    if is_common.any():
+        found.append(Record("se / sd r, model", float(ratio.mean()), math.nan, times))
+    return found
 
 
 def texts(frame: pd.DataFrame, start: str, end: str) -> str:
