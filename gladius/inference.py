@@ -23,19 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
+from gladius import estimator
 from gladius.anchor import Anchor
 from gladius.baselines import plug_in
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import Array, InputError, Integers
+from gladius.estimate import Estimate, StateFunction
+from gladius.estimator import Options
 from gladius.increments import Factor, frequency_factors
 from gladius.parametric import Model
-from gladius.smooth import RIDGE, Problem, SmoothRisk, fit_smooth
+from gladius.smooth import RIDGE, Problem, SmoothRisk
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, grid_positions, group
 
@@ -54,7 +57,7 @@ class Influence:
         choice: (S, A, k) by its choice.
         move: (A, S, S + 1, k) by its transition; the last entry is the end of a path.
         counts: (A, S, S + 1) observations of each cell.
-        inverse: (k, k) I^-1, the covariance if P is known.
+        inverse: (k, k) the covariance if P is known: I^-1, or what takes its place.
         unseen: (k, k) variance of transitions that were seen once, and so show none.
     """
 
@@ -86,7 +89,7 @@ class Influence:
         """
         s, t = (grid_positions(states, x) for x in (data.states, data.next_states))
         t = np.where(data.done, len(states), t)
-        scores = np.broadcast_to(weights, len(data))[:, None] * self.choice[s, data.actions]
+        scores = np.reshape(weights, (-1, 1)) * self.choice[s, data.actions]
         each = scores + self.move[data.actions, s, t]
         names, label = np.unique(data.trajectory, return_inverse=True)
         if len(names) < 2:
@@ -135,10 +138,8 @@ def influence(
     score = design + discount * np.moveaxis(transition @ dv, 0, 1) - dv[:, None]
     g = visits.sum(axis=1)[:, None, None] * policy[..., None] * score
     information = np.einsum("sak,sal->kl", g, score)
-    if penalty is None:
-        inverse = choices = inverse_of(information)
-    else:
-        inverse = choices = np.linalg.inv(information + penalty)
+    inverse = inverse_of(information) if penalty is None else np.linalg.inv(information + penalty)
+    choices = inverse
     if squares is not None:
         spread = np.einsum("s,sa,sak,sal->kl", squares, policy, score, score)
         choices = inverse @ spread @ inverse
@@ -208,36 +209,23 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
     return table
 
 
-@dataclass(frozen=True)
-class FreeRewards:
-    """r-hat on a grid where each reward is a parameter of its own, with its covariance.
+class FreeRewards(NamedTuple):
+    """r-hat where each reward is a parameter of its own.
 
     Attributes:
         grid: (S, d) states of the data.
-        reward: (S, A) the centres of the intervals.
-        variance: (A, S, S) covariances over states of the rewards of an action; 0 for the anchor.
-        is_supported: (S, A) whether enough observations say what a reward is; None where rewards
-            are smooth, and linear between the states.
+        reward: maps (n, d) features to the (n, A) centres of the intervals.
+        errors: (S, A) standard errors, 0 for the anchor; NaN where the data do not say.
     """
 
     grid: Array
-    reward: Array
-    variance: Array
-    is_supported: NDArray[np.bool_] | None
+    reward: StateFunction
+    errors: Array
 
     def at(self, states: Array) -> tuple[Array, Array]:
-        """(n, A) centres and standard errors at (n, d) states; NaN where the data do not say."""
-        if self.is_supported is None:
-            weights = make_interp_spline(self.grid[:, 0], np.eye(len(self.grid)), k=1)(states[:, 0])
-            is_known = np.ones((len(states), self.reward.shape[1]), dtype=bool)
-        else:
-            position = grid_positions(self.grid, states)
-            weights = np.eye(len(self.grid))[position]
-            is_known = (position >= 0)[:, None] & self.is_supported[position]
-        spread = np.einsum("ns,ast,nt->na", weights, self.variance, weights, optimize=True)
-        errors = np.sqrt(np.maximum(spread, 0.0))
-        centre = np.where(is_known, weights @ self.reward, np.nan)
-        return centre, np.where(is_known, errors, np.nan)
+        """(n, A) centres and standard errors at (n, d) states; NaN off the grid."""
+        position = grid_positions(self.grid, states)
+        return self.reward(states), np.where(position[:, None] < 0, np.nan, self.errors[position])
 
 
 def free_rewards(
@@ -256,48 +244,52 @@ def free_rewards(
         penalty: lambda; None for the plug-in.
     """
     counts = group(data)
+    estimate, table = free_table(counts, anchor, discount, penalty)
+    joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
+    roots = np.sqrt(np.diag(joint)).reshape(-1, len(counts.states))
+    errors = np.insert(roots, anchor.action, 0.0, axis=0).T
+    if penalty is None:
+        errors = np.where(supported(counts, anchor, discount), errors, np.nan)
+    return FreeRewards(counts.states, estimate.reward_function, errors)
+
+
+def free_table(
+    counts: Counts, anchor: Anchor, discount: float, penalty: float | None
+) -> tuple[Estimate, Influence]:
+    """The estimate and the table of `free_rewards`; rewards by action without the anchor."""
+    size, actions = counts.visits.shape[1:]
+    others = np.delete(np.arange(actions), anchor.action)
+    check_table(size, actions, size * len(others))
     p_hat = empirical_transition_probabilities(counts)
-    problem = Problem(counts, p_hat, anchor, discount)
-    actions, free = counts.visits.shape[2], problem.order[1:]
-    size = len(counts.states)
-    check_table(size, actions, size * len(free))
+    visits, matrix = None, None
     if penalty is None:
         (estimate,) = plug_in.fit_counts(counts, anchor, discount)
-        q, reward = estimate.q_function(counts.states), estimate.reward_function(counts.states)
-        visits, matrix = counts.visits[0] + plug_in.PSEUDO_COUNT, None
+        visits = counts.visits[0] + plug_in.PSEUDO_COUNT
     else:
-        smooth, risk = fit_smooth(problem, np.array([penalty])), SmoothRisk.of(problem)
-        q, reward = smooth.q[0], smooth.reward[0]
+        (estimate,) = estimator.fit_counts(counts, anchor, discount, Options(penalty=penalty))
+        risk = SmoothRisk.of(Problem(counts, p_hat, anchor, discount))
         weights, rows = penalty * risk.weights[0] + RIDGE, risk.coordinates[0]
-        visits, matrix = None, np.kron(np.eye(len(free)), rows.T @ (weights[:, None] * rows))
-    design = np.zeros((size, actions, len(free), size))
-    for b, action in enumerate(free):
-        design[:, action, b] = np.eye(size)
+        matrix = np.kron(np.eye(len(others)), rows.T @ (weights[:, None] * rows))
+    design = np.einsum("st,ab->sabt", np.eye(size), np.eye(actions)[:, others])
     table = influence(
         cell_counts(counts, np.arange(size), size),
         p_hat.transition[0],
         design.reshape(size, actions, -1),
-        q,
+        estimate.q_function(counts.states),
         discount,
         frequency_factors(counts, p_hat),
         visits=visits,
         penalty=matrix,
     )
-    joint = table.covariance if kind == "model" else table.clustered(data, counts.states)
-    variance = np.zeros((actions, size, size))
-    for b, action in enumerate(free):
-        variance[action] = joint[b * size : (b + 1) * size, b * size : (b + 1) * size]
-    is_supported = supported(problem) if penalty is None else None
-    return FreeRewards(counts.states, reward, variance, is_supported)
+    return estimate, table
 
 
-def supported(problem: Problem) -> NDArray[np.bool_]:
+def supported(counts: Counts, anchor: Anchor, discount: float) -> NDArray[np.bool_]:
     """(S, A) whether the plug-in's r(s, a) rests on FEWEST observations of all that it uses."""
-    visits, transition = problem.counts.visits[0], problem.p_hat.transition[0]
-    eye, a = np.eye(len(visits)), problem.anchor.action
-    inverse = np.linalg.inv(eye - problem.discount * transition[a])
-    uses = np.abs((eye - problem.discount * transition) @ inverse) > SHARE  # (A, S, S)
-    is_few = visits < FEWEST
+    transition = empirical_transition_probabilities(counts).transition[0]
+    systems, a = np.eye(len(counts.states)) - discount * transition, anchor.action
+    uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE  # (A, S, S)
+    is_few = counts.visits[0] < FEWEST
     found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
     found[:, a] = True
     return np.asarray(found)

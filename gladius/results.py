@@ -6,6 +6,7 @@ r-hat by gladius and plug_in. Any method has those of a bootstrap over trajector
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -18,15 +19,19 @@ from scipy.stats import chi2, norm
 
 from gladius.anchor import Anchor
 from gladius.baselines import METHODS
-from gladius.checks import Array, InputError, check_choice, check_whole
+from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate
 from gladius.inference import KINDS, covariance, free_rewards
 from gladius.linear_reward import LinearReward
+from gladius.mdp import Categorical
 from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.rows.sparse import RowFunction
-from gladius.transitions import Integers, Transitions, distinct_rows, grid_positions
+from gladius.transitions import Transitions, distinct_rows, grid_positions
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
+OWN_ERRORS = ("gladius smooth", "gladius sparse", "plug_in")  # of r-hat, without parameters
+BY_LIKELIHOOD = ("nfxp", "mpec")
+ROUNDING = 1e-9  # nats an observation by which two solvers may end apart
 BATCH = 20  # refits that are in memory together
 
 
@@ -75,8 +80,7 @@ class Results(Estimate):
     @property
     def has_reward_errors(self) -> bool:
         """Whether `inference` has standard errors of r-hat."""
-        is_own = self.method in ("gladius smooth", "gladius sparse", "plug_in")
-        return is_own or self.has_parameter_errors
+        return self.has_parameter_errors or self.method in OWN_ERRORS
 
     @property
     def model(self) -> Model:
@@ -103,9 +107,9 @@ class Results(Estimate):
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
-        check_level(level)
-        params, se = self.params, np.sqrt(np.diag(self.cov(kind)))
-        z, half = params / se, norm.ppf((1 + level) / 2) * se
+        width, params = half_width(level), self.params
+        se = np.sqrt(np.diag(self.cov(kind)))
+        z, half = params / se, width * se
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
         return pd.DataFrame(columns | {"low": params - half, "high": params + half})
 
@@ -139,13 +143,12 @@ class Results(Estimate):
     def reward_errors(self, states: Array, kind: str = "model") -> Array:
         """(n, A) standard errors of r-hat at (n, d) features; 0 for the anchor.
 
-        NaN where too few observations say what r is.
+        NaN where too few observations say what r is: without a form, also in other states.
         """
         return self._intervals(self._check(states), kind)[1]
 
     def _intervals(self, states: Array, kind: str) -> tuple[Array, Array]:
         """(n, A) centres of intervals of r, and standard errors."""
-        check_choice("kind", kind, KINDS)
         if not self.has_reward_errors:
             raise InputError("method", self.name, "it has no standard errors: use `bootstrap`")
         if self.has_parameter_errors:
@@ -156,8 +159,7 @@ class Results(Estimate):
             check_choice("kind", kind, ("model",))
             return self.reward_function(states), self.reward_function.errors(states)
         check_choice("kind", kind, ("model", "cluster"))
-        extra = self.diagnostics.extra
-        penalty = cast(float, extra["interval_penalty"]) if extra.get("smoothed") else None
+        penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
         return free_rewards(self.data, self.anchor, self.discount, kind, penalty).at(states)
 
     def reward_frame(
@@ -171,10 +173,13 @@ class Results(Estimate):
         Args:
             states: (n, d) features, by default the distinct observed ones.
             level: of the intervals.
-            kind: as in `cov`.
+            kind: as in `cov`; `model` alone for the class `sparse`.
+
+        Warns:
+            UserWarning: intervals are refused, and NaN, since states are too many or the choices
+                do not identify the parameters.
         """
-        check_level(level)
-        data = self.data
+        data, width = self.data, half_width(level)
         at = distinct_rows(data.states)[0] if states is None else self._check(states)
         pairs, number = data.pairs(), data.number_of_actions
         each, actions = np.repeat(at, number, axis=0), np.tile(np.arange(number), len(at))
@@ -184,17 +189,22 @@ class Results(Estimate):
         columns |= {"action": actions, "observations": np.where(pair >= 0, pairs.weights[pair], 0)}
         columns["reward"] = self.reward_function(at).ravel()
         if self.has_reward_errors:
-            centre, errors = (array.ravel() for array in self._intervals(at, kind))
-            half = norm.ppf((1 + level) / 2) * errors
-            columns |= {"se": errors, "low": centre - half, "high": centre + half}
+            try:
+                centre, errors = (array.ravel() for array in self._intervals(at, kind))
+            except InputError as error:
+                if error.field == "kind":
+                    raise
+                warnings.warn(f"no intervals: {error}", stacklevel=2)  # r-hat is not lost
+                centre = errors = np.full(len(each), np.nan)
+            low, high = centre - width * errors, centre + width * errors
+            columns |= {"se": errors, "low": low, "high": high}
         columns |= {"q": self.q(at).ravel(), "probability": self.policy(at).ravel()}
         return pd.DataFrame(columns)
 
     def predict(self, states: Array | pd.DataFrame) -> pd.DataFrame:
         """Choice probabilities: a line for each state, a column for each action."""
         index = states.index if isinstance(states, pd.DataFrame) else None
-        actions = pd.Index(range(self.data.number_of_actions), name="action")
-        return pd.DataFrame(self.policy(self._check(states)), index=index, columns=actions)
+        return pd.DataFrame(self.policy(self._check(states)), index=index)
 
     def simulate(
         self, trajectories: int, periods: int, rng: int | np.random.Generator = 0
@@ -204,33 +214,27 @@ class Results(Estimate):
         They start where observed trajectories start. Counts are needed: states have to repeat.
         """
         number = check_whole("trajectories", trajectories, 1)
-        length, generator = check_whole("periods", periods, 1), np.random.default_rng(rng)
+        length = check_whole("periods", periods, 1)
+        generator = np.random.default_rng(rng)
         grid = make_grid([self.data], self.discount, self.options.get("transition"))
         _, first = np.unique(self.data.trajectory, return_index=True)
-        start = positions(grid.states, self.data.states[first])
+        start, size = positions(grid.states, self.data.states[first]), len(grid.states)
         ends = 1.0 - grid.transition[0].sum(axis=2, keepdims=True)
-        choice = np.cumsum(self.policy(grid.states), axis=1)
-        moves = np.cumsum(np.concatenate([grid.transition[0], ends], axis=2), axis=2)
+        ends[ends < ROW_SUM_TOLERANCE] = 0.0  # rounding ends no path
+        choose = Categorical(self.policy(grid.states))
+        move = Categorical(np.concatenate([grid.transition[0], ends], axis=2).reshape(-1, size + 1))
         state, label = generator.choice(start, size=number), np.arange(number)
         blocks = []
         for _ in range(length):
-            action = draw(choice[state], generator)
-            after = draw(moves[action, state], generator)
-            is_end = after == len(grid.states)
-            after = np.where(is_end, state, after)
-            blocks.append((state, action, after, label, is_end))
+            action = choose(state, generator.random(len(state)))
+            after = move(action * size + state, generator.random(len(state)))
+            is_end = after == size
+            blocks.append((state, action, np.where(is_end, state, after), label, is_end))
             state, label = after[~is_end], label[~is_end]
         s, a, t, names, done = (np.concatenate(block) for block in zip(*blocks, strict=True))
         order = np.argsort(names, kind="stable")
-        found = replace(
-            self.data,
-            states=grid.states[s],
-            actions=a,
-            next_states=grid.states[t],
-            trajectory=names,
-            done=done,
-        )
-        return found.take(order)
+        path = grid.states[s], a, grid.states[t], names, done
+        return Transitions(*path, self.data.number_of_actions, self.data.feature_names).take(order)
 
     def wald(self, restrictions: Array, values: Array | float = 0.0, kind: str = "model") -> float:
         """The p-value of R theta = values, for a matrix R with a row for each restriction."""
@@ -250,12 +254,18 @@ class Results(Estimate):
         Args:
             smaller: a fit to the same data with fewer parameters.
         """
-        extra = len(self.params) - len(smaller.params)
-        is_same = len(self.data) == len(smaller.data) and self.discount == smaller.discount
-        if extra < 1 or not is_same or "ml_irl" in (self.name, smaller.name):
-            hint = "give a fit by maximum likelihood to the same data, with fewer parameters"
-            raise InputError("smaller", repr(smaller), hint)
+        if not {self.name, smaller.name} <= set(BY_LIKELIHOOD):
+            hint = f"both must maximise the likelihood: {', '.join(BY_LIKELIHOOD)}"
+            raise InputError("smaller.method", smaller.name, hint)
+        extra, models = len(self.params) - len(smaller.params), (self.model, smaller.model)
+        names = "states", "visits", "transition", "discount"
+        if not all(np.array_equal(*(getattr(model, n) for model in models)) for n in names):
+            hint = "give a fit to the same data, discount and transition probabilities"
+            raise InputError("smaller.data", repr(smaller), hint)
         gain = 2 * len(self.data) * (smaller.diagnostics.nll - self.diagnostics.nll)
+        if extra < 1 or gain < -ROUNDING * len(self.data):
+            hint = "it must have fewer parameters and be a case of this fit: it is no less likely"
+            raise InputError("smaller", repr(smaller), hint)
         return float(chi2.sf(max(gain, 0.0), extra))
 
     def bootstrap(
@@ -278,7 +288,9 @@ class Results(Estimate):
                 each selects its own.
         """
         options = dict(self.options)
-        if holds_inputs and "reward_inputs" in self.diagnostics.extra:
+        if holds_inputs:
+            if "reward_inputs" not in self.diagnostics.extra:
+                raise InputError("holds_inputs", True, f"{self.method} selects no inputs")
             for option, key in (("inputs", "reward_inputs"), ("zeta_inputs", "zeta_inputs")):
                 options[option] = self.diagnostics.extra[key]
         generator = np.random.default_rng(rng)
@@ -311,13 +323,8 @@ class Results(Estimate):
         return super()._check(np.ascontiguousarray(states))
 
 
-def draw(cumulative: Array, rng: np.random.Generator) -> Integers:
-    """(n,) a position in each row of (n, m) cumulative probabilities."""
-    total = cumulative[:, -1:]
-    return np.asarray(np.argmax(rng.random((len(cumulative), 1)) * total < cumulative, axis=1))
-
-
-def check_level(level: float) -> None:
-    """Raise unless the level of an interval is a probability."""
+def half_width(level: float) -> float:
+    """Half of an interval of a normal variable, in standard deviations."""
     if not 0 < level < 1:
         raise InputError("level", level, "give a probability, such as 0.95")
+    return float(norm.ppf((1 + level) / 2))

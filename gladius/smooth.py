@@ -249,8 +249,8 @@ def fit_smooth(problem: Problem, penalties: Array = PENALTIES) -> Smooth:
     is_curved = (reml[lowest, everyone] < reml[0] - CRITICAL) & (lowest > 0)
     index = np.where(is_curved, lowest + UNDERSMOOTHING_STEPS, 0)
     flat, penalty = fits[index, everyone], path[index]
-    is_close = reml[: len(penalties)] <= reml[lowest, everyone] + CRITICAL
-    least = len(penalties) - 1 - np.argmax(is_close[::-1], axis=0)
+    rise = reml[: len(penalties)] - reml[lowest, everyone]
+    least = len(penalties) - 1 - np.argmax(rise[::-1] <= CRITICAL, axis=0)
     _, gradient, hessian = risk.expand(everyone, flat, penalty)
     weights = np.tile(penalty[:, None] * risk.weights, (1, len(problem.order) - 1)) + RIDGE
     penalised = np.sum(weights * np.diagonal(np.linalg.inv(hessian), 0, 1, 2), axis=1)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gladius.rows.data import Inputs
 
 BINS = 20  # of an input
-DOUBTFUL, REJECTED = 1e-4, 1e-8  # p-values of a warning, and of a status that is not ok
+DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs
+REJECTED = 1e-8  # p-value of a status that is not ok
 MISFIT = 1e-4  # of chi-square an observation, about .03 of log-odds: less does not matter
 MIN_CHOICE_RANDOMNESS = 1e-4  # mean of 1 - sum pi^2 below which choices leave r undetermined
 
@@ -42,12 +43,13 @@ def is_worse_than_frequencies(counts: Counts, q: Array) -> NDArray[np.bool_]:
 def misfit_p_values(
     inputs: Inputs, actions: Integers, policy: Array, others: Sequence[int]
 ) -> dict[int, float]:
-    """For each input the p-value of the choices less the fit along it, times the number of inputs.
+    """For each input the p-value of the choices less the fit along it.
 
     In bins of an input the choices less their probabilities are squared over their variance, or
-    over 1 where that is less. The sum is compared with a chi-square with one degree of freedom for
-    each bin and action. An input of up to BINS values has a bin for each, any other BINS equally
-    full ones. A sum below MISFIT an observation has the p-value 1: it does not matter.
+    over 1 where that is less: one choice where few are expected is no chi-square. The sum is
+    compared with a chi-square with one degree of freedom for each bin and action. An input of up to
+    BINS values has a bin for each, any other BINS equally full ones. A sum below MISFIT an
+    observation does not matter, and has the p-value 1.
 
     Args:
         inputs: all of them.
@@ -72,8 +74,7 @@ def misfit_p_values(
             errors = np.bincount(bins, (actions == a) - pi, BINS)
             variance = np.bincount(bins, pi * (1 - pi), BINS)
             statistic += np.sum(errors**2 / np.maximum(variance, 1.0))
-        p = float(chdtrc(freedom, statistic)) if statistic > MISFIT * len(actions) else 1.0
-        found[k] = min(1.0, len(edges) * p)
+        found[k] = float(chdtrc(freedom, statistic)) if statistic > MISFIT * len(actions) else 1.0
     return found
 
 

@@ -48,6 +48,10 @@ from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.transitions import Transitions
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
+DIFFERS = (
+    "{}: choices along it differ from the fit (p = {:.1g}): if its values are a code, give a"
+    " column for each; else r may jump or bend"
+)
 ROUNDS = 4  # of the selection of zeta's inputs
 PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
 
@@ -59,10 +63,10 @@ class RowFunction:
     reward: Features
     theta: Array
     anchor: Anchor
+    covariance: Array
     zeta: tuple[Features, ...] = ()
     coefficients: Array | None = None
     discount: float = 0.0
-    covariance: Array | None = None
 
     def __call__(self, states: Array) -> Array:
         tensor = torch.tensor(states, dtype=torch.float64)
@@ -77,11 +81,9 @@ class RowFunction:
 
     def errors(self, states: Array) -> Array:
         """(n, A) standard errors of r by `covariance` (M, M); 0 for the anchor."""
-        assert self.covariance is not None
         psi = self.reward(torch.tensor(states, dtype=torch.float64)).numpy(force=True)
         size, found = self.reward.size, np.zeros((len(states), len(self.theta)))
-        others = [a for a in range(len(self.theta)) if a != self.anchor.action]
-        for i, a in enumerate(others):
+        for i, a in enumerate(np.delete(np.arange(len(self.theta)), self.anchor.action)):
             own = slice(i * size, (i + 1) * size)
             found[:, a] = np.sqrt(np.einsum("nk,kl,nl->n", psi, self.covariance[own, own], psi))
         return found
@@ -167,10 +169,8 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         inputs, data.actions, policy[rows.state_index.numpy(force=True)], others
     )
     for k, p in misfit.items():
-        if trust.REJECTED <= p < trust.DOUBTFUL:  # below, the status says so
-            message = f"{data.feature_names[k]}: choices along it differ from the fit (p = {p:.1g})"
-            hint = "if its values are a code, give a column for each; else r may jump or bend"
-            warnings.warn(f"{message}; {hint}", stacklevel=2)
+        if trust.REJECTED <= p < trust.DOUBTFUL / len(misfit):  # below, the status says so
+            warnings.warn(DIFFERS.format(data.feature_names[k], p), stacklevel=2)
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(fit.risk.reward),
         "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
@@ -243,8 +243,7 @@ def estimate(
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     theta = np.zeros((len(rows.actions), risk.reward.size))
     theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy(force=True)
-    spread = covariance(fit).numpy(force=True)
-    reward = RowFunction(risk.reward, theta, anchor, covariance=spread)
+    reward = RowFunction(risk.reward, theta, anchor, covariance(fit).numpy(force=True))
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
     q = replace(reward, zeta=risk.zeta, coefficients=zeta.numpy(force=True), discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]

@@ -12,5 +12,6 @@ Array = NDArray[np.float64]
 BUS = BusEngine()
 MDP = BUS.mdp
 ANCHOR = Anchor(1, -5.0)
+KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 FORM: dict[str, Any] = {"reward": BUS_REWARD}
 ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}

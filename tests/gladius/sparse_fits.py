@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
+from bus_engine import KNOWN
 from scipy.special import logsumexp
 
 import gladius
@@ -19,15 +22,8 @@ ANCHOR = Anchor(1, -5.0)
 KAPPA = 0.3  # ridge of the small risk
 
 
-def fit_sparse(data: Transitions, **options: object) -> gladius.Estimate:
-    return gladius.fit(
-        data,
-        anchor_action=1,
-        anchor_reward=-5.0,
-        discount=0.95,
-        function_class="sparse",
-        **options,  # type: ignore[arg-type]  # options of any kind
-    )
+def fit_sparse(data: Transitions, **options: Any) -> gladius.Estimate:
+    return gladius.fit(data, function_class="sparse", **KNOWN, **options)
 
 
 class PlainRisk:

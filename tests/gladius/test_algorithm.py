@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from bus_engine import KNOWN
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -234,14 +235,13 @@ def test_where_zeta_lags_it_diverges_and_says_so() -> None:
     data = BUS.simulate(10, rngs(2))
     data[1] = data[0]
     settings: dict[str, Any] = {"protocol": "printed", "function_class": "tabular", "tau_2": 0.1}
-    common: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
-    fits = gladius.fit(data, iterations=2_000, tau_1=0.02, **settings, **common)
+    fits = gladius.fit(data, iterations=2_000, tau_1=0.02, **settings, **KNOWN)
     for estimate in fits:
         assert estimate.diagnostics.status == "diverged"
         assert not estimate.diagnostics.converged
         assert 0 < estimate.diagnostics.iterations < 2_000
         assert abs(estimate.reward(np.array([[1.0]]), 0)[0]) > 100  # kept, not hidden
-    steady = gladius.fit(data, iterations=2_000, tau_1=1.0, **settings, **common)
+    steady = gladius.fit(data, iterations=2_000, tau_1=1.0, **settings, **KNOWN)
     assert {e.diagnostics.status for e in steady} == {"not_converged"}
     track = steady[0].diagnostics.extra["trace_bellman"]
     assert np.abs(np.asarray(track)).max() < 100

@@ -7,6 +7,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
+from bus_engine import KNOWN
 
 import gladius
 from gladius import METHODS, counterfactual
@@ -122,8 +123,7 @@ def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_p
         lambda x: np.stack([np.column_stack([np.ones(len(x)), x]), np.zeros((len(x), 2))], axis=1),
         lambda x: np.column_stack([np.zeros(len(x)), np.full(len(x), -5.0)]),
     )
-    given = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
-    estimate = gladius.fit(data, "nfxp", reward=form, **given)
+    estimate = gladius.fit(data, "nfxp", reward=form, **KNOWN)
     rewards = estimate.reward(table[["mileage"]].to_numpy(float), table["action"].to_numpy())
     np.testing.assert_allclose(table["reward"], rewards, atol=1e-8)
     parameters = pd.read_csv(out / "parameters.csv", index_col="parameter")

@@ -13,6 +13,7 @@ from typing import Any
 import cases
 import numpy as np
 import pytest
+from bus_engine import KNOWN
 from cases import variants
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -31,7 +32,6 @@ Fitted = tuple[str, list[Estimate]]
 
 BUS = BusEngine()
 SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
-ANCHOR: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 PRINTED = {"protocol": "printed"}
 ONE_HOT: dict[str, Any] = {"regression": "one_hot"}
@@ -58,7 +58,7 @@ def with_form(method: str, options: dict[str, Any]) -> dict[str, Any]:
 def estimates(variant: str, data: list[Transitions]) -> list[Estimate]:
     """The Estimates of a case on data of the bus engine."""
     method, options = VARIANTS[variant]
-    return fit(data, method, **ANCHOR, **with_form(method, options))
+    return fit(data, method, **KNOWN, **with_form(method, options))
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
@@ -224,7 +224,7 @@ def test_a_parameter_without_effect_is_no_convergence(name: str) -> None:
     """The same regressor twice."""
     options: dict[str, Any] = {"avi": ONE_HOT, "samq": QUICK}.get(name, {})
     twice = LinearReward(lambda states: BUS_REWARD.design(states)[:, :, [0, 1, 0]])
-    for estimate in fit(SETS, name, **ANCHOR, reward=twice, **options):
+    for estimate in fit(SETS, name, **KNOWN, reward=twice, **options):
         assert estimate.diagnostics.status.startswith("failed: ")
         assert "not identified" in estimate.diagnostics.status
 
@@ -245,7 +245,7 @@ def test_too_few_steps_are_not_convergence(
     method: str, options: dict[str, Any], steps: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"{METHODS[method]}.MAX_STEPS", steps, raising=False)
-    for estimate in fit(SETS, method, **ANCHOR, **with_form(method, options)):
+    for estimate in fit(SETS, method, **KNOWN, **with_form(method, options)):
         assert estimate.diagnostics.status == "not_converged"
         assert estimate.diagnostics.iterations == steps
 
@@ -292,7 +292,7 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     [(method, {**rest, field: value}, field) for method, rest, field, bad in BAD for value in bad],
 )
 def test_bad_options_name_the_field(method: str, options: dict[str, Any], field: str) -> None:
-    assert error_of(SETS, method, **ANCHOR, **with_form(method, options)).field == field
+    assert error_of(SETS, method, **KNOWN, **with_form(method, options)).field == field
 
 
 BAD_TRAINING = [("activation", "sine"), ("validation", 1.0), ("tolerance", np.inf)]
@@ -309,14 +309,14 @@ def test_bad_training_names_the_field(field: str, value: Any) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_unknown_options_and_actions_that_nobody_takes_are_refused(name: str) -> None:
     """Actions counted from 1, or all the same, would give rewards of an action without data."""
-    error = error_of(SETS, name, **ANCHOR, colour=1)
+    error = error_of(SETS, name, **KNOWN, colour=1)
     assert (error.field, error.value) == ("option", "colour")
     from_one = replace(SETS[0], actions=SETS[0].actions + 1, number_of_actions=3)
-    error = error_of([from_one] * 2, name, **ANCHOR)
+    error = error_of([from_one] * 2, name, **KNOWN)
     assert error.field == "actions"
     assert "0 to A - 1: of 0 to 2, [0] never" in error.hint
     error = error_of(
-        replace(SETS[0], actions=0 * SETS[0].actions), name, **ANCHOR | {"anchor_action": 0}
+        replace(SETS[0], actions=0 * SETS[0].actions), name, **KNOWN | {"anchor_action": 0}
     )
     assert error.field == "actions"
     assert "a choice needs two actions taken, and only 0 occurs" in error.hint
@@ -353,8 +353,8 @@ def test_only_a_method_that_needs_an_anchor_asks_that_it_occurs(name: str) -> No
 
 
 def test_an_anchor_that_is_not_used_is_checked_too() -> None:
-    assert error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_action": 3}).field == "anchor_action"
-    unknown = error_of([SOME, THREE], "bc", **ANCHOR | {"anchor_reward": None})
+    assert error_of([SOME, THREE], "bc", **KNOWN | {"anchor_action": 3}).field == "anchor_action"
+    unknown = error_of([SOME, THREE], "bc", **KNOWN | {"anchor_reward": None})
     assert unknown.field == "anchor_reward"
 
 
@@ -368,5 +368,5 @@ def test_an_anchor_that_is_not_used_is_checked_too() -> None:
 )
 def test_alternating_single_steps_are_no_inner_loop(options: dict[str, Any], inner: int) -> None:
     printed: dict[str, Any] = {**PRINTED, "iterations": 7, "function_class": "tabular"}
-    for estimate in fit(SETS, "gladius", **ANCHOR, **printed, **options):
+    for estimate in fit(SETS, "gladius", **KNOWN, **printed, **options):
         assert estimate.diagnostics.extra["inner_iterations"] == inner

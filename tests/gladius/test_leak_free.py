@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bus_engine import KNOWN
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -15,7 +16,6 @@ from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, group
 
 BETA = 0.9
-KEYS = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 
 
 def three_actions(seed):
@@ -105,10 +105,10 @@ def test_population_counts_give_the_truth():
 def test_truth_replaced_by_nan_changes_nothing():
     world = BusEngine()
     data = world.simulate(40, np.random.default_rng(1))
-    before = gladius.fit(data, **KEYS)
+    before = gladius.fit(data, **KNOWN)
     for table in (world.mdp.reward, world.mdp.transition, world.mdp.solution.q):
         table[...] = np.nan
-    after = gladius.fit(data, **KEYS)
+    after = gladius.fit(data, **KNOWN)
     at = np.arange(1.0, 15.0)[:, None]
     np.testing.assert_array_equal(before.reward(at, 0), after.reward(at, 0))
     np.testing.assert_array_equal(before.q(at), after.q(at))
@@ -189,8 +189,8 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     states[0] = code
     spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
     with np.errstate(all="ignore"):
-        found = gladius.fit(spoilt, **KEYS).diagnostics
-    clean = gladius.fit(data, **KEYS).diagnostics
+        found = gladius.fit(spoilt, **KNOWN).diagnostics
+    clean = gladius.fit(data, **KNOWN).diagnostics
     assert clean.converged
     assert found.status == "not_converged" or found.nll < clean.nll + 0.02
 
@@ -198,7 +198,7 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
 def test_anchor_keeps_its_reward_and_bellman_holds():
     data = BusEngine().simulate(60, np.random.default_rng([5, 0]))
     counts = group(data)
-    estimate = gladius.fit(data, **KEYS)
+    estimate = gladius.fit(data, **KNOWN)
     np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
     q = estimate.q(counts.states)
     assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10

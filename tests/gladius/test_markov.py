@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from bus_engine import BUS
+from bus_engine import BUS, KNOWN
 
 from gladius import BusEngine, Transitions
 from gladius.checks import InputError
 from gladius.markov import check_markov
-
-KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 
 
 def joined(*sets: Transitions) -> Transitions:

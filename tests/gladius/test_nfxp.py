@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bus_engine import ANCHOR, BUS, FORM, MDP, ORACLE, Array
+from bus_engine import ANCHOR, BUS, FORM, KNOWN, MDP, ORACLE, Array
 from hypothesis import given, settings
 from linear_models import THETAS, LinearModel, extra, linear_models, log_likelihood
 
@@ -58,9 +58,7 @@ def test_derivatives_are_finite_differences_of_the_plain_likelihood(
 
 def test_the_estimate_solves_its_own_bellman_equation() -> None:
     data = BUS.simulate(30, np.random.default_rng(3))
-    estimate = gladius.fit(
-        data, "nfxp", anchor_action=1, anchor_reward=-5.0, discount=0.95, **ORACLE
-    )
+    estimate = gladius.fit(data, "nfxp", **KNOWN, **ORACLE)
     v = np.log(np.exp(estimate.q(MDP.features)).sum(axis=1))
     expected = estimate.reward_function(MDP.features) + 0.95 * (MDP.transition @ v).T
     np.testing.assert_allclose(estimate.q(MDP.features), expected, atol=1e-9)

@@ -7,6 +7,7 @@ from types import CodeType, FrameType
 import numpy as np
 import pytest
 import scipy.optimize
+from bus_engine import KNOWN
 
 import gladius
 from gladius import mdp, networks, newton
@@ -22,7 +23,6 @@ SOLVERS = (
     scipy.optimize.minimize,
     scipy.optimize.root,
 )
-KEYS = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 SHORT = {"training": Training(steps=60)}
 LINEAR = {"reward": linear_in_features(2, 1, -5.0)}
 ONE_SHOT = {
@@ -57,7 +57,7 @@ def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:
     sys.setprofile(watch)
     try:
         method = name.split()[0]
-        estimate = gladius.fit(data, method, **KEYS, **options)
+        estimate = gladius.fit(data, method, **KNOWN, **options)
     finally:
         sys.setprofile(None)
     return nested, entered, int(np.asarray(estimate.diagnostics.extra["inner_iterations"]))

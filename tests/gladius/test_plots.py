@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bus_engine import BUS
+from bus_engine import BUS, KNOWN
 from matplotlib.figure import Figure
+from scipy.stats import norm
 
 import gladius
 from gladius.checks import InputError
@@ -13,9 +14,7 @@ from gladius.plots import plot_choices, plot_reward
 from gladius.worlds.bus import BUS_REWARD
 
 DATA = BUS.simulate(60, np.random.default_rng(0))
-FIT = gladius.fit(
-    DATA, "nfxp", reward=BUS_REWARD, anchor_action=1, anchor_reward=-5.0, discount=0.95
-)
+FIT = gladius.fit(DATA, "nfxp", reward=BUS_REWARD, **KNOWN)
 
 
 def test_the_band_is_the_estimate_and_its_standard_errors() -> None:
@@ -26,8 +25,8 @@ def test_the_band_is_the_estimate_and_its_standard_errors() -> None:
     np.testing.assert_allclose(y, FIT.reward(np.asarray(x)[:, None], 0))
     ends = axes.collections[0].get_paths()[0].vertices
     at = ends[np.isclose(ends[:, 0], 3.0), 1]
-    half = 1.96 * FIT.reward_errors(np.array([[3.0]]))[0, 0]
-    assert at.max() - at.min() == pytest.approx(2 * half, rel=1e-4)
+    half = norm.ppf(0.975) * FIT.reward_errors(np.array([[3.0]]))[0, 0]
+    assert at.max() - at.min() == pytest.approx(2 * half)
     np.testing.assert_allclose(replace.get_ydata(), FIT.reward(np.asarray(x)[:, None], 1))
 
 
@@ -45,7 +44,7 @@ def test_many_values_are_pooled_and_an_unknown_feature_is_refused() -> None:
     many = gladius.Transitions(
         rng.normal(size=(500, 1)), DATA.actions[:500], rng.normal(size=(500, 1))
     )
-    fit = gladius.fit(many, "bc", anchor_action=1, anchor_reward=-5.0, discount=0.95, rng=0)
+    fit = gladius.fit(many, "bc", rng=0, **KNOWN)
     assert len(plot_choices(fit).lines[0].get_xdata()) <= 60
     with pytest.raises(InputError, match=r"^feature ="):
         plot_reward(FIT, feature="age")

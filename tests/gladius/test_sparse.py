@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
+from bus_engine import KNOWN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -157,10 +160,9 @@ def test_three_actions() -> None:
 def test_the_default_where_states_do_not_repeat() -> None:
     world = one_input(np.tile(0.4 * LEVELS, (20, 1)), inputs=1)
     data = world.simulate(60, np.random.default_rng(10))
-    keys = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
-    assert gladius.fit(data, **keys).method == "gladius sparse"
+    assert gladius.fit(data, **KNOWN).method == "gladius sparse"
     with pytest.raises(InputError, match="hardly repeat"):
-        gladius.fit(data, **keys, function_class="smooth")
+        gladius.fit(data, **KNOWN, function_class="smooth")
 
 
 def test_an_action_that_always_ends_the_path_has_no_next_value() -> None:
@@ -218,19 +220,29 @@ def test_an_anchors_reward_that_fails_off_the_data_is_told() -> None:
         with_anchor(InputSelection(), Inputs.of(np.stack([line, -line], axis=1)), Anchor(1, table))
 
 
-def test_what_no_test_sees_is_not_ok_and_is_named() -> None:
-    """Choices that turn with the parity of a code: the screen is blind, the bins are not."""
-    rng = np.random.default_rng(28)
-    states = np.stack([rng.normal(size=4_000), rng.integers(0, 16, 4_000).astype(float)], axis=1)
-    odds = np.where(states[:, 1] % 2, 1.0, -1.0)
-    actions = (rng.logistic(size=4_000) < odds).astype(np.int64)
-    blind = fit_sparse(Transitions(states, actions, states[rng.permutation(4_000)]))
-    assert blind.diagnostics.extra["misfit_inputs"] == (1,)
-    assert blind.diagnostics.status == "not_converged"
-    even = rng.integers(0, 2, 4_000)
-    fine = fit_sparse(Transitions(states, even, states[rng.permutation(4_000)]))
-    assert fine.diagnostics.extra["misfit_inputs"] == ()
-    assert fine.diagnostics.status == "ok"
+PARITY = np.tile([-1.0, 1.0], 8)
+CODE = np.random.default_rng(7).permutation(np.linspace(-1.0, 1.0, 10))
+
+
+@pytest.mark.parametrize(
+    ("effect", "misfit", "warned"),
+    [(PARITY, (1,), 0), (0.4 * CODE, (1,), 0), (0.3 * CODE, (), 1), (0.0 * PARITY, (), 0)],
+)
+def test_what_no_test_sees_is_not_ok_or_warned_of(effect, misfit, warned) -> None:
+    """Choices that turn with a code: the screen is blind, the bins are not.
+
+    The weaker two were `ok` without a word.
+    """
+    rng = np.random.default_rng(7)
+    states = np.stack([rng.normal(size=4_000), rng.integers(0, len(effect), 4_000)], axis=1)
+    actions = rng.logistic(size=4_000) > effect[states[:, 1].astype(int)]
+    after = states[rng.permutation(4_000)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = fit_sparse(Transitions(states, actions.astype(np.int64), after)).diagnostics
+    assert run.extra["misfit_inputs"] == misfit
+    assert run.status == ("not_converged" if misfit else "ok")
+    assert [str(one.message)[:24] for one in caught] == ["s1: choices along it dif"] * warned
 
 
 def test_a_plug_in_that_is_worse_than_even_odds_is_no_start() -> None:
