@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import hypergeom
 
 from gladius.checks import Array, InputError, Integers, check_finite, check_whole
 
+CODE = 20.0  # spreads from the median: a value so far out is most often a code
+CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
@@ -39,6 +42,7 @@ def read_columns(
         labels, ended = labels[order], ended[order]
         if time is not None and done is not None:
             _check_ends(ended, labels, id, done, frame[time].to_numpy()[order])
+    warn_of_ends(actions, labels, ended, action)
     if next_state is not None:
         return states, actions, next_states, labels, ended
     next_states = np.where(is_followed[:, None], np.roll(states, -1, axis=0), states)
@@ -119,6 +123,43 @@ def _check_ends(
     if ended.sum() > 1 and np.all(clock[ended] == clock.max()):
         message = f"{done}: all paths end in the last period observed; if only the observation "
         warnings.warn(message + "ended there, they did not end: leave it false", stacklevel=4)
+
+
+def warn_of_ends(
+    actions: Integers, labels: NDArray[Any], ended: NDArray[np.bool_], name: str
+) -> None:
+    """Warn of an action after which every path stops, at once or after one row, without an end."""
+    is_last = np.append(labels[1:] != labels[:-1], True)
+    near = (is_last, np.append(is_last[1:], False) & ~is_last)
+    for a in np.unique(actions[~ended]):
+        rows = np.flatnonzero(actions == a)
+        for further, where in enumerate(near):
+            share = hypergeom.pmf(len(rows), len(actions), np.count_nonzero(where), len(rows))
+            if np.all(where[rows]) and share < CHANCE:
+                message = (
+                    f"{name}: after each of {len(rows)} times {a} its path has {further} further"
+                )
+                message += " rows: if that action ends the path, mark its row in done and remove"
+                warnings.warn(
+                    f"{message} what follows; else the action tells periods", stacklevel=4
+                )
+
+
+def warn_of_codes(states: Array, names: Sequence[str]) -> None:
+    """Warn of features with values so far out that they may be codes.
+
+    A spread is the interquartile range over 1.35. Where the middle half of a feature is one value,
+    it is the standard deviation.
+    """
+    first, middle, third = np.quantile(states, (0.25, 0.5, 0.75), axis=0)
+    spread = np.where(third > first, (third - first) / 1.35, states.std(axis=0))
+    low, high = states.min(axis=0), states.max(axis=0)
+    farthest = np.maximum(high - middle, middle - low) / np.where(spread > 0, spread, 1.0)
+    for k in np.flatnonzero(farthest > CODE):
+        message = (
+            f"{names[int(k)]}: a value {farthest[k]:.0f} spreads from the median; if it is a code,"
+        )
+        warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=3)
 
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:

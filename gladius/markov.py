@@ -10,9 +10,10 @@ Source: the conditional independence assumption of Rust (1987).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
 from gladius.methods import fit
 from gladius.transitions import Transitions
+from gladius.trust import DOUBTFUL
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,15 @@ def check_markov(
         "anchor_reward": reward,
         "discount": discount,
     }
-    extra = fit(augmented, function_class="sparse", **given).diagnostics.extra
-    found = []
-    for key in ("reward_inputs", "zeta_inputs"):
-        chosen = np.asarray(extra[key], dtype=int)
-        found.append(tuple(augmented.feature_names[k] for k in chosen if k >= width))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say of a history is reported below
+        extra = cast(
+            "dict[str, Any]", fit(augmented, function_class="sparse", **given).diagnostics.extra
+        )
+    misfit = extra["misfit_p_values"]
+    doubtful = [k for k, p in misfit.items() if p < DOUBTFUL / len(misfit)]
+    chosen = sorted({*extra["reward_inputs"], *doubtful}), extra["zeta_inputs"]
+    found = [tuple(augmented.feature_names[k] for k in one if k >= width) for one in chosen]
     return MarkovCheck(found[0], found[1], len(rows))
 
 

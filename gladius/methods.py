@@ -16,6 +16,7 @@ import numpy as np
 from gladius.anchor import AnchorReward, make_anchor
 from gladius.baselines import METHODS
 from gladius.checks import InputError, check_discount, check_options
+from gladius.columns import warn_of_codes
 from gladius.estimate import Estimate
 from gladius.results import Results
 from gladius.transitions import Transitions
@@ -118,6 +119,8 @@ def fit(
     is_needed = "anchor" in needs(method)
     anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=is_needed)
     _check_actions(data)
+    for rows in data:
+        warn_of_codes(rows.states, rows.feature_names)
     beta, start_time = check_discount(discount), time.process_time()
     estimates = function(data, anchor, beta, **options)
     seconds = (time.process_time() - start_time) / len(data)

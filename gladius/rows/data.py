@@ -33,7 +33,8 @@ class Inputs:
 
     Attributes:
         states: (n, K) features.
-        center, scale: (K,) mean and standard deviation; the scale of a constant input is 1.
+        center, scale: (K,) mean and standard deviation; the latter has the sign of the third
+            moment, so that a feature and its negative are the same input, and is 1 for a constant.
         varies: (K,) whether an input is not constant.
         sample: (n', K) some of the observations.
         coded: results of `codes` by input.
@@ -51,9 +52,10 @@ class Inputs:
         """The inputs, standardised by the observations themselves."""
         center = states.sum(axis=0) / len(states)
         deviation = states - center
+        skewness = np.einsum("nk,nk,nk->k", deviation, deviation, deviation)
         scale = np.sqrt(np.square(deviation, out=deviation).sum(axis=0) / len(states))
         varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
-        scale = np.where(varies, scale, 1.0)
+        scale = np.where(varies, np.where(skewness < 0, -scale, scale), 1.0)
         sample = np.array(states[:: max(1, len(states) // SAMPLE)])
         return cls(states, center, scale, varies, sample)
 

@@ -22,7 +22,10 @@ Implementation choices:
 - lambda is chosen by restricted maximum likelihood (REML, Laplace's approximation at the current
   fit) by the two rules of the class `smooth`: it stays at infinity unless REML gains CRITICAL, and
   a finite one is taken UNDERSMOOTHING_STEPS below REML's choice.
-- A code for missing values is reported by a warning, and `trust` says whether the fit is reliable.
+- Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
+  above NEAR_ONE the anchor's reward is lowered for the fit so that V is near 0, and r and Q are
+  raised after it: rounding stays small.
+- `trust` says whether the fit is reliable.
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
@@ -32,6 +35,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -40,19 +44,21 @@ import torch
 from gladius import trust
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
-from gladius.estimate import Estimate, Fit
+from gladius.estimate import Estimate, Fit, StateFunction
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.transitions import Transitions
 
-CODE = 20.0  # spreads from the median: a value so far out is most often a code
 DIFFERS = (
     "{}: choices along it differ from the fit (p = {:.1g}): if its values are a code, give a"
     " column for each; else r may jump or bend"
 )
 ROUNDS = 4  # of the selection of zeta's inputs
+NO_EFFECT = "r-hat does not depend on {}: no test finds that it does; a method with a form keeps it"
+NEAR_ONE = 0.99  # discount factor
+FEW_FEATURES = 3  # up to which one without an effect on r is reported
 PER_COEFFICIENT = 10  # observations that a coefficient of r, and a monomial's action, must have
 
 
@@ -140,7 +146,6 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     """
     of_reward, of_zeta = (column_indices(data, n, options) for n in ("inputs", "zeta_inputs"))
     inputs = Inputs.of(data.states)
-    warn_of_codes(data, inputs)
     actions = torch.tensor(data.actions)
     others = [a for a in range(data.number_of_actions) if a != anchor.action]
     choice = select_inputs(inputs, Choice(actions, (*others, anchor.action)), of_reward)
@@ -150,6 +155,11 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     rows = Rows.of(data, used, anchor, discount)
     zeta = make_zeta(rows, inputs, choice.inputs)
     *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
+    level, centred = 0.0, anchor
+    if discount > NEAR_ONE and not data.done.any():
+        level = float(rows.seen @ value / rows.seen.sum())
+        centred = lowered(anchor, (1 - discount) * level)
+        rows, value = Rows.of(data, used, centred, discount), value - level
     rounds: list[tuple[int, ...]] = []
     while len(rounds) < ROUNDS:
         next_value = value[rows.next_index] * rows.continues
@@ -160,7 +170,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
-            rows, used = Rows.of(data, united, anchor, discount), united
+            rows, used = Rows.of(data, united, centred, discount), united
         fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
         value = fit.v
     fit = add_curvature(fit, inputs)
@@ -171,6 +181,10 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     for k, p in misfit.items():
         if trust.REJECTED <= p < trust.DOUBTFUL / len(misfit):  # below, the status says so
             warnings.warn(DIFFERS.format(data.feature_names[k], p), stacklevel=2)
+    dropped = np.setdiff1d(np.flatnonzero(inputs.varies), reward_inputs(fit.risk.reward))
+    if len(dropped) and len(inputs.varies) <= FEW_FEATURES:
+        names = ", ".join(data.feature_names[k] for k in dropped)
+        warnings.warn(NO_EFFECT.format(names), stacklevel=2)
     extra: dict[str, object] = {
         "reward_inputs": reward_inputs(fit.risk.reward),
         "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
@@ -181,23 +195,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "misfit_p_values": misfit,
         "misfit_inputs": tuple(k for k, p in misfit.items() if p < trust.REJECTED),
     }
-    return estimate(fit, anchor, policy, extra)
-
-
-def warn_of_codes(data: Transitions, inputs: Inputs) -> None:
-    """Warn of inputs with values so far out that they may be codes.
-
-    A spread is the interquartile range over 1.35. Where the middle half of an input is one value,
-    it is the standard deviation.
-    """
-    first, middle, third = np.quantile(inputs.sample, (0.25, 0.5, 0.75), axis=0)
-    spread = np.where(third > first, (third - first) / 1.35, inputs.scale)
-    low, high = data.states.min(axis=0), data.states.max(axis=0)
-    farthest = np.maximum(high - middle, middle - low) / spread
-    for k in np.flatnonzero(farthest > CODE):
-        name, far = data.feature_names[k], farthest[k]
-        message = f"{name}: a value {far:.0f} spreads from the median; if it is a code,"
-        warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=3)
+    return estimate(fit, anchor, level, policy, extra)
 
 
 def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> InputSelection:
@@ -224,28 +222,41 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
     return InputSelection(tuple(dict.fromkeys((*choice.inputs, *of_anchor))), choice.p_values)
 
 
+def lowered(anchor: Anchor, by: float) -> Anchor:
+    """The anchor with a reward that is lower by a constant."""
+    reward = anchor.reward
+    return replace(anchor, reward=partial(_less, reward, by) if callable(reward) else reward - by)
+
+
+def _less(function: StateFunction, by: float, states: Array) -> Array:
+    return function(states) - by
+
+
 def estimate(
-    fit: RiskMinimum, anchor: Anchor, policy: Array, extra: Mapping[str, object]
+    fit: RiskMinimum, anchor: Anchor, level: float, policy: Array, extra: Mapping[str, object]
 ) -> Estimate:
-    """The fit as an Estimate; `policy` is (S, A) at its states."""
+    """The fit as an Estimate; `policy` is (S, A) at its states, `level` is added to its V."""
     risk, rows, point = fit.risk, fit.risk.rows, fit.point
-    visits, coefficients = rows.visits.numpy(force=True), risk.free
+    visits, free = rows.visits.numpy(force=True), risk.free
     size, monomials = float(visits.sum()), len(risk.reward.terms)
     reasons = {
         "the steps did not converge": not fit.converged,
         "the steps that chose the form of r did not converge": not fit.is_sound,
         "the choice of zeta's inputs did not settle": not extra["inputs_settled"],
         "choices are far from the fit along misfit_inputs": bool(extra["misfit_inputs"]),
-        "too few observations for the coefficients of r": size < PER_COEFFICIENT * coefficients,
+        "too few observations for the coefficients of r": size < PER_COEFFICIENT * free,
         "an action is too rare": visits.sum(axis=0).min() < PER_COEFFICIENT * monomials,
         **trust.of_choices(visits, policy, point.nll),
     }
     not_ok = tuple(reason for reason, holds in reasons.items() if holds)
     theta = np.zeros((len(rows.actions), risk.reward.size))
     theta[rows.others] = point.theta.reshape(-1, risk.reward.size).numpy(force=True)
+    theta[:, 0] += (1 - rows.discount) * level
     reward = RowFunction(risk.reward, theta, anchor, covariance(fit).numpy(force=True))
     zeta = torch.stack([w @ c for w, c in zip(risk.factor, point.zeta, strict=True)])
-    q = replace(reward, zeta=risk.zeta, coefficients=zeta.numpy(force=True), discount=rows.discount)
+    coefficients = zeta.numpy(force=True)
+    coefficients[:, 0] += level
+    q = replace(reward, zeta=risk.zeta, coefficients=coefficients, discount=rows.discount)
     residual = risk.regress(fit.v)[rows.anchor] - point.zeta[rows.anchor]
     gap = rows.discount * (risk.block.phi[rows.anchor] @ residual)
     bellman = float(rows.visits[:, rows.anchor] @ gap**2)  # there the error is that of zeta

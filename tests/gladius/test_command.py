@@ -97,7 +97,7 @@ def test_a_fit_that_fails_is_no_success(choices, tmp_path):
     path = tmp_path / "spoilt.csv"
     frame.to_csv(path, index=False)
     asked = [str(path), "--state", "s0", "--anchor-action", "1", *KEYS]
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="if it is a code"):
         assert main(asked) == 1
 
 

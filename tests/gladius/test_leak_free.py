@@ -183,12 +183,13 @@ def test_lambda_is_chosen_as_stated():
 
 @pytest.mark.parametrize("code", [9999.0, 1e5, 1e12])
 def test_a_missing_value_code_does_not_pass_for_a_fit(code):
-    """One state of 9999's kind stretches the grid: no fit that is worse than chance is `ok`."""
+    """One state of 9999's kind stretches the grid: it is reported, and no fit that is worse than
+    chance is `ok`."""
     data = BusEngine().simulate(48, np.random.default_rng(0))
     states = data.states.copy()
     states[0] = code
     spoilt = Transitions(states, data.actions, data.next_states, data.trajectory)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), pytest.warns(UserWarning, match="if it is a code"):
         found = gladius.fit(spoilt, **KNOWN).diagnostics
     clean = gladius.fit(data, **KNOWN).diagnostics
     assert clean.converged

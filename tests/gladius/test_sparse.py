@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -242,7 +243,53 @@ def test_what_no_test_sees_is_not_ok_or_warned_of(effect, misfit, warned) -> Non
         run = fit_sparse(Transitions(states, actions.astype(np.int64), after)).diagnostics
     assert run.extra["misfit_inputs"] == misfit
     assert run.status == ("not_converged" if misfit else "ok")
-    assert [str(one.message)[:24] for one in caught] == ["s1: choices along it dif"] * warned
+    told = [str(one.message)[:24] for one in caught]
+    assert told == ["s1: choices along it dif"] * warned + ["r-hat does not depend on"]
+
+
+def test_a_single_feature_without_an_effect_is_reported() -> None:
+    """Of 100 data sets like Rust's group 4, ten gave a constant r, `ok` and without a warning."""
+    rng = np.random.default_rng(8)
+    states, actions = rng.normal(size=(2_000, 1)), rng.integers(0, 2, 2_000)
+    data = Transitions(states, actions, states[::-1], feature_names=("mileage",))
+    with pytest.warns(UserWarning, match="r-hat does not depend on mileage"):
+        assert fit_sparse(data).diagnostics.extra["reward_inputs"] == ()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_feature_and_its_negative_give_the_same_fit(sign: float) -> None:
+    """r differed by up to a tenth of its mean where it bends."""
+    data = curved_data(np.random.default_rng(23), 2_000)
+    signs = np.array([sign, -1.0, 1.0])
+    turned = replace(data, states=signs * data.states, next_states=signs * data.next_states)
+    first, second = gladius.fit(data, **CURVED), gladius.fit(turned, **CURVED)
+    assert np.any(first.reward_function.reward.frequencies)
+    at = data.states[:50]
+    np.testing.assert_allclose(
+        second.reward_function(signs * at), first.reward_function(at), atol=1e-6
+    )
+
+
+def test_choices_recorded_a_period_late_are_not_ok() -> None:
+    """r was -9, 15 and 39 at mileage 1, 2, 3, and `ok`; all of mileage 1 chose to replace."""
+    data = gladius.BusEngine().simulate(100, np.random.default_rng(0))
+    is_later = np.arange(len(data)) % 100 > 0
+    late = replace(data.take(is_later), actions=np.roll(data.actions, 1)[is_later])
+    assert fit_sparse(late).diagnostics.extra["not_ok_because"] == ("choices are all but certain",)
+
+
+def test_the_anchors_constant_does_not_matter_at_a_discount_near_one() -> None:
+    """At .9999 the slope differed by up to a tenth between anchors of -5 and -50."""
+    data = gladius.BusEngine(discount=0.9999).simulate(100, np.random.default_rng(0))
+    given = {"function_class": "sparse", "anchor_action": 1, "discount": 0.9999}
+    at, found = np.array([[1.0], [5.0], [9.0]]), []
+    for reward in (-5.0, -50.0, 300.0):
+        fit = gladius.fit(data, anchor_reward=reward, **given)
+        found.append(fit.reward(at, 0) - reward)
+        assert fit.reward(at, 1) == pytest.approx(reward)
+        gap = fit.q(at)[:, 0] - fit.q(at)[:, 1]
+        assert gap == pytest.approx(np.log(fit.policy(at)[:, 0] / fit.policy(at)[:, 1]), abs=1e-6)
+    np.testing.assert_allclose(found[1:], np.tile(found[0], (2, 1)), atol=1e-3)
 
 
 def test_a_plug_in_that_is_worse_than_even_odds_is_no_start() -> None:

@@ -283,3 +283,24 @@ def test_an_end_is_no_end_of_the_observation() -> None:
         read(panel(gone=[False, False, False, False, True, False]), done="gone")
     fine = read(panel(gone=[False, True, False, False, False, False]), done="gone")
     assert fine.done.tolist() == [False, False, True, False, False]
+
+
+def of_stops(frozen: int) -> pd.DataFrame:
+    """30 people who go on (0) until they stop (2), with so many rows after the stop."""
+    rng, rows = np.random.default_rng(0), []
+    for who in range(30):
+        length = int(rng.integers(3, 9))
+        choices = [*rng.integers(0, 2, length).tolist(), 2, *[0] * frozen]
+        rows += [(who, t, float(min(t, length)), a) for t, a in enumerate(choices)]
+    return pd.DataFrame(rows, columns=["who", "year", "x", "choice"])
+
+
+@pytest.mark.parametrize("frozen", [0, 1])
+def test_an_action_that_ends_paths_without_done_is_reported(frozen: int) -> None:
+    """All its rows vanished, or its reward was 7.5 too low, without a word."""
+    with pytest.warns(UserWarning, match=f"30 times 2 its path has {frozen} further rows"):
+        read(of_stops(frozen))
+    frame = of_stops(0)
+    assert len(read(frame.assign(end=frame["choice"] == 2), done="end")) == len(frame)
+    frame.loc[frame.groupby("who").head(1).index, "choice"] = 2  # taken elsewhere, too
+    read(frame)
