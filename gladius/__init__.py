@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gladius.mdp import TabularMDP
     from gladius.methods import fit
     from gladius.results import Results
+    from gladius.saved import load
     from gladius.transitions import Transitions
     from gladius.worlds.bus import BusEngine
 else:
@@ -31,6 +32,7 @@ else:
         "TabularMDP": "gladius.mdp",
         "Transitions": "gladius.transitions",
         "fit": "gladius.methods",
+        "load": "gladius.saved",
     }
 
     def __getattr__(name: str) -> object:
@@ -53,4 +55,5 @@ __all__ = [
     "TabularMDP",
     "Transitions",
     "fit",
+    "load",
 ]

@@ -50,6 +50,7 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--id", required=True, help="the column that tells the trajectories apart")
     cli.add_argument("--time", help="the column that numbers the periods; rows are sorted by it")
     cli.add_argument("--next-state", action="append", help="a column of s'; by default next row")
+    cli.add_argument("--categorical", action="append", default=[], help="a column of labels")
     cli.add_argument("--done", help="a column that says whether the path ended after the row")
     cli.add_argument("--anchor-action", type=int, required=True, help="the action a_s")
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
@@ -68,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = {name: getattr(given, name) for name in ("state", "action", "id", "time", "done")}
     try:
         frame = _read(given.csv, given.out)
-        data = Transitions.from_frame(frame, next_state=given.next_state, **names)
+        names |= {"next_state": given.next_state, "categorical": given.categorical}
+        data = Transitions.from_frame(frame, **names)
         if given.function_class is not None:
             options["function_class"] = given.function_class
         if "form" in needs(given.method):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from scipy.stats import hypergeom
 from gladius.checks import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
+Categories = Mapping[str, tuple[Any, ...]]
 CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
@@ -27,15 +28,22 @@ def read_columns(
     next_state: Sequence[str] | None,
     done: str | None,
     number_of_actions: int | None,
+    categories: Categories,
 ) -> tuple[Array, Integers, Array, NDArray[Any], NDArray[np.bool_]]:
     """s, a, s', labels and ends of the transitions of a frame; see `Transitions.from_frame`."""
-    _check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
     labels = check_labels(frame[id].to_numpy(), len(frame), id)
     end_column = np.zeros(len(frame), dtype=bool) if done is None else frame[done].to_numpy()
     ended = check_ended(end_column, len(frame), done or "done")
-    states = _columns(frame, state)
-    next_states = states if next_state is None else _columns(frame, next_state)
-    actions = check_actions(frame[action].to_numpy(), len(frame), number_of_actions, action)
+    states = next_states = features(frame, state, categories)
+    if next_state is not None:
+        levels = {
+            n: categories[s] for s, n in zip(state, next_state, strict=True) if s in categories
+        }
+        next_states = features(frame, next_state, levels)
+    taken = frame[action].to_numpy()
+    if action in categories:
+        taken = pd.Index(categories[action]).get_indexer(pd.Index(frame[action]))
+    actions = check_actions(taken, len(frame), number_of_actions, action)
     if time is not None or next_state is None:
         order, is_followed = _order(frame, labels, id, time, next_state is None)
         states, next_states, actions = states[order], next_states[order], actions[order]
@@ -58,7 +66,7 @@ def read_columns(
     return states[rows], actions[rows], next_states[rows], labels[rows], ended[rows]
 
 
-def _check_columns(
+def check_columns(
     frame: object, state: Sequence[str], next_state: Sequence[str] | None, others: list[str]
 ) -> None:
     """Raise unless the frame has rows and each of these columns once."""
@@ -162,8 +170,57 @@ def warn_of_codes(states: Array, names: Sequence[str]) -> None:
         warnings.warn(f"{message} for a missing value perhaps, remove it", stacklevel=3)
 
 
-def _columns(frame: pd.DataFrame, names: Sequence[str]) -> Array:
-    return np.stack([check_finite(name, frame[name].to_numpy()) for name in names], axis=1)
+def find_categories(
+    frame: pd.DataFrame, columns: Sequence[Sequence[str]], declared: Sequence[str]
+) -> dict[str, tuple[Any, ...]]:
+    """The levels of each categorical column, in order.
+
+    Args:
+        frame: the table.
+        columns: names of the same variable, the first of which it is called by.
+        declared: those that are categorical whatever their dtype.
+    """
+    unknown = set(declared) - {names[0] for names in columns}
+    if unknown:
+        raise InputError("categorical", sorted(unknown), "name columns of state, or the action")
+    found = {}
+    for names in columns:
+        is_its = [isinstance(frame[name].dtype, pd.CategoricalDtype) for name in names]
+        if names[0] not in declared and not any(is_its):
+            continue
+        values = pd.concat([frame[name].astype(object) for name in names])
+        if values.isna().any():
+            raise InputError(names[0], None, "remove rows with missing values, or give a level")
+        try:
+            levels = tuple(sorted(values.unique().tolist()))
+        except TypeError:
+            raise InputError(names[0], "mixed types", "give all levels the same type") from None
+        if len(levels) < 2:
+            raise InputError(names[0], levels, "it has one level: leave the column out")
+        found[names[0]] = levels
+    return found
+
+
+def feature_names(state: Sequence[str], categories: Categories) -> tuple[str, ...]:
+    """Of the features: `column=level` for each level of a categorical column but the first."""
+    each = [[f"{n}={v}" for v in categories[n][1:]] if n in categories else [n] for n in state]
+    return tuple(name for names in each for name in names)
+
+
+def features(frame: pd.DataFrame, state: Sequence[str], categories: Categories) -> Array:
+    """(n, d) features of columns, 1 for the level of a categorical one and 0 for the others."""
+    columns: list[Array] = []
+    for name in state:
+        if name not in categories:
+            columns.append(check_finite(name, frame[name].to_numpy()))
+            continue
+        values = frame[name].astype(object)
+        other = values[~values.isin(categories[name])]
+        if len(other):
+            hint = f"its levels are {', '.join(map(str, categories[name]))}"
+            raise InputError(name, other.iloc[0], hint)
+        columns += [(values == level).to_numpy(dtype=float) for level in categories[name][1:]]
+    return np.stack(columns, axis=1)
 
 
 def check_features(name: str, value: ArrayLike) -> Array:

@@ -31,7 +31,7 @@ from scipy.special import logsumexp
 
 from gladius import estimator
 from gladius.anchor import Anchor
-from gladius.baselines import plug_in
+from gladius.baselines import nfxp, plug_in
 from gladius.baselines.discounted import discounted_paths
 from gladius.checks import Array, InputError, Integers
 from gladius.estimate import Estimate, StateFunction
@@ -207,6 +207,36 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
     table[:, position[:, None], position] = moves
     table[:, position, -1] = counts.visits[0].T - moves.sum(axis=2)
     return table
+
+
+def shift_by_frequencies(model: Model, theta: Array, draws: int, rng: np.random.Generator) -> Array:
+    """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
+
+    Each draw counts as many transitions of every (s, a) anew, by P-hat, and takes one Newton step
+    of maximum likelihood from theta-hat. It shows about a third of the bias that the noise causes.
+
+    Args:
+        model: with transition probabilities by frequencies.
+        theta: (k,) theta-hat.
+        draws: number of them.
+        rng: draws them.
+    """
+    cells = cell_counts(model.counts, model.position, len(model.states))
+    times = cells.sum(axis=2)
+    seen = times > 0
+    shares = cells[seen] / times[seen][:, None]
+    size = max(1, LARGEST_TABLE // model.transition[0].size)
+    shifts = []
+    for start in range(0, draws, size):
+        number = min(size, draws - start)
+        transition = np.repeat(model.transition[:1], number, axis=0)
+        drawn = rng.multinomial(times[seen].astype(int), shares, size=(number, len(shares)))
+        transition[:, seen] = (drawn / times[seen][:, None])[..., :-1]
+        visits = np.repeat(model.visits[:1], number, axis=0)
+        given = transition, model.design, model.offset, model.discount
+        first = np.tile(theta, (number, 1))
+        shifts.append(nfxp.fit_counts(visits, *given, start=first, max_iterations=1).theta - theta)
+    return np.asarray(np.concatenate(shifts).mean(axis=0))
 
 
 class FreeRewards(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -18,8 +19,11 @@ from gladius.baselines import METHODS
 from gladius.checks import InputError, check_discount, check_options
 from gladius.columns import warn_of_codes
 from gladius.estimate import Estimate
+from gladius.formula import linear_reward
 from gladius.results import Results
 from gladius.transitions import Transitions
+
+SHIFT = 0.5  # standard errors
 
 KNOWLEDGE = {
     "next": "the observed next states",
@@ -63,7 +67,7 @@ def fit(
     transitions: Transitions,
     method: str = ...,
     *,
-    anchor_action: int,
+    anchor_action: int | str,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -73,7 +77,7 @@ def fit(
     transitions: Sequence[Transitions],
     method: str = ...,
     *,
-    anchor_action: int,
+    anchor_action: int | str,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -82,7 +86,7 @@ def fit(
     transitions: Transitions | Sequence[Transitions],
     method: str = "gladius",
     *,
-    anchor_action: int,
+    anchor_action: int | str,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -93,15 +97,16 @@ def fit(
         transitions: one data set, or a sequence of replications (fitted together as one
             batched programme; each gets the numbers it would get alone, up to rounding).
         method: one of METHODS.
-        anchor_action: the action whose reward is given (the paper's a_s); it must occur in the
-            data of a method that needs an anchor.
+        anchor_action: the action whose reward is given (the paper's a_s), by number or by name;
+            it must occur in the data of a method that needs an anchor.
         anchor_reward: its reward: a number, a function of the features, or one number for each row
             of the transitions (which `from_frame` may have sorted, and some of which it may have
             left out).
             Methods with a parametric reward take the level of r from their `reward`; for them it
             only has to agree.
         discount: beta in (0, 1).
-        options: of the method; see its module.
+        options: of the method; see its module. The `reward` of a parametric method may be a
+            formula, see `gladius.formula`.
 
     Returns:
         Results, or a list of them, one for each data set.
@@ -114,6 +119,13 @@ def fit(
     if not data or not all(isinstance(given, Transitions) for given in data):
         hint = "give Transitions, or a sequence of them, one or more"
         raise InputError("transitions", type(transitions).__name__, hint)
+    if isinstance(options.get("reward"), str):
+        options["reward"] = linear_reward(options["reward"], data[0])
+    if isinstance(anchor_action, str):
+        if anchor_action not in data[0].action_names:
+            hint = f"the actions are {', '.join(data[0].action_names) or 'numbers'}"
+            raise InputError("anchor_action", anchor_action, hint)
+        anchor_action = data[0].action_names.index(anchor_action)
     function = _find(method)
     check_options(function, options)
     is_needed = "anchor" in needs(method)
@@ -131,7 +143,25 @@ def fit(
         results.append(
             Results(**found, data=rows, anchor=anchor, discount=beta, options=options, name=method)
         )
-    return results[0] if is_single else results
+    if not is_single:
+        return results
+    _warn_of_bias(results[0])
+    return results[0]
+
+
+def _warn_of_bias(results: Results) -> None:
+    """Warn where the noise of frequencies moves a parameter far, as in persistent states."""
+    if not results.has_frequencies or not results.diagnostics.converged:
+        return
+    try:
+        shift = results.shift_by_frequencies().abs().sort_values()
+    except InputError:  # it has no standard errors
+        return
+    if shift.iloc[-1] > SHIFT:
+        worst, by = shift.index[-1], shift.iloc[-1]
+        message = f"{worst}: the noise of estimated transition probabilities moves it by"
+        message += f" {by:.1f} standard errors, and its bias may be several times that:"
+        warnings.warn(f"{message} give transition=PooledIncrements(...)", stacklevel=3)
 
 
 def _check_actions(data: Sequence[Transitions]) -> None:

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -20,16 +21,19 @@ from scipy.stats import chi2, norm
 from gladius.anchor import Anchor
 from gladius.baselines import METHODS
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
+from gladius.columns import features
 from gladius.estimate import Estimate
-from gladius.inference import KINDS, covariance, free_rewards
+from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequencies
 from gladius.linear_reward import LinearReward
 from gladius.mdp import Categorical
 from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.rows.sparse import RowFunction
+from gladius.saved import save
 from gladius.transitions import Transitions, distinct_rows, grid_positions
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
 OWN_ERRORS = ("gladius smooth", "gladius sparse", "plug_in")  # of r-hat, without parameters
+BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
 BY_LIKELIHOOD = ("nfxp", "mpec")
 ROUNDING = 1e-9  # nats an observation by which two solvers may end apart
 BATCH = 20  # refits that are in memory together
@@ -78,6 +82,12 @@ class Results(Estimate):
         return self.name in WITH_ERRORS and self.options.get("inner") != "finite_dependence"
 
     @property
+    def has_frequencies(self) -> bool:
+        """Whether theta-hat rests on frequencies of the transitions of each state and action."""
+        is_its = self.name in BY_FREQUENCIES and self.has_parameter_errors
+        return is_its and self.options.get("transition") is None
+
+    @property
     def has_reward_errors(self) -> bool:
         """Whether `inference` has standard errors of r-hat."""
         return self.has_parameter_errors or self.method in OWN_ERRORS
@@ -104,6 +114,22 @@ class Results(Estimate):
         q = self.q_function(model.states)
         matrix = covariance(model, q, self.data, kind, self.name)
         return pd.DataFrame(matrix, index=params.index, columns=params.index)
+
+    def shift_by_frequencies(
+        self, draws: int = 25, rng: int | np.random.Generator = 0
+    ) -> pd.Series:
+        """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
+
+        Args:
+            draws: of the transitions, by P-hat.
+            rng: a seed or a generator.
+        """
+        if not self.has_frequencies:
+            hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
+            raise InputError("method", self.name, hint)
+        generator, number = np.random.default_rng(rng), check_whole("draws", draws, 2)
+        shift = shift_by_frequencies(self.model, self.params.to_numpy(), number, generator)
+        return pd.Series(shift / np.sqrt(np.diag(self.cov())), index=self.params.index)
 
     def to_frame(self, level: float = 0.95, kind: str = "model") -> pd.DataFrame:
         """Estimate, standard error, z, p-value and interval of each parameter."""
@@ -270,7 +296,7 @@ class Results(Estimate):
 
     def bootstrap(
         self,
-        statistic: Callable[[Estimate], Array] | None = None,
+        statistic: Callable[[Results], Array] | None = None,
         draws: int = 200,
         rng: int | np.random.Generator = 0,
         *,
@@ -281,7 +307,8 @@ class Results(Estimate):
         Its standard deviation over draws is a standard error, for every method.
 
         Args:
-            statistic: of an Estimate, such as `lambda e: e.reward(states, 0)`; by default theta.
+            statistic: of Results, such as `lambda e: e.reward(states, 0)`, or a counterfactual
+                outcome of `e.data` and `e.reward_function`; by default theta.
             draws: number of refits.
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here; else
@@ -306,20 +333,29 @@ class Results(Estimate):
                 drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
                 new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                 samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-            found += fit(samples, self.anchor, self.discount, **options)
+            fits = fit(samples, self.anchor, self.discount, **options)
+            for estimate, sample in zip(fits, samples, strict=True):
+                found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
         if statistic is None:
             assert len(self.params)  # an InputError where there are none
             return np.array([estimate.diagnostics.extra["theta"] for estimate in found])
         return np.array([statistic(estimate) for estimate in found])
 
+    def save(self, folder: Path | str) -> None:
+        """Write this to a folder, as JSON and npz; `gladius.load` reads it."""
+        save(self, folder)
+
     def _check(self, states: Array | pd.DataFrame) -> Array:
         """Columns of a data frame by their names; other arrays as they are."""
         if isinstance(states, pd.DataFrame):
-            names = list(self.data.feature_names)
-            missing = [name for name in names if name not in states.columns]
-            if missing:
-                raise InputError("states", list(states.columns), f"give the columns {names}")
-            states = states[names].to_numpy()
+            given, names = set(states.columns), list(self.data.feature_names)
+            if given >= set(names):
+                states = states[names].to_numpy()
+            elif given >= set(self.data.columns):
+                states = features(states, self.data.columns, self.data.categories)
+            else:
+                hint = f"give the columns {list(self.data.columns)}"
+                raise InputError("states", list(states.columns), hint)
         return super()._check(np.ascontiguousarray(states))
 
 

@@ -5,8 +5,8 @@ Nothing here holds a reward, a Q or transition probabilities.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +14,17 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.checks import Array, InputError, shaped
+from gladius.checks import Array, InputError, check_finite, check_whole, shaped
 from gladius.checks import Integers as Integers
 from gladius.columns import (
+    Categories,
     check_actions,
+    check_columns,
     check_ended,
     check_features,
     check_labels,
+    feature_names,
+    find_categories,
     read_columns,
 )
 
@@ -74,6 +78,8 @@ class Transitions:
         done: (n,) whether the path ended at s' (its value is then zero); by default nowhere.
         number_of_actions: size of the action set; by default the largest action seen plus one.
         feature_names: d names, for data frames.
+        categories: levels of the columns that are categorical.
+        action_names: of the actions, where they have any.
     """
 
     states: Array
@@ -83,6 +89,8 @@ class Transitions:
     done: NDArray[np.bool_] = None  # type: ignore[assignment]  # likewise
     number_of_actions: int = None  # type: ignore[assignment]  # likewise
     feature_names: tuple[str, ...] = ()
+    categories: Categories = field(default_factory=dict)
+    action_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         states = check_features("states", self.states)
@@ -96,6 +104,8 @@ class Transitions:
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
+        if len(self.action_names) not in (0, size):
+            raise InputError("action_names", self.action_names, f"give {size} names, or none")
         zeros = np.zeros(n, dtype=np.int64)
         vars(self).update(  # the instance itself is frozen
             states=states,
@@ -109,6 +119,12 @@ class Transitions:
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the features, those of a category's levels replaced by its own."""
+        column_of = {f"{n}={v}": n for n, levels in self.categories.items() for v in levels}
+        return tuple(dict.fromkeys(column_of.get(name, name) for name in self.feature_names))
 
     @classmethod
     def from_paths(cls, states: Array, actions: Integers, number_of_actions: int) -> Transitions:
@@ -167,6 +183,7 @@ class Transitions:
         next_state: Sequence[str] | None = None,
         done: str | None = None,
         number_of_actions: int | None = None,
+        categorical: Sequence[str] = (),
     ) -> Transitions:
         """Choice data as one row a period, in order of time within each trajectory or with `time`.
 
@@ -182,10 +199,48 @@ class Transitions:
             done: name of a column that says whether the path ended after this row. Where merely
                 the observation ended, as at the end of a panel, it did not: leave it false there.
             number_of_actions: size of the action set, if larger than what occurs.
+            categorical: columns of the state, and perhaps the action, whose values are labels. So
+                are those of dtype category. Each level but the first, in order, is a feature of its
+                own; actions are numbered in order of their labels.
         """
-        columns = read_columns(frame, state, action, id, time, next_state, done, number_of_actions)
-        names = tuple(state)
-        return cls(*columns, number_of_actions, names)  # type: ignore[arg-type]  # None: from the data
+        check_columns(frame, state, next_state, [action, id, *filter(None, (time, done))])
+        same = [*zip(state, next_state or state, strict=True), (action,)]
+        categories = find_categories(frame, same, categorical)
+        labels = tuple(map(str, categories.get(action, ())))
+        size = number_of_actions or len(labels) or None
+        given = state, action, id, time, next_state, done, size, categories
+        columns = read_columns(frame, *given)
+        levels = {name: categories[name] for name in state if name in categories}
+        names = feature_names(state, levels)
+        return cls(*columns, size, names, levels, labels)  # type: ignore[arg-type]  # None: from the data
+
+    def discretise(self, bins: Mapping[str, int | Sequence[float]]) -> Transitions:
+        """Some features in bins: each value becomes the middle of its bin.
+
+        Methods on counts need states that repeat.
+
+        Args:
+            bins: for each feature a number of equal bins, or their edges, which contain all values.
+        """
+        blocks = {name: getattr(self, name).copy() for name in ("states", "next_states")}
+        for name, given in bins.items():
+            if name not in self.feature_names:
+                raise InputError("bins", name, f"the features are {self.feature_names}")
+            k = self.feature_names.index(name)
+            both = np.concatenate([block[:, k] for block in blocks.values()])
+            if isinstance(given, int | np.integer):
+                number = check_whole(f"bins[{name}]", given, 1)
+                edges = np.linspace(both.min(), both.max(), number + 1)
+            else:
+                edges = np.sort(check_finite(f"bins[{name}]", given))
+            if len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
+                hint = f"give edges from {both.min():g} or less to {both.max():g} or more"
+                raise InputError(f"bins[{name}]", given, hint)
+            middles = (edges[:-1] + edges[1:]) / 2
+            for block in blocks.values():
+                position = np.searchsorted(edges, block[:, k], side="right") - 1
+                block[:, k] = middles[np.minimum(position, len(middles) - 1)]
+        return replace(self, **blocks)
 
     def to_frame(self) -> pd.DataFrame:
         """A data frame with the features, `action`, `next_<feature>`, `done` and `id`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import cases
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from gladius import METHODS, BusEngine, Estimate, InputError, LinearReward, Transitions, fit
+from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
 from gladius.linear_reward import linear_in_features
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.networks import Training
@@ -28,7 +29,7 @@ from gladius.worlds.bus import BUS_REWARD
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Fitted = tuple[str, list[Estimate]]
+Fitted = tuple[str, list[Results]]
 
 BUS = BusEngine()
 SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
@@ -55,7 +56,7 @@ def with_form(method: str, options: dict[str, Any]) -> dict[str, Any]:
     return {"reward": BUS_REWARD, **options} if method in PARAMETRIC else options
 
 
-def estimates(variant: str, data: list[Transitions]) -> list[Estimate]:
+def estimates(variant: str, data: list[Transitions]) -> list[Results]:
     """The Estimates of a case on data of the bus engine."""
     method, options = VARIANTS[variant]
     return fit(data, method, **KNOWN, **with_form(method, options))
@@ -113,6 +114,16 @@ def test_an_estimate_can_be_pickled(fitted: Fitted) -> None:
         copy = pickle.loads(pickle.dumps(estimate))
         np.testing.assert_array_equal(copy.q(GRID), estimate.q(GRID))
         np.testing.assert_array_equal(copy.reward(GRID, 0), estimate.reward(GRID, 0))
+
+
+def test_an_estimate_can_be_saved(fitted: Fitted, tmp_path: Path) -> None:
+    for estimate in fitted[1]:
+        estimate.save(tmp_path)
+        copy = load(tmp_path)
+        np.testing.assert_array_equal(copy.q(GRID), estimate.q(GRID))
+        np.testing.assert_array_equal(copy.reward(GRID, 0), estimate.reward(GRID, 0))
+        assert copy.summary() == estimate.summary()
+        assert copy.diagnostics.extra.keys() == estimate.diagnostics.extra.keys()
 
 
 def test_diagnostics_say_what_they_promise(fitted: Fitted) -> None:

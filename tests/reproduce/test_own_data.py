@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+import gladius
+from gladius import InputError, LinearReward
 from gladius.transitions import Counts
 from reproduce.exhibits import coverage, rust
 from reproduce.spec import NOT_RUN
@@ -44,6 +47,23 @@ def test_nfxp_is_near_table_ix_and_free_frequencies_are_not() -> None:
     assert common["theta_11 se outer"].value == pytest.approx(error, rel=0.05)
     assert common["RC se outer"].value == pytest.approx(cost_error, rel=0.05)
     assert found[rust.FREE]["theta_11"].value > theta + 0.3 * error
+
+
+def test_the_bias_of_free_frequencies_is_reported() -> None:
+    """Coverage was .11 in a design like this one, `ok` and without a warning."""
+    for name, sets in (("regimes", 800), ("bus", 200), ("rough", 200)):
+        design = coverage.designs()[name]
+        data = coverage.simulated(design, sets, np.random.default_rng(0))
+        given = {"anchor_action": 1, "anchor_reward": -design.theta[1]}
+        given |= {"discount": design.world.discount, "reward": LinearReward(design.design)}
+        is_biased = name == "regimes"
+        expected = pytest.warns(UserWarning, match="noise of estimated transition probabilities")
+        with expected if is_biased else nullcontext():
+            fit = gladius.fit(data, "nfxp", **given)
+        assert (fit.shift_by_frequencies().abs().max() > 0.5) == is_biased
+        few = gladius.fit(data, "nfxp", transition=design.increments, **given)
+        with pytest.raises(InputError, match="without `transition`"):
+            few.shift_by_frequencies()
 
 
 def test_without_the_data_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:

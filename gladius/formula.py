@@ -1,0 +1,86 @@
+"""The reward of a parametric method as a formula, such as "0 + mileage:keep + replace".
+
+A formula is read by formulaic (`pip install formulaic`). Its variables are the features, and for
+each action a variable that is 1 where that action is taken. It is computed in every state and
+action. The parameters have the names of its terms. 0 + leaves out the constant, which all actions
+would share and no choice identifies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gladius.checks import Array, InputError
+from gladius.linear_reward import LinearReward
+from gladius.transitions import Transitions, distinct_rows
+
+
+@dataclass(frozen=True)
+class FormulaDesign:
+    """(n, d) features -> (n, A, k), the design of a formula.
+
+    Attributes:
+        formula: its text.
+        features, actions: names of the variables.
+        states: (m, d) those by which terms such as center(x) are computed.
+    """
+
+    formula: str
+    features: tuple[str, ...]
+    actions: tuple[str, ...]
+    states: Array
+
+    def __call__(self, states: Array) -> Array:
+        rows = self._spec.get_model_matrix(self._frame(states)).to_numpy(dtype=float)
+        return np.asarray(rows.reshape(len(states), len(self.actions), -1))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the k parameters."""
+        return tuple(str(name) for name in self._spec.column_names)
+
+    @property
+    def _spec(self) -> Any:
+        try:
+            from formulaic import model_matrix
+        except ImportError as error:
+            raise InputError("reward", self.formula, "install formulaic") from error
+        try:
+            return model_matrix(
+                self.formula, self._frame(self.states), na_action="raise"
+            ).model_spec
+        except Exception as error:  # formulaic has one for each kind of fault
+            names = ", ".join((*self.features, *self.actions))
+            hint = f"{str(error).splitlines()[0]}; the variables are {names}"
+            raise InputError("reward", self.formula, hint) from error
+
+    def _frame(self, states: Array) -> pd.DataFrame:
+        """A line for each state and action."""
+        number = len(self.actions)
+        table = np.repeat(states, number, axis=0)
+        taken = np.tile(np.eye(number), (len(states), 1))
+        return pd.DataFrame(np.hstack([table, taken]), columns=[*self.features, *self.actions])
+
+
+def linear_reward(formula: str, data: Transitions) -> LinearReward:
+    """The form of a formula in the variables of a data set.
+
+    Args:
+        formula: right-hand side in formulaic's language. A name that is no Python name stands in
+            backquotes.
+        data: gives the names: of the features, and of the actions, by default action_0, ...
+
+    Raises:
+        InputError: formulaic is not installed or cannot read the formula.
+    """
+    actions = data.action_names or tuple(f"action_{a}" for a in range(data.number_of_actions))
+    both = set(actions) & set(data.feature_names)
+    if both:
+        raise InputError("reward", formula, f"features and actions are both named {sorted(both)}")
+    states, _ = distinct_rows(data.states)
+    design = FormulaDesign(formula, data.feature_names, actions, states)
+    return LinearReward(design, names=design.names)

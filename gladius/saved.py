@@ -1,0 +1,137 @@
+"""Results in two files, `results.json` and `arrays.npz`, that a person and any language can read.
+
+A value is written as JSON, an array as an entry of the second file. An object of this library is
+its class and its fields. A function is its module and name: a form of the reward has to be one that
+can be imported, or a formula.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from functools import partial
+from importlib import import_module
+from inspect import ismethod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from gladius.checks import Array, InputError
+
+FILES = ("results.json", "arrays.npz")
+SEQUENCES = {"tuple": tuple, "list": list}
+
+
+def save(value: object, folder: Path | str) -> None:
+    """Write an object to a folder, which may be new.
+
+    Raises:
+        InputError: it holds a function that cannot be imported, or an object of another library;
+            nothing is written.
+    """
+    arrays: dict[str, Array] = {}
+    text = json.dumps(_encoded(value, arrays), indent=1)
+    Path(folder).mkdir(exist_ok=True, parents=True)
+    json_file, array_file = (Path(folder) / name for name in FILES)
+    json_file.write_text(text, "utf-8")
+    np.savez_compressed(array_file, **arrays)  # type: ignore[arg-type]  # no entry is a flag
+
+
+def load(folder: Path | str) -> Any:
+    """The object that `save` wrote.
+
+    Load only files that you trust: like a pickle, a file may name any function.
+    """
+    json_file, array_file = (Path(folder) / name for name in FILES)
+    for file in (json_file, array_file):
+        if not file.is_file():
+            raise InputError("folder", str(folder), f"it has no {file.name}: name one of `save`")
+    with np.load(array_file, allow_pickle=False) as arrays:
+        return _decoded(json.loads(json_file.read_text("utf-8")), dict(arrays))
+
+
+def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
+    """What stands in the JSON file for a value."""
+
+    def again(part: Any) -> Any:
+        return _encoded(part, arrays)
+
+    if value is None or (
+        isinstance(value, bool | int | float | str) and not isinstance(value, np.generic)
+    ):
+        return value
+    if isinstance(value, np.generic):
+        return again(value.item())
+    if isinstance(value, torch.Tensor):
+        return {"tensor": again(value.numpy(force=True))}
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "O":
+            return {"objects": [again(entry) for entry in value.tolist()]}
+        key = f"array_{len(arrays)}"
+        arrays[key] = value
+        return {"array": key}
+    for name, kind in SEQUENCES.items():
+        if type(value) is kind:
+            return {name: [again(entry) for entry in value]}
+    if isinstance(value, dict):
+        return {"dict": [[again(key), again(entry)] for key, entry in value.items()]}
+    if isinstance(value, partial):
+        return {"partial": [again(part) for part in (value.func, value.args, value.keywords)]}
+    if ismethod(value):
+        return {"method": [again(value.__self__), value.__name__]}
+    of: Any = type(value)
+    names = [one.name for one in fields(of) if one.init] if is_dataclass(of) else None
+    names = getattr(of, "_fields", names)  # of a named tuple
+    if names is None:
+        return {"name": _name(value)}
+    return {"object": _name(of), "fields": {n: again(getattr(value, n)) for n in names}}
+
+
+def _name(value: Any) -> str:
+    """module:name of a function or class that can be imported."""
+    module, name = (getattr(value, key, "") for key in ("__module__", "__qualname__"))
+    if module in ("", "__main__") or not name or "<" in name:
+        hint = "it cannot be imported by name: put the function in a module, or use pickle"
+        raise InputError("save", value, hint)
+    return f"{module}:{name}"
+
+
+def _found(name: str) -> Any:
+    """The function or class of a name."""
+    module, _, path = name.partition(":")
+    value: Any = import_module(module)
+    for step in path.split("."):
+        value = getattr(value, step)
+    return value
+
+
+def _decoded(value: Any, arrays: dict[str, Array]) -> Any:
+    """The value for which an entry of the JSON file stands."""
+    if not isinstance(value, dict):
+        return value
+
+    def again(part: Any) -> Any:
+        return _decoded(part, arrays)
+
+    kind, content = next(iter(value.items()))
+    if kind == "object":
+        entries = {name: again(entry) for name, entry in value["fields"].items()}
+        return _found(content)(**entries)
+    if kind in SEQUENCES:
+        return SEQUENCES[kind](again(entry) for entry in content)
+    if kind == "partial":
+        function, given, named = map(again, content)
+        return partial(function, *given, **named)
+    if kind == "method":
+        return getattr(again(content[0]), content[1])
+    if kind == "array":
+        return arrays[content]
+    if kind == "tensor":
+        return torch.as_tensor(again(content))
+    if kind == "objects":
+        return np.array([again(entry) for entry in content], dtype=object)
+    if kind == "dict":
+        return {again(key): again(entry) for key, entry in content}
+    return _found(content)

@@ -1,0 +1,165 @@
+"""Tables of choices as people have them: labels, categories, bins, formulas, and saved results."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from bus_engine import KNOWN
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gladius
+from gladius import InputError, LinearReward, Transitions
+
+RNG = np.random.default_rng(0)
+LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus"}
+
+
+def panel(seed: int = 0, paths: int = 60) -> pd.DataFrame:
+    """Buses of three brands; a Volvo costs 1.5 more a period, and choices have names."""
+    rng = np.random.default_rng(seed)
+    brands = {"DAF": 0.0, "MAN": 0.0, "Volvo": 1.5}
+    frames = []
+    for i, (brand, cost) in enumerate(brands.items()):
+        engine = gladius.BusEngine(maintenance=lambda x, c=cost: -x - c)
+        frame = engine.simulate(paths, rng).to_frame().rename(columns={"s0": "mileage"})
+        frames.append(frame.assign(bus=frame["id"] + paths * i, brand=brand))
+    table = pd.concat(frames, ignore_index=True)
+    return table.assign(choice=np.where(table["action"] == 1, "replace", "keep"))
+
+
+def read(frame: pd.DataFrame, **names: Any) -> Transitions:
+    return Transitions.from_frame(frame, **LABELS | names)
+
+
+def test_a_category_is_a_feature_for_each_level_but_the_first() -> None:
+    frame = panel()
+    data = read(frame, categorical=["brand", "choice"])
+    assert data.feature_names == ("mileage", "brand=MAN", "brand=Volvo")
+    assert data.action_names == ("keep", "replace")
+    kept = frame.groupby("bus").head(99)
+    np.testing.assert_array_equal(data.states[:, 2] == 1, kept["brand"] == "Volvo")
+    np.testing.assert_array_equal(data.actions == 1, kept["choice"] == "replace")
+    by_dtype = read(frame.astype({"brand": "category", "choice": "category"}))
+    np.testing.assert_array_equal(by_dtype.states, data.states)
+    reread = Transitions.from_frame(
+        data.to_frame(), state=data.feature_names, action="action", id="id"
+    )
+    assert reread.feature_names == data.feature_names
+
+
+def test_a_fit_takes_labels_and_answers_in_them() -> None:
+    data = read(panel(), categorical=["brand", "choice"])
+    fit = gladius.fit(data, anchor_action="replace", anchor_reward=-5.0, discount=0.95)
+    asked = pd.DataFrame({"brand": ["MAN", "Volvo"], "mileage": [3.0, 3.0]})
+    low, high = fit.reward(asked, 0)
+    assert low - high == pytest.approx(1.5, abs=0.4)
+    assert fit.predict(asked).shape == (2, 2)
+    with pytest.raises(InputError, match=r"brand = 'Scania': its levels are DAF, MAN, Volvo"):
+        fit.reward(asked.assign(brand="Scania"), 0)
+    with pytest.raises(InputError, match=r"states = \['mileage'\]: give the columns"):
+        fit.reward(asked[["mileage"]], 0)
+    with pytest.raises(InputError, match=r"anchor_action = 'sell': the actions are keep, replace"):
+        gladius.fit(data, anchor_action="sell", anchor_reward=-5.0, discount=0.95)
+
+
+def test_text_is_no_category_until_it_is_declared() -> None:
+    with pytest.raises(InputError, match=r"brand\[0\] = 'DAF'"):
+        read(panel(), categorical=["choice"])
+    with pytest.raises(InputError, match=r"categorical = \['bus'\]"):
+        read(panel(), categorical=["bus"])
+    with pytest.raises(InputError, match=r"brand = \('DAF',\): it has one level"):
+        read(panel().assign(brand="DAF"), categorical=["brand", "choice"])
+    with pytest.raises(InputError, match=r"brand = None: remove rows with missing"):
+        read(panel().assign(brand=None), categorical=["brand", "choice"])
+
+
+def test_a_formula_is_the_form_written_by_hand() -> None:
+    data = read(panel(), state=["mileage"], categorical=["choice"])
+
+    def design(states):
+        table = np.zeros((len(states), 2, 3))
+        table[:, 0, 0], table[:, 0, 1] = states[:, 0], states[:, 0] ** 2
+        table[:, 1, 2] = 1.0
+        return table
+
+    formula = "0 + mileage:keep + I(mileage ** 2):keep + replace"
+    fit = gladius.fit(data, "nfxp", reward=formula, **KNOWN)
+    assert sorted(fit.params.index) == ["I(mileage ** 2):keep", "mileage:keep", "replace"]
+    by_hand = gladius.fit(data, "nfxp", reward=LinearReward(design), **KNOWN)
+    order = ["mileage:keep", "I(mileage ** 2):keep", "replace"]
+    np.testing.assert_allclose(fit.params[order], by_hand.params, rtol=1e-6)
+    with pytest.raises(InputError, match=r"the variables are mileage, keep, replace"):
+        gladius.fit(data, "nfxp", reward="0 + milage:keep", **KNOWN)
+    centred = gladius.fit(data, "nfxp", reward="0 + keep + center(mileage):keep + replace", **KNOWN)
+    at = data.states[:1]  # the mean is that of the data, not of the states asked for
+    assert centred.reward(at, 0) == pytest.approx(centred.reward_function(data.states)[:1, 0])
+
+
+def test_a_formula_is_saved_and_a_function_that_cannot_be_imported_is_refused(
+    tmp_path: Path,
+) -> None:
+    data = read(panel(), state=["mileage"], categorical=["choice"])
+    fit = gladius.fit(data, "nfxp", reward="0 + mileage:keep + replace", **KNOWN)
+    fit.save(tmp_path / "saved")
+    copy = gladius.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(copy.to_frame(), fit.to_frame())
+    local = gladius.fit(data, anchor_action=1, anchor_reward=lambda s: s[:, 0] - 9, discount=0.95)
+    with pytest.raises(InputError, match="it cannot be imported by name"):
+        local.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(InputError, match=r"it has no results\.json"):
+        gladius.load(tmp_path / "other")
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-1e3, 1e3), min_size=4, max_size=30),
+    st.integers(1, 5) | st.lists(st.floats(-2e3, 2e3), min_size=2, max_size=6),
+)
+def test_bins_hold_their_values(values: list[float], bins: Any) -> None:
+    x = np.array(values)[:, None]
+    data = Transitions(x, np.arange(len(x)) % 2, x[::-1])
+    if isinstance(bins, list) and (min(values) < min(bins) or max(values) > max(bins)):
+        with pytest.raises(InputError, match=r"^bins\[s0\] ="):
+            data.discretise({"s0": bins})
+        return
+    found = data.discretise({"s0": bins}).states[:, 0]
+    number = bins if isinstance(bins, int) else len(bins) - 1
+    edges = np.linspace(min(values), max(values), bins + 1) if isinstance(bins, int) else bins
+    assert len(np.unique(found)) <= number
+    widest = np.max(np.diff(np.sort(edges)))
+    assert np.all(np.abs(found - x[:, 0]) <= widest / 2 * (1 + 1e-9) + 1e-9)
+    assert np.all(np.diff(found[np.argsort(x[:, 0], kind="stable")]) >= 0)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_a_frame_of_anything_is_read_or_refused_by_name(draw: st.DataObject) -> None:
+    """Every cell may be anything that pandas holds: the answer is data or an InputError."""
+    cells = st.one_of(
+        st.integers(-3, 3),
+        st.floats(),
+        st.text(max_size=2),
+        st.none(),
+        st.booleans(),
+        st.just(pd.Timestamp(0)),
+        st.complex_numbers(),
+    )
+    size = draw.draw(st.integers(0, 5))
+    columns = {n: draw.draw(st.lists(cells, min_size=size, max_size=size)) for n in "xyait"}
+    frame = pd.DataFrame({name: pd.Series(v, dtype=object) for name, v in columns.items()})
+    names: dict[str, Any] = {"state": ["x"], "action": "a", "id": "i"}
+    names |= draw.draw(st.sampled_from([{}, {"time": "t"}, {"next_state": ["y"]}, {"done": "t"}]))
+    names |= draw.draw(st.sampled_from([{}, {"categorical": ["x"]}, {"categorical": ["x", "a"]}]))
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore")
+        data = Transitions.from_frame(frame, **names)
+        assert len(data) <= size
+        assert np.all(np.isfinite(data.states))
