@@ -79,15 +79,27 @@ def make_anchor(
     array = check_finite("anchor_reward", reward)
     if array.ndim == 0:
         return Anchor(int(action), float(array))
+    return Anchor(int(action), state_table(data, array, "anchor_reward"))
+
+
+def state_table(data: Sequence[Transitions], values: Array | Integers, field: str) -> NearestState:
+    """A function of the state from one number for each observation, the same where states repeat.
+
+    Args:
+        data: one data set.
+        values: (n,) numbers.
+        field: what errors call them.
+    """
+    array = check_finite(field, values)
     if len(data) > 1 or array.shape != (len(data[0]),):
-        rewards = f", or {len(data[0])} rewards" if len(data) == 1 else ""
-        raise InputError("anchor_reward", array.shape, f"give a number, a function{rewards}")
+        each = f", or {len(data[0])} numbers" if len(data) == 1 else ""
+        raise InputError(field, array.shape, f"give a number, a function{each}")
     joint, _ = distinct_rows(np.column_stack([data[0].states, array]))
     states, counts = distinct_rows(joint[:, :-1])
     if np.any(counts > 1):
         state = states[counts > 1][0].tolist()
-        raise InputError("anchor_reward", state, "this state is given two different rewards")
-    return Anchor(int(action), NearestState(states, joint[:, -1]))
+        raise InputError(field, state, "this state is given two different numbers")
+    return NearestState(states, joint[:, -1])
 
 
 @dataclass(frozen=True)

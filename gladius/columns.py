@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import hypergeom
+from scipy.stats import hypergeom, ks_2samp
 
 from gladius.checks import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
 Categories = Mapping[str, tuple[Any, ...]]
 CHANCE = 1e-6  # that all observations of an action are last, by chance, below which it is reported
+FEWEST_ENDS = 10  # of paths, to compare ends with other rows
+END_CHANCE = 0.01  # of ends that look like other rows, above which it is reported
 LARGEST_INTEGER = 2.0**53  # beyond it, neighbouring whole numbers share one float64
 
 
@@ -49,7 +51,8 @@ def read_columns(
         states, next_states, actions = states[order], next_states[order], actions[order]
         labels, ended = labels[order], ended[order]
         if time is not None and done is not None:
-            _check_ends(ended, labels, id, done, frame[time].to_numpy()[order])
+            columns = np.column_stack([states, actions])
+            _check_ends(ended, labels, id, done, frame[time].to_numpy()[order], columns)
     warn_of_ends(actions, labels, ended, action)
     if next_state is not None:
         return states, actions, next_states, labels, ended
@@ -91,14 +94,14 @@ def _order(
 ) -> tuple[Integers, NDArray[np.bool_]]:
     """The rows by trajectory and time, and whether the next period follows each of them.
 
-    Without `time` the order of the table counts. `warns` is whether gaps are reported.
+    Without `time` the order of the table counts. `warns` is whether that, and gaps, are reported.
     """
     codes = pd.factorize(labels)[0]
     if time is None:
         order = np.argsort(codes, kind="stable").astype(np.int64)
-        if np.any(order != np.arange(len(order))):
-            message = f"{id}: rows of a trajectory are not together and were taken in the order of "
-            message += "the table: where that is not the order of time, name time"
+        if warns:
+            message = f"{id}: the rows of each trajectory were taken in the order of the table, as"
+            message += " successive periods: name time, which finds wrong orders and gaps"
             warnings.warn(message, stacklevel=4)
         return order, np.append(np.diff(codes[order]) == 0, False)
     clock = check_finite(time, frame[time].to_numpy(), "number the periods: 0, 1, 2, ...")
@@ -121,16 +124,33 @@ def _order(
 
 
 def _check_ends(
-    ended: NDArray[np.bool_], labels: NDArray[Any], id: str, done: str, clock: NDArray[Any]
+    ended: NDArray[np.bool_],
+    labels: NDArray[Any],
+    id: str,
+    done: str,
+    clock: NDArray[Any],
+    columns: Array,
 ) -> None:
-    """Raise where a path goes on after its end; warn where all end at the last period."""
-    too_early = labels[:-1][ended[:-1] & (labels[1:] == labels[:-1])]
+    """Raise where a path goes on after its end; warn where ends are those of the observation.
+
+    They are if all paths end in the last period; and if every path ends, in states and actions like
+    those of all other rows.
+    """
+    is_same = labels[1:] == labels[:-1]
+    too_early = labels[:-1][ended[:-1] & is_same]
     if len(too_early):
         hint = f"the path ended, but has further rows: mark the last row of each {id} alone"
         raise InputError(done, f"{id} {too_early[0]}", hint)
+    what = ""
     if ended.sum() > 1 and np.all(clock[ended] == clock.max()):
-        message = f"{done}: all paths end in the last period observed; if only the observation "
-        warnings.warn(message + "ended there, they did not end: leave it false", stacklevel=4)
+        what = "all paths end in the last period observed"
+    elif ended.sum() >= FEWEST_ENDS and not np.all(ended) and np.all(ended[:-1] | is_same):
+        chance = [ks_2samp(column[ended], column[~ended]).pvalue for column in columns.T]
+        if ended[-1] and min(chance) > END_CHANCE:
+            what = "every path ends, whatever its state and action"
+    if what:
+        message = f"{done}: {what}; if only the observation ended there, they did not end:"
+        warnings.warn(f"{message} leave it false", stacklevel=4)
 
 
 def warn_of_ends(

@@ -15,12 +15,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import chi2, chi2_contingency
 
 from gladius.anchor import nearest
 from gladius.checks import Array, InputError, check_finite
 from gladius.transition_probabilities import Pooled, TransitionProbabilities
-from gladius.transitions import Counts, Integers, index_rows
+from gladius.transitions import Counts, Integers, Transitions, index_rows
 
 DECIMALS = 9  # increments this close are one
 
@@ -150,6 +152,30 @@ class PooledIncrements:
                 raise InputError(f"transition.resets[{action}]", start.shape, hint)
             starts[action] = start
         return starts
+
+    def p_value(self, data: Transitions, parts: int = 10) -> float:
+        """Of the likelihood ratio test that the distribution of d is the same in all states.
+
+        Args:
+            data: one data set.
+            parts: number of ranges of the first feature that moves, at the start of d.
+        """
+        live = ~data.done
+        states, actions = data.states[live], data.actions[live]
+        start = self.starts(states, data.number_of_actions)[actions, np.arange(len(states))]
+        moving = [k for k in range(states.shape[1]) if k not in self.own]
+        shift = np.round((data.next_states[live] - start)[:, moving], DECIMALS)
+        _, (label,) = index_rows([shift])
+        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, parts + 1)[1:-1]))
+        part = np.searchsorted(edges, start[:, moving[0]], side="right")
+        statistic, freedom = 0.0, 0
+        for group in [0] if self.common else np.unique(actions):
+            rows = (actions == group) | self.common
+            table = pd.crosstab(part[rows], label[rows])
+            if min(table.shape) > 1:
+                test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
+                statistic, freedom = statistic + test.statistic, freedom + test.dof
+        return float(chi2.sf(statistic, freedom)) if freedom else 1.0
 
     def estimate(self, counts: Counts) -> TransitionProbabilities:
         """P-hat of every replication, on the states of all."""

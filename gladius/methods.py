@@ -19,6 +19,7 @@ from gladius.baselines import METHODS
 from gladius.checks import InputError, check_discount, check_options
 from gladius.columns import warn_of_codes
 from gladius.estimate import Estimate
+from gladius.exchange import ANSWERS, AnchorAction, read_anchor_action
 from gladius.formula import linear_reward
 from gladius.results import Results
 from gladius.transitions import Transitions
@@ -67,7 +68,7 @@ def fit(
     transitions: Transitions,
     method: str = ...,
     *,
-    anchor_action: int | str,
+    anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -77,7 +78,7 @@ def fit(
     transitions: Sequence[Transitions],
     method: str = ...,
     *,
-    anchor_action: int | str,
+    anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -86,7 +87,7 @@ def fit(
     transitions: Transitions | Sequence[Transitions],
     method: str = "gladius",
     *,
-    anchor_action: int | str,
+    anchor_action: AnchorAction,
     anchor_reward: AnchorReward,
     discount: float,
     **options: Any,
@@ -98,7 +99,9 @@ def fit(
             batched programme; each gets the numbers it would get alone, up to rounding).
         method: one of METHODS.
         anchor_action: the action whose reward is given (the paper's a_s), by number or by name;
-            it must occur in the data of a method that needs an anchor.
+            it must occur in the data of a method that needs an anchor. Where it depends on the
+            state: a feature's name, a function of the features, or a number for each observation;
+            see `gladius.exchange`.
         anchor_reward: its reward: a number, a function of the features, or one number for each row
             of the transitions (which `from_frame` may have sorted, and some of which it may have
             left out).
@@ -121,27 +124,40 @@ def fit(
         raise InputError("transitions", type(transitions).__name__, hint)
     if isinstance(options.get("reward"), str):
         options["reward"] = linear_reward(options["reward"], data[0])
-    if isinstance(anchor_action, str):
-        if anchor_action not in data[0].action_names:
-            hint = f"the actions are {', '.join(data[0].action_names) or 'numbers'}"
+    action, exchange = read_anchor_action(data, anchor_action)
+    own = data
+    if exchange is not None:
+        if method not in ANSWERS:
+            hint = f"an anchor that depends on the state is for {', '.join(ANSWERS)}"
             raise InputError("anchor_action", anchor_action, hint)
-        anchor_action = data[0].action_names.index(anchor_action)
+        options |= {"function_class": "smooth"} if method == "gladius" else {}
+        action, own = exchange.reference, [exchange.data(rows) for rows in data]
     function = _find(method)
     check_options(function, options)
     is_needed = "anchor" in needs(method)
-    anchor = make_anchor(data, anchor_action, anchor_reward, must_occur=is_needed)
+    anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
     _check_actions(data)
     for rows in data:
         warn_of_codes(rows.states, rows.feature_names)
     beta, start_time = check_discount(discount), time.process_time()
-    estimates = function(data, anchor, beta, **options)
+    estimates = function(own, anchor, beta, **options)
+    if exchange is not None:
+        estimates = [exchange.estimate(estimate) for estimate in estimates]
     seconds = (time.process_time() - start_time) / len(data)
     results = []
     for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)
         found = vars(estimate) | {"diagnostics": diagnostics}
         results.append(
-            Results(**found, data=rows, anchor=anchor, discount=beta, options=options, name=method)
+            Results(
+                **found,
+                data=rows,
+                anchor=anchor,
+                discount=beta,
+                options=options,
+                name=method,
+                exchange=exchange,
+            )
         )
     if not is_single:
         return results

@@ -23,6 +23,7 @@ from gladius.baselines import METHODS
 from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 from gladius.columns import features
 from gladius.estimate import Estimate
+from gladius.exchange import Exchange
 from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequencies
 from gladius.linear_reward import LinearReward
 from gladius.mdp import Categorical
@@ -49,6 +50,7 @@ class Results(Estimate):
         discount: beta.
         options: of the method.
         name: of the method in the register.
+        exchange: of actions, where the anchor depends on the state.
     """
 
     data: Transitions
@@ -56,6 +58,7 @@ class Results(Estimate):
     discount: float
     options: Mapping[str, Any]
     name: str
+    exchange: Exchange | None = None
 
     def __repr__(self) -> str:
         """One line: method, status, observations."""
@@ -151,7 +154,7 @@ class Results(Estimate):
     def summary(self, level: float = 0.95, kind: str = "model") -> str:
         """One screen: the fit, and where there are standard errors the parameters."""
         run, names = self.diagnostics, np.unique(self.data.trajectory)
-        beta, a = self.discount, self.anchor.action
+        beta, a = self.discount, self.anchor.action if self.exchange is None else "by state"
         lines = [
             f"{self.method}: {run.status}",
             f"{len(self.data):,} observations, {len(names):,} trajectories, discount {beta:g},"
@@ -186,7 +189,12 @@ class Results(Estimate):
             return self.reward_function(states), self.reward_function.errors(states)
         check_choice("kind", kind, ("model", "cluster"))
         penalty = cast("float | None", self.diagnostics.extra.get("interval_penalty"))
-        return free_rewards(self.data, self.anchor, self.discount, kind, penalty).at(states)
+        given = self.anchor, self.discount, kind, penalty
+        if self.exchange is None:
+            return free_rewards(self.data, *given).at(states)
+        found = free_rewards(self.exchange.data(self.data), *given).at(states)
+        centre, errors = (self.exchange.table(states, table) for table in found)
+        return centre, errors
 
     def reward_frame(
         self, states: Array | pd.DataFrame | None = None, level: float = 0.95, kind: str = "model"
@@ -333,7 +341,11 @@ class Results(Estimate):
                 drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
                 new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
                 samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-            fits = fit(samples, self.anchor, self.discount, **options)
+            change = self.exchange
+            own = samples if change is None else [change.data(sample) for sample in samples]
+            fits = fit(own, self.anchor, self.discount, **options)
+            if change is not None:
+                fits = [change.estimate(estimate) for estimate in fits]
             for estimate, sample in zip(fits, samples, strict=True):
                 found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
         if statistic is None:

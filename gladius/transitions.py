@@ -243,17 +243,28 @@ class Transitions:
         return replace(self, **blocks)
 
     def to_frame(self) -> pd.DataFrame:
-        """A data frame with the features, `action`, `next_<feature>`, `done` and `id`."""
+        """A data frame with `id`, `period`, the features, `action`, `next_<feature>` and `done`.
+
+        A period is left out where s' is not the next state of the trajectory.
+        """
         names = [*self.feature_names, *(f"next_{name}" for name in self.feature_names)]
-        if len({"id", "action", "done", *names}) != 3 + len(names):
+        if len({"id", "period", "action", "done", *names}) != 4 + len(names):
             hint = "columns of the data frame would have the same name: rename the features"
             raise InputError("feature_names", self.feature_names, hint)
-        columns: dict[Hashable, ArrayLike] = {"id": self.trajectory}
+        columns: dict[Hashable, ArrayLike] = {"id": self.trajectory, "period": self._periods()}
         columns |= {name: self.states[:, i] for i, name in enumerate(self.feature_names)}
         columns["action"] = self.actions
         columns |= {f"next_{n}": self.next_states[:, i] for i, n in enumerate(self.feature_names)}
         columns["done"] = self.done
         return pd.DataFrame(columns)
+
+    def _periods(self) -> Integers:
+        """(n,) 0, 1, ... within each run of a trajectory, with a number left out at a gap."""
+        is_first = np.append(True, self.trajectory[1:] != self.trajectory[:-1])
+        is_gap = np.append(False, np.any(self.next_states[:-1] != self.states[1:], axis=1))
+        clock = np.cumsum(1 + is_gap)
+        start = np.maximum.accumulate(np.where(is_first, clock, 0))
+        return np.asarray(clock - start, dtype=np.int64)
 
 
 LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB

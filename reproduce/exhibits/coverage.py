@@ -28,8 +28,9 @@ from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, worst
 
 NAME = "coverage"
 SETS, SMOKE_SETS, BATCH = 2000, 4, 50
+COSTLY_SETS, DRAWS = 200, 50  # where an interval takes a bootstrap or a fit to observations
 LEVEL = 0.95
-KINDS = ("model", "cluster")
+KINDS, BOOTSTRAP = ("model", "cluster"), ("bootstrap",)
 ROUGH_SEED = 6  # of the rough design's transition probabilities, drawn once
 
 
@@ -97,7 +98,10 @@ FREQUENCIES, FEW = "frequencies", "few parameters"
 SIZES = {"bus": (50, 250), "rough": (50, 250), "regimes": (200,)}
 METHODS = {"NFXP": "nfxp", "CCP": "ccp", "MPEC": "mpec", "ML-IRL": "ml_irl"}
 WITHOUT_FORM = {"GLADIUS": "gladius", "Plug-in": "plug_in"}  # intervals of r, one feature
-ALL = METHODS | WITHOUT_FORM
+BY_BOOTSTRAP = {"Semi-gradient": "semi_gradient"}  # at the larger size
+ALL = METHODS | WITHOUT_FORM | BY_BOOTSTRAP
+ON_OBSERVATIONS = "observations"  # GLADIUS of the class `sparse`
+SHOWN = ("model", "bootstrap")  # the errors of a method's first column
 MIN_OCCUPANCY = 0.01  # of a state whose errors are compared with their spread
 MIN_SHARE = 0.95  # of the data sets that have an interval there: fewer are a selection
 
@@ -107,12 +111,18 @@ def entries(smoke: bool) -> list[Entry]:
     listed = []
     for name, sizes in SIZES.items():
         for n in sizes[:1] if smoke else sizes:
-            columns = METHODS if name == "regimes" else ALL
+            is_largest = smoke or n == sizes[-1]
+            columns = list(METHODS)
+            if name != "regimes":
+                columns += [*WITHOUT_FORM, *(BY_BOOTSTRAP if is_largest else ())]
             kinds = [(column, FREQUENCIES) for column in columns] + [("NFXP", "P known")]
             kinds += [("NFXP", FEW)] if name != "rough" else []
+            kinds += [("GLADIUS", ON_OBSERVATIONS)] if name == "bus" and is_largest else []
             for column, kind in kinds:
                 settings = {"method": ALL[column], "design": name, "trajectories": n}
-                settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else SETS}
+                is_costly = column in BY_BOOTSTRAP or kind == ON_OBSERVATIONS
+                sets = COSTLY_SETS if is_costly else SETS
+                settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else sets}
                 settings |= {"seeds": NAME, "seeds_row": f"{name}/{n}"}
                 cell = Cell(f"{__name__}:compute", settings, f"{column}, {name}, N = {n}, {kind}")
                 listed.append(Entry(f"{name}/{n}", column, f"leak_free {kind}", cell, "coverage"))
@@ -137,6 +147,9 @@ def compute(cell: Cell) -> Result:
         given = {"transition": true}
     elif settings["kind"] == FEW:
         given = {"transition": design.increments}
+    elif settings["kind"] == ON_OBSERVATIONS:
+        given = {"function_class": "sparse"}
+    has_bootstrap = settings["method"] in BY_BOOTSTRAP.values()
     free = settings["method"] in WITHOUT_FORM.values()
     form: dict[str, Any] = {} if free else {"reward": LinearReward(design.design)}
     rngs = seeds.generators(cell)
@@ -153,19 +166,29 @@ def compute(cell: Cell) -> Result:
                 frames.append(fit.reward_frame(design.world.features, LEVEL))
                 continue
             theta.append(fit.params.to_numpy())
+            if has_bootstrap:
+                errors.append([fit.bootstrap(None, DRAWS).std(axis=0, ddof=1)])
+                continue
             errors.append([np.sqrt(np.diag(fit.cov(kind))) for kind in KINDS])
     if free:
         return Result(tuple(reward_records(frames, design.world.reward.ravel(), statuses)))
-    return Result(tuple(records(np.array(theta), np.array(errors), design.theta, statuses)))
+    kinds = BOOTSTRAP if has_bootstrap else KINDS
+    return Result(tuple(records(np.array(theta), np.array(errors), design.theta, statuses, kinds)))
 
 
-def records(theta: Array, errors: Array, truth: Array, statuses: Sequence[str]) -> list[Record]:
-    """From (R, k) estimates and (R, 2, k) standard errors."""
+def records(
+    theta: Array,
+    errors: Array,
+    truth: Array,
+    statuses: Sequence[str],
+    kinds: Sequence[str] = KINDS,
+) -> list[Record]:
+    """From (R, k) estimates and (R, kinds, k) standard errors."""
     times, status = len(theta), worst(statuses)
     gap, spread = theta - truth, theta.std(axis=0, ddof=1)
     found = [Record("repetitions not ok", float(times - statuses.count("ok")), math.nan, times)]
     for i in range(len(truth)):
-        for position, kind in enumerate(KINDS):
+        for position, kind in enumerate(kinds):
             se = errors[:, position, i]
             share = float(np.mean(np.abs(gap[:, i]) <= CRITICAL * se))
             error = math.sqrt(max(share * (1 - share), 1 / times) / times)
@@ -209,7 +232,7 @@ def reward_records(
     return found
 
 
-def texts(frame: pd.DataFrame, start: str, end: str) -> str:
+def texts(frame: pd.DataFrame, start: str, end: str | tuple[str, ...]) -> str:
     """The numbers of all parameters whose statistic begins and ends so."""
     names = frame["statistic"]
     lines = frame[names.str.startswith(start) & names.str.endswith(end)]
@@ -228,21 +251,24 @@ def render(results: Results, out: Path) -> None:
             {
                 "design/N": entry.row,
                 "method": f"{entry.column}, {kind}",
-                "coverage": mine("coverage", "model"),
+                "data sets": f"{frame[is_its]['repetitions'].max():,.0f}",
+                "coverage": mine("coverage", SHOWN),
                 "clustered": mine("coverage", "cluster"),
-                "mean SE / sd": mine("se / sd", "model"),
+                "mean SE / sd": mine("se / sd", SHOWN),
                 "bias / sd": mine("bias", ""),
             }
         )
     sets = int(frame["repetitions"].max())
-    below = notes(NAME, sets=sets, rare=MIN_OCCUPANCY, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
+    error, costly_error = (math.sqrt(LEVEL * (1 - LEVEL) / n) for n in (sets, COSTLY_SETS))
+    numbers = {"sets": sets, "costly": COSTLY_SETS, "draws": DRAWS, "rare": MIN_OCCUPANCY}
+    below = notes(NAME, **numbers, error=error, costly_error=costly_error)
     layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
 
 
 def verdict(folder: Path) -> str:
     """The range of coverage where it should be .95, and where frequencies are biased."""
     frame = pd.read_csv(folder / f"{NAME}.csv")
-    frame = frame[frame["statistic"].str.fullmatch(r"coverage (theta_\d|r), model")]
+    frame = frame[frame["statistic"].str.fullmatch(r"coverage (theta_\d|r), (model|bootstrap)")]
     is_biased = frame["row"].str.startswith("regimes") & frame["protocol"].str.endswith(FREQUENCIES)
     ranges = [
         f"{x.min():.2f} to {x.max():.2f}"

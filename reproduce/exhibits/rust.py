@@ -46,6 +46,8 @@ FITS = {
 }
 RAW = ("GLADIUS", "raw mileage")
 DRAWS = 500  # of theta, for the band of the figure
+REPLACE = 10.0  # cost of a replacement given to GLADIUS, which reports r above it
+POINTS = (0.0, 100.0, 200.0, 300.0)  # thousand miles
 BAND, LAST = 10, 80  # bins of one observed share; bins in the figure
 
 
@@ -119,6 +121,7 @@ def compute(cell: Cell) -> Result:
         records.append(Record(name, value, float(errors["model"][i]), status=status))
         for kind in KINDS[1:]:
             records.append(Record(f"{name} se {kind}", float(errors[kind][i]), status=status))
+    records.append(Record("p of equal increments", common.p_value(data)))
     return Result(tuple(records), arrays=band(fit, data, seeds.generators(cell)[0]))
 
 
@@ -150,10 +153,15 @@ def raw(cell: Cell) -> Result:
         return not_installed()
     data = panel(frame, "since")
     options = cell.settings["options"]
-    fit = gladius.fit(data, cell.settings["method"], anchor_reward=-10.0, **ANCHOR, **options)
+    fit = gladius.fit(data, cell.settings["method"], anchor_reward=-REPLACE, **ANCHOR, **options)
     grid: Array = WIDTH * (np.arange(float(LAST)) + 0.5)[:, None]
-    record = Record("nll", fit.diagnostics.nll * len(data), status=fit.diagnostics.status)
-    return Result((record,), arrays={"probability": fit.policy(grid)[:, 1]})
+    status = fit.diagnostics.status
+    records = [Record("nll", fit.diagnostics.nll * len(data), status=status)]
+    keep = fit.reward_frame(np.array(POINTS)[:, None]).query("action == 0")
+    for mileage, value, error in zip(POINTS, keep["reward"], keep["se"], strict=True):
+        name = f"r at {mileage:g} thousand miles"
+        records.append(Record(name, value + REPLACE, float(error), status=status))
+    return Result(tuple(records), arrays={"probability": fit.policy(grid)[:, 1]})
 
 
 def render(results: Cells, out: Path) -> None:

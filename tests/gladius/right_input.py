@@ -54,6 +54,7 @@ def data(**change: Any) -> Transitions:
 def frame(**column: Any) -> pd.DataFrame:
     right: dict[str, Any] = {
         "who": ["a", "a", "b", "b"],
+        "when": [0, 1, 0, 1],
         "x": [1.0, 2.0, 3.0, 4.0],
         "choice": [0, 1, 1, 0],
     }
@@ -61,7 +62,7 @@ def frame(**column: Any) -> pd.DataFrame:
 
 
 def read(table: pd.DataFrame | None = None, **change: Any) -> Transitions:
-    right: dict[str, Any] = {"state": ["x"], "action": "choice", "id": "who"}
+    right: dict[str, Any] = {"state": ["x"], "action": "choice", "id": "who", "time": "when"}
     return Transitions.from_frame(frame() if table is None else table, **(right | change))
 
 

@@ -1,6 +1,7 @@
 """`python -m gladius` on a small file, and the examples of README and your_data.md."""
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from unittest.mock import patch
 
@@ -10,11 +11,12 @@ import pytest
 from bus_engine import KNOWN
 
 import gladius
-from gladius import METHODS, counterfactual
+from gladius import METHODS, results
 from gladius.__main__ import METHOD_HELP, main
 from gladius.methods import needs
 
-KEYS = ["--action", "action", "--id", "id", "--discount", "0.95", "--anchor-reward", "-5"]
+KEYS = ["--action", "action", "--id", "id", "--time", "period", "--discount", "0.95"]
+KEYS += ["--anchor-reward", "-5"]
 
 
 @pytest.fixture
@@ -45,7 +47,7 @@ def test_states_where_an_action_never_occurs_are_counted(tmp_path, capsys):
     """At mileage 3 nobody replaces; silence where every pair occurs or r has features or a form."""
     mileage = np.tile([1, 2, 3, 2], 30)
     action = np.tile([0, 1, 0, 0, 1, 0, 0, 1], 15)
-    frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0})
+    frame = pd.DataFrame({"mileage": mileage, "action": action, "id": 0, "period": range(120)})
     path, asked = tmp_path / "choices.csv", ["--state", "mileage", "--anchor-action", "1", *KEYS]
     frame.to_csv(path, index=False)
     main([str(path), *asked])
@@ -142,22 +144,36 @@ def your_data() -> str:
     return Path(gladius.__file__).with_name("your_data.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 4)])
-def test_examples_of_the_pages_run(page, number):
+def run(page: str) -> dict[str, object]:
+    """What the examples of a page define."""
     names: dict[str, object] = {}
-    blocks = re.findall(r"```python\n(.*?)```", page(), re.S)
-    assert len(blocks) == number
-    for code in blocks:
+    for code in re.findall(r"```python\n(.*?)```", page, re.S):
         exec(code, names)
+    return names
+
+
+@pytest.mark.parametrize("page", [readme, your_data])
+def test_examples_of_the_pages_run(page):
+    names = run(page())
     estimate = names["estimate"]
-    assert isinstance(estimate, gladius.Estimate)
     assert estimate.diagnostics.converged
     np.testing.assert_allclose(estimate.reward(np.array([[1.0]]), 1), -5.0)
     if page is your_data:
-        learned = names["learned"]
-        assert isinstance(learned, counterfactual.Learned)
-        at = np.array([[1.0], [5.0]])
-        assert np.all(learned.policy(at)[:, 1] < estimate.policy(at)[:, 1] - 0.01)
+        np.testing.assert_allclose(names["fit"].params.sort_index(), [-5.0, -1.0], rtol=0.1)
+        after, before = names["replacements"](estimate), estimate.predict([[5.0]])[1][0]
+        assert after < before - 0.01
+
+
+@pytest.mark.skipif(find_spec("econirl") is None, reason="econirl has the data")
+def test_rust_s_example_has_the_numbers_of_table_ix():
+    head = your_data().split("## What the reward is for")[0]
+    names = run(head)
+    (code,) = re.findall(r"```python rust\n(.*?)```", your_data(), re.S)
+    exec(code, names)
+    found = names["zurcher"].to_frame(kind="outer").sort_index()
+    np.testing.assert_allclose(found["estimate"], [10.075, 2.293], rtol=0.02)
+    np.testing.assert_allclose(found["se"], [1.582, 0.639], rtol=0.05)
+    assert names["common"].p_value(names["buses"]) < 1e-10
 
 
 def test_the_readme_s_example_is_the_first_of_the_page_it_names():
@@ -167,15 +183,19 @@ def test_the_readme_s_example_is_the_first_of_the_page_it_names():
 
 
 def test_the_page_sorts_the_methods_by_what_they_need():
-    rows = re.findall(r"^\| (the form|the reward|neither).*$", your_data(), re.M)
-    assert rows == ["the form", "the reward", "neither"]
-    lines = [
-        line for line in your_data().splitlines() if line.startswith(tuple("| " + r for r in rows))
-    ]
-    found = [{m for m in METHODS if f"`{m}`" in line} for line in lines]
+    found: dict[str, set[str]] = {}
+    with_errors: set[str] = set()
+    for line in your_data().splitlines():
+        if line.startswith(("| the form", "| the reward", "| neither")):
+            given, _, _, errors = (cell.strip() for cell in line.strip("|").split("|"))
+            methods = {m for m in METHODS if f"`{m}`" in line.split("|")[2]}
+            found[given] = found.get(given, set()) | methods
+            with_errors |= methods if errors in ("`summary()`", "`reward_frame()`") else set()
     form = {m for m in METHODS if "form" in needs(m)}
     anchor = {m for m in METHODS if "anchor" in needs(m)} - form
-    assert found == [form, anchor, set(METHODS) - form - anchor]
+    assert list(found.values()) == [form, anchor, set(METHODS) - form - anchor]
+    own = {name.split()[0] for name in (*results.WITH_ERRORS, *results.OWN_ERRORS)}
+    assert with_errors == own
 
 
 def test_shuffled_rows_are_sorted_by_time_and_the_chosen_features_are_named(tmp_path, capsys):

@@ -367,3 +367,14 @@ def test_likelihood_ratio_and_wald_agree_on_a_restriction() -> None:
 def test_bad_input_is_named(call: Callable[[], object], field: str) -> None:
     with pytest.raises(InputError, match=f"^{field} ="):
         call()
+
+
+def test_equal_increments_are_tested() -> None:
+    """p-values are uniform where increments are pooled in truth, and tiny where they are not."""
+    pooled = PooledIncrements({1: 1.0})
+    found = [pooled.p_value(BUS.simulate(40, np.random.default_rng([8, i])), 4) for i in range(60)]
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+    data = BUS.simulate(40, np.random.default_rng(9))
+    faster = np.where(data.states > 4, data.states + 2.0, data.next_states)
+    assert pooled.p_value(replace(data, next_states=faster)) < 1e-12
+    assert pooled.p_value(data.take(np.flatnonzero(data.states[:, 0] == 1))) == 1.0

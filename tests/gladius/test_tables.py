@@ -18,7 +18,7 @@ import gladius
 from gladius import InputError, LinearReward, Transitions
 
 RNG = np.random.default_rng(0)
-LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus"}
+LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus", "time": "period"}
 
 
 def panel(seed: int = 0, paths: int = 60) -> pd.DataFrame:
@@ -48,9 +48,8 @@ def test_a_category_is_a_feature_for_each_level_but_the_first() -> None:
     np.testing.assert_array_equal(data.actions == 1, kept["choice"] == "replace")
     by_dtype = read(frame.astype({"brand": "category", "choice": "category"}))
     np.testing.assert_array_equal(by_dtype.states, data.states)
-    reread = Transitions.from_frame(
-        data.to_frame(), state=data.feature_names, action="action", id="id"
-    )
+    again = {"state": data.feature_names, "action": "action", "id": "id", "time": "period"}
+    reread = Transitions.from_frame(data.to_frame(), **again)
     assert reread.feature_names == data.feature_names
 
 
@@ -65,7 +64,9 @@ def test_a_fit_takes_labels_and_answers_in_them() -> None:
         fit.reward(asked.assign(brand="Scania"), 0)
     with pytest.raises(InputError, match=r"states = \['mileage'\]: give the columns"):
         fit.reward(asked[["mileage"]], 0)
-    with pytest.raises(InputError, match=r"anchor_action = 'sell': the actions are keep, replace"):
+    with pytest.raises(
+        InputError, match=r"anchor_action = 'sell': name one of keep, replace, mileage"
+    ):
         gladius.fit(data, anchor_action="sell", anchor_reward=-5.0, discount=0.95)
 
 

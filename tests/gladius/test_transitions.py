@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import FLOATS, WHOLES, paths, transitions
 
+import gladius
 from gladius.checks import InputError
 from gladius.sarsa import ENDED, SarsaTuples, sarsa_tuples
 from gladius.transitions import Transitions, group
@@ -57,7 +58,7 @@ def test_a_split_shares_no_trajectory_and_loses_no_row(
 @given(transitions())
 def test_a_frame_and_back(data: Transitions) -> None:
     frame = data.to_frame()
-    assert next(iter(frame.columns)) == "id"
+    assert list(frame.columns[:2]) == ["id", "period"]
     names = list(data.feature_names)
     back = Transitions.from_frame(
         frame,
@@ -120,12 +121,14 @@ def test_next_state_is_the_next_row_of_the_same_id(frame: pd.DataFrame, with_end
     }
     single = [who for who in rows_seen if not expected[who]]
     if len(single) == len(rows_seen):
-        with pytest.raises(InputError, match="single row") as caught:
+        order = pytest.warns(UserWarning, match="in the order of the table")
+        with order, pytest.raises(InputError, match="single row") as caught:
             Transitions.from_frame(frame, **ask)
         assert caught.value.field == "who"
         return
     told = pytest.warns(UserWarning, match=f"{len(single)} trajectories of a single row")
-    with told if single else nullcontext():
+    order = pytest.warns(UserWarning, match="in the order of the table")
+    with order, told if single else nullcontext():
         data = Transitions.from_frame(frame, **ask, number_of_actions=3)
     found: dict[object, list[tuple[object, ...]]] = defaultdict(list)
     for i, who in enumerate(data.trajectory.tolist()):
@@ -139,8 +142,8 @@ def test_next_state_is_the_next_row_of_the_same_id(frame: pd.DataFrame, with_end
 def test_categories_and_dates_serve_as_ids() -> None:
     days = pd.to_datetime(["2020-01-02", "2020-01-02", "2019-05-05", "2019-05-05"])
     for ids in (pd.Categorical(["b", "b", "a", "a"]), days):
-        frame = pd.DataFrame({"id": ids, "s": [1.0, 2, 3, 4], "a": [0, 1, 0, 1]})
-        data = Transitions.from_frame(frame, state=["s"], action="a", id="id")
+        frame = pd.DataFrame({"id": ids, "s": [1.0, 2, 3, 4], "a": [0, 1] * 2, "t": [0, 1] * 2})
+        data = Transitions.from_frame(frame, state=["s"], action="a", id="id", time="t")
         assert data.next_states[:, 0].tolist() == [2.0, 4.0]
         assert len(data.split(0.5)[0]) == 1
 
@@ -263,6 +266,15 @@ def test_rows_are_sorted_by_time() -> None:
     assert data.actions.tolist() == [0, 0, 1, 0]
 
 
+def test_without_time_the_order_of_the_table_is_reported() -> None:
+    """A wrong order gave rewards of -2.7, -4.2, -5.2 for -1, -2, -3, `ok` and without a warning."""
+    names: dict[str, Any] = {"state": ["x"], "action": "choice", "id": "who"}
+    with pytest.warns(
+        UserWarning, match="who: the rows of each trajectory were taken in the order"
+    ):
+        assert Transitions.from_frame(panel(), **names).next_states[1, 0] == 11
+
+
 def test_no_row_is_joined_across_a_gap() -> None:
     with pytest.warns(UserWarning, match="1 gaps, among them in who 2"):
         data = read(panel(year=[0, 1, 2, 0, 1, 5]))
@@ -283,6 +295,22 @@ def test_an_end_is_no_end_of_the_observation() -> None:
         read(panel(gone=[False, False, False, False, True, False]), done="gone")
     fine = read(panel(gone=[False, True, False, False, False, False]), done="gone")
     assert fine.done.tolist() == [False, False, True, False, False]
+
+
+def test_ends_that_look_like_any_other_row_are_reported() -> None:
+    """An unbalanced panel whose last rows were marked `done` had r-hat -0.3 for -1, `ok`."""
+    rng = np.random.default_rng(0)
+    frame = gladius.BusEngine().simulate(40, rng).to_frame()
+    frame = frame[frame["period"] <= frame["id"].map(dict(enumerate(rng.integers(9, 90, 40))))]
+    last = ~frame.duplicated("id", keep="last")
+    names: dict[str, Any] = {"state": ["s0"], "action": "action", "id": "id", "time": "period"}
+    with pytest.warns(UserWarning, match="end: every path ends, whatever its state and action"):
+        Transitions.from_frame(frame.assign(end=last), done="end", **names)
+    replaced = frame[frame.groupby("id")["action"].cumsum() - frame["action"] == 0]
+    ends = replaced.assign(end=~replaced.duplicated("id", keep="last"))
+    Transitions.from_frame(
+        ends[ends["id"].isin(ends[ends["action"] == 1]["id"])], done="end", **names
+    )
 
 
 def of_stops(frozen: int) -> pd.DataFrame:

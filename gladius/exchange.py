@@ -1,0 +1,117 @@
+"""An anchor action that depends on the state, the paper's a_s.
+
+In each state the numbers of a_s and of one reference action are exchanged. The reference is then
+the anchor in every state, so a method needs no code of its own. Its answers are exchanged back.
+This is exact where a method treats each state by itself. The class `smooth` compares neighbouring
+states, so where a_s changes it smooths across two different actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gladius.anchor import state_table
+from gladius.checks import Array, InputError, Integers, asked
+from gladius.estimate import Estimate, StateFunction
+from gladius.transitions import Transitions
+
+ANSWERS = ("plug_in", "gladius")  # methods that take such an anchor
+
+AnchorAction = int | str | Integers | Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Exchanges a_s and the reference action in each state; done twice it changes nothing.
+
+    Attributes:
+        action: maps (n, d) features to (n,) a_s.
+        reference: the action that is the anchor afterwards.
+        actions: number of them.
+    """
+
+    action: StateFunction
+    reference: int
+    actions: int
+
+    def index(self, states: Array) -> Integers:
+        """(n,) a_s."""
+        found = np.asarray(asked("anchor_action", self.action, states))
+        is_whole = found.shape == (len(states),) and np.all(found == np.round(found))
+        if not is_whole or np.any((found < 0) | (found >= self.actions)):
+            hint = f"give one whole number from 0 to {self.actions - 1} for each state"
+            raise InputError("anchor_action", found, hint)
+        return found.astype(np.int64)
+
+    def data(self, data: Transitions) -> Transitions:
+        """The observations with exchanged actions."""
+        own, taken = self.index(data.states), data.actions
+        back = np.where(taken == self.reference, own, taken)
+        return replace(data, actions=np.where(taken == own, self.reference, back))
+
+    def table(self, states: Array, table: Array) -> Array:
+        """(n, A) a table with exchanged columns."""
+        rows, own = np.arange(len(states)), self.index(states)
+        new = np.array(table)
+        new[rows, own], new[rows, self.reference] = table[:, self.reference], table[rows, own]
+        return new
+
+    def estimate(self, estimate: Estimate) -> Estimate:
+        """An estimate of the exchanged problem, in the numbers of the user's actions."""
+        functions = (estimate.q_function, estimate.reward_function)
+        q, reward = (Exchanged(function, self) for function in functions)
+        return replace(estimate, q_function=q, reward_function=reward)
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """(n, d) features -> (n, A), a table of the exchanged problem with its columns exchanged."""
+
+    function: StateFunction
+    exchange: Exchange
+
+    def __call__(self, states: Array) -> Array:
+        return self.exchange.table(states, self.function(states))
+
+
+@dataclass(frozen=True)
+class Column:
+    """(n, d) features -> (n,) one of them."""
+
+    position: int
+
+    def __call__(self, states: Array) -> Array:
+        return np.asarray(states)[:, self.position]
+
+
+def read_anchor_action(
+    data: Sequence[Transitions], given: AnchorAction
+) -> tuple[int, Exchange | None]:
+    """The number of the anchor action; and the exchange that makes it the anchor everywhere.
+
+    Args:
+        data: replications.
+        given: a number, an action's name, the name of a feature that has the number, a function of
+            the features, or (one data set) a number for each observation.
+    """
+    one = data[0]
+    action: Any = given
+    if isinstance(given, str):
+        if given in one.action_names:
+            return one.action_names.index(given), None
+        if given not in one.feature_names:
+            known = ", ".join((*one.action_names, *one.feature_names))
+            hint = f"name one of {known}, or give the number of an action"
+            raise InputError("anchor_action", given, hint)
+        action = Column(one.feature_names.index(given))
+    elif not callable(given):
+        if np.ndim(given) == 0:
+            return given, None  # a number, which make_anchor checks
+        action = state_table(data, given, "anchor_action")
+    exchange = Exchange(action, 0, one.number_of_actions)
+    own = np.concatenate([exchange.index(rows.states) for rows in data])
+    return 0, replace(exchange, reference=int(np.argmax(np.bincount(own))))
