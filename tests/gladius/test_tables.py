@@ -164,3 +164,30 @@ def test_a_frame_of_anything_is_read_or_refused_by_name(draw: st.DataObject) -> 
         data = Transitions.from_frame(frame, **names)
         assert len(data) <= size
         assert np.all(np.isfinite(data.states))
+
+
+ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 3),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.floats() | st.text(max_size=2), max_size=4),
+    st.just(np.ones(99)),
+    st.just(lambda states: states),
+    st.just(lambda states: -states[:, 0]),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANYTHING, ANYTHING, ANYTHING, st.sampled_from(["plug_in", "gladius", "nfxp"]))
+def test_a_fit_of_anything_is_an_answer_or_an_input_error(
+    action: Any, reward: Any, discount: Any, method: str
+) -> None:
+    data = gladius.BusEngine().simulate(1, np.random.default_rng(0))
+    given_form = {"reward": reward} if method == "nfxp" else {}
+    known = {"anchor_action": action, "anchor_reward": reward, "discount": discount}
+    with warnings.catch_warnings(), suppress(InputError):
+        warnings.simplefilter("ignore")
+        fit = gladius.fit(data, method, **known, **given_form)
+        assert np.all(np.isfinite(fit.reward_function(data.states)))
