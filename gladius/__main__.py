@@ -24,6 +24,7 @@ import pandas as pd
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError
+from gladius.exchange import read_anchor_action
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
 from gladius.results import Results
@@ -52,13 +53,18 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--next-state", action="append", help="a column of s'; by default next row")
     cli.add_argument("--categorical", action="append", default=[], help="a column of labels")
     cli.add_argument("--done", help="a column that says whether the path ended after the row")
-    cli.add_argument("--anchor-action", type=int, required=True, help="the action a_s")
+    helped = "the action a_s: its number, or its label, or a column that holds its number"
+    cli.add_argument("--anchor-action", type=_number_or_name, required=True, help=helped)
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
     cli.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
     cli.add_argument("--function-class", help="of gladius: smooth, sparse or mlp")
     cli.add_argument("--out", type=Path, help="folder to write; by default r-hat is printed as CSV")
     return cli
+
+
+def _number_or_name(text: str) -> int | str:
+    return int(text) if text.isdigit() else text
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +81,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options["function_class"] = given.function_class
         if "form" in needs(given.method):
             number, features = data.number_of_actions, data.feature_names
-            options["reward"] = linear_in_features(number, **anchor, features=features)
+            known, _ = read_anchor_action([data], given.anchor_action)
+            form = number, known, given.anchor_reward, features
+            options["reward"] = linear_in_features(*form)
         estimate = fit(data, given.method, **options)
     except InputError as error:
         print(f"python -m gladius: {error}", file=sys.stderr)

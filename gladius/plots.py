@@ -27,6 +27,11 @@ def _column(results: Results, feature: str | None) -> int:
     return 0 if feature is None else names.index(feature)
 
 
+def _labels(results: Results) -> tuple[str, ...]:
+    data = results.data
+    return data.action_names or tuple(f"action {a}" for a in range(data.number_of_actions))
+
+
 def _line(results: Results, column: int) -> Array:
     """Observed values of one feature, the others at their medians."""
     states = results.data.states
@@ -48,11 +53,11 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
         InputError: the data have no such feature.
     """
     axes, column = _axes(axes), _column(results, feature)
-    states = _line(results, column)
+    states, names = _line(results, column), _labels(results)
     reward, x = results.reward_function(states), states[:, column]
     frame = results.reward_frame(states) if results.has_reward_errors else None
     for action in range(reward.shape[1]):
-        (line,) = axes.plot(x, reward[:, action], label=f"action {action}")
+        (line,) = axes.plot(x, reward[:, action], label=names[action])
         if frame is not None:
             band = frame[frame["action"] == action]
             axes.fill_between(
@@ -70,7 +75,7 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
     Args and errors are those of `plot_reward`.
     """
     axes, column = _axes(axes), _column(results, feature)
-    data = results.data
+    data, names = results.data, _labels(results)
     x = data.states[:, column]
     if len(np.unique(x)) > MOST_POINTS:
         edges = np.unique(np.quantile(x, np.linspace(0, 1, MOST_POINTS + 1)))
@@ -82,7 +87,7 @@ def plot_choices(results: Results, axes: Axes | None = None, feature: str | None
     for action in range(data.number_of_actions):
         share = np.bincount(index, data.actions == action) / number
         mean = np.bincount(index, policy[:, action]) / number
-        (line,) = axes.plot(points[:, 0], mean, label=f"action {action}")
+        (line,) = axes.plot(points[:, 0], mean, label=names[action])
         size = 4 + 60 * number / number.max()
         axes.scatter(points[:, 0], share, s=size, color=line.get_color(), alpha=0.6)
     axes.set_xlabel(data.feature_names[column])

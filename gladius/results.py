@@ -238,7 +238,8 @@ class Results(Estimate):
     def predict(self, states: Array | pd.DataFrame) -> pd.DataFrame:
         """Choice probabilities: a line for each state, a column for each action."""
         index = states.index if isinstance(states, pd.DataFrame) else None
-        return pd.DataFrame(self.policy(self._check(states)), index=index)
+        names = self.data.action_names or None
+        return pd.DataFrame(self.policy(self._check(states)), index=index, columns=names)
 
     def simulate(
         self, trajectories: int, periods: int, rng: int | np.random.Generator = 0

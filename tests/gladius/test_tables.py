@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 import gladius
 from gladius import InputError, LinearReward, Transitions
+from gladius.__main__ import main
+from gladius.plots import plot_choices
 
 RNG = np.random.default_rng(0)
 LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus", "time": "period"}
@@ -59,7 +61,9 @@ def test_a_fit_takes_labels_and_answers_in_them() -> None:
     asked = pd.DataFrame({"brand": ["MAN", "Volvo"], "mileage": [3.0, 3.0]})
     low, high = fit.reward(asked, 0)
     assert low - high == pytest.approx(1.5, abs=0.4)
-    assert fit.predict(asked).shape == (2, 2)
+    assert list(fit.predict(asked).columns) == ["keep", "replace"]
+    labels = [text.get_text() for text in plot_choices(fit).get_legend().get_texts()]
+    assert labels == ["keep", "replace"]
     with pytest.raises(InputError, match=r"brand = 'Scania': its levels are DAF, MAN, Volvo"):
         fit.reward(asked.assign(brand="Scania"), 0)
     with pytest.raises(InputError, match=r"states = \['mileage'\]: give the columns"):
@@ -191,3 +195,15 @@ def test_a_fit_of_anything_is_an_answer_or_an_input_error(
         warnings.simplefilter("ignore")
         fit = gladius.fit(data, method, **known, **given_form)
         assert np.all(np.isfinite(fit.reward_function(data.states)))
+
+
+@pytest.mark.parametrize("method", ["plug_in", "nfxp"])
+def test_the_command_takes_labels(tmp_path: Path, method: str) -> None:
+    panel().to_csv(tmp_path / "panel.csv", index=False)
+    asked = "--state mileage --state brand --action choice --id bus --time period --discount .95"
+    labels = "--categorical brand --categorical choice --anchor-action replace --anchor-reward -5"
+    given = [str(tmp_path / "panel.csv"), *asked.split(), *labels.split(), "--method", method]
+    assert main([*given, "--out", str(tmp_path / "out")]) == 0
+    table = pd.read_csv(tmp_path / "out" / "reward.csv")
+    at = table[(table["action"] == 0) & (table["mileage"] == 1)].set_index("brand=Volvo")["reward"]
+    assert at[0].mean() - at[1].mean() == pytest.approx(1.5, abs=0.3)
