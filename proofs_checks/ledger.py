@@ -5,34 +5,30 @@ all of them.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from proofs_checks import graph
 from proofs_checks.certificates import derivations
-from proofs_checks.claims import (
-    OURS,
-    VERDICTS,
-    CheckResult,
-    Claim,
-    Severity,
-    Verdict,
-    claims,
-    errors,
-    find,
-    paragraphs,
-)
+from proofs_checks.claims import OURS, VERDICTS, CheckResult, Claim, Verdict, claims, errors, find
 from proofs_checks.decide import NOT_TIGHT, ROOT, Decision
-from proofs_checks.numbering import PAPER, as_printed, records, statement_of, statements
+from proofs_checks.errata import FILE, FOLDER, Row, entry, errata, link, numbers
+from proofs_checks.numbering import (
+    PAPER,
+    Statement,
+    page_of,
+    section_of,
+    sections,
+    statement_of,
+    statements,
+)
+from proofs_checks.wording import EVIDENCE, evidence, marked
 
 GENERATED = ROOT / "paper_tables" / "generated"
-FOLDER = "claims"  # of the pages, within that of the ledger
 INDEX = "README.md"
 MEANING: dict[Verdict, str] = {
     "holds": "true as printed, on every instance tried, and by a derivation where one is named",
@@ -41,19 +37,6 @@ MEANING: dict[Verdict, str] = {
     "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
     "misprint": "wrong as printed, with an evident hint",
 }
-REACH: dict[Severity, str] = {
-    "theorem": "reaches what a theorem concludes or assumes",
-    "constant": "reaches a constant or a rate alone",
-    "cosmetic": "reaches neither a theorem nor a constant",
-}
-HEADINGS: dict[Verdict, str] = {
-    "fails": "Errors",
-    "vacuous": "Assumptions that nothing satisfies",
-    "holds-if": "Conditions that are needed and not stated",
-    "misprint": "Misprints",
-}
-INFERRED = "Statements that the paper does not print, and that do not hold"
-Row = Mapping[str, str]  # of the ledger
 
 
 # --- numbers and words
@@ -187,125 +170,31 @@ def pages(ledger: pd.DataFrame) -> dict[str, str]:
         for record in ledger.to_dict("records")
     }
     ids_of = {key: [id_ for id_ in rows if section_of(id_) == key] for key in sections()}
-    texts = {f"{FOLDER}/{INDEX}": index(rows), "ERRATA.md": errata(rows)}
+    texts = {f"{FOLDER}/{INDEX}": index(rows), FILE: errata(rows)}
     for key, ids in ids_of.items():
         if ids:
             texts[f"{FOLDER}/{sections()[key]['page']}"] = page(key, ids, rows)
     return texts
 
 
-@cache
-def sections() -> dict[str, Row]:
-    """Section to its title, its page, and what the list of claims calls a place in it."""
-    return {record["section"]: record for record in records("pages")}
-
-
-@cache
-def positions() -> dict[str, str]:
-    """Id to where the claim is made."""
-    return {record["id"]: record["where"] for record in records("claims")}
-
-
-def section_of(id_: str) -> str:
-    """A key of `sections`: where the claim's statement is numbered, else where it is made."""
-    statement = statement_of(id_)
-    if statement is not None:
-        return statement.section.split(".")[0]
-    named = re.search(r"(?:Section|Appendix) (\w)", positions()[id_])
-    if named:
-        return named[1]
-    starts = {record["place"]: key for key, record in sections().items() if record["place"]}
-    return next(key for position, key in starts.items() if positions()[id_].startswith(position))
-
-
-def plain(text: str) -> str:
-    """With the PDF's numbers, and escaped what Markdown would read as emphasis, link or tag."""
-    return re.sub(r"([*\[|]|<(?=[A-Za-z/!?]))", r"\\\1", as_printed(text))
-
-
 def page(section: str, ids: Sequence[str], rows: Mapping[str, Row]) -> str:
     """The claims of a section under the statements that they are about, in the paper's order."""
     groups = {
-        f"{s.name}{f' (`{s.label}`)' if s.label else ''}": [id_ for id_ in ids if s.has(id_)]
+        f'<a id="{s.anchor}"></a>\n\n## {s.name}{f" (`{s.label}`)" if s.label else ""}': [
+            id_ for id_ in ids if s.has(id_)
+        ]
         for s in statements()
     }
     rest = [id_ for id_ in ids if statement_of(id_) is None]
-    groups["Between the numbered statements" if len(rest) < len(ids) else "Claims"] = rest
+    groups[f"## {'Between the numbered statements' if len(rest) < len(ids) else 'Claims'}"] = rest
     verdict_of = {id_: rows[id_]["verdict"] for id_ in ids}
     title = sections()[section]["title"]
     lines = [f"# {title}", "", f"{counts(verdict_of)}. [All sections]({INDEX})."]
     for heading, inside in groups.items():
         if inside:
-            lines += ["", f"## {heading}"]
+            lines += ["", heading]
         for id_ in inside:
-            lines += ["", f'<a id="{id_}"></a>', *entry(find(id_), rows[id_], "../../../")]
-    return "\n".join(lines) + "\n"
-
-
-def entry(claim: Claim, row: Row, root: str) -> list[str]:
-    """One claim: statement, verdict and evidence, what is wrong and what to write instead.
-
-    Args:
-        claim: the claim.
-        row: of the ledger.
-        root: the path from the page to the project's root.
-    """
-    docstring = paragraphs(claim.printed)
-    name = f"Examined, not printed ({plain(claim.inferred)})" if claim.inferred else "Statement"
-    evidence = row["how"]
-    if row["how_corrected"]:
-        evidence += f"; for what to write instead: {row['how_corrected']}"
-    lines = "".join(f"\n  > {plain(line)}  " for line in row["counterexample"].split("\n"))
-    path, check = row["check"].split("::")
-    command = f'`python -m proofs_checks "{claim.id}"`, which runs [`{check}`]({root}{path})'
-    if row["how"].startswith("certificate") or row["derivation"]:
-        file = "derivations" if row["derivation"] else "certificates"
-        link = f"[{file[:-1]}]({root}proofs_checks/certificates/{file}.lisp)"
-        command += f"; the {link}, `python proofs_checks/verify.py`"
-    facts = {
-        "Verdict": f"{row['verdict']}. Evidence: {evidence}.",
-        "Severity": f"{REACH[claim.severity]}. The slip: {plain(claim.error)}."
-        if claim.severity
-        else "",
-        "Assumes": plain(docstring["Assumes"]),
-        "Counterexample": lines if row["counterexample"] else "",
-        "Missing condition": plain(claim.condition and f"{claim.condition}."),
-        "Write instead": plain(row["corrected"]),
-        "Why": plain(docstring["Decided"]),
-        "Derivation": plain(row["derivation"]),
-        f"Constants {NOT_TIGHT}": plain(row["unproved"] and f"{row['unproved']}."),
-        "Check": f"{command}.",
-    }
-    return [
-        f"### {claim.id}: {row['verdict']}",
-        "",
-        f"**{name}:** {plain(claim.statement)} ({plain(docstring['Where'].rstrip('.'))}.)",
-        "",
-        *(f"- **{fact}:** {text}".rstrip() for fact, text in facts.items() if text),
-    ]
-
-
-def errata(rows: Mapping[str, Row]) -> str:
-    """What the authors could act on: the claims that do not hold as printed, the errors first."""
-    chapters: dict[str, list[str]] = {heading: [] for heading in (*HEADINGS.values(), INFERRED)}
-    for id_, row in rows.items():
-        for verdict, heading in HEADINGS.items():
-            if row["verdict"] == verdict:
-                chapters[INFERRED if find(id_).inferred else heading].append(id_)
-    lines = [
-        "# Errata",
-        "",
-        "Generated from the ledger by `python -m proofs_checks`. Every counterexample satisfies "
-        "the stated assumptions. Code asserts this where the statement makes assumptions on a "
-        'model or a class. `proofs_checks.check("<id>")` gives the numbers of the counterexample, '
-        '`proofs_checks.check("<id>", corrected=True)` those of the statement to write instead. '
-        f"Claims that are not listed hold as printed: see [all claims]({FOLDER}/{INDEX}).",
-    ]
-    for heading, ids in chapters.items():
-        if ids:
-            lines += ["", f"## {heading}"]
-        for id_ in ids:
-            lines += ["", *entry(find(id_), rows[id_], "../../")]
+            lines += ["", f'<a id="{id_}"></a>', "", *entry(find(id_), rows[id_])]
     return "\n".join(lines) + "\n"
 
 
@@ -327,16 +216,21 @@ def index(rows: Mapping[str, Row]) -> str:
         "",
         *(f"- **{verdict}**: {meaning}." for verdict, meaning in MEANING.items()),
         "",
-        "The evidence is a certificate or a derivation, which `python proofs_checks/verify.py`"
-        " verifies, or a check on every case, on sampled instances, or on the tightest instance"
-        " that a search finds, with the ratio of the two sides there. Every check also rejects a"
-        f' broken variant of its statement. "{NOT_TIGHT.capitalize()}" says that a larger constant'
-        " may be true: no instance refutes it.",
+        "Every check also rejects a broken variant of its statement. The evidence is",
+        "",
+        *(f"- **{code}**: {words.format('drawn')}." for code, words in EVIDENCE.items()),
+        "",
+        f"The tightness is the ratio of the two sides at the tightest instance. "
+        f'"{NOT_TIGHT.capitalize()}" says that a larger constant may be true: no instance refutes'
+        " it.",
         "",
         "| | " + " | ".join(VERDICTS) + " |",
         "| --- |" + " ---: |" * len(VERDICTS),
     ]
-    claim_lines = ["| claim | about | verdict | decided by | reaches a |", "|" + " --- |" * 5]
+    claim_lines = [
+        "| claim | about | verdict | decided by | erratum, affects a |",
+        "|" + " --- |" * 5,
+    ]
     for key, section in sections().items():
         count = Counter(verdict for id_, verdict in verdict_of.items() if section_of(id_) == key)
         cells = [str(count[verdict] or "") for verdict in VERDICTS]
@@ -344,9 +238,11 @@ def index(rows: Mapping[str, Row]) -> str:
     for id_, row in rows.items():
         claim, printed = find(id_), statement_of(id_)
         about = f"{printed.name if printed else ''}{' *(not printed)*' if claim.inferred else ''}"
-        link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
-        cells = [link, about.strip(), row["verdict"], row["how"]]
-        claim_lines.append(f"| {' | '.join(cells)} | {claim.severity.replace('cosmetic', '')} |")
+        name = f"[`{id_}`]({page_of(id_)}#{id_})"
+        how = evidence("sampled", row["instances"]) if row["how"] == "sampled" else row["how"]
+        grave = claim.severity and f"{link(id_, f'../{FILE}')} {claim.severity}"
+        cells = [name, about.strip(), row["verdict"], how, grave.replace("cosmetic", "minor")]
+        claim_lines.append(f"| {' | '.join(cells)} |")
     lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
     return "\n".join(lines) + "\n"
 
@@ -355,8 +251,14 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
     """What the statements rest on, and which errors reach which of the convergence theorems."""
     printed = {id_: row["verdict"] for id_, row in rows.items() if not find(id_).inferred}
     nodes = graph.nodes(printed, {id_: severity for id_, (severity, _) in errors().items()})
+
+    def about(statement: Statement) -> str:
+        page = sections()[statement.section.split(".")[0]]["page"]
+        link = f"[{statement.name}]({page}#{statement.anchor})"
+        return link if any(map(statement.has, rows)) else statement.name
+
     goals, constants = (
-        [nodes[label].statement.name for label in labels]
+        [about(nodes[label].statement) for label in labels]
         for labels in (graph.GOALS, graph.uncited())
     )
     lines = [
@@ -373,7 +275,7 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
     ]
     for label, node in nodes.items():
         slips = {
-            find(id_).error: None
+            find(id_).error: f"[{marked(find(id_).error)}](../{FILE}#{numbers()[id_]})"
             for id_, verdict in printed.items()
             if node.statement.has(id_) and verdict != "holds" and find(id_).severity != "cosmetic"
         }
@@ -382,8 +284,8 @@ def reach(rows: Mapping[str, Row]) -> list[str]:
         ]
         if node.severity or any(marks):
             direct = [nodes[other] for other in graph.direct(label)]
-            given = [n.statement.name for n in direct if "fails" == n.verdict != node.verdict]
-            cells = [node.statement.name, ", given ".join([node.verdict, *given])]
-            cells += [", ".join(n.statement.name for n in direct), plain("; ".join(slips)), *marks]
-            lines.append(f"| {' | '.join(cells)} |")
+            given = [about(n.statement) for n in direct if "fails" == n.verdict != node.verdict]
+            cells = [about(node.statement), ", given ".join([node.verdict, *given])]
+            cells += [", ".join(about(n.statement) for n in direct), "; ".join(slips.values())]
+            lines.append(f"| {' | '.join([*cells, *marks])} |")
     return lines
