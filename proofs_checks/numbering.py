@@ -82,41 +82,6 @@ def statement_of(id_: str) -> Statement | None:
     return next((statement for statement in statements() if statement.has(id_)), None)
 
 
-@cache
-def sections() -> dict[str, dict[str, str]]:
-    """Section to its title, its page, and what the list of claims calls a place in it."""
-    return {record["section"]: record for record in records("pages")}
-
-
-@cache
-def positions() -> dict[str, str]:
-    """Id to where the claim is made."""
-    return {record["id"]: record["where"] for record in records("claims")}
-
-
-def section_of(id_: str) -> str:
-    """A key of `sections`: where the claim's statement is numbered, else where it is made."""
-    statement = statement_of(id_)
-    if statement is not None:
-        return statement.section.split(".")[0]
-    named = re.search(r"(?:Section|Appendix) (\w)", positions()[id_])
-    if named:
-        return named[1]
-    starts = {record["place"]: key for key, record in sections().items() if record["place"]}
-    return next(key for position, key in starts.items() if positions()[id_].startswith(position))
-
-
-def page_of(id_: str) -> str:
-    """The page of a claim's section."""
-    return sections()[section_of(id_)]["page"]
-
-
-def place_of(id_: str) -> str:
-    """Where a reader of the PDF finds a claim: Lemma 8, or Section 7."""
-    statement = statement_of(id_)
-    return statement.name if statement else sections()[section_of(id_)]["title"].split(":")[0]
-
-
 def as_printed(text: str) -> str:
     """The text with the PDF's numbers for labels: "Lemma sharingsol" becomes "Lemma 23"."""
     by_name = {s.label.split(":")[1]: s for s in statements() if s.label}

@@ -1,41 +1,20 @@
-"""What the pages say in words: formulas as code, what evidence means, and how grave an error is."""
+"""What the pages say in words: formulas as code, evidence and verdicts."""
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-from proofs_checks.claims import Severity, Verdict
+from proofs_checks.claims import OURS, VERDICTS
 from proofs_checks.decide import NOT_TIGHT
-from proofs_checks.numbering import as_printed
+from proofs_checks.numbering import as_printed, records
 
-KIND: dict[Verdict, str] = {
-    "fails": "False as printed",
-    "vacuous": "Its hypothesis cannot be met as printed",
-    "holds-if": "True under a condition that is not stated",
-    "misprint": "Misprint",
-}
-REACH: dict[Severity, str] = {
-    "theorem": "affects a theorem: what it assumes, concludes or covers",
-    "constant": "affects a constant or a rate only",
-    "cosmetic": "affects neither a theorem nor a constant",
-}
-EVIDENCE = {  # what a code of the ledger begins with -> in words; {} is the number of instances
-    "certificate + step": "a counterexample in exact arithmetic, which `python proofs_checks/"
-    "verify.py` verifies up to one step that is argued in words",
-    "certificate": "a counterexample in exact arithmetic, which `python proofs_checks/verify.py`"
-    " verifies",
-    "counterexample": "a counterexample, evaluated in floating point or interval arithmetic",
-    "proof": "a derivation that `python proofs_checks/verify.py` verifies",
-    "every case": "every case was checked",
-    "sampled": "not refuted on {} random instances",
-    "adversary": "not refuted on {} random instances, nor by a search for the tightest",
-}
 GREEK = (
     "beta|zeta|theta|pi|phi|mu|nu|rho|tau|gamma|lambda|kappa|sigma|omega|eps|eta|delta|Delta|alpha"
     "|psi|Psi|Phi"
 )
 NAMES = (
     "log|exp|sum|min|max|inf|sup|lim|argmin|argmax|Var|Cov|KL|NLL|Hess|grad|int|oo|TQ|softmax|sign"
-    "|dist|rank|tanh|sqrt|Gumbel|BE|dx|dz|ds"
+    "|dist|rank|tanh|sqrt|Gumbel|BE|diag|dx|dz|ds|dq"
 )
 # what makes a token a formula, and what a token beside a formula consists of
 CORE = re.compile(
@@ -46,13 +25,36 @@ BESIDE = re.compile(rf"(?:[\d()+\-/.,':%]|(?<![A-Za-z])(?:[A-Za-z]|{GREEK}|{NAME
 END = ' .,;:?!"'  # of a sentence's part, not of a formula
 
 
+def words(table: str) -> dict[str, str]:
+    """Code to words, of a table of words.csv."""
+    return {
+        record["key"]: record["text"] for record in records("words") if record["table"] == table
+    }
+
+
+def verdicts(found: Iterable[str]) -> str:
+    """How many there are of each verdict, in words."""
+    count = Counter(found)
+    return ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
+
+
+def counts(by_id: Mapping[str, str]) -> str:
+    """How many claims have each verdict, in words; the corrected chain is counted apart."""
+    chain = [id_ for id_ in by_id if id_.startswith(OURS)]
+    paper = [id_ for id_ in by_id if id_ not in chain]
+    groups = {"claims": paper, "of the corrected chain, which is ours": chain}
+    texts = (
+        f"{len(ids)} {n}: {verdicts(by_id[i] for i in ids)}" for n, ids in groups.items() if ids
+    )
+    return "; ".join(texts)
+
+
 def evidence(how: str, instances: str) -> str:
     """A code of the ledger, such as "adversary, tightness 1.01", in words."""
-    code = next(code for code in EVIDENCE if how.startswith(code))
-    text = EVIDENCE[code].format(instances)
+    text = next(text for code, text in words("evidence").items() if how.startswith(code))
+    text = text.format(instances)
     ratio = re.search(r"tightness ([\d.e+]+)", how)
-    if ratio:
-        text += f", where the two sides have the ratio {ratio[1]} (1: attained)"
+    text += f"; the smallest ratio of the two sides was {ratio[1]}" if ratio else ""
     return f"{text}; {how.split(': ')[1]}" if NOT_TIGHT in how else text
 
 
@@ -66,7 +68,8 @@ def marked(text: str) -> str:
 
 def _formulas(text: str) -> str:
     """The same of a text without code: runs of formula-like tokens become code."""
-    found, run = [], ""
+    found: list[str] = []
+    run = ""
     for token in re.finditer(r"'s\b\s*|\S+?(?='s\b)|\S+\s*|\s+", text):
         word = token[0].strip()
         depth = _depth(run)
@@ -98,10 +101,8 @@ def _code(run: str) -> str:
     while CORE.search(formula):
         depth, article = _depth(formula), re.match(r"[aA] (?![=<>(*+-])", formula)
         left = formula[0] in " \"'=" or article or (formula[0] == "(" and depth > 0)
-        right = (
-            formula[-1] in END and not formula.endswith("..") or formula[-1] == ")" and depth < 0
-        )
-        right = right or re.search(r" [=+ax-]$|-(?:bar|hat)'$", formula)
+        right = (formula[-1] in END and formula[-2:] != "..") or (formula[-1] == ")" and depth < 0)
+        right = right or bool(re.search(r" [=+ax-]$|-(?:bar|hat)'$", formula))
         if left:
             before, formula = before + formula[0], formula[1:]
         elif right:
