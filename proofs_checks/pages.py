@@ -76,15 +76,21 @@ def text(prose: str, file: str = "") -> str:
 
 
 # --- pages
-def rendered(template: str, facts: Mapping[str, Any], file: str = "") -> str:
-    """A template of this package with the facts that it names."""
+@cache
+def templates(file: str) -> Environment:
+    """Jinja with the templates of this package; `file` is the errata's, seen from the page."""
     loader = PackageLoader("proofs_checks", "templates")
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"text": partial(text, file=file), "link": partial(link, file=file)}
     made.filters["number"] = numbers().__getitem__
-    tables = {record["table"]: words(record["table"]) for record in records("words")}
     made.globals |= {"evidence": evidence, "rendered": partial(rendered, file=file)}
-    return made.get_template(template).render(facts, words=tables)
+    made.globals["words"] = {row["table"]: words(row["table"]) for row in records("words")}
+    return made
+
+
+def rendered(template: str, facts: Mapping[str, Any], file: str = "") -> str:
+    """A template with the facts that it names."""
+    return templates(file).get_template(template).render(facts)
 
 
 def pages(ledger: pd.DataFrame) -> dict[str, str]:

@@ -24,7 +24,8 @@ OLDER = "older code"
 # what is not made of cells, but by `python -m proofs_checks` with its data
 FILES = {"claims": ("claims.csv", "ERRATA.md")}
 CERTIFICATES = "proofs_checks/certificates/*.lisp"
-CODE, DATA = "proofs_checks/**/*.py", (PUBLISHED, "proofs_checks/*.csv", CERTIFICATES)
+TEMPLATES = "proofs_checks/templates/*.md"
+CODE, DATA = "proofs_checks/**/*.py", (PUBLISHED, "proofs_checks/*.csv", CERTIFICATES, TEMPLATES)
 PROBLEMS = {
     "smoke": "a smoke run",
     "code": f"{OLDER}: what computes it has changed since",
