@@ -14,7 +14,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from proofs_checks import graph
-from proofs_checks.claims import VERDICTS, Claim, claims, errors, find, paragraphs
+from proofs_checks.claims import VERDICTS, Claim, errors, find, paragraphs
 from proofs_checks.numbering import PAPER, records, statement_of, statements
 from proofs_checks.wording import counts, evidence, marked, words
 
@@ -167,30 +167,18 @@ def index(rows: Rows) -> str:
     """Verdicts by section, independent errors, how far they reach, and a list of all claims."""
     file = f"../{ERRATA}"
     verdict_of = {id_: row["verdict"] for id_, row in rows.items()}
-    listed, table = [], []
+    table = []
     for key, section in sections().items():
         count = Counter(verdict for id_, verdict in verdict_of.items() if section_of(id_) == key)
         table.append((section["title"], section["page"], [count[v] or "" for v in VERDICTS]))
-    for id_, row in rows.items():
-        claim, printed = find(id_), statement_of(id_)
-        about = ([printed.name] if printed else []) + ["*(not printed)*"] * bool(claim.inferred)
-        how = evidence("sampled", row["instances"]) if row["how"] == "sampled" else row["how"]
-        grave = claim.severity and f"{link(id_, file)} {claim.severity}".replace(
-            "cosmetic", "minor"
-        )
-        name = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
-        listed.append([name, " ".join(about), row["verdict"], how, grave])
     facts = {
         "paper": PAPER,
         "counted": counts(verdict_of),
-        "wrong": [
-            c for i, c in claims().items() if verdict_of.get(i) == "fails" and not c.inferred
-        ],
         "table": table,
         "goals": [_name(label, rows) for label in graph.GOALS],
         "constants": [_name(label, rows) for label in graph.uncited()],
         "reach": list(reach(rows)),
-        "claims": listed,
+        "items": [described(find(id_), row, file) for id_, row in rows.items()],
     }
     return rendered("index.md", facts, file)
 

@@ -27,9 +27,7 @@ END = ' .,;:?!"'  # of a sentence's part, not of a formula
 
 def words(table: str) -> dict[str, str]:
     """Code to words, of a table of words.csv."""
-    return {
-        record["key"]: record["text"] for record in records("words") if record["table"] == table
-    }
+    return {row["key"]: row["text"] for row in records("words") if row["table"] == table}
 
 
 def verdicts(found: Iterable[str]) -> str:
