@@ -10,7 +10,7 @@ import pandas as pd
 from proofs_checks.certificates import derivations
 from proofs_checks.claims import CheckResult, Claim, find
 from proofs_checks.decide import ROOT, Decision
-from proofs_checks.numbering import statement_of
+from proofs_checks.numbering import as_printed, statement_of
 from proofs_checks.pages import FOLDER, pages
 
 GENERATED = ROOT / "paper_tables" / "generated"
@@ -61,7 +61,7 @@ def answer(claim: Claim, decision: Decision) -> dict[str, str]:
         "condition": claim.condition,
         "write instead": claim.correction,
     }
-    return {name: text for name, text in facts.items() if text}
+    return {name: as_printed(text) for name, text in facts.items() if text}
 
 
 # --- claims.csv

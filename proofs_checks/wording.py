@@ -14,7 +14,7 @@ GREEK = (
 )
 NAMES = (
     "log|exp|sum|min|max|inf|sup|lim|argmin|argmax|Var|Cov|KL|NLL|Hess|grad|int|oo|TQ|softmax|sign"
-    "|dist|rank|tanh|sqrt|Gumbel|BE|diag|dx|dz|ds|dq"
+    "|dist|rank|tanh|sqrt|Gumbel|BE|diag|infinity|dx|dz|ds|dq"
 )
 # what makes a token a formula, and what a token beside a formula consists of
 CORE = re.compile(
