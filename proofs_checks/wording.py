@@ -59,8 +59,8 @@ def evidence(how: str, instances: str) -> str:
 def marked(text: str) -> str:
     """With the PDF's numbers, and formulas as code, so that Markdown takes nothing out of them."""
     text = as_printed(text).replace("[...]", "...")
-    parts = re.split(r"(`[^`]*`)", text)
-    text = "".join(part if part[:1] == "`" else _formulas(part) for part in parts)
+    pieces = re.split(r"(`[^`]*`)", text)
+    text = "".join(piece if piece[:1] == "`" else _formulas(piece) for piece in pieces)
     return text.replace("`d*-almost`", "`d*`-almost")
 
 
