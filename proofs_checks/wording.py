@@ -98,12 +98,14 @@ def _code(run: str) -> str:
     before, formula, after = "", run, ""
     while CORE.search(formula):
         depth, article = _depth(formula), re.match(r"[aA] (?![=<>(*+-])", formula)
-        left = formula[0] in " \"'=" or article or (formula[0] == "(" and depth > 0)
-        right = (formula[-1] in END and formula[-2:] != "..") or (formula[-1] == ")" and depth < 0)
-        right = right or bool(re.search(r" [=+ax-]$|-(?:bar|hat)'$", formula))
-        if left:
+        leading = formula[0] in " \"'=" or article or (formula[0] == "(" and depth > 0)
+        trailing = (formula[-1] in END and formula[-2:] != "..") or (
+            formula[-1] == ")" and depth < 0
+        )
+        trailing = trailing or bool(re.search(r" [=+ax-]$|-(?:bar|hat)'$", formula))
+        if leading:
             before, formula = before + formula[0], formula[1:]
-        elif right:
+        elif trailing:
             formula, after = formula[:-1], formula[-1] + after
         else:
             return f"{before}`{formula}`{after}"
