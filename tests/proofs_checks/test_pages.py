@@ -27,17 +27,15 @@ UNPRINTED = "text.below-the-bound"
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
     """A ledger with what the claims record, and no evidence."""
-    recorded = [claims()[id_] for id_ in listed()]
-    table = {
-        "id": [claim.id for claim in recorded],
-        "verdict": [claim.verdict for claim in recorded],
-        "corrected": [claim.correction for claim in recorded],
-        "counterexample": ["first\nsecond" if claim.text else "" for claim in recorded],
-        "check": ["proofs_checks/claims.py::check"] * len(recorded),
-        "how": ["certificate" if claim.text else "sampled" for claim in recorded],
-    }
-    columns = ledger.row(recorded[0], decide(recorded[0], 1))
-    return pd.DataFrame(table).reindex(columns=list(columns), fill_value="")
+    columns = ledger.row(claims()[REFUTED], decide(claims()[REFUTED], 1))
+    same = dict.fromkeys(columns, "") | {"check": "proofs_checks/claims.py::check"}
+    lines = [
+        {"id": id_, "verdict": claims()[id_].verdict, "corrected": claims()[id_].correction}
+        | {"counterexample": "first\nsecond" if claims()[id_].text else ""}
+        | {"how": "certificate" if claims()[id_].text else "sampled"}
+        for id_ in listed()
+    ]
+    return pd.DataFrame([same | line for line in lines])
 
 
 @pytest.fixture(scope="module")
