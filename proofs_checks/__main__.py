@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gladius.checks import InputError
-from proofs_checks import decide, ledger, numbering
+from proofs_checks import decide, ledger, numbering, wording
 from proofs_checks.claims import claims, find
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
@@ -62,7 +62,7 @@ def main(
             console.print(facts, "")
     else:
         ledger.write(decided, out)
-        console.print(ledger.counts({decision.id: decision.verdict for decision in decided}))
+        console.print(wording.counts({decision.id: decision.verdict for decision in decided}))
     if not all(decision.as_recorded for decision in decided):
         raise typer.Exit(1)
 

@@ -203,12 +203,12 @@ class Claim:
     @property
     def severity(self) -> Severity | Literal[""]:
         """What the error reaches: a theorem, a constant, or neither; empty where none is."""
-        return errors()[self.id][0] if self.id in errors() else ""
+        return errors()[self.id]["severity"] if self.id in errors() else ""  # type: ignore[return-value]  # one of SEVERITIES, as errors() has checked
 
     @property
     def error(self) -> str:
-        """The slip that the error comes from: one name where several statements share it."""
-        return errors()[self.id][1] if self.id in errors() else ""
+        """The cause of the error: one name where several statements share it."""
+        return errors()[self.id]["error"] if self.id in errors() else ""
 
     @property
     def statement(self) -> str:
@@ -296,13 +296,13 @@ def claims() -> dict[str, Claim]:
 
 
 @cache
-def errors() -> dict[str, tuple[Severity, str]]:
-    """Refuted claims: id to (severity, the slip that it comes from)."""
-    rows = {row["id"]: (row["severity"], row["error"]) for row in records("errors")}
-    for id_, (severity, slip) in rows.items():
-        if severity not in SEVERITIES or not slip:
-            raise InputError(f"errors.csv: {id_}", severity, f"one of {SEVERITIES}, and a slip")
-    return rows  # type: ignore[return-value]  # the loop has narrowed the severities
+def errors() -> dict[str, dict[str, str]]:
+    """Refuted claims: id to the row of errors.csv, in the order of the errata."""
+    for row in records("errors"):
+        if row["severity"] not in SEVERITIES or not (row["error"] and row["title"]):
+            hint = f"one of {SEVERITIES}, a title and a cause"
+            raise InputError(f"errors.csv: {row['id']}", row["severity"], hint)
+    return {row["id"]: row for row in records("errors")}
 
 
 @cache

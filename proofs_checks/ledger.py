@@ -1,59 +1,19 @@
-"""The ledger as files: claims.csv, a page for each section with an index, and the list of errata.
-
-Pages and errata need claims.csv and the docstrings of the checks; `python -m proofs_checks` writes
-all of them.
-"""
+"""The ledger as files: claims.csv, and the pages and errata that are made of it."""
 
 import math
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-from proofs_checks import graph
 from proofs_checks.certificates import derivations
-from proofs_checks.claims import (
-    OURS,
-    VERDICTS,
-    CheckResult,
-    Claim,
-    Severity,
-    Verdict,
-    claims,
-    errors,
-    find,
-    paragraphs,
-)
-from proofs_checks.decide import NOT_TIGHT, ROOT, Decision
-from proofs_checks.numbering import PAPER, as_printed, records, statement_of, statements
+from proofs_checks.claims import CheckResult, Claim, find
+from proofs_checks.decide import ROOT, Decision
+from proofs_checks.numbering import as_printed, statement_of
+from proofs_checks.pages import FOLDER, pages
 
 GENERATED = ROOT / "paper_tables" / "generated"
-FOLDER = "claims"  # of the pages, within that of the ledger
-INDEX = "README.md"
-MEANING: dict[Verdict, str] = {
-    "holds": "true as printed, on every instance tried, and by a derivation where one is named",
-    "holds-if": "true under a condition that the paper does not state",
-    "vacuous": "nothing satisfies what it assumes, so that it says nothing; true if corrected",
-    "fails": "wrong as printed, by a counterexample that satisfies every stated assumption",
-    "misprint": "wrong as printed, with an evident hint",
-}
-REACH: dict[Severity, str] = {
-    "theorem": "reaches what a theorem concludes or assumes",
-    "constant": "reaches a constant or a rate alone",
-    "cosmetic": "reaches neither a theorem nor a constant",
-}
-HEADINGS: dict[Verdict, str] = {
-    "fails": "Errors",
-    "vacuous": "Assumptions that nothing satisfies",
-    "holds-if": "Conditions that are needed and not stated",
-    "misprint": "Misprints",
-}
-INFERRED = "Statements that the paper does not print, and that do not hold"
-Row = Mapping[str, str]  # of the ledger
 
 
 # --- numbers and words
@@ -79,23 +39,6 @@ def compared(result: CheckResult) -> str:
     return f"{relation} is missed by {gap:.3g}, tolerance {result.tolerance:.0e} ({result.reason})"
 
 
-def verdicts(found: Iterable[str]) -> str:
-    """How many there are of each verdict, in words."""
-    count = Counter(found)
-    return ", ".join(f"{count[v]} {v}" for v in VERDICTS if count[v])
-
-
-def counts(by_id: Mapping[str, str]) -> str:
-    """How many claims have each verdict, in words; the corrected chain is counted apart."""
-    chain = [id_ for id_ in by_id if id_.startswith(OURS)]
-    paper = [id_ for id_ in by_id if id_ not in chain]
-    groups = {"claims": paper, "of the corrected chain, which is ours": chain}
-    texts = (
-        f"{len(ids)} {n}: {verdicts(by_id[i] for i in ids)}" for n, ids in groups.items() if ids
-    )
-    return "; ".join(texts)
-
-
 def counterexample(claim: Claim, decision: Decision) -> str:
     """The lines by which a reader checks it, with the named numbers in their places."""
     result = decision.result
@@ -118,7 +61,7 @@ def answer(claim: Claim, decision: Decision) -> dict[str, str]:
         "condition": claim.condition,
         "write instead": claim.correction,
     }
-    return {name: text for name, text in facts.items() if text}
+    return {name: as_printed(text) for name, text in facts.items() if text}
 
 
 # --- claims.csv
@@ -173,217 +116,3 @@ def write_pages(out: Path = GENERATED) -> None:
         old.unlink()
     for name, text in texts.items():
         (out / name).write_text(text, encoding="utf-8")
-
-
-# --- pages
-def pages(ledger: pd.DataFrame) -> dict[str, str]:
-    """Path to text of the index, of every section's page and of the errata.
-
-    Args:
-        ledger: as `frame` makes it, all cells strings.
-    """
-    rows = {
-        str(record["id"]): {str(name): str(cell) for name, cell in record.items()}
-        for record in ledger.to_dict("records")
-    }
-    ids_of = {key: [id_ for id_ in rows if section_of(id_) == key] for key in sections()}
-    texts = {f"{FOLDER}/{INDEX}": index(rows), "ERRATA.md": errata(rows)}
-    for key, ids in ids_of.items():
-        if ids:
-            texts[f"{FOLDER}/{sections()[key]['page']}"] = page(key, ids, rows)
-    return texts
-
-
-@cache
-def sections() -> dict[str, Row]:
-    """Section to its title, its page, and what the list of claims calls a place in it."""
-    return {record["section"]: record for record in records("pages")}
-
-
-@cache
-def positions() -> dict[str, str]:
-    """Id to where the claim is made."""
-    return {record["id"]: record["where"] for record in records("claims")}
-
-
-def section_of(id_: str) -> str:
-    """A key of `sections`: where the claim's statement is numbered, else where it is made."""
-    statement = statement_of(id_)
-    if statement is not None:
-        return statement.section.split(".")[0]
-    named = re.search(r"(?:Section|Appendix) (\w)", positions()[id_])
-    if named:
-        return named[1]
-    starts = {record["place"]: key for key, record in sections().items() if record["place"]}
-    return next(key for position, key in starts.items() if positions()[id_].startswith(position))
-
-
-def plain(text: str) -> str:
-    """With the PDF's numbers, and escaped what Markdown would read as emphasis, link or tag."""
-    return re.sub(r"([*\[|]|<(?=[A-Za-z/!?]))", r"\\\1", as_printed(text))
-
-
-def page(section: str, ids: Sequence[str], rows: Mapping[str, Row]) -> str:
-    """The claims of a section under the statements that they are about, in the paper's order."""
-    groups = {
-        f"{s.name}{f' (`{s.label}`)' if s.label else ''}": [id_ for id_ in ids if s.has(id_)]
-        for s in statements()
-    }
-    rest = [id_ for id_ in ids if statement_of(id_) is None]
-    groups["Between the numbered statements" if len(rest) < len(ids) else "Claims"] = rest
-    verdict_of = {id_: rows[id_]["verdict"] for id_ in ids}
-    title = sections()[section]["title"]
-    lines = [f"# {title}", "", f"{counts(verdict_of)}. [All sections]({INDEX})."]
-    for heading, inside in groups.items():
-        if inside:
-            lines += ["", f"## {heading}"]
-        for id_ in inside:
-            lines += ["", f'<a id="{id_}"></a>', *entry(find(id_), rows[id_], "../../../")]
-    return "\n".join(lines) + "\n"
-
-
-def entry(claim: Claim, row: Row, root: str) -> list[str]:
-    """One claim: statement, verdict and evidence, what is wrong and what to write instead.
-
-    Args:
-        claim: the claim.
-        row: of the ledger.
-        root: the path from the page to the project's root.
-    """
-    docstring = paragraphs(claim.printed)
-    name = f"Examined, not printed ({plain(claim.inferred)})" if claim.inferred else "Statement"
-    evidence = row["how"]
-    if row["how_corrected"]:
-        evidence += f"; for what to write instead: {row['how_corrected']}"
-    lines = "".join(f"\n  > {plain(line)}  " for line in row["counterexample"].split("\n"))
-    path, check = row["check"].split("::")
-    command = f'`python -m proofs_checks "{claim.id}"`, which runs [`{check}`]({root}{path})'
-    if row["how"].startswith("certificate") or row["derivation"]:
-        file = "derivations" if row["derivation"] else "certificates"
-        link = f"[{file[:-1]}]({root}proofs_checks/certificates/{file}.lisp)"
-        command += f"; the {link}, `python proofs_checks/verify.py`"
-    facts = {
-        "Verdict": f"{row['verdict']}. Evidence: {evidence}.",
-        "Severity": f"{REACH[claim.severity]}. The slip: {plain(claim.error)}."
-        if claim.severity
-        else "",
-        "Assumes": plain(docstring["Assumes"]),
-        "Counterexample": lines if row["counterexample"] else "",
-        "Missing condition": plain(claim.condition and f"{claim.condition}."),
-        "Write instead": plain(row["corrected"]),
-        "Why": plain(docstring["Decided"]),
-        "Derivation": plain(row["derivation"]),
-        f"Constants {NOT_TIGHT}": plain(row["unproved"] and f"{row['unproved']}."),
-        "Check": f"{command}.",
-    }
-    return [
-        f"### {claim.id}: {row['verdict']}",
-        "",
-        f"**{name}:** {plain(claim.statement)} ({plain(docstring['Where'].rstrip('.'))}.)",
-        "",
-        *(f"- **{fact}:** {text}".rstrip() for fact, text in facts.items() if text),
-    ]
-
-
-def errata(rows: Mapping[str, Row]) -> str:
-    """What the authors could act on: the claims that do not hold as printed, the errors first."""
-    chapters: dict[str, list[str]] = {heading: [] for heading in (*HEADINGS.values(), INFERRED)}
-    for id_, row in rows.items():
-        for verdict, heading in HEADINGS.items():
-            if row["verdict"] == verdict:
-                chapters[INFERRED if find(id_).inferred else heading].append(id_)
-    lines = [
-        "# Errata",
-        "",
-        "Generated from the ledger by `python -m proofs_checks`. Every counterexample satisfies "
-        "the stated assumptions. Code asserts this where the statement makes assumptions on a "
-        'model or a class. `proofs_checks.check("<id>")` gives the numbers of the counterexample, '
-        '`proofs_checks.check("<id>", corrected=True)` those of the statement to write instead. '
-        f"Claims that are not listed hold as printed: see [all claims]({FOLDER}/{INDEX}).",
-    ]
-    for heading, ids in chapters.items():
-        if ids:
-            lines += ["", f"## {heading}"]
-        for id_ in ids:
-            lines += ["", *entry(find(id_), rows[id_], "../../")]
-    return "\n".join(lines) + "\n"
-
-
-# --- the index
-def index(rows: Mapping[str, Row]) -> str:
-    """Verdicts by section, independent errors, how far they reach, and a list of all claims."""
-    verdict_of = {id_: row["verdict"] for id_, row in rows.items()}
-    wrong = [c for id_, c in claims().items() if verdict_of.get(id_) == "fails" and not c.inferred]
-    slips = len({claim.error for claim in wrong})
-    lines = [
-        "# The claims of the paper, section by section",
-        "",
-        f"The paper: {PAPER}. Numbers are those of the PDF.",
-        "",
-        f"{counts(verdict_of)}. {len(wrong)} printed statements fail, by {slips} independent"
-        " errors. `python -m proofs_checks` decides all claims, and with a number such as"
-        ' "Lemma 8" those about one statement. What to correct: [ERRATA.md](../ERRATA.md). All'
-        " numbers: [claims.csv](../claims.csv).",
-        "",
-        *(f"- **{verdict}**: {meaning}." for verdict, meaning in MEANING.items()),
-        "",
-        "The evidence is a certificate or a derivation, which `python proofs_checks/verify.py`"
-        " verifies, or a check on every case, on sampled instances, or on the tightest instance"
-        " that a search finds, with the ratio of the two sides there. Every check also rejects a"
-        f' broken variant of its statement. "{NOT_TIGHT.capitalize()}" says that a larger constant'
-        " may be true: no instance refutes it.",
-        "",
-        "| | " + " | ".join(VERDICTS) + " |",
-        "| --- |" + " ---: |" * len(VERDICTS),
-    ]
-    claim_lines = ["| claim | about | verdict | decided by | reaches a |", "|" + " --- |" * 5]
-    for key, section in sections().items():
-        count = Counter(verdict for id_, verdict in verdict_of.items() if section_of(id_) == key)
-        cells = [str(count[verdict] or "") for verdict in VERDICTS]
-        lines.append(f"| [{section['title']}]({section['page']}) | {' | '.join(cells)} |")
-    for id_, row in rows.items():
-        claim, printed = find(id_), statement_of(id_)
-        about = f"{printed.name if printed else ''}{' *(not printed)*' if claim.inferred else ''}"
-        link = f"[`{id_}`]({sections()[section_of(id_)]['page']}#{id_})"
-        cells = [link, about.strip(), row["verdict"], row["how"]]
-        claim_lines.append(f"| {' | '.join(cells)} | {claim.severity.replace('cosmetic', '')} |")
-    lines += ["", *reach(rows), "", "## All claims", "", *claim_lines]
-    return "\n".join(lines) + "\n"
-
-
-def reach(rows: Mapping[str, Row]) -> list[str]:
-    """What the statements rest on, and which errors reach which of the convergence theorems."""
-    printed = {id_: row["verdict"] for id_, row in rows.items() if not find(id_).inferred}
-    nodes = graph.nodes(printed, {id_: severity for id_, (severity, _) in errors().items()})
-    goals, constants = (
-        [nodes[label].statement.name for label in labels]
-        for labels in (graph.GOALS, graph.uncited())
-    )
-    lines = [
-        "## How far an error reaches",
-        "",
-        "The verdict is the worst among the printed claims about a statement. An error in its proof"
-        " counts, and a cosmetic one counts as a misprint. A statement rests on those to which its"
-        f" text or proof refers. {' and '.join(constants)} give the theorem's constants, though its"
-        " proof does not cite them. 'Reached' says that the theorem refers to the statement,"
-        " directly or through others, not that it falls with it. 'Given' names a false premise.",
-        "",
-        f"| statement | verdict | rests on | what is wrong | {' | '.join(goals)} |",
-        "|" + " --- |" * (4 + len(goals)),
-    ]
-    for label, node in nodes.items():
-        slips = {
-            find(id_).error: None
-            for id_, verdict in printed.items()
-            if node.statement.has(id_) and verdict != "holds" and find(id_).severity != "cosmetic"
-        }
-        marks = [
-            "reached" if label == goal or label in graph.below(goal) else "" for goal in graph.GOALS
-        ]
-        if node.severity or any(marks):
-            direct = [nodes[other] for other in graph.direct(label)]
-            given = [n.statement.name for n in direct if "fails" == n.verdict != node.verdict]
-            cells = [node.statement.name, ", given ".join([node.verdict, *given])]
-            cells += [", ".join(n.statement.name for n in direct), plain("; ".join(slips)), *marks]
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines

@@ -52,6 +52,11 @@ class Statement:
         """As a reader of the PDF knows it: Lemma 8."""
         return f"{self.kind} {self.number}"
 
+    @property
+    def anchor(self) -> str:
+        """Of its heading on the page of its section."""
+        return self.name.lower().replace(" ", "-")
+
     def has(self, id_: str) -> bool:
         """Whether the claim is about this statement."""
         return any(id_ == claim or id_.startswith(f"{claim}.") for claim in self.claims)

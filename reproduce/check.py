@@ -23,8 +23,8 @@ from reproduce.store import write
 OLDER = "older code"
 # what is not made of cells, but by `python -m proofs_checks` with its data
 FILES = {"claims": ("claims.csv", "ERRATA.md")}
-CERTIFICATES = "proofs_checks/certificates/*.lisp"
-CODE, DATA = "proofs_checks/**/*.py", (PUBLISHED, "proofs_checks/*.csv", CERTIFICATES)
+CODE = "proofs_checks/**/*.py"
+DATA = (PUBLISHED, *(f"proofs_checks/{x}" for x in ("*.csv", "*/*.lisp", "templates/*.md")))
 PROBLEMS = {
     "smoke": "a smoke run",
     "code": f"{OLDER}: what computes it has changed since",

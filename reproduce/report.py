@@ -82,7 +82,7 @@ def section(text: str, folder: Path) -> Markup:
 
 def markdown(text: str, level: int = 0) -> str:
     """HTML of Markdown, its headings so many levels lower; mathematics is code, not emphasis."""
-    text = re.sub(r"^#", "#" * (level + 1), text, flags=re.MULTILINE)
+    text = re.sub(r"^#", "#" * (level + 1), text.replace("```math", "```"), flags=re.MULTILINE)
     text = re.sub(r"\$\$?([^$]+)\$\$?", lambda match: f"`{' '.join(match[1].split())}`", text)
     page = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(text)))
     return page.replace("<table>", '<div class="wide"><table>').replace(

@@ -80,7 +80,7 @@ def _one_pair_two_parameters() -> Auxiliary:
     instances=auxiliaries(),
     counterexample=_one_pair_two_parameters,
     text="One pair, zeta = phi_1 + phi_2: J = (1, 1), J J' = 2, so (iii) holds with mu = 2.\n"
-    "Along (1, -1) zeta does not move: f is constant there.\n"
+    "Along (1, -1), zeta does not move: f is constant there.\n"
     "The midpoint of phi = 0 and (1, -1) gains {observed:.1f} on the ends' mean; rho asks for"
     " (rho/8)|(1, -1)|^2 = rho/4 > 0, {bound:.4f} for rho = 2 beta^2 mu = 4 (.95)^2.",
     corrected=concave_in_outputs,
@@ -224,7 +224,7 @@ def _one_pair() -> Steps:
     counterexample=_one_pair,
     text="One state, one action (the anchor), r = 0, beta = .7, Q = theta, zeta = phi/2 +"
     " phi^3: f = (.3 theta)^2 - .49 (theta - zeta)^2. A ball holds the iterates; the only"
-    " stationary point is 0.\nNear 0 theta moves along .8 theta - .49 phi, phi along .49 theta"
+    " stationary point is 0.\nNear 0, theta moves along .8 theta - .49 phi, phi along .49 theta"
     f" - .245 phi: trace {0.8 - 0.49 / 2:.3f}, so growth.\n"
     "Rate {observed:.3f} > {bound:.0f}: each step multiplies a mode by 1 + rate c_1/(c_2 + t), "
     "whose product diverges for all c_1, c_2.",

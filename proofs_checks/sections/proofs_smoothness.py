@@ -169,7 +169,7 @@ def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> Check
     text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
     "B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; R_max = "
     f"1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = {2 * 1.95:.1f}.\n"
-    f"At theta = 1 Psi = M, p(1 | s) = {1 / (1 + math.exp(-2)):.4f}: grad = "
+    f"At theta = 1, Psi = M, p(1 | s) = {1 / (1 + math.exp(-2)):.4f}: grad = "
     "2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M (1 + beta) + 1 = {bound:.4f}.",
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
@@ -278,7 +278,7 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
     "B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20); "
     f"R_max = 20 + beta log 2, V_max = Q_max = 20: M = {59 + 0.95 * math.log(2):.2f}.\n"
-    "At (0, 20) Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + "
+    "At (0, 20), Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + "
     "beta M = {bound:.4f}.",
     corrected=risk_curvature_by_variance,
     broken="M in place of 2 M, the factor of the square lost",

@@ -149,8 +149,8 @@ def _subsidy() -> Shaped:
     instances=shaped(),
     counterexample=_subsidy,
     text="Two states, a0 stays, a1 switches, beta = 1/2; r and r' = r + phi(s')/2 - phi(s), phi = "
-    "(1, 3), have one policy.\nWith a subsidy of 1 for (0, a0) Q' = Q - phi(s) solves the equation "
-    "of r' whenever Q does that of r: one policy again.\nLargest difference of the two log "
+    "(1, 3), have one policy.\nWith a subsidy of 1 for (0, a0), Q' = Q - phi(s) solves the equation"
+    " of r' whenever Q does that of r: one policy again.\nLargest difference of the two log "
     "policies: {observed:.0g}; to be impossible to predict it would have to be above {bound:g}.",
     corrected=invariance_keeps_reward_counterfactuals,
     broken="potentials not discounted, r + E[phi(s')] - phi(s)",

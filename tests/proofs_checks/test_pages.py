@@ -2,18 +2,24 @@
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from matplotlib.mathtext import MathTextParser
 
-from proofs_checks import graph, ledger
-from proofs_checks.claims import CheckResult, claims, listed
-from proofs_checks.decide import decide
+from proofs_checks import graph, ledger, pages
+from proofs_checks.claims import CheckResult, claims, errors, listed
+from proofs_checks.decide import ROOT, decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
+from proofs_checks.wording import evidence, marked
 
-LINK = re.compile(r"(?<!\\)\[[^\[\]]*\]\(([^)]*)\)")
+CHAIN = Path(pages.__file__).parent / "corrected" / "corrected.md"
+MARKDOWN = MarkdownIt("commonmark").enable("table")
 REFUTED = "lem:lipsSmooth.hessian-of-V"
 UNPRINTED = "text.below-the-bound"
 
@@ -21,120 +27,165 @@ UNPRINTED = "text.below-the-bound"
 @pytest.fixture(scope="module")
 def rows() -> pd.DataFrame:
     """A ledger with what the claims record, and no evidence."""
-    recorded = [claims()[id_] for id_ in listed()]
-    table = {
-        "id": [claim.id for claim in recorded],
-        "verdict": [claim.verdict for claim in recorded],
-        "corrected": [claim.correction for claim in recorded],
-        "counterexample": ["first\nsecond" if claim.text else "" for claim in recorded],
-        "check": ["proofs_checks/claims.py::check"] * len(recorded),
-        "how": ["certificate" if claim.text else "sampled" for claim in recorded],
-    }
-    columns = ledger.row(recorded[0], decide(recorded[0], 1))
-    return pd.DataFrame(table).reindex(columns=list(columns), fill_value="")
+    columns = ledger.row(claims()[REFUTED], decide(claims()[REFUTED], 1))
+    same = dict.fromkeys(columns, "") | {"check": "proofs_checks/claims.py::check"}
+    lines = [
+        {"id": id_, "verdict": claims()[id_].verdict, "corrected": claims()[id_].correction}
+        | {"counterexample": "first\nsecond" if claims()[id_].text else ""}
+        | {"how": "certificate" if claims()[id_].text else "sampled"}
+        for id_ in listed()
+    ]
+    return pd.DataFrame([same | line for line in lines])
 
 
 @pytest.fixture(scope="module")
 def texts(rows: pd.DataFrame) -> dict[str, str]:
-    return ledger.pages(rows)
+    return pages.pages(rows)
 
 
 def test_the_committed_pages_are_those_of_the_committed_ledger() -> None:
     path = ledger.GENERATED / "claims.csv"
-    wanted = ledger.pages(pd.read_csv(path, dtype=str, keep_default_na=False))
+    wanted = pages.pages(pd.read_csv(path, dtype=str, keep_default_na=False))
     for name, text in wanted.items():
         written = (ledger.GENERATED / name).read_text("utf-8")
         assert written == text, "run: python -m proofs_checks"
-    folder = ledger.GENERATED / ledger.FOLDER
-    assert {f"{ledger.FOLDER}/{path.name}" for path in folder.iterdir()} < set(wanted)
+    folder = ledger.GENERATED / pages.FOLDER
+    assert {f"{pages.FOLDER}/{path.name}" for path in folder.iterdir()} < set(wanted)
 
 
 def test_every_claim_stands_on_the_page_of_its_section_once(texts: dict[str, str]) -> None:
     for id_, claim in claims().items():
-        heading = f"\n### {id_}: {claim.verdict}\n"
-        inside = {name for name, text in texts.items() if heading in text}
-        page = f"{ledger.FOLDER}/{ledger.sections()[ledger.section_of(id_)]['page']}"
-        assert inside == ({page} if claim.verdict == "holds" else {page, "ERRATA.md"})
+        heading = f"\n### `{id_}`: {claim.verdict}\n"
+        inside = [name for name, text in texts.items() for _ in range(text.count(heading))]
+        assert inside == [f"{pages.FOLDER}/{pages.sections()[pages.section_of(id_)]['page']}"]
+    assert statement_of("tab.truth") is None
+    assert pages.section_of("tab.truth") == "A"
+
+
+def test_the_errata_number_every_error_once_and_the_five_come_first(texts: dict[str, str]) -> None:
+    text = texts["ERRATA.md"]
+    anchors = re.findall(r'<a id="(E\d+)"></a>', text)
+    assert anchors == list(pages.numbers().values()) == [f"E{k + 1}" for k in range(len(errors()))]
+    first = re.findall(r"\n\d\. \*\*.*", text[text.index("## Most important") : text.index('"E1"')])
+    assert [row.count("](#E") for row in first] == [3, 1, 2, 1, 4]
+    assert text.index("\n### E7. Assumption 5") < text.index("\n### E25.") < text.index("## Minor")
+    assert errors()["exp.jacobian-condition"]["severity"] == "theorem"
+    assert all(row["step"] for row in errors().values() if row["severity"] != "cosmetic")
 
 
 def test_a_claim_stands_under_the_number_of_its_statement(texts: dict[str, str]) -> None:
     chapters = re.split(r"\n## ", texts["claims/section-6.md"])
     (lemma,) = [text for text in chapters if text.startswith("Lemma 8 (`lem:BE_PL`)\n")]
-    assert "### lem:BE_PL: holds" in lemma
+    assert "### `lem:BE_PL`: holds" in lemma
     assert lemma.count("### ") == 1
     (theorem,) = [text for text in chapters if text.startswith("Theorem 12 ")]
     assert "\n  > first  \n  > second\n" in theorem
     assert "[certificate](../../../proofs_checks/certificates/certificates.lisp)" in theorem
 
 
+def tokens(text: str) -> list[Token]:
+    """As a CommonMark renderer reads it, blocks and what is inside them."""
+    return [t for block in MARKDOWN.parse(text) for t in (block, *(block.children or []))]
+
+
+def faults(text: str) -> list[str]:
+    """What a renderer makes of mathematics that is not code: emphasis, lists, quotations."""
+    found, emphasis, last = [], 0, ""
+    for token in tokens(text):
+        emphasis += token.nesting * token.type.startswith("em_")
+        is_item = last == "list_item_open" and token.type == "paragraph_open"
+        last = "item" if is_item else token.type if token.type != "inline" else last
+        lost = {
+            "text": r".*[_^|*\\" + "=<>" * bool(emphasis) + "]",
+            "inline": r"(?!\*+[A-Za-z]|\[|<a |[A-Z][a-z]|A [a-z])" if last == "item" else "(?!)",
+            "blockquote_open": "" if token.level == 0 else "(?!)",
+        }
+        if re.match(lost.get(token.type, "(?!)"), token.content):
+            found.append(f"{token.type}: {token.content}")
+    return found
+
+
+def test_no_mathematics_is_lost_where_the_pages_are_rendered(texts: dict[str, str]) -> None:
+    for name, text in {**texts, "chain": CHAIN.read_text("utf-8")}.items():
+        assert not faults(text), name
+    control = ["Q* <= 1, pi* = 1", "(the sum\n- 1)^2).", "so f is\n> 0 there", "*x = y* here"]
+    for lost in [*control, "V_{Q*}", "|(P - E)'u| >= |u|_1", "- 2 (p - q)", r"the norm \| Q \|"]:
+        assert faults(lost), lost
+
+
+def test_the_formulas_of_the_chain_are_latex() -> None:
+    pattern, parser = r"\$`([^`]*)`\$|```math\n(.*?)```", MathTextParser("agg")
+    formulas = re.findall(pattern, CHAIN.read_text("utf-8"), re.DOTALL)
+    assert len(formulas) > 300
+    for formula in map("".join, formulas):
+        parser.parse(f"${' '.join(formula.split())}$")
+    with pytest.raises(ValueError, match="Unknown symbol"):
+        parser.parse(r"$\notthere$")
+
+
+def test_formulas_become_code_and_codes_words() -> None:
+    assert marked("zeta in Q. Let Q* = 0 (see V).") == "`zeta` in Q. Let `Q* = 0` (see V)."
+    assert marked("mean of E[V(s') | s, a], a = 1") == "mean of `E[V(s') | s, a]`, `a = 1`"
+    assert marked("a Q* (the best) for 'S-bar'") == "a `Q*` (the best) for '`S-bar`'"
+    assert marked("zeta's mean (1 + ... + c_1)") == "`zeta`'s mean `(1 + ... + c_1)`"
+    assert evidence("sampled", "200") == "not refuted on 200 random instances"
+    assert "ratio of the two sides was 1.01" in evidence("adversary, tightness 1.01", "40")
+    assert evidence("proof: some constants not known to be tight", "1").endswith("to be tight")
+
+
 def test_all_links_of_the_pages_lead_somewhere(texts: dict[str, str]) -> None:
-    links = [(name, link) for name, text in texts.items() for link in LINK.findall(text)]
-    assert len(links) > 2 * len(claims())
+    every = [(name, t.attrs.get("href")) for name, text in texts.items() for t in tokens(text)]
+    links = [(name, unquote(str(link))) for name, link in every if link]
+    assert len(links) > 4 * len(claims())
     for name, link in links:
         target, _, anchor = link.partition("#")
-        path = (ledger.GENERATED / name).parent / target
-        page = path.resolve().relative_to(ledger.ROOT).as_posix()
+        path = (ledger.GENERATED / name).parent / target if target else ledger.GENERATED / name
+        page = path.resolve().relative_to(ROOT).as_posix()
         page = page.removeprefix("paper_tables/generated/")
         assert page in {*texts, "claims.csv"} or path.resolve().exists(), (name, link)
         assert not anchor or f'<a id="{anchor}"></a>' in texts[page], (name, link)
 
 
-def test_the_index_identifies_the_paper_and_counts_what_the_pages_have(
-    texts: dict[str, str], rows: pd.DataFrame
-) -> None:
+def test_the_index_names_the_paper_and_counts(texts: dict[str, str], rows: pd.DataFrame) -> None:
     index = texts["claims/README.md"]
     assert TITLE in index
     assert SOURCE_SHA256 in index
     table = re.findall(r"\n\| \[(?:Section|Appendix|Not)[^|]*((?:\|[ \d]*){5})\|", index)
     counts = [int(cells.split("|")[4].strip() or 0) for cells in table]
     assert sum(counts) == sum(rows["verdict"] == "fails")
-    wrong = [c for c in claims().values() if c.verdict == "fails" and not c.inferred]
-    slips = len({claim.error for claim in wrong})
-    assert slips < len(wrong)
-    assert f"{len(wrong)} printed statements fail, by {slips} independent errors." in index
+    wrong = [c.error for c in claims().values() if c.verdict == "fails" and not c.inferred]
+    assert f"{len(wrong)} printed statements fail, by {len(set(wrong))} independent" in index
 
 
 def test_what_is_not_printed_is_no_error_of_the_paper(texts: dict[str, str]) -> None:
-    heads = [chapter.partition("\n") for chapter in texts["ERRATA.md"].split("\n## ")[1:]]
-    chapters = {heading: text for heading, _, text in heads}
-    apart = {id_ for id_, claim in claims().items() if claim.inferred}
-    assert UNPRINTED in apart
-    for heading, text in chapters.items():
-        inside = {id_ for id_ in claims() if f"### {id_}:" in text}
-        assert inside, heading
-        assert inside <= apart if heading == ledger.INFERRED else not inside & apart
-    assert "**Statement:**" not in chapters[ledger.INFERRED]
-    assert "**Examined, not printed (" in chapters[ledger.INFERRED]
+    apart = {id_ for id_ in errors() if claims()[id_].inferred}
+    assert {UNPRINTED, "exp.jacobian-condition"} < apart
+    for id_, number in pages.numbers().items():
+        text = texts["ERRATA.md"].partition(f'<a id="{number}"></a>')[2].partition("<sub>")[0]
+        says_so = re.search(r"Examined, not printed|Not printed|Not a claim|Our own", text)
+        assert bool(says_so) == (id_ in apart), id_
 
 
-@given(st.text(alphabet="ab *[]()</>|`", max_size=12))
+@given(st.text(alphabet="ab *[]()</>|_=", max_size=12))
 def test_nothing_of_a_claim_is_read_as_markdown(text: str) -> None:
-    escaped = ledger.plain(text)
-    assert re.sub(r"\\([*<\[|])", r"\1", escaped) == text
-    assert not re.search(r"(?<!\\)([*\[|]|<[ab/])", escaped)
+    assert not re.search(r"[*\[<|_]", re.sub(r"`[^`]*`|\\.", "", marked(text)))
+    assert re.sub(r"[`\\]", "", marked(text)) == text
 
 
 def test_the_pages_are_made_of_the_ledger_as_it_is_written(tmp_path: Path) -> None:
-    (tmp_path / ledger.FOLDER).mkdir()
-    (tmp_path / ledger.FOLDER / "of-yesterday.md").write_text("old")
+    (tmp_path / pages.FOLDER).mkdir()
+    (tmp_path / pages.FOLDER / "of-yesterday.md").write_text("old")
     ledger.write([decide(claims()[REFUTED], 5)], tmp_path)
-    written = {path.name for path in (tmp_path / ledger.FOLDER).iterdir()}
+    written = {path.name for path in (tmp_path / pages.FOLDER).iterdir()}
     assert written == {"README.md", "appendix-c.md"}
-    for page in (tmp_path / ledger.FOLDER / "appendix-c.md", tmp_path / "ERRATA.md"):
+    for page in (tmp_path / pages.FOLDER / "appendix-c.md", tmp_path / "ERRATA.md"):
         text = page.read_text("utf-8")
         assert text.count("\n  > ") == claims()[REFUTED].text.strip().count("\n") + 1
-        assert "{" not in text.split("**Counterexample:**")[1].split("**Write instead:**")[0]
-
-
-def test_claims_without_a_number_have_a_section_too() -> None:
-    assert {ledger.section_of(id_) for id_ in listed()} <= set(ledger.sections())
-    assert statement_of("tab.truth") is None
-    assert ledger.section_of("tab.truth") == "A"
-    assert ledger.section_of("corrected.alpha") == "ours"
 
 
 def test_what_rests_on_a_false_statement_says_so() -> None:
-    page = (ledger.GENERATED / ledger.FOLDER / "README.md").read_text("utf-8")
+    page = (ledger.GENERATED / pages.FOLDER / "README.md").read_text("utf-8")
+    page = re.sub(r"\[(\w+ \d+)\]\(section-6.md#[a-z]+-\d+\)", r"\1", page)
     assert "| Theorem 13 | holds, given Theorem 12 |" in page
     assert "| Theorem 11 | holds |" in page  # the control
     assert "| Theorem 12 | fails |" in page
