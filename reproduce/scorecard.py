@@ -19,6 +19,7 @@ from reproduce.means import LEVEL, holm
 from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.spec import Exhibit
 
+NO_PROCEDURE = ("figure_1", "table_4")  # where the author's code is not run
 PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)
 WORST = (ABSENT, DIFFERS, UNCLEAR)  # and then any other word
@@ -37,15 +38,13 @@ GROUPS = (
     Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), FEASIBLE),
     Group("Reward error, GLADIUS, Table 2", ("table_2",), ("GLADIUS",), PROCEDURE),
     Group("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), FEASIBLE),
-    Group("Reward error, GLADIUS, Figure 1", ("figure_1",), ("GLADIUS",), PROCEDURE),
-    Group("Reward error, Rust and ML-IRL, Table 2", ("table_2",), ("Rust", "ML-IRL")),
-    Group("Reward error, others, both", published.OF_THE_REWARD, ("SAmQ", "IQ-learn", "BC")),
+    Group("Rust and ML-IRL, all tables", ("table_2", *MILEAGE_TABLES), ("Rust", "ML-IRL")),
+    Group("Reward error, other methods", published.OF_THE_REWARD, ("SAmQ", "IQ-learn", "BC")),
     Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
-    Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), PROCEDURE),
+    Group("GLADIUS, Figure 1 and Table 4", NO_PROCEDURE, published.GLADIUS, PROCEDURE),
     Group("Imitation, IQ-learn and BC, Table 4", ("table_4",), ("IQ-learn", "BC")),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), PROCEDURE),
-    Group("Parameters, Rust and ML-IRL, by mileage", MILEAGE_TABLES, ("Rust", "ML-IRL")),
     Group("True Q and frequencies, by mileage", MILEAGE_TABLES, ("Ground Truth", "Frequency")),
 )
 
