@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ import pytest
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+import gladius
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -71,6 +74,14 @@ def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     (torch,) = [entry for entry, _ in locked(ROOT / "requirements.lock") if entry.name == "torch"]
     assert str(cpu.specifier) == f"{torch.specifier}+cpu"
     assert len(hashes) == 2 * len(PYTHONS)  # two processors
+
+
+def test_one_version_is_released() -> None:
+    version = PROJECT["version"]
+    assert gladius.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+    assert json.loads((ROOT / ".zenodo.json").read_text("utf-8"))["version"] == version
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -99,7 +99,7 @@ def verdict(folder: Path) -> str:
     shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
     has_inputs = shares["row"].map(lambda row: len(VARIANTS[row].reward) > 1)
     for statistic, is_counted, words in (
-        (RIGHT, has_inputs, "; all inputs of r found in"),
+        (RIGHT, has_inputs, ". All inputs of r found in"),
         (FALSE, True, " samples, a false one in"),
     ):
         lines = shares[shares["statistic"].eq(statistic) & is_counted]

@@ -143,12 +143,14 @@ def your_data() -> str:
 
 
 @pytest.mark.parametrize(("page", "number"), [(readme, 1), (your_data, 4)])
-def test_examples_of_the_pages_run(page, number):
+def test_examples_of_the_pages_run(page, number, capsys):
     names: dict[str, object] = {}
     blocks = re.findall(r"```python\n(.*?)```", page(), re.S)
     assert len(blocks) == number
     for code in blocks:
         exec(code, names)
+    printed = re.findall(r"```text\n(.*?)```", readme(), re.S)
+    assert capsys.readouterr().out.startswith(printed[0])
     estimate = names["estimate"]
     assert isinstance(estimate, gladius.Estimate)
     assert estimate.diagnostics.converged

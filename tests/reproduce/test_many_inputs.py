@@ -119,13 +119,13 @@ def test_figure_1_is_drawn_with_and_without_results(tmp_path: Path, is_run: bool
             1.1,
             1.0,
             0.0,
-            "in 6 of 6 designs; all inputs of r found in 12 of 12 samples, a false one in 0",
+            "in 6 of 6 designs. All inputs of r found in 12 of 12 samples, a false one in 0",
         ),
         (
             2.0,
             0.5,
             1.0,
-            "in 0 of 6 designs; all inputs of r found in 6 of 12 samples, a false one in 14",
+            "in 0 of 6 designs. All inputs of r found in 6 of 12 samples, a false one in 14",
         ),
     ],
 )
