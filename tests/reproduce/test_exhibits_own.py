@@ -126,12 +126,8 @@ def test_a_single_verdict_is_that_of_the_95_per_cent_interval(
 
 
 def test_means_without_a_standard_error_are_decided_by_their_value() -> None:
-    cases = [
-        (0.0, 0.0, MET),
-        (1.0, 0.0, MISSED),
-        (0.0, math.nan, UNDECIDED),
-        (math.nan, 1, UNDECIDED),
-    ]
+    cases = [(0.0, 0.0, MET), (1.0, 0.0, MISSED)]
+    cases += [(0.0, math.nan, UNDECIDED), (math.nan, 1, UNDECIDED)]
     for mean, se, word in cases:
         assert verdicts([target_test(mean, se, -math.inf, 0.0)]) == [word]
 
