@@ -89,15 +89,13 @@ def describe(
         f"{processor}, {cores} cores" + (f", {gb} GB" if gb else "")
         for (processor, cores), gb in sorted(memory.items())
     ]
-    seconds = list(costs(folder).values())
     return {
         "exhibits": [
             describe_exhibit(exhibit, by_name.get(exhibit.name, ""), folder) for exhibit in exhibits
         ],
         "is_older": OLDER in by_name.get("claims", ""),
         "machines": machines,
-        "total": duration(sum(seconds)),
-        "longest": duration(max(seconds, default=0.0)),
+        "total": duration(sum(costs(folder).values())),
     }
 
 

@@ -19,7 +19,6 @@ from reproduce.means import LEVEL, holm
 from reproduce.published import FEASIBLE, MILEAGE_TABLES, PROCEDURE
 from reproduce.spec import Exhibit
 
-NO_PROCEDURE = ("figure_1", "table_4")  # where the author's code is not run
 PARAMETERS = {"r a0": "theta_1", "r a1": "theta_2"}
 NOT_COUNTED = (BLANK, GIVEN)
 WORST = (ABSENT, DIFFERS, UNCLEAR)  # and then any other word
@@ -41,7 +40,7 @@ GROUPS = (
     Group("Rust and ML-IRL, all tables", ("table_2", *MILEAGE_TABLES), ("Rust", "ML-IRL")),
     Group("Reward error, other methods", published.OF_THE_REWARD, ("SAmQ", "IQ-learn", "BC")),
     Group("Imitation, GLADIUS, Table 4", ("table_4",), ("Gladius",), FEASIBLE),
-    Group("GLADIUS, Figure 1 and Table 4", NO_PROCEDURE, published.GLADIUS, PROCEDURE),
+    Group("GLADIUS, Figure 1, Table 4", ("figure_1", "table_4"), published.GLADIUS, PROCEDURE),
     Group("Imitation, IQ-learn and BC, Table 4", ("table_4",), ("IQ-learn", "BC")),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), FEASIBLE),
     Group("r and Q by mileage, GLADIUS", MILEAGE_TABLES, ("GLADIUS",), PROCEDURE),
