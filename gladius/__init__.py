@@ -41,7 +41,7 @@ else:
         return getattr(import_module(MODULES[name]), name)
 
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "METHODS",
     "BusEngine",

@@ -15,12 +15,12 @@ standard deviation on either side, our number must round to the printed digits.
 A test is two-sided at 5 %, with the rounding of the printed digits as a further, uniform error.
 It says `agrees`, `differs`, or `unclear`: the error of our own mean exceeds the printed number, and
 the test does not reject, or is no guide since our standard deviation exceeds our mean. A verdict is
-the word of the test, or
+the word of the test, `unclear` where the two readings disagree, or why nothing is compared:
 
-- `depends on the reading`: the two tests say different words;
 - `not identified`: the method leaves the level of r open, so an error of r is no evidence;
-- `no faithful counterpart`: only another variant of the method was run;
-- `given`: an input of the simulation or of our estimator.
+- `not comparable`: only another variant of the method was run;
+- `given`: an input of the simulation or of our estimator;
+- `not printed`, `not run`: one of the two numbers is missing.
 
 Where FEW of our fits did not converge, the others decide. Where more did not, all are judged, and
 the reason says how many.
@@ -42,6 +42,7 @@ from reproduce.exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.judge import (
     AGREES,
     DIFFERS,
+    IN_PART,
     NOTHING,
     UNCLEAR,
     Judgement,
@@ -54,8 +55,7 @@ from reproduce.published import LEVEL_OPEN, OTHER_VARIANT
 from reproduce.results import COLUMNS
 from reproduce.spec import NOT_RUN, Exhibit
 
-GIVEN, BLANK = "given", "nothing printed"
-DEPENDS = "depends on the reading"
+GIVEN, BLANK, ABSENT = "given", "not printed", "not run"
 FEW = 0.25  # share of fits without convergence up to which the others decide
 NOT_OK = "repetitions not ok"  # statistic beside the score
 KEY = ["row", "column", "protocol", "statistic"]
@@ -64,8 +64,9 @@ COMPARED = [*KEY, "counted", "rule", "published", "published_spread", "published
 COMPARED += ["ours", "ours_se", "repetitions", "status", "reference", *TESTS, "verdict", "reason"]
 VERDICTS = ["exhibit", "row", "column", "statistic", "rule", "published", "ours", "reference"]
 VERDICTS += [*TESTS, "verdict", "reason"]
-PLURALS = {AGREES: "agree", DEPENDS: "depending on the reading", UNCLEAR: "unclear"}
-PLURALS |= {DIFFERS: "differ", GIVEN: "given", LEVEL_OPEN: LEVEL_OPEN, OTHER_VARIANT: OTHER_VARIANT}
+# in the order of a summary; any other word comes after them, and ABSENT last
+PLURALS = {AGREES: "agree", IN_PART: "agree in part", DIFFERS: "differ", UNCLEAR: UNCLEAR}
+PLURALS |= {word: word for word in (LEVEL_OPEN, OTHER_VARIANT, GIVEN, BLANK)}
 COLOURS = {AGREES: "green", UNCLEAR: "yellow", DIFFERS: "red"}
 Key = tuple[str, str, str, str]
 Line = Mapping[Any, Any]
@@ -157,7 +158,7 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
     numbers = {"value": math.nan, "se": math.nan, "repetitions": math.nan, "status": NOT_RUN}
     numbers |= dict(mine or {})
     test, literal, spreads = Judgement(math.nan, NOTHING), NOTHING, (math.nan, math.nan)
-    verdict, reference, notes = NOTHING, Reference(math.nan), list[str]()
+    verdict, reference, notes = ABSENT, Reference(math.nan), list[str]()
     if mine is not None:
         used, status, notes = _converged(ours, key)
         resampled = (row, column, RESAMPLED, statistic)
@@ -175,7 +176,7 @@ def _line(exhibit: Exhibit, printed: Line, key: Key, ours: Lines, larger: Lines)
         if is_resampled:
             notes.append(f"by the distribution of a mean of {RESAMPLES} resamples")
             spreads = _log_spread_test(larger[*resampled[:3], SPREAD], float(printed["se"]))
-        verdict = status or (test.verdict if literal == test.verdict else DEPENDS)
+        verdict = status or (test.verdict if literal == test.verdict else UNCLEAR)
     if printed["value"] == published.MISSING:
         verdict = BLANK
     elif mine is not None and (column, statistic) in given:
@@ -241,9 +242,11 @@ def _converged(lines: Lines, key: Key) -> tuple[Line, str, list[str]]:
 def _why(verdict: str, test: Judgement, literal: str, of: int) -> str:
     """What the verdict rests on, in words."""
     fixed = {GIVEN: "an input, not an estimate", BLANK: "the paper prints no number"}
-    fixed |= {NOTHING: "not run", UNCLEAR: "our mean is too noisy to decide"}
+    fixed |= {ABSENT: ABSENT}
     if verdict in fixed or test.verdict == NOTHING:
         return fixed.get(verdict, "")
+    if test.verdict == literal == UNCLEAR:
+        return "our mean is too noisy to decide"
     if math.isnan(test.z):
         return "compared digit by digit"
     side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
@@ -313,9 +316,8 @@ def counts(verdicts: Iterable[str]) -> str:
     """How often each verdict occurs, without those that do not."""
     times = Counter(str(verdict) for verdict in verdicts)
     texts = [f"{times.pop(verdict)} {word}" for verdict, word in PLURALS.items() if times[verdict]]
-    not_run = times.pop(NOTHING, 0)
-    texts += [f"{n} {verdict}" for verdict, n in sorted(times.items()) if n]
-    return ", ".join([*texts, *([f"{not_run} not run"] if not_run else [])])
+    others = sorted(times, key=lambda verdict: (verdict == ABSENT, verdict))
+    return ", ".join([*texts, *(f"{times[verdict]} {verdict}" for verdict in others)])
 
 
 def _with_error(text: str, error: str, is_mean: bool = True) -> str:

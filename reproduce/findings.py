@@ -18,7 +18,9 @@ from gladius.checks import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard
-from reproduce.judge import AGREES, CRITICAL, number
+from reproduce.judge import AGREES, CRITICAL, DIFFERS, UNCLEAR, number
+from reproduce.output import read_manifest
+from reproduce.progress import duration
 
 Series = Mapping[str, float]  # row -> number
 
@@ -95,6 +97,16 @@ class Numbers:
             shares[row] = (bound - means[row]) / (bound * variation / math.sqrt(of))
         return shares
 
+    def agreed(self, exhibit: str, rule: str = "") -> str:
+        """`k of n`: how many of the printed numbers that a rule compares agree."""
+        words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
+        return f"{words.eq(AGREES).sum()} of {words.isin([AGREES, DIFFERS, UNCLEAR]).sum()}"
+
+    def time(self, names: Iterable[str]) -> str:
+        """Processor time of these exhibits together, from their manifests."""
+        manifests = (read_manifest(self.folder, name) for name in names)
+        return duration(sum(manifest.get("cpu_seconds", 0.0) for manifest in manifests))
+
     def agreeing(self, exhibit: str, protocol: str) -> str:
         """`k of n`: how many printed MAPEs agree with the lines of a protocol."""
         frame = compare.compare(exhibits.load(exhibit), self.folder)
@@ -131,7 +143,7 @@ def environment(folder: Path) -> Environment:
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
     made.globals["critical"] = CRITICAL
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
-    names += ["agreeing", "shortfalls"]
+    names += ["agreeing", "shortfalls", "agreed", "time"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from reproduce.published import EPISODES
 
 CRITICAL = 1.96  # two-sided, at 5 %
-AGREES, UNCLEAR, DIFFERS = "agrees", "unclear", "differs"
+AGREES, IN_PART, DIFFERS, UNCLEAR = "agrees", "agrees in part", "differs", "unclear"
 NOTHING = "-"  # the counterpart is not run
 Variances = list[tuple[float, float]]  # squared errors, each with its degrees of freedom
 

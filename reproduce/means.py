@@ -17,7 +17,7 @@ from gladius.checks import Array
 
 LEVEL = 0.95  # of an interval
 ONE_SIDED = 0.025  # level of each of the two families of `verdicts`
-YES, NO, UNDECIDED = "yes", "no", "undecided"
+MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
 
 def repetitions(sd: float, margin: float, tests: int = 1) -> int:
@@ -77,10 +77,10 @@ def target_test(mean: float, se: float, low: float, high: float) -> tuple[float,
 
 
 def verdicts(p_values: Sequence[tuple[float, float]]) -> list[str]:
-    """YES (inside), NO (outside) or UNDECIDED for each pair of `target_test`.
+    """MET (inside), MISSED (outside) or UNDECIDED for each pair of `target_test`.
 
-    Holm's rule corrects each of the two families, so any wrong yes has a probability of at most
-    ONE_SIDED, and so has any wrong no.
+    Holm's rule corrects each of the two families, so any wrong MET has a probability of at most
+    ONE_SIDED, and so has any wrong MISSED.
     """
     if not p_values:
         return []
@@ -88,7 +88,7 @@ def verdicts(p_values: Sequence[tuple[float, float]]) -> list[str]:
     words = []
     for p_outside, p_inside in zip(outside, inside, strict=True):
         if p_outside <= ONE_SIDED:
-            words.append(YES)
+            words.append(MET)
         else:
-            words.append(NO if p_inside <= ONE_SIDED else UNDECIDED)
+            words.append(MISSED if p_inside <= ONE_SIDED else UNDECIDED)
     return words

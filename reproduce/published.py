@@ -56,7 +56,7 @@ PROCEDURES = {"table_2": "author oracle", "figure_1": "author full", "table_4": 
 PROCEDURES |= dict.fromkeys(MILEAGE_TABLES, "author oracle")
 # errors of the reward whose comparison is no evidence: the method leaves the level of r open, or
 # only another variant of it was run (SAmQ: other clusters, and one parameter less in Figure 1)
-LEVEL_OPEN, OTHER_VARIANT = "not identified", "no faithful counterpart"
+LEVEL_OPEN, OTHER_VARIANT = "not identified", "not comparable"
 NO_EVIDENCE = {"IQ-learn": LEVEL_OPEN, "BC": LEVEL_OPEN, "SAmQ": OTHER_VARIANT}
 OF_THE_REWARD = ("table_2", "figure_1")
 # exhibit -> printed row -> the row of ours with the data that its experiment was logged with

@@ -5,11 +5,11 @@ folded into one. A reason is keyed by (form, column, measured sign), since a rea
 is none for the other. A sign decides something about the method, about ours alone (how this library
 computes it), or nothing.
 
-Verdicts on a cell: `as printed`, by every form that decides it; `in some forms`, as printed by one
-of them and not by another; `contradicted`, by a property of the method; `ours differs`, as our
-implementation has another sign than the method may have; `ours does not scale`;
-`no claim printed`: a blank rate, since the paper lists rates only for methods with global
-optimality; `not decided`.
+Verdicts on a cell: it `agrees` by every form that decides it, or `agrees in part`: by one of them
+and not by another. It `differs` by a property of the method. It is `not comparable` where our
+implementation has another sign than the method may have, or does not scale. `not printed` is a
+blank rate, since the paper lists rates only for methods with global optimality. `unclear`: no form
+decides it.
 """
 
 from collections.abc import Sequence
@@ -17,17 +17,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from reproduce.compare import BLANK
 from reproduce.fits_author import EPOCHS
+from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
+from reproduce.published import OTHER_VARIANT
 
 ONE_SHOT, FREE, GRADIENT = "One-shot Optimization", "Transition Estimation-Free", "Gradient-Based"
 SCALE, BELLMAN = "Scalability", "Bellman Equation"
 GLOBAL, RATE = "Global Optimality", "Statistical Complexity"
 COLUMNS = (ONE_SHOT, FREE, GRADIENT, SCALE, BELLMAN, GLOBAL, RATE)
-AS_PRINTED, IN_SOME, CONTRADICTED = "as printed", "in some forms", "contradicted"
-IMPLEMENTATION, OURS_DOES_NOT = "ours differs", "ours does not scale"
-NO_CLAIM, OPEN = "no claim printed", "not decided"
-ORDER = (AS_PRINTED, IN_SOME, CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, OPEN)
-MARKS = {CONTRADICTED: " #", IMPLEMENTATION: " (#)", OURS_DOES_NOT: " (#)"}
+MARKS = {DIFFERS: " #", OTHER_VARIANT: " (#)"}
 NO_ROW = "no row"  # of the printed table
 LINEAR = "conditional (Linear only)"  # a condition that the bus engine's reward meets
 UNKNOWN = "not known"
@@ -45,32 +44,30 @@ def compare_tick(form: str, column: str, printed: str, sign: str) -> str:
     if printed == NO_ROW:
         return NO_ROW
     if column == RATE and printed == "blank":
-        return NO_CLAIM
+        return BLANK
     decides = DECIDES.get((form, column, sign), "method")
     if sign == "?" or decides == "nothing":
-        return OPEN
-    if column == SCALE and sign == "no":
-        return OURS_DOES_NOT
-    if decides == "ours":
-        return IMPLEMENTATION
+        return UNCLEAR
+    if decides == "ours" or (column == SCALE and sign == "no"):
+        return OTHER_VARIANT
     if printed.startswith("conditional"):  # one world shows no more than that its condition does
-        return AS_PRINTED if printed == LINEAR and sign == "yes" else OPEN
-    return AS_PRINTED if (printed != "blank") == (sign == "yes") else CONTRADICTED
+        return AGREES if printed == LINEAR and sign == "yes" else UNCLEAR
+    return AGREES if (printed != "blank") == (sign == "yes") else DIFFERS
 
 
 def fold(words: Sequence[str]) -> str:
     """One verdict of those of all forms; a form that decides nothing does not count."""
-    decided = set(words) - {OPEN}
-    if AS_PRINTED in decided:
-        return AS_PRINTED if len(decided) == 1 else IN_SOME
-    order = (CONTRADICTED, IMPLEMENTATION, OURS_DOES_NOT, NO_CLAIM, NO_ROW)
-    return next((word for word in order if word in decided), OPEN)
+    decided = set(words) - {UNCLEAR}
+    if AGREES in decided:
+        return AGREES if len(decided) == 1 else IN_PART
+    order = (DIFFERS, OTHER_VARIANT, BLANK, NO_ROW)
+    return next((word for word in order if word in decided), UNCLEAR)
 
 
 def reason(column: str, verdict: str, signs: Sequence[tuple[str, str]]) -> str:
     """Why, from (form, measured sign) of all forms; UNKNOWN where a difference has no reason."""
-    if verdict == OURS_DOES_NOT:
-        return TABLES
     found = [REASONS[key] for form, sign in signs if (key := (form, column, sign)) in REASONS]
-    none = UNKNOWN if verdict in (CONTRADICTED, IMPLEMENTATION) else ""
+    if not found and verdict == OTHER_VARIANT and column == SCALE:
+        return TABLES
+    none = UNKNOWN if verdict in (DIFFERS, OTHER_VARIANT) else ""
     return "; ".join(dict.fromkeys(found)) or none

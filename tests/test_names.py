@@ -15,7 +15,8 @@ NAMES = {
 }
 # words with a plainer equivalent; see the field's own in each package's documents
 WORDS = re.compile(
-    r"\b(told|held against|kept|blow[ns]? up|blew up|of which the|lest|the truth|luck)\b",
+    r"\b(told|held against|kept|blow[ns]? up|blew up|of which the|lest|the truth|luck|bears? out"
+    r"|so computed|of least|ascent a descent)\b",
     re.IGNORECASE,
 )
 

@@ -73,6 +73,11 @@ def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     assert len(hashes) == 2 * len(PYTHONS)  # two processors
 
 
+def test_one_version_is_released() -> None:
+    for name in ("CITATION.cff", ".zenodo.json", "CHANGELOG.md", "gladius/__init__.py"):
+        assert PROJECT["version"] in (ROOT / name).read_text("utf-8"), name
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel's contents, built from a copy of the sources."""

@@ -24,7 +24,7 @@ from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES, fitting
 from reproduce.fits_author import epoch_records, training
 from reproduce.judge import CRITICAL, number
-from reproduce.means import NO, UNDECIDED, YES, repetitions, target_test, verdicts
+from reproduce.means import MET, MISSED, UNDECIDED, repetitions, target_test, verdicts
 from reproduce.notes import notes
 from reproduce.results import COLUMNS, Results, mean_of
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result
@@ -183,8 +183,7 @@ def render(results: Results, out: Path) -> None:
         table[target.header] = [texts.get(row, "") for row in rows]
     times = ", ".join(f"{' '.join(which)} {n:,}" for which, n in FITS.items())
     times += f"; {OTHERS} under another true reward from N = {TRAJECTORIES[1]} on"
-    counted = ", ".join(f"{words.count(word)} {word}" for word in (YES, NO, UNDECIDED))
-    below = (*notes(NAME), f"Data sets a row: {times}.", f"{len(words)} verdicts: {counted}.")
+    below = (*notes(NAME), f"Data sets a row: {times}.", f"{counted(words)}.")
     frame = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
     layout.write(frame, out, NAME, EXHIBIT.title, below)
     lines = []
@@ -192,7 +191,7 @@ def render(results: Results, out: Path) -> None:
         labels = (c.row, *c.target.ours, c.target.statistic)
         numbers = (c.value, c.se, c.repetitions, "ok", c.target.low, c.target.high)
         lines.append((*labels, *numbers, word, *c.p))
-    names = [*COLUMNS, "low", "high", "verdict", "p of yes", "p of no"]
+    names = [*COLUMNS, "low", "high", "verdict", "p of met", "p of missed"]
     layout.write_csv(pd.DataFrame(lines, columns=pd.Index(names)), out / f"{NAME}_checks.csv")
     layout.save(_draw(results), out, NAME)
 
@@ -263,8 +262,13 @@ def _draw(results: Results) -> layout.Figure:
 
 def verdict(folder: Path) -> str:
     """How many targets are met."""
-    words = pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"]
-    return ", ".join(f"{int((words == word).sum())} {word}" for word in (YES, NO, UNDECIDED))
+    return counted(pd.read_csv(folder / f"{NAME}_checks.csv")["verdict"].tolist())
+
+
+def counted(words: Sequence[str]) -> str:
+    """How often each verdict occurs."""
+    times = ", ".join(f"{words.count(word)} {word}" for word in (MET, MISSED, UNDECIDED))
+    return f"Of {len(words)} targets for the accuracy: {times}"
 
 
 EXHIBIT = Exhibit(

@@ -210,8 +210,9 @@ def verdict(folder: Path) -> str:
     is_measured = len(rates) == len(COMPARED) and rates.notna().all()
     error = f"within {100 * (rates - 1).abs().max():.1f} %" if is_measured else "not all measured"
     return (
-        f"PL of R_Q: 10^{low:.0f} to 10^{high:.0f} times below the least ratio found; corrected: at"
-        f" most {most:.2f} times\n{int((slack < 1).sum())} of {len(slack)} bounds fail at a point;"
+        f"The printed PL constant is {low:.0f} to {high:.0f} orders of magnitude below the least"
+        f" value found, the corrected one at most a factor of {most:.2f}\n"
+        f"{int((slack < 1).sum())} of {len(slack)} bounds fail at a point;"
         f" rates of {', '.join(COMPARED)}: {error} of the predicted"
     )
 

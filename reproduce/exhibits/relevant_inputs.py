@@ -95,18 +95,18 @@ def verdict(folder: Path) -> str:
     blind = oracle.index[oracle > BLIND]
     ratios = (ours / oracle).dropna().drop(blind, errors="ignore")
     near = int((ratios <= NEAR_ORACLE).sum())
-    text = f"within {NEAR_ORACLE} of the oracle in {near} of {len(ratios)} worlds"
+    text = f"Error at most {NEAR_ORACLE} times an oracle's in {near} of {len(ratios)} designs"
     shares = frame[frame["row"].isin(list(VARIANTS)) & (frame["protocol"] == OURS[1])]
     has_inputs = shares["row"].map(lambda row: len(VARIANTS[row].reward) > 1)
     for statistic, is_counted, words in (
-        (RIGHT, has_inputs, "; inputs of r all found in"),
-        (FALSE, True, ", a false one in"),
+        (RIGHT, has_inputs, ". All inputs of r found in"),
+        (FALSE, True, " samples, a false one in"),
     ):
         lines = shares[shares["statistic"].eq(statistic) & is_counted]
         times = round(float((lines["value"] * lines["repetitions"]).sum()))
         text += f"{words} {times} of {int(lines['repetitions'].sum())}"
     if len(blind):
-        text += f"\nnot counted, since the oracle itself fails: {', '.join(blind)}"
+        text += f"\nNot counted, since the oracle itself fails: {', '.join(blind)}"
     return text
 
 

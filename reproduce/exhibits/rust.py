@@ -221,7 +221,8 @@ def verdict(folder: Path) -> str:
     if "RC" not in mine:
         return "not run: it needs econirl's data"
     pairs = zip(FORM.names, TABLE_IX["group 4"][::2], strict=True)
-    return ", ".join(f"{name} {number(mine[name])} (Table IX: {number(v)})" for name, v in pairs)
+    texts = (f"{name} {number(mine[name])} (Rust's Table IX: {number(v)})" for name, v in pairs)
+    return f"Group 4: {', '.join(texts)}"
 
 
 EXHIBIT = Exhibit(

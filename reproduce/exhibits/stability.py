@@ -218,11 +218,11 @@ def at_printed(frame: pd.DataFrame) -> str:
         runs = lines[lines["statistic"] == "repetitions not ok"]
         diverged = lines[lines["statistic"] == "share diverged"]
         sentences.append(
-            f"tau_1 / tau_2 = {ratio:g}: of {runs['repetitions'].sum():.0f} runs"
+            f"Step ratio {ratio:g}: of {runs['repetitions'].sum():.0f} runs"
             f" {(runs['repetitions'] - runs['value']).sum():.0f} converged,"
             f" {(diverged['value'] * diverged['repetitions']).sum():.0f} diverged"
         )
-    return "; ".join(sentences)
+    return ". ".join(sentences)
 
 
 def verdict(folder: Path) -> str:
@@ -238,7 +238,9 @@ def needed(frame: pd.DataFrame) -> list[str]:
         lines = frame[frame["statistic"].eq(STEPS) & frame["row"].str.startswith(kind)]
         diverged = f"{lines['status'].eq('diverged').sum()} of {len(lines)} settings diverge"
         best = lines[lines["status"] == "ok"].sort_values("value")[:1]
-        least = (f"; the best needs {x:,.0f} steps ({r})" for x, r in best[["value", "row"]].values)
+        least = (
+            f"; the best needs {x:,.0f} iterations ({r})" for x, r in best[["value", "row"]].values
+        )
         sentences.append(f"Algorithm 1, {kind}: {diverged}{''.join(least)}.")
     return sentences
 

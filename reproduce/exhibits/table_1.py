@@ -20,6 +20,7 @@ from scipy.stats import t as student
 from gladius.methods import needs
 from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
+from reproduce.compare import counts
 from reproduce.exhibits import table_2
 from reproduce.fits import SMOKE_TRAJECTORIES, TRAJECTORIES
 from reproduce.fits_author import training
@@ -37,10 +38,9 @@ from reproduce.tick_reasons import (
     MARKS,
     NO_ROW,
     ONE_SHOT,
-    ORDER,
-    OURS_DOES_NOT,
     RATE,
     SCALE,
+    TABLES,
     compare_tick,
     fold,
     reason,
@@ -288,19 +288,16 @@ def render(results: Results, out: Path) -> None:
     layout.write_csv(verdicts, out / f"{NAME}_verdicts.csv")
     table = pd.DataFrame.from_dict(body, orient="index")[[*COLUMNS, *BEHIND.values()]]
     table.index.name = "method"
-    below = (f"{counted(verdicts)}.", *notes(NAME, largest=LARGEST, many=MANY, wide=WIDE))
-    explained = verdicts[(verdicts["reason"] != "") & (verdicts["verdict"] != OURS_DOES_NOT)]
+    below = (
+        f"Entries: {counts(verdicts['verdict'])}.",
+        *notes(NAME, largest=LARGEST, many=MANY, wide=WIDE),
+    )
+    explained = verdicts[(verdicts["reason"] != "") & (verdicts["reason"] != TABLES)]
     remarks = (
         f"{line['method']}, {line['column']} ({line['verdict']}): {line['reason']}."
         for _, line in explained.iterrows()
     )
     layout.write(table, out, NAME, EXHIBIT.title, (*below, *remarks))
-
-
-def counted(verdicts: pd.DataFrame) -> str:
-    """How many of the printed cells have each verdict."""
-    words = verdicts["verdict"].tolist()
-    return ", ".join(f"{words.count(word)} {word}" for word in ORDER if word in words)
 
 
 def printed_tick(name: str, column: str) -> str:
@@ -380,8 +377,8 @@ def verdict(folder: Path) -> str:
     path = folder / f"{NAME}_verdicts.csv"
     if not path.is_file():
         return ""
-    frame = pd.read_csv(path)
-    return f"{len(frame)} cells: {counted(frame)}"
+    words = pd.read_csv(path)["verdict"]
+    return f"Of {len(words)} entries {counts(words)}"
 
 
 EXHIBIT = Exhibit(

@@ -22,7 +22,7 @@ from reproduce import compare as comparison
 from reproduce import differences, exact, exhibits, published
 from reproduce import run as runner
 from reproduce.__main__ import app
-from reproduce.compare import BLANK, DEPENDS, GIVEN, LEVEL_OPEN, OTHER_VARIANT
+from reproduce.compare import ABSENT, BLANK, GIVEN, LEVEL_OPEN, OTHER_VARIANT
 from reproduce.judge import (
     AGREES,
     DIFFERS,
@@ -60,7 +60,7 @@ def write_ours(folder: Path, shift: float, **changes: Any) -> pd.DataFrame:
 
 def decided(frame: pd.DataFrame) -> pd.DataFrame:
     """The lines of printed numbers that have a number of ours beside them."""
-    return frame[~frame["verdict"].isin([NOTHING, BLANK])]
+    return frame[~frame["verdict"].isin([ABSENT, BLANK])]
 
 
 def test_the_published_numbers_agree_with_themselves(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_counterpart_that_is_not_run_is_no_agreement() -> None:
     table = comparison.verdicts([exhibits.load("figure_1")], runner.GENERATED)
     ours = table[table["rule"] == published.PROCEDURE]
     assert len(ours) == 5
-    assert set(ours["verdict"]) == {NOTHING}
+    assert set(ours["verdict"]) == {ABSENT}
     assert ours["reason"].str.startswith("not run; ten trainings of 20,000 epochs").all()
 
 
@@ -331,8 +331,8 @@ def test_the_printed_table_and_summary_say_what_was_found(tmp_path: Path) -> Non
         "Rust: 6 differ",
         "ML-IRL: 6 differ",
         "GLADIUS, procedure: 6 not run",
-        "GLADIUS, feasible: 6 depending on the reading",
-        "SAmQ: 4 no faithful counterpart, 2 nothing printed",
+        "GLADIUS, feasible: 6 unclear",
+        "SAmQ: 4 not comparable, 2 not printed",
         "IQ-learn: 6 not identified",
         "BC: 6 not identified",
     ]
@@ -357,7 +357,7 @@ def test_the_verdicts_have_a_line_for_every_printed_number() -> None:
         theirs = published.load(str(name))
         is_error = theirs["statistic"].str.endswith(published.DEVIATION)
         assert (lines["rule"] != published.PROCEDURE).sum() == (~is_error).sum(), name
-    words = [AGREES, DIFFERS, UNCLEAR, DEPENDS, GIVEN, NOTHING, BLANK, LEVEL_OPEN, OTHER_VARIANT]
+    words = [AGREES, DIFFERS, UNCLEAR, GIVEN, ABSENT, BLANK, LEVEL_OPEN, OTHER_VARIANT]
     assert frame["verdict"].isin(words).all()
     assert (frame["reason"] != "").all()
     ours = frame[frame["statistic"].eq("r a1") & frame["column"].eq("GLADIUS")]

@@ -36,9 +36,9 @@ from reproduce.exhibits import accuracy, table_2
 from reproduce.exhibits.accuracy import check
 from reproduce.fits import compute, fitting, resamples
 from reproduce.means import (
-    NO,
+    MET,
+    MISSED,
     UNDECIDED,
-    YES,
     holm,
     interval,
     paired,
@@ -120,23 +120,24 @@ def test_a_single_verdict_is_that_of_the_95_per_cent_interval(
 ) -> None:
     high, below, above = low + width, value - 1.959964 * se, value + 1.959964 * se
     (word,) = verdicts([target_test(value, se, low, high)])
-    assert (word == YES) == (low <= below and above <= high)
-    if word == NO:  # corrected for its two sides
+    assert (word == MET) == (low <= below and above <= high)
+    if word == MISSED:  # corrected for its two sides
         assert above < low or below > high
 
 
 def test_means_without_a_standard_error_are_decided_by_their_value() -> None:
-    cases = [(0.0, 0.0, YES), (1.0, 0.0, NO), (0.0, math.nan, UNDECIDED), (math.nan, 1, UNDECIDED)]
+    cases = [(0.0, 0.0, MET), (1.0, 0.0, MISSED)]
+    cases += [(0.0, math.nan, UNDECIDED), (math.nan, 1, UNDECIDED)]
     for mean, se, word in cases:
         assert verdicts([target_test(mean, se, -math.inf, 0.0)]) == [word]
 
 
 def test_holm_asks_more_of_a_check_that_has_company() -> None:
     edge, null = target_test(-2.1, 1.0, -math.inf, 0.0), target_test(0.0, 1.0, -math.inf, 0.0)
-    assert verdicts([edge]) == [YES]
+    assert verdicts([edge]) == [MET]
     assert verdicts([edge, *[null] * 9]) == [UNDECIDED] * 10
     sure = target_test(-5.0, 1.0, -math.inf, 0.0)
-    assert verdicts([sure, *[null] * 9]) == [YES] + [UNDECIDED] * 9
+    assert verdicts([sure, *[null] * 9]) == [MET] + [UNDECIDED] * 9
     assert holm(np.array([0.03, 0.01, 0.5])) == pytest.approx([0.06, 0.03, 0.5])
 
 
@@ -145,7 +146,7 @@ def test_so_many_repetitions_decide_a_verdict_and_one_less_does_not(
     sd: float, margin: float, tests: int
 ) -> None:
     enough, null = repetitions(sd, margin, tests), (1.0, 1.0)
-    for times, word in ((enough, YES), (enough - 1, UNDECIDED)):
+    for times, word in ((enough, MET), (enough - 1, UNDECIDED)):
         target = target_test(-margin * (1 + 1e-12), sd / math.sqrt(times), -math.inf, 0.0)
         assert verdicts([target, *[null] * (tests - 1)])[0] == word
 
@@ -183,7 +184,7 @@ def test_a_worse_estimator_fails_the_target_that_a_good_one_meets() -> None:
     good = planted({accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*(noise * 1.25)]}, 1.0)
     bad = planted({accuracy.SMOOTH: [*(noise * 1.25)], accuracy.PLUG_IN: [*noise]}, 1.0)
     few = planted({accuracy.SMOOTH: [*noise[:20]], accuracy.PLUG_IN: [*noise[20:40]]}, 1.0)
-    for results, word in ((good, YES), (bad, NO), (few, UNDECIDED)):
+    for results, word in ((good, MET), (bad, MISSED), (few, UNDECIDED)):
         for target in (TO_BOUND, TO_PLUG_IN):
             result = check(results, "affine/50", target)
             assert result is not None
@@ -197,7 +198,7 @@ def test_two_equal_estimators_are_no_worse_than_each_other() -> None:
     errors = {accuracy.SMOOTH: [*noise], accuracy.PLUG_IN: [*other]}
     result = check(planted(errors, 1.0), "affine/50", TO_PLUG_IN)
     assert result is not None
-    assert verdicts([result.p]) == [YES]
+    assert verdicts([result.p]) == [MET]
     assert verdicts([target_test(result.value, result.se, -math.inf, 0.0)]) == [UNDECIDED]
 
 
@@ -249,9 +250,10 @@ def test_accuracy_writes_its_checks_and_its_figure(tmp_path: Path) -> None:
     mean = smooth[smooth["row"] == "affine/50"]["value"].item()
     assert ratio["value"] == pytest.approx(mean / at.affine[0], rel=1e-8)
     p = target_test(ratio["value"], ratio["se"], ratio["low"], ratio["high"])
-    assert (ratio["p of yes"], ratio["p of no"]) == pytest.approx(p, abs=1e-9)
+    assert (ratio["p of met"], ratio["p of missed"]) == pytest.approx(p, abs=1e-9)
     words = Counter(checks["verdict"])
-    assert accuracy.verdict(tmp_path) == ", ".join(f"{words[w]} {w}" for w in (YES, NO, UNDECIDED))
+    counted = ", ".join(f"{words[w]} {w}" for w in (MET, MISSED, UNDECIDED))
+    assert accuracy.verdict(tmp_path) == f"Of 4 targets for the accuracy: {counted}"
 
 
 def test_an_oracles_printed_number_is_a_mean_over_resamples_of_one_data_set() -> None:

@@ -119,13 +119,13 @@ def test_figure_1_is_drawn_with_and_without_results(tmp_path: Path, is_run: bool
             1.1,
             1.0,
             0.0,
-            "oracle in 6 of 6 worlds; inputs of r all found in 12 of 12, a false one in 0",
+            "in 6 of 6 designs. All inputs of r found in 12 of 12 samples, a false one in 0",
         ),
         (
             2.0,
             0.5,
             1.0,
-            "oracle in 0 of 6 worlds; inputs of r all found in 6 of 12, a false one in 14",
+            "in 0 of 6 designs. All inputs of r found in 6 of 12 samples, a false one in 14",
         ),
     ],
 )
@@ -145,4 +145,4 @@ def test_the_verdict_counts_misses(
     is_oracle = frame["protocol"].eq("fresh inputs given") & frame["statistic"].eq("MAPE")
     frame.loc[is_oracle, "value"] = 5.0  # an oracle that fails is no measure
     pd.DataFrame(frame).to_csv(tmp_path / "relevant_inputs.csv", index=False)
-    assert "in 0 of 0 worlds" in relevant_inputs.verdict(tmp_path)
+    assert "in 0 of 0 designs" in relevant_inputs.verdict(tmp_path)

@@ -185,8 +185,8 @@ def test_the_verdict_counts_runs() -> None:
         lines.append({**line, "statistic": "repetitions not ok", "value": missed})
         lines.append({**line, "statistic": "share diverged", "value": diverged})
     assert stability.at_printed(pd.DataFrame(lines)) == (
-        "tau_1 / tau_2 = 1: of 8 runs 1 converged, 1 diverged;"
-        " tau_1 / tau_2 = 0.5: of 8 runs 0 converged, 8 diverged"
+        "Step ratio 1: of 8 runs 1 converged, 1 diverged."
+        " Step ratio 0.5: of 8 runs 0 converged, 8 diverged"
     )
 
 

@@ -24,8 +24,11 @@ from gladius.transition_probabilities import (
 )
 from gladius.transitions import Counts, group
 from gladius.worlds.bus import BUS_REWARD
-from reproduce import limits, published, tick_reasons, traits
+from reproduce import compare, limits, published, tick_reasons, traits
+from reproduce.compare import counts
 from reproduce.exhibits import table_1, table_2
+from reproduce.judge import AGREES, DIFFERS, IN_PART, UNCLEAR
+from reproduce.published import OTHER_VARIANT
 from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Record, Result
 from tests.reproduce import toys
@@ -237,14 +240,15 @@ def test_the_pages_show_ticks_disagreements_and_what_is_not_decided(tmp_path: Pa
     cells = verdicts.set_index(["method", "column"])
     assert len(cells) == 91
     assert set(cells.index) == set(published.load("table_1").set_index(["row", "column"]).index)
-    assert cells["verdict"]["Ours", tick_reasons.SCALE] == tick_reasons.OURS_DOES_NOT
-    assert cells["verdict"]["BC", tick_reasons.FREE] == tick_reasons.CONTRADICTED
-    assert cells["verdict"]["AVI", tick_reasons.SCALE] == tick_reasons.OPEN
+    assert cells["verdict"]["Ours", tick_reasons.SCALE] == OTHER_VARIANT
+    assert cells["reason"]["Ours", tick_reasons.SCALE] == tick_reasons.TABLES
+    assert cells["verdict"]["BC", tick_reasons.FREE] == DIFFERS
+    assert cells["verdict"]["AVI", tick_reasons.SCALE] == UNCLEAR
     assert cells["reason"]["BC", tick_reasons.FREE] == tick_reasons.UNKNOWN
     # the overview and the table say the same
-    assert table_1.verdict(tmp_path) == f"91 cells: {table_1.counted(verdicts)}"
-    assert f"{table_1.counted(verdicts)}." in page
-    assert sum(int(text.split()[0]) for text in table_1.counted(verdicts).split(", ")) == 91
+    assert table_1.verdict(tmp_path) == f"Of 91 entries {(counted := counts(cells['verdict']))}"
+    assert f"Entries: {counted}." in page
+    assert sum(int(text.split()[0]) for text in counted.split(", ")) == 91
 
 
 def test_the_time_at_the_largest_k_stands_beside_it() -> None:
@@ -264,18 +268,18 @@ BLANK, YES = "blank", "yes"
 @pytest.mark.parametrize(
     ("form", "column", "printed", "sign", "verdict"),
     [
-        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "no", tick_reasons.AS_PRINTED),
-        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "yes", tick_reasons.CONTRADICTED),
-        ("CCP", tick_reasons.ONE_SHOT, BLANK, "yes", tick_reasons.IMPLEMENTATION),
-        ("Ours", tick_reasons.SCALE, YES, "yes", tick_reasons.AS_PRINTED),
-        ("Ours", tick_reasons.SCALE, YES, "no", tick_reasons.OURS_DOES_NOT),
-        ("NFXP", tick_reasons.SCALE, BLANK, "no", tick_reasons.OURS_DOES_NOT),
-        ("Ours", tick_reasons.SCALE, YES, "?", tick_reasons.OPEN),
-        ("ML-IRL", tick_reasons.RATE, BLANK, "yes", tick_reasons.NO_CLAIM),
-        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "yes", tick_reasons.AS_PRINTED),
-        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "no", tick_reasons.OPEN),
-        ("AVI", tick_reasons.GLOBAL, "conditional (unstable)", "yes", tick_reasons.OPEN),
-        ("Ours, Algorithm 1", tick_reasons.RATE, "1/sqrt(N)", "no", tick_reasons.OPEN),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "no", AGREES),
+        ("NFXP", tick_reasons.ONE_SHOT, BLANK, "yes", DIFFERS),
+        ("CCP", tick_reasons.ONE_SHOT, BLANK, "yes", OTHER_VARIANT),
+        ("Ours", tick_reasons.SCALE, YES, "yes", AGREES),
+        ("Ours", tick_reasons.SCALE, YES, "no", OTHER_VARIANT),
+        ("NFXP", tick_reasons.SCALE, BLANK, "no", OTHER_VARIANT),
+        ("Ours", tick_reasons.SCALE, YES, "?", UNCLEAR),
+        ("ML-IRL", tick_reasons.RATE, BLANK, "yes", compare.BLANK),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "yes", AGREES),
+        ("ML-IRL", tick_reasons.GLOBAL, tick_reasons.LINEAR, "no", UNCLEAR),
+        ("AVI", tick_reasons.GLOBAL, "conditional (unstable)", "yes", UNCLEAR),
+        ("Ours, Algorithm 1", tick_reasons.RATE, "1/sqrt(N)", "no", UNCLEAR),
         ("PQR", tick_reasons.GLOBAL, tick_reasons.NO_ROW, "no", tick_reasons.NO_ROW),
     ],
 )
@@ -288,11 +292,11 @@ def test_a_measured_tick_is_compared_with_the_printed_one(
 @pytest.mark.parametrize(
     ("words", "verdict"),
     [
-        ([tick_reasons.AS_PRINTED, tick_reasons.OPEN], tick_reasons.AS_PRINTED),
-        ([tick_reasons.AS_PRINTED, tick_reasons.CONTRADICTED], tick_reasons.IN_SOME),
-        ([tick_reasons.OPEN, tick_reasons.IMPLEMENTATION], tick_reasons.IMPLEMENTATION),
-        ([tick_reasons.IMPLEMENTATION, tick_reasons.CONTRADICTED], tick_reasons.CONTRADICTED),
-        ([tick_reasons.OPEN], tick_reasons.OPEN),
+        ([AGREES, UNCLEAR], AGREES),
+        ([AGREES, DIFFERS], IN_PART),
+        ([UNCLEAR, OTHER_VARIANT], OTHER_VARIANT),
+        ([OTHER_VARIANT, DIFFERS], DIFFERS),
+        ([UNCLEAR], UNCLEAR),
     ],
 )
 def test_a_cell_has_one_verdict_for_all_forms(words: list[str], verdict: str) -> None:

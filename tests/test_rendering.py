@@ -1,0 +1,80 @@
+"""Every page as a reader sees it: rendered by CommonMark, with `$...$` as mathematics."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[1]
+README, GENERATED = ROOT / "README.md", ROOT / "paper_tables" / "generated"
+PAGES = [
+    p for name in ("gladius", "proofs_checks", "paper_tables") for p in ROOT.glob(f"{name}/**/*.md")
+]
+PAGES = [*ROOT.glob("*.md"), *(path for path in PAGES if path.parent.name != "templates")]
+PLAIN = (README, GENERATED / "EXHIBITS.md", GENERATED / "METHODS.md")
+WORDS = 25  # of a sentence of PLAIN, at most
+LABEL = r"\b(lem|thm|prop|eq|def|ass|asmp|rem|cor|sec|tab|fig):\w|leak_free|author oracle"
+STARTS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "heading_open")
+
+
+def read(inline: Token) -> tuple[str, list[str]]:
+    """The text of a block without code and markup, and what of it is in italics or bold."""
+    words, inside, depth = "", list[str](), 0
+    shown = {"softbreak": " ", "code_inline": "_"}
+    for token in inline.children or ():
+        depth += token.nesting * token.type.startswith(("em_", "strong_"))
+        words += token.content if token.type == "text" else shown.get(token.type, "")
+        inside += [token.content] * (depth > 0)
+    return words, inside
+
+
+def faults(path: Path, text: str) -> list[str]:
+    """Every rule that a page breaks, with the place."""
+    masked, lines = re.sub(r"\$\$?[^$\n]+\$\$?", "MATH", text), text.splitlines()
+    found, links = list[str](), re.findall(r'(?:src|href)="([^"]+)"', text)
+    for before, token in pairwise(MarkdownIt("commonmark").enable("table").parse(masked)):
+        if token.type in STARTS and before.type == "paragraph_close" and not token.level:
+            previous = lines[token.map[0] - 1].strip() if token.map else ""
+            is_cut = previous and not previous.endswith((":", "</a>"))
+            found += [f"cut sentence: {previous}"] * bool(is_cut)
+        words, inside = read(token)
+        links += [str(t.attrs["href"]) for t in token.children or () if t.type == "link_open"]
+        found += [f"line break: {words}"] * ("\\n" in words)
+        found += [f"emphasis: {x}" for x in inside if re.search("[=<>^|]", x)]
+        found += [f"label: {words}"] * bool(before.tag[:1] != "h" and re.search(LABEL, words))
+        sentences = re.split(r"(?<=[.!?])\s+", words) if path in PLAIN else []
+        found += [f"long sentence: {x}" for x in sentences if len(x.split()) > WORDS]
+    for target, _, anchor in (unquote(x).partition("#") for x in links if "://" not in x):
+        page = path.parent / target if target else path
+        body = text if page == path else page.read_text("utf-8") if anchor else ""
+        if not page.exists() or (anchor and f'id="{anchor}"' not in body):
+            found.append(f"broken link: {target}#{anchor}")
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_page_reads_as_it_was_meant(path: Path) -> None:
+    assert faults(path, path.read_text("utf-8")) == []
+
+
+FAULTS = {
+    r"Two lines:\\na second.": "line break",
+    "It is *Q - 1 = 0* and so on.": "emphasis",
+    "The sum of two squares\n- 1)^2 is least.": "cut sentence",
+    "The sum of two squares\n> 0 there.": "cut sentence",
+    "See [the page](nowhere.md).": "broken link",
+    "See [the page](README.md#nowhere).": "broken link",
+    "By lem:BE_PL it holds.": "label",
+    f"One {'and one ' * 13}.": "long sentence",
+}
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_fault_is_found(text: str) -> None:
+    assert [fault.partition(":")[0] for fault in faults(README, text)] == [FAULTS[text]]
+    right = "It is $a_i = *b* < c$ and `lem:BE_PL`:\n\n- one\n- *two*\n\n> three\n"
+    assert faults(README, right) == []
