@@ -179,25 +179,31 @@ def _curves(results: Results) -> Figure:
     figure = layout.new_figure(layout.PAGE, 4.2)
     rows = rows_of(results)
     starts = list(dict.fromkeys(label.partition("/")[0] for label in rows))
-    panels = figure.subplots(2, len(starts), squeeze=False)
-    colours = dict(
-        zip(COLUMNS, (layout.VERMILION, layout.BLUE, layout.BLACK, layout.GREY), strict=True)
-    )
+    panels = figure.subplots(2, len(starts), squeeze=False, sharex=True, sharey="row")
     budgets_of = SMOKE_BUDGETS if results.smoke else BUDGETS
     for column_of_panels, start in zip(panels.T, starts, strict=True):
         sizes = [label for label in rows if label.startswith(start)]
         for axes, label in zip(column_of_panels, (sizes[0], sizes[-1]), strict=True):
-            for k, (column, colour) in enumerate(colours.items()):
+            for k, column in enumerate(COLUMNS):
                 curve = results.get(label, column, LEARNED).result.arrays.get("curve")
                 if curve is None:
                     continue
                 share = np.array(budgets_of[METHODS.get(column, "gladius")])
                 mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
-                axes.errorbar(  # side by side, so that no interval hides another
-                    share / share[-1] + 0.012 * (k - 1.5), mean, yerr=mean - low, fmt="o-",
-                    color=colour, markersize=3, linewidth=1.0, elinewidth=0.6, label=column,
+                x = share / share[-1] + 0.02 * (k - 1.5)  # no interval hides another
+                is_bc = column == SAME_CLASS  # another class of the same method
+                shown = "GLADIUS" if column == "Gladius" else column
+                colour, marker = layout.LOOKS["BC" if is_bc else shown]
+                axes.errorbar(
+                    x, mean, mean - low, color=colour, label=shown, marker="x" if is_bc else marker,
+                    linestyle=":" if is_bc else "-", markersize=4, linewidth=1, elinewidth=0.7,
                 )  # fmt: skip
-            layout.words(axes, "share of the budget", "score", label)
+            name, _, number = label.partition("/")
+            some = "trajectories" if number != "1" else "trajectory"
+            layout.words(axes, title=f"{name.partition('-')[0]}, {number} {some}")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("score", fontsize=layout.FONT)
+    figure.supxlabel("share of the training budget", fontsize=layout.FONT)
     full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
     layout.legend_below(figure, full, 4)
     return figure
