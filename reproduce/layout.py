@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from string import ascii_lowercase
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from jinja2 import Template
 from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -33,9 +35,8 @@ LOOKS |= {"Rust": (BLUE, "^"), "ML-IRL": (SKY, "D"), "PQR": (ORANGE, "s")}
 LOOKS |= {"IQ-learn": ("#332288", "s"), "BC": (GREY, "X")}
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
 FONT = 8.0  # points; the least in a figure or a table
-SIZE = "\\fontsize{8}{9.6}\\selectfont"
-TEXT_WIDTH, CHARACTER, GAP = 469, 4.4, 8  # points: a page, a character, between two columns
-LONG, WRAPPED, LABEL = 30, 100, 150  # characters of a paragraph; points of it, and of a row's label
+NARROW, BROAD = frozenset(" .,;:'()[]|ijlft"), frozenset("-+=%mw")
+TEXT_WIDTH, GAP, WRAPPED, LABEL = 469, 8, 105, 150  # points: a page, between columns, paragraphs
 MOST_LINES = 46  # of a table and its notes that are on one page
 MARKUP: dict[str, str | int | None] = {sign: f"\\{sign}" for sign in "&%$#_{}"}
 MARKUP |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
@@ -45,11 +46,17 @@ MARKUP |= {"†": "$^{\\dagger}$", "‡": "$^{\\ddagger}$"}
 GREEK = "theta|zeta|beta|gamma|tau|rho|epsilon"
 # what is mathematics in a text; and how it is written in LaTeX
 MATHS = re.compile(
-    rf"((?:\b(?:{GREEK}|[A-Z]|a)_\w+|\bp_-|\b(?:{GREEK})\b)(?:\^\d)?|\b[rQ]-hat\b"
+    rf"((?<![\w.])-?\d+(?:\.\d+)?e[+-]\d+|(?:\b(?:{GREEK}|[A-Z]|a)_\w+|\bp_-|\b(?:{GREEK})\b)(?:\^\d)?|\b[rQ]-hat\b"
     r"|\bsqrt\(\w+\)|\b10\^-?\d+|\+-|>=|(?<![\w.])-(?=[\d.]|gamma))"
 )
 TEX = {rf"({GREEK}|perp)": r"\\\1 ", r"_(.[\w\\ ]*)": r"_{\1}", r"\^(-?\d+)": r"^{\1}"}
-TEX |= {r"(\w)-hat": r"\\hat{\1}", r"sqrt\((\w+)\)": r"\\sqrt{\1}", r"\+-": r"\\pm", ">=": r"\\geq"}
+TEX |= {
+    r"^(.*)e\+?(-?)0*(\d+)$": r"\1\\cdot10^{\2\3}",
+    r"(\w)-hat": r"\\hat{\1}",
+    r"sqrt\((\w+)\)": r"\\sqrt{\1}",
+    r"\+-": r"\\pm",
+    ">=": r"\\geq",
+}
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def text(line: pd.Series) -> str:
 
 def estimate(value: float, *errors: float) -> str:
     """`value (error)`: two digits of the first error, and all numbers to the same place."""
-    if not 0 < errors[0] < 1e4 or not abs(value) < 1e6:
+    if not 1e-5 < errors[0] < 1e4 or not abs(value) < 1e6:
         return f"{number(value)} ({', '.join(map(number, errors))})"
     places = max(0, 1 - math.floor(math.log10(float(f"{errors[0]:.1e}"))))
     return f"{value:.{places}f} ({', '.join(f'{error:.{places}f}' for error in errors)})"
@@ -139,28 +146,44 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
     """Write `<name>.tex`, for \\input, and `<name>.html`; the same table gives the same bytes.
 
     The LaTeX needs array, booktabs, longtable and threeparttable. A table that is wider than the
-    page becomes several, each with the row labels; one that is longer becomes a longtable. The
-    notes stand under the last. Of several levels of labels the last is a column, the others head
-    groups of rows. A number of the paper at the start of the title is the replicated one's.
+    page becomes several, each with the row labels; one that is longer is a longtable. The notes
+    stand under the last. Of several levels of row labels the last is a column, the others head
+    groups of rows. If the title begins with a number of the paper, the caption says whose it is.
     """
-    labels = [str(label[-1] if isinstance(label, tuple) else label) for label in table.index]
-    longest = [max(len(str(x)) for x in (*_levels(c), *table[c])) for c in table.columns]
-    widths = [GAP + (WRAPPED if most > LONG else most * CHARACTER) for most in longest]
-    room = TEXT_WIDTH - min(LABEL, max(map(len, labels), default=0) * CHARACTER)
-    for number in range(1, len(widths) + 1):
-        pieces = np.array_split(np.arange(len(widths)), number)
-        if all(sum(widths[j] for j in columns) <= room for columns in pieces):
+    labels = [_levels(label)[-1] for label in table.index]
+    longest = [max(map(points_of, (*_levels(c), *table[c]))) for c in table.columns]
+    room = TEXT_WIDTH - min(LABEL, max(map(points_of, labels), default=0))
+    for number_of_parts in range(1, len(longest) + 1):
+        pieces = np.array_split(np.arange(len(longest)), number_of_parts)
+        if all(sum(GAP + min(WRAPPED, longest[j]) for j in piece) <= room for piece in pieces):
             break
     caption = re.sub(r"^(Table|Figure) (\w+)\b", r"Replication of \1 \2 of the paper", title)
-    floats = []
-    for i, columns in enumerate(pieces, 1):
-        part = f" ({i} of {number})" if number > 1 else ""
-        head = f"\\caption{{{_escaped(caption + part)}}}\n"
-        head += f"\\label{{tab:{name}{f'-{i}' if i > 1 else ''}}}"
-        sides = [_paragraph(WRAPPED) if longest[j] > LONG else "r" for j in columns]
-        under = notes if i == number else ()
-        floats.append(_piece(table.iloc[:, columns], head, sides, under))
-    (out / f"{name}.tex").write_text("\n".join(floats), encoding="utf-8")
+    parts, size = [], 0.0
+    for i, piece in enumerate(pieces, 1):
+        part = table.iloc[:, piece]
+        under = notes if i == len(pieces) else ()
+        sides = [_side(max(map(points_of, labels), default=0), LABEL, "l")]
+        sides += [_side(longest[j], WRAPPED, "r") for j in piece]
+        groups = [
+            (_escaped(", ".join(group)), [list(map(_escaped, line)) for _, line in lines])
+            for group, lines in groupby(_lines(part), lambda line: line[0])
+        ]
+        parts.append(
+            {
+                "caption": _escaped(caption) + (f" ({i} of {len(pieces)})" if pieces[1:] else ""),
+                "label": name + (f"-{i}" if i > 1 else ""),
+                "sides": "".join(sides),
+                "width": len(sides),
+                "heads": _heads(part),
+                "groups": groups,
+                "notes": list(map(_escaped, under)),
+            }
+        )
+        lengths = [max(1.0, *(points_of(x) / WRAPPED for x in line)) for _, line in _lines(part)]
+        of_notes = sum(points_of(note) / TEXT_WIDTH + 0.5 for note in under)
+        size = max(size, sum(lengths) + 1.3 * len(groups) + of_notes)
+    text = _template().render(parts=parts, is_long=size > MOST_LINES, gap=GAP)
+    (out / f"{name}.tex").write_text(text, encoding="utf-8")
     with pd.option_context("display.max_colwidth", None):  # or long texts are cut
         body = table.to_html(border=0)
     body += "\n" + "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
@@ -170,68 +193,51 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
     (out / f"{name}.html").write_text(page, encoding="utf-8")
 
 
-def _levels(label: Any) -> tuple[Any, ...]:
-    return label if isinstance(label, tuple) else (label,)
+@cache
+def _template() -> Template:
+    """`templates/table.tex`, whose tags leave LaTeX its braces."""
+    tags = ("<%", "%>", "<<", ">>")
+    text = (Path(__file__).parent / "templates" / "table.tex").read_text("utf-8")
+    return Template(text, *tags, trim_blocks=True, lstrip_blocks=True)
 
 
-def _paragraph(points: float) -> str:
-    return f">{{\\raggedright\\arraybackslash}}p{{{points}pt}}"
+def _levels(label: Any) -> tuple[str, ...]:
+    return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
 
 
-def _piece(table: pd.DataFrame, head: str, sides: Sequence[str], notes: Sequence[str]) -> str:
-    """A float with its notes; where a page is too short for it, a longtable and then the notes."""
-    labels = [_levels(label) for label in table.index]
-    is_wide = max((len(str(label[-1])) for label in labels), default=0) * CHARACTER > LABEL
-    columns = "".join(["@{\\extracolsep{\\fill}}", _paragraph(LABEL) if is_wide else "l", *sides])
-    heading, size, groups = _heading(table), 0, list[tuple[Any, ...]]()
-    body = list[str]()
-    for label, cells in zip(labels, table.to_numpy(), strict=True):
-        if label[:-1] and label[:-1] not in groups[-1:]:
-            group = _escaped(", ".join(map(str, label[:-1])))
-            space = "\\addlinespace\n" if groups else ""
-            body.append(
-                f"{space}\\multicolumn{{{len(sides) + 1}}}{{@{{}}l}}{{\\textit{{{group}}}}} \\\\"
-            )
-            groups.append(label[:-1])
-        body.append(" & ".join(map(_escaped, (label[-1], *cells))) + " \\\\")
-        size += max([1, *(len(str(x)) * CHARACTER / WRAPPED for x in cells if len(str(x)) > LONG)])
-    lines = "\n".join(body)
-    size += 1.3 * len(groups) + sum(len(note) * CHARACTER / TEXT_WIDTH + 0.5 for note in notes)
-    if size <= MOST_LINES:
-        items = "".join(f"\\item {_escaped(note)}\n" for note in notes)
-        under = f"\\begin{{tablenotes}}[flushleft]\n{SIZE}\n{items}\\end{{tablenotes}}\n"
-        return (
-            f"\\begin{{table}}\n\\centering\n\\begin{{threeparttable}}\n{head}\n{SIZE}\n"
-            f"\\setlength{{\\tabcolsep}}{{{GAP // 2}pt}}\n"
-            f"\\begin{{tabular*}}{{\\linewidth}}{{{columns}@{{}}}}\n\\toprule\n{heading}\\midrule\n"
-            f"{lines}\n\\bottomrule\n\\end{{tabular*}}\n{under if notes else ''}"
-            "\\end{threeparttable}\n\\end{table}\n"
-        )
-    under = "".join(f"\\par {_escaped(note)}\n" for note in notes)
-    return (
-        f"{{{SIZE}\n\\setlength{{\\tabcolsep}}{{{GAP // 2}pt}}\n"
-        "\\setlength{\\LTleft}{0pt}\\setlength{\\LTright}{0pt}\\setlength{\\LTcapwidth}{\\linewidth}\n"
-        f"\\begin{{longtable}}{{{columns}@{{}}}}\n{head} \\\\\n"
-        f"\\toprule\n{heading}\\midrule\n\\endfirsthead\n\\toprule\n{heading}\\midrule\n\\endhead\n"
-        f"\\bottomrule\n\\endfoot\n{lines}\n\\end{{longtable}}\n"
-        f"\\begin{{flushleft}}\n{under}\\end{{flushleft}}\n}}\n"
-    )
+def points_of(text: object) -> float:
+    """About the width of a text in the size of the tables, rather too much."""
+    signs = str(text)
+    broad = sum(sign in BROAD or sign.isupper() for sign in signs)
+    return 4.3 * len(signs) + 2.3 * broad - 1.2 * sum(sign in NARROW for sign in signs)
 
 
-def _heading(table: pd.DataFrame) -> str:
-    """The lines of the heading: equal neighbours of an upper line have one cell."""
-    levels = list(zip(*map(_levels, table.columns), strict=True))
-    text = ""
-    for level in levels[:-1]:
-        cells, rules, start = list[str](), "", 2
+def _side(width: float, most: float, side: str) -> str:
+    return side if width <= most else f">{{\\raggedright\\arraybackslash}}p{{{most}pt}}"
+
+
+def _lines(table: pd.DataFrame) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Of each row the upper levels of its label, and the last with its texts."""
+    labels = map(_levels, table.index)
+    pairs = zip(labels, table.to_numpy(), strict=True)
+    return [(label[:-1], [label[-1], *map(str, texts)]) for label, texts in pairs]
+
+
+def _heads(table: pd.DataFrame) -> list[list[str]]:
+    """The lines of the heading: equal neighbours of an upper line share a cell, with a rule."""
+    *upper, last = zip(*map(_levels, table.columns), strict=True)
+    lines, rules = [], ""
+    for level in upper:
+        cells, start = [rules], 2
+        rules = ""
         for name, same in groupby(level):
             end = start + len(list(same)) - 1
             cells.append(f"\\multicolumn{{{end - start + 1}}}{{c}}{{{_escaped(name)}}}")
-            rules += f"\\cmidrule(lr){{{start}-{end}}}" if name else ""
+            rules += f"\\cmidrule(lr){{{start}-{end}}}" * bool(name)
             start = end + 1
-        text += f" & {' & '.join(cells)} \\\\\n{rules}\n"
+        lines.append(cells)
     corner = table.index.names[-1] or table.columns.name or ""
-    return text + f"{' & '.join(map(_escaped, (corner, *levels[-1])))} \\\\\n"
+    return [*lines, [rules + _escaped(corner), *map(_escaped, last)]]
 
 
 def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:
@@ -264,10 +270,9 @@ def points(
     axes: Axes, x: Array, y: Array, half: Any, method: str, label: str, **style: Any
 ) -> None:
     """A method's points and error bars; these end above zero, for a logarithmic scale."""
-    colour, marker = LOOKS[method]
-    look = {"color": colour, "marker": marker, "label": label, "markersize": 4, "elinewidth": 0.7}
-    bars = [np.minimum(half, 0.9 * np.asarray(y)), half]
-    axes.errorbar(x, y, bars, **({"linestyle": "none"} | look | style))
+    look: dict[str, Any] = {"linestyle": "none", "label": label, "markersize": 4}
+    look |= {"elinewidth": 0.7, **dict(zip(("color", "marker"), LOOKS[method], strict=True))}
+    axes.errorbar(x, y, [np.minimum(half, 0.9 * np.asarray(y)), half], **(look | style))
 
 
 def shades(number: int) -> Array:
@@ -300,4 +305,7 @@ def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
     """The legend of one panel, under the whole figure."""
     handles, labels = axes.get_legend_handles_labels()
     style: dict[str, Any] = {"fontsize": FONT, "frameon": False, "ncols": columns}
-    figure.legend(handles, list(map(mathematics, labels)), loc="outside lower center", **style)
+    names = list(map(mathematics, labels))
+    legend = figure.legend(handles, names, loc="outside lower center", **style)
+    for artist in filter(None, legend.legend_handles):
+        artist.set_alpha(1.0)

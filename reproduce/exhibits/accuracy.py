@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -185,7 +184,8 @@ def render(results: Results, out: Path) -> None:
     times += f"; {OTHERS} under another true reward from N = {TRAJECTORIES[1]} on"
     counted = ", ".join(f"{words.count(word)} {word}" for word in (YES, NO, UNDECIDED))
     below = (*notes(NAME), f"Data sets a row: {times}.", f"{len(words)} verdicts: {counted}.")
-    frame = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
+    pairs = [tuple(row.split("/")) for row in rows]
+    frame = pd.DataFrame(table, pd.MultiIndex.from_tuples(pairs, names=["true reward", "N"]))
     layout.write(frame, out, NAME, EXHIBIT.title, below)
     lines = []
     for c, word in zip(checks, words, strict=True):

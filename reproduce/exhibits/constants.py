@@ -100,7 +100,7 @@ def _draw_balls(results: Results, out: Path) -> None:
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
-    layout.words(axes, "bound over the smallest or largest value observed")
+    layout.words(axes, "bound in the appendix over the value observed")
     layout.legend_below(figure, axes, 4)
     layout.save(figure, out, NAME)
 
@@ -114,7 +114,7 @@ def _write_balls(results: Results, out: Path) -> None:
         names = (f"PL of {term}, appendix", f"PL of {term}, least found", f"curvature of {term}")
         numbers = [value.get((row, protocol(radius), name), math.nan) for name in names]
         texts = [f"{number:.1e}" for number in (*numbers, numbers[1] / numbers[0])]
-        lines[f"{row}, {radius:g}, {term}"] = texts
+        lines[f"N = {int(row):,}, radius {radius:g}", term] = texts
     for row in rows:
         number = value.get(row, pd.Series(dtype=float)).droplevel(0)
         if FROM_ZERO in number:
@@ -124,8 +124,8 @@ def _write_balls(results: Results, out: Path) -> None:
                 f" reaches the centre, the constant of R_Q is at most 10^{number[FROM_ZERO]:.0f}."
             )
     heads = ["appendix", "least found", "curvature", "found / appendix"]
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
-    table.index.name = "N, radius, loss"
+    index = pd.MultiIndex.from_tuples(list(lines), names=["ball", "loss"])
+    table = pd.DataFrame(list(lines.values()), index, heads)
     notes = [
         "Tabular class (mu = 1), training split of Table 2's first data set. The ball is around the"
         " minimiser, with half a count for an action that a state lacks.",

@@ -41,6 +41,8 @@ TRACED, SMOKE_POINTS, POINTS = (0.5, 1.0, 10.0), 20, 150  # tau_1 / tau_2; itera
 TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
 # of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
 CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
+NAMES = {"tabular": "Tables", "mlp": "Networks"}
+NAMES |= {"gradient": "gradient descent", "adam": "Adam"}
 RUNS = ((1, 0.5), (1, 1.0), (1, 10.0), (5, 0.5))  # (ascents, tau_1 / tau_2)
 PRINTED = (1, 1.0)  # of them: one step size for both blocks, in turn
 DIRECT, SMOKE_DIRECT = 2_000_000, 500  # steps at most, of the table of steps
@@ -194,7 +196,7 @@ def _draw_traces(results: Results, out: Path) -> None:
     (level,) = (r.value for r in of_traces[0].records if r.row == gradients.TRUTH)
     panels[0].axhline(level, color=layout.GREY, linewidth=0.8, zorder=0)
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT}
-    panels[0].annotate(f"true level {level:.1f}", (1, level), (0, 3), **beside)
+    panels[0].annotate(layout.mathematics(f"true level {level:.1f}"), (1, level), (0, 3), **beside)
     for axes, linear, title in (
         (panels[0], 100.0, "level: mean of V (utils)"),
         (panels[1], 0.01, "Bellman term per observation"),
@@ -261,8 +263,11 @@ def _write_runs(results: Results, out: Path) -> None:
         of = entry.cell.repetitions
         diverged = values.get("share diverged", math.nan) * of
         converged = of - values.get("repetitions not ok", math.nan)
-        step = entry.cell.settings["options"]["tau_2"]
-        table[f"{entry.protocol.removeprefix('printed ')} step {step:g}"] = (
+        given = entry.cell.settings["options"]
+        run = f"{NAMES[given['function_class']]}, {NAMES[given['optimiser']]}"
+        steps = f"{given['ascents']} ascent{'s' if given['ascents'] > 1 else ''} per descent"
+        ratio = f"{steps}, tau_1 / tau_2 = {given['tau_1'] / given['tau_2']:g}"
+        table[f"{run}, tau_2 = {given['tau_2']:g}", ratio] = (
             _count(diverged, of),
             _count(converged, of),
             f"{values.get('iterations', math.nan):,.0f}",
@@ -270,8 +275,8 @@ def _write_runs(results: Results, out: Path) -> None:
             number(values.get("MAPE median", math.nan)),
         )
     heads = ["diverged", "converged", "iterations", "Bellman term", "MAPE"]
-    runs = pd.DataFrame.from_dict(table, orient="index", columns=heads)
-    runs.index.name = "run"
+    index = pd.MultiIndex.from_tuples(list(table), names=["class", "steps"])
+    runs = pd.DataFrame(list(table.values()), index, heads)
     title = "Algorithm 1 on the data sets of Table 2"
     layout.write(runs, out, f"{NAME}_runs", title, _notes(results))
 

@@ -148,18 +148,21 @@ def render(results: Results, out: Path) -> None:
     rows = rows_of(results)
     table: dict[tuple[str, str], list[str]] = {}
     for column in COLUMNS:
+        head = "GLADIUS" if column == "Gladius" else column
         if column in METHODS:
             both = (
                 [printed.get((label, column, f"% optimality{s}"), "") for s in ("", " sd")]
                 for label in rows
             )
-            table[column, "paper"] = [f"{value} ({sd})" if value else "" for value, sd in both]
-        table[column, "ours"] = [ours.get((label, column), "not run") for label in rows]
-        table[column, "score"] = [
+            table[head, "paper"] = [f"{value} ({sd})" if value else "" for value, sd in both]
+        table[head, "ours"] = [ours.get((label, column), "not run") for label in rows]
+        table[head, "score"] = [
             _text(of_seeds[label, column]) if (label, column) in of_seeds else "" for label in rows
         ]
     pairs = compare_pairs(of_seeds)
-    lines = pd.DataFrame(table, index=pd.Index(rows, name="environment/trajectories"))
+    split = [(name.partition("-")[0], size) for name, _, size in (r.partition("/") for r in rows)]
+    index = pd.MultiIndex.from_tuples(split, names=["environment", "trajectories"])
+    lines = pd.DataFrame(table, index)
     divisors = ", ".join(f"{name[:-3]} {x:g}" for name, x in DENOMINATORS.items())
     below = (*notes(NAME, divisors=divisors), *experts(frame), *leads(pairs))
     layout.write(lines, out, NAME, EXHIBIT.title, below)
@@ -200,10 +203,11 @@ def _curves(results: Results) -> Figure:
                 )  # fmt: skip
             name, _, number = label.partition("/")
             some = "trajectories" if number != "1" else "trajectory"
-            layout.words(axes, title=f"{name.partition('-')[0]}, {number} {some}")
+            layout.words(
+                axes, "share of the budget", title=f"{name.partition('-')[0]}, {number} {some}"
+            )
     for axes in panels[:, 0]:
         axes.set_ylabel("score", fontsize=layout.FONT)
-    figure.supxlabel("share of the training budget", fontsize=layout.FONT)
     full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
     layout.legend_below(figure, full, 4)
     return figure
