@@ -198,7 +198,8 @@ def _template() -> Template:
     """`templates/table.tex`, whose tags leave LaTeX its braces."""
     tags = ("<%", "%>", "<<", ">>")
     text = (Path(__file__).parent / "templates" / "table.tex").read_text("utf-8")
-    return Template(text, *tags, trim_blocks=True, lstrip_blocks=True)
+    template: Template = Template(text, *tags, trim_blocks=True, lstrip_blocks=True)
+    return template
 
 
 def _levels(label: Any) -> tuple[str, ...]:
@@ -266,9 +267,7 @@ def save(figure: Figure, out: Path, name: str) -> None:
     figure.savefig(out / f"{name}.png", dpi=250)
 
 
-def points(
-    axes: Axes, x: Array, y: Array, half: Any, method: str, label: str, **style: Any
-) -> None:
+def points(axes: Axes, x: Any, y: Any, half: Any, method: str, label: str, **style: Any) -> None:
     """A method's points and error bars; these end above zero, for a logarithmic scale."""
     look: dict[str, Any] = {"linestyle": "none", "label": label, "markersize": 4}
     look |= {"elinewidth": 0.7, **dict(zip(("color", "marker"), LOOKS[method], strict=True))}
