@@ -100,7 +100,7 @@ def _draw_balls(results: Results, out: Path) -> None:
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
-    layout.words(axes, "bound in the appendix over the value observed")
+    layout.words(axes, "looseness of the bound (1 is tight)")
     layout.legend_below(figure, axes, 4)
     layout.save(figure, out, NAME)
 
