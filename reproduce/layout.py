@@ -158,6 +158,7 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
         if all(sum(GAP + min(WRAPPED, longest[j]) for j in piece) <= room for piece in pieces):
             break
     caption = re.sub(r"^(Table|Figure) (\w+)\b", r"Replication of \1 \2 of the paper", title)
+    about: dict[str, Any]
     parts, size = [], 0.0
     for i, piece in enumerate(pieces, 1):
         part = table.iloc[:, piece]
@@ -168,17 +169,10 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
             (_escaped(", ".join(group)), [list(map(_escaped, line)) for _, line in lines])
             for group, lines in groupby(_lines(part), lambda line: line[0])
         ]
-        parts.append(
-            {
-                "caption": _escaped(caption) + (f" ({i} of {len(pieces)})" if pieces[1:] else ""),
-                "label": name + (f"-{i}" if i > 1 else ""),
-                "sides": "".join(sides),
-                "width": len(sides),
-                "heads": _heads(part),
-                "groups": groups,
-                "notes": list(map(_escaped, under)),
-            }
-        )
+        about = {"caption": _escaped(caption) + (f" ({i} of {len(pieces)})" if pieces[1:] else "")}
+        about |= {"label": name + (f"-{i}" if i > 1 else ""), "sides": "".join(sides)}
+        about |= {"width": len(sides), "heads": _heads(part), "groups": groups}
+        parts.append(about | {"notes": list(map(_escaped, under))})
         lengths = [max(1.0, *(points_of(x) / WRAPPED for x in line)) for _, line in _lines(part)]
         of_notes = sum(points_of(note) / TEXT_WIDTH + 0.5 for note in under)
         size = max(size, sum(lengths) + 1.3 * len(groups) + of_notes)
