@@ -87,7 +87,7 @@ def checked_save(figure: Figure, out: Path, name: str) -> None:
 def faults(figure: Figure) -> list[str]:
     """What a journal would send back."""
     texts = [t for t in figure.findobj(Text) if isinstance(t, Text) and t.get_text().strip()]
-    found = [f"small: {t.get_text()}" for t in texts if t.get_fontsize() < layout.FONT]
+    found = [f"small: {t.get_text()}" for t in texts if float(t.get_fontsize()) < layout.FONT]
     plain = [re.sub(r"\$.*?\$", "", t.get_text()) for t in texts]
     found += [f"of the code: {text}" for text in plain if re.search(r"_|leak|\^|\w/\w", text)]
     titles = [axes.get_title("left") for axes in figure.axes if axes.get_label() != "<colorbar>"]
