@@ -46,7 +46,8 @@ MARKUP |= {"†": "$^{\\dagger}$", "‡": "$^{\\ddagger}$"}
 GREEK = "theta|zeta|beta|gamma|tau|rho|epsilon"
 # what is mathematics in a text; and how it is written in LaTeX
 MATHS = re.compile(
-    rf"((?<![\w.])-?[1-9]\d*(?:\.\d+)?e[+-]\d+|(?:\b(?:{GREEK}|[A-Z]|a)_\w+|\bp_-|\b(?:{GREEK})\b)(?:\^\d)?|\b[rQ]-hat\b"
+    r"((?<![\w.])-?[1-9]\d*(?:\.\d+)?e[+-]\d+|"
+    rf"(?:\b(?:{GREEK}|[A-Z]|a)_\w+|\bp_-|\b(?:{GREEK})\b)(?:\^\d)?|\b[rQ]-hat\b"
     r"|\bsqrt\(\w+\)|\b10\^-?\d+|\+-|>=|(?<![\w.])-(?=[\d.]|gamma))"
 )
 TEX = {rf"({GREEK}|perp)": r"\\\1 ", r"_(.[\w\\ ]*)": r"_{\1}", r"\^(-?\d+)": r"^{\1}"}

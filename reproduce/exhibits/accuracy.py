@@ -230,7 +230,7 @@ def _draw(results: Results) -> layout.Figure:
     shifts = iter(DODGE ** (np.arange(len(POINTS) + len(PRINTED)) - 2.5))
     for (column, protocol), (label, method, marker) in POINTS.items():
         line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
-        x = line["row"].str.partition("/")[2].astype(float) * next(shifts)
+        x = np.array([float(row.partition("/")[2]) for row in line["row"]]) * next(shifts)
         half = CRITICAL * line["se"]
         layout.points(axes, x, line["value"], half, method, label, marker=marker)
     for column in PRINTED:

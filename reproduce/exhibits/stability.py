@@ -299,8 +299,8 @@ def _notes(results: Results) -> list[str]:
         for mask, word in ((unstable, "unstable"), (~unstable, "stable")):
             of_map.append(f"{diverged[mask].sum()} of {mask.sum()} where the level flow is {word}")
     return [
-        f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; networks: the paper's"
-        " 2 x 10. Step: zeta's, tau_2.",
+        f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; networks: the"
+        " paper's 2 x 10. Step: zeta's, tau_2.",
         "Bellman term and MAPE are medians, iterations a mean.",
         "Diverged: the signed Bellman term per observation left +-1e6. Adam's steps are bounded, so"
         " it takes longer. Converged: both gradients are below 1e-6.",
