@@ -17,6 +17,7 @@ from nbconvert.filters import markdown2html
 
 from proofs_checks.numbering import statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
+from reproduce.layout import as_html
 from reproduce.output import MANIFESTS, read_manifest
 from reproduce.provenance import ROOT
 from reproduce.spec import Cell
@@ -63,7 +64,7 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
     if exhibit.published and files:
         compared = table(compare.compare(exhibit, folder)[COMPARED])
     return described | {
-        "pictures": [picture(folder, file) for file in files if file.endswith(".png")],
+        "pictures": [figure(folder, *both) for both in described["captions"].items()],
         "tables": [made_table(folder / file) for file in files if file.endswith(".html")],
         "compared": compared,
         "csvs": [file for file in files if file.endswith(".csv")],
@@ -99,6 +100,14 @@ def picture(folder: Path, name: str, text: str = "", width: int = 0) -> Markup:
     source = f"data:image/png;base64,{b64encode(content).decode()}"
     label = html.escape(text or name.removesuffix(".png").replace("_", " "))
     return Markup(f'<p class="picture"><img alt="{label}" width="{width}" src="{source}"></p>')
+
+
+def figure(folder: Path, name: str, caption: str) -> Markup:
+    """A picture with its caption, which is also its text for those who do not see it."""
+    text = as_html(html.escape(caption))
+    return Markup(
+        f"<figure>{picture(folder, name, caption)}<figcaption>{text}</figcaption></figure>"
+    )
 
 
 def made_table(path: Path) -> dict[str, Any]:

@@ -249,7 +249,7 @@ def render(results: Results, out: Path) -> None:
         kind = entry.protocol.removeprefix("leak_free ")
         body.append(
             {
-                "design/N": entry.row,
+                "design": entry.row.replace("/", ", N = "),
                 "method": f"{entry.column}, {kind}",
                 "data sets": f"{frame[is_its]['repetitions'].max():,.0f}",
                 "coverage": mine("coverage", SHOWN),
@@ -262,7 +262,7 @@ def render(results: Results, out: Path) -> None:
     error, costly_error = (math.sqrt(LEVEL * (1 - LEVEL) / n) for n in (sets, COSTLY_SETS))
     numbers = {"sets": sets, "costly": COSTLY_SETS, "draws": DRAWS, "rare": MIN_OCCUPANCY}
     below = notes(NAME, **numbers, error=error, costly_error=costly_error)
-    layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
+    layout.write(pd.DataFrame(body).set_index(["design", "method"]), out, NAME, TITLE, below)
 
 
 def verdict(folder: Path) -> str:
