@@ -7,51 +7,94 @@ README's sections, figures and tables of every exhibit, the ledger, and how all 
 import html
 import re
 from base64 import b64encode
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 from nbconvert.filters import markdown2html
+from PIL import Image
 
-from proofs_checks.numbering import statement_of
+from proofs_checks.claims import claims
+from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
+from reproduce.check import check
 from reproduce.output import MANIFESTS, read_manifest
 from reproduce.provenance import ROOT
 from reproduce.spec import Cell
 
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
+COLOURS = 255  # of a picture on the page, which is then a third as large
 MOST_ROWS = 20  # longer tables are folded
+SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
+CAPTIONS = Path(__file__).parent / "templates" / "captions.csv"
+IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
+FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
+    r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
+)
+SEVERITIES = ("theorem", "constant", "cosmetic", "")  # of an error; of none
+VERDICTS = ("fails", "vacuous", "holds-if", "misprint", "holds")
 
 
 def page(folder: Path) -> str:
     """The HTML of the page."""
-    about = readme.describe([], [], folder) | {"link": ".", "mark": readme.MARK}
     loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
-    about["exhibits"] = []
-    texts = {
-        name: section(readme.rendered(template, folder, about), folder)
-        for name, template in {**readme.SECTIONS, "deviations": "deviations.md"}.items()
-    }
+    found = check([*loaded["paper"], *loaded["own"]], folder)
+    about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK}
+    templates = {**readme.SECTIONS, "deviations": "deviations.md", "methods": "methods.md"}
+    texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
+    claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
     environment = findings.environment(folder).overlay(autoescape=True)
     return environment.get_template("page.html").render(
-        texts,
+        {name: Markup(markdown(text)) for name, text in texts.items()},
+        listed=listed(texts["findings"]),
+        picture=Pictures(folder).show,
         kinds={
-            kind: [exhibit_page(exhibit.name, folder) for exhibit in listed]
-            for kind, listed in loaded.items()
+            kind: [exhibit_page(exhibit.name, folder) for exhibit in of_kind]
+            for kind, of_kind in loaded.items()
         },
+        problems={finding.name: finding.problems for finding in found},
+        title=TITLE,
+        authors=AUTHORS,
+        release=release(),
         commit=str(provenance.commit()["commit"])[: readme.SHORT],
         date=datetime.now(UTC).date().isoformat(),
         ledger=ledger(folder),
+        legend=re.findall(r"^- \*\*(.+?)\*\*: (.+)$", claim_pages, re.MULTILINE),
         chain=Markup(markdown(CHAIN.read_text("utf-8"), level=2)),
         made=made(folder),
         seeds=seeds.ROOT,
         rule=seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"],
     )
+
+
+def release() -> dict[str, str]:
+    """The fields of CITATION.cff, such as version, and the arXiv number of the paper."""
+    text = (ROOT / "CITATION.cff").read_text("utf-8")
+    fields = dict(re.findall(r'^([a-z-]+): "?([^"\n]+)', text, re.MULTILINE))
+    return fields | dict(re.findall(r'"(arXiv):([^"]+)"', text))
+
+
+def listed(text: str) -> list[dict[str, Any]]:
+    """The parts of each finding in the README's section; SENTENCES of it are `text`."""
+    found = []
+    for part in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
+        if match := FINDING.fullmatch(part):
+            number, heading, body, limit, command, below = match.groups("")
+            sentences = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
+            texts = {"text": " ".join(sentences[:SENTENCES]), "command": command}
+            texts |= {"more": " ".join(sentences[SENTENCES:]), "limit": limit}
+            texts["below"] = IMAGE.sub("", below)
+            marked = {name: Markup(markdown(words)) for name, words in texts.items()}
+            files = IMAGE.findall(below)
+            found.append({"number": number, "heading": heading, "pictures": files} | marked)
+    return found
 
 
 def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
@@ -63,21 +106,11 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
     if exhibit.published and files:
         compared = table(compare.compare(exhibit, folder)[COMPARED])
     return described | {
-        "pictures": [picture(folder, file) for file in files if file.endswith(".png")],
+        "pictures": [file for file in files if file.endswith(".png")],
         "tables": [made_table(folder / file) for file in files if file.endswith(".html")],
         "compared": compared,
         "csvs": [file for file in files if file.endswith(".csv")],
     }
-
-
-def section(text: str, folder: Path) -> Markup:
-    """A section of the README as HTML, its pictures inside."""
-    inside = re.sub(
-        r'<img src="\./([^"]+)" width="(\d+)" alt="([^"]*)">',
-        lambda match: picture(folder, match[1], match[3], int(match[2])),
-        markdown(text),
-    )
-    return Markup(inside)
 
 
 def markdown(text: str, level: int = 0) -> str:
@@ -90,15 +123,33 @@ def markdown(text: str, level: int = 0) -> str:
     )
 
 
-def picture(folder: Path, name: str, text: str = "", width: int = 0) -> Markup:
-    """An image inside the page; "" where there is none."""
-    if not (folder / name).is_file():
-        return Markup("")
-    content = (folder / name).read_bytes()
-    width = width or round(SCALE * int.from_bytes(content[16:20], "big"))  # of a PNG
-    source = f"data:image/png;base64,{b64encode(content).decode()}"
-    label = html.escape(text or name.removesuffix(".png").replace("_", " "))
-    return Markup(f'<p class="picture"><img alt="{label}" width="{width}" src="{source}"></p>')
+@dataclass
+class Pictures:
+    """The figures of a page, numbered in the order in which they are shown."""
+
+    folder: Path
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def show(self, name: str) -> Markup:
+        """A figure inside the page, with its caption; a link to it where it was shown before."""
+        if not (self.folder / name).is_file():
+            return Markup("")
+        texts = pd.read_csv(CAPTIONS, index_col="file").reindex([name]).fillna(name).loc[name]
+        texts = texts.map(html.escape)
+        label = f"fig-{name.removesuffix('.png')}"
+        if name in self.numbers:
+            link = f'<a href="#{label}">Figure R{self.numbers[name]}</a>'
+            return Markup(f'<p class="note">{link}. {texts["caption"]}</p>')
+        self.numbers[name] = len(self.numbers) + 1
+        with Image.open(self.folder / name) as image:
+            width, content = round(SCALE * image.width), BytesIO()
+            image.convert("RGB").quantize(COLOURS).save(content, "PNG", optimize=True)
+        source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
+        return Markup(
+            f'<figure id="{label}"><div class="wide"><img alt="{texts["alt"]}" width="{width}" '
+            f'src="{source}"></div><figcaption><b>Figure R{self.numbers[name]}.</b> '
+            f"{texts['caption']}</figcaption></figure>"
+        )
 
 
 def made_table(path: Path) -> dict[str, Any]:
@@ -117,18 +168,14 @@ def table(frame: pd.DataFrame) -> Markup:
     return Markup(f'<div class="wide">{text}</div>')
 
 
-def ledger(folder: Path) -> Markup:
-    """Every claim with its number in the PDF, its verdict and what to write instead.
-
-    The refuted ones that affect a theorem come first.
-    """
+def ledger(folder: Path) -> dict[str, Any]:
+    """The claims by the severity of their error, the refuted first."""
     frame = pd.read_csv(folder / "claims.csv", dtype=str).fillna("")
     numbered = [statement_of(id_) for id_ in frame["id"]]
-    frame.insert(0, "in the PDF", [found.name if found else "" for found in numbered])
-    order = {"theorem": 0, "constant": 1, "cosmetic": 2}
-    frame = frame.sort_values("severity", key=lambda x: x.map(order).fillna(3), kind="stable")
-    columns = ["in the PDF", "verdict", "severity", "corrected", "counterexample", "how", "id"]
-    return table(frame[columns])
+    frame["place"] = [found.name if found else "" for found in numbered]
+    frame["statement"] = [claims()[i].statement if i in claims() else "" for i in frame["id"]]
+    frame = frame.sort_values("verdict", key=lambda x: x.map(VERDICTS.index), kind="stable")
+    return {of: frame[frame["severity"] == of].to_dict("records") for of in SEVERITIES}
 
 
 def made(folder: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,111 @@
+"""The report page: what it opens with, its figures, its folds, and that it fetches nothing."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from reproduce import __main__ as command
+from reproduce import exhibits, report
+from reproduce.output import MANIFESTS, read_manifest
+from reproduce.run import GENERATED
+
+
+def faults(page: str) -> list[str]:
+    """What is wrong with a page: figures without words, links to nowhere, escaped line breaks."""
+    figures = re.findall(r"<figure.*?</figure>", page, re.DOTALL)
+    described = re.compile(r'<img alt="[^"]{40,}".*<figcaption><b>Figure R\d+\.</b> [^<]{40,}')
+    links = set(re.findall(r'href="#([^"]+)"', page)) - set(re.findall(r'id="([^"]+)"', page))
+    return [
+        *("caption" for figure in figures if not described.search(figure)),
+        *("no figure" for _ in range(page.count("<img") - len(figures))),
+        *sorted(links - {path.stem for path in (GENERATED / MANIFESTS).glob("*.json")}),
+        *re.findall(r"\\n(?![a-z])", page),
+        *re.findall(r'<(?!a )[^>]*(?:src|href)="(?:https?:)?//', page),
+    ]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    out = tmp_path_factory.mktemp("report") / "page.html"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exhibits, "of_kind", {"paper": ("table_3",), "own": ("stability",)}.get)
+        result = CliRunner().invoke(command.app, ["report", "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    assert result.output.split() == [str(out)]  # and no warning
+    return out.read_text("utf-8")
+
+
+def test_it_fetches_nothing_and_every_figure_and_link_is_complete(page: str) -> None:
+    assert page.count("<figure") > 2
+    assert faults(page) == []
+    assert "Not drawn yet" not in page
+    broken = page.replace('id="scorecard"', "").replace("<figcaption>", "", 1)
+    broken += '<img src="//a.b"> <a href="#nowhere">.\\nA'
+    controls = {"caption", "no figure", "scorecard", "nowhere", "\\n", '<img src="//'}
+    assert set(faults(broken)) == controls
+
+
+def test_it_opens_with_the_paper_and_at_most_150_words(page: str) -> None:
+    opening = unescape(re.sub(r"<[^>]+>", " ", page.partition("<header>")[2].partition("<h2")[0]))
+    assert 60 < len(opening.split()) <= 150
+    for words in ("Enoch H. Kang", "arXiv:2502.14131", "independent replication", "licence MIT"):
+        assert words in opening
+    order = [page.index(f'id="{name}"') for name in ("findings", "scorecard", "legend", "ledger")]
+    assert order == sorted(order)
+
+
+def test_findings_are_folded_and_the_refuted_claims_come_first(page: str) -> None:
+    found = report.listed(
+        "**1. A.** B is 0.95. C. D? E. *Limitation: Q\\* too.* `run it`, 1 min.\n\n"
+        '<img src="./a.png" width="4" alt="b">\n\n**2. F.** G.'
+    )
+    assert [part["text"] for part in found] == ["<p>B is 0.95. C. D?</p>\n", "<p>G.</p>\n"]
+    assert found[0]["more"] == "<p>E.</p>\n"
+    assert (found[0]["pictures"], "run it" in found[0]["command"]) == (["a.png"], True)
+    groups = report.ledger(GENERATED)
+    assert sum(map(len, groups.values())) == len(pd.read_csv(GENERATED / "claims.csv"))
+    assert [groups[severity][0]["verdict"] for severity in ("theorem", "")] == ["fails", "holds"]
+    assert "Lemma 8" in page
+
+
+def test_every_figure_has_words_and_is_shown_once(tmp_path: Path) -> None:
+    assert {path.name for path in GENERATED.glob("*.png")} == set(
+        pd.read_csv(report.CAPTIONS)["file"]
+    )
+    pictures = report.Pictures(GENERATED)
+    assert [pictures.show("rust.png").count("<img") for _ in range(2)] == [1, 0]
+    assert report.Pictures(tmp_path).show("rust.png") == ""
+
+
+def test_it_says_how_each_exhibit_was_made(page: str) -> None:
+    for name in ("table_3", "stability"):
+        manifest = read_manifest(GENERATED, name)
+        assert f'id="made-{name}"' in page
+        assert all(word in page for item in manifest["files"].items() for word in item)
+
+
+def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
+    text = report.markdown("# Title\n\n$a_i * b_i$ and *this*\n\n| a |\n| --- |\n| <b> |\n", 2)
+    assert '<h3 id="Title">Title</h3>' in text
+    assert "<code>a_i * b_i</code> and <em>this</em>" in text
+    assert '<div class="wide"><table>' in text
+
+
+def test_an_exhibit_that_was_not_run_says_so(tmp_path: Path) -> None:
+    described = report.exhibit_page("table_3", tmp_path)
+    assert (described["files"], described["time"]) == ([], "not run")
+
+
+def test_a_table_s_page_is_shown_without_its_frame(tmp_path: Path) -> None:
+    path = tmp_path / "toy.html"
+    path.write_text("<title>A &lt;b&gt;</title>\n<h1>A</h1>\n<table></table>\n<p>note</p>", "utf-8")
+    made = report.made_table(path)
+    assert (made["title"], made["is_long"]) == ("A &lt;b&gt;", False)
+    assert made["body"] == "\n<table></table>\n<p>note</p>"
+    assert "&lt;b&gt; c" in report.table(pd.DataFrame({"x": ["<b>\nc"]}))
