@@ -4,10 +4,8 @@ A template (`reproduce/templates/page.html`) puts together what the generated fi
 README's sections, figures and tables of every exhibit, the ledger, and how all came about.
 """
 
-import html
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
@@ -28,8 +26,9 @@ from reproduce.spec import Cell
 
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
+WIDEST = 920  # pixels: the page's column
 COLOURS = 255  # of a picture on the page, which is then a third as large
-MOST_ROWS = 20  # longer tables are folded
+MOST_ROWS = 20  # tables with more rows or notes are folded
 SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
@@ -54,7 +53,7 @@ def page(folder: Path) -> str:
     return environment.get_template("page.html").render(
         {name: Markup(markdown(text)) for name, text in texts.items()},
         listed=listed(texts["findings"]),
-        picture=Pictures(folder).show,
+        pictures=pictures(folder),
         kinds={
             kind: [exhibit_page(exhibit.name, folder) for exhibit in of_kind]
             for kind, of_kind in loaded.items()
@@ -123,33 +122,17 @@ def markdown(text: str, level: int = 0) -> str:
     )
 
 
-@dataclass
-class Pictures:
-    """The figures of a page, numbered in the order in which they are shown."""
-
-    folder: Path
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    def show(self, name: str) -> Markup:
-        """A figure inside the page, with its caption; a link to it where it was shown before."""
-        if not (self.folder / name).is_file():
-            return Markup("")
-        texts = pd.read_csv(CAPTIONS, index_col="file").reindex([name]).fillna(name).loc[name]
-        texts = texts.map(html.escape)
-        label = f"fig-{name.removesuffix('.png')}"
-        if name in self.numbers:
-            link = f'<a href="#{label}">Figure R{self.numbers[name]}</a>'
-            return Markup(f'<p class="note">{link}. {texts["caption"]}</p>')
-        self.numbers[name] = len(self.numbers) + 1
-        with Image.open(self.folder / name) as image:
-            width, content = round(SCALE * image.width), BytesIO()
+def pictures(folder: Path) -> dict[str, dict[str, Any]]:
+    """Of every figure there: what it shows (alt), its caption, its width and its bytes."""
+    shown = {}
+    for path in folder.glob("*.png"):
+        texts = pd.read_csv(CAPTIONS, index_col="file").reindex([path.name]).fillna(path.name)
+        with Image.open(path) as image:
+            width, content = min(WIDEST, round(SCALE * image.width)), BytesIO()
             image.convert("RGB").quantize(COLOURS).save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
-        return Markup(
-            f'<figure id="{label}"><div class="wide"><img alt="{texts["alt"]}" width="{width}" '
-            f'src="{source}"></div><figcaption><b>Figure R{self.numbers[name]}.</b> '
-            f"{texts['caption']}</figcaption></figure>"
-        )
+        shown[path.name] = {**texts.loc[path.name], "width": width, "source": source}
+    return shown
 
 
 def made_table(path: Path) -> dict[str, Any]:
@@ -158,7 +141,8 @@ def made_table(path: Path) -> dict[str, Any]:
     title = re.search(r"<title>(.*?)</title>", text)
     body = Markup(text.partition("</h1>")[2])
     heading = Markup(title[1]) if title else path.stem
-    return {"title": heading, "body": body, "is_long": text.count("<tr>") > MOST_ROWS}
+    rows = max(text.count("<tr"), text.count("<p>"))
+    return {"title": heading, "body": body, "is_long": rows > MOST_ROWS}
 
 
 def table(frame: pd.DataFrame) -> Markup:
