@@ -7,6 +7,7 @@ README's sections, figures and tables of every exhibit, the ledger, and how all 
 import re
 from base64 import b64encode
 from datetime import UTC, datetime
+from html.entities import html5
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from markupsafe import Markup
 from nbconvert.filters import markdown2html
 from PIL import Image
 
-from proofs_checks.claims import claims
+from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
 from reproduce.check import check
@@ -26,8 +27,6 @@ from reproduce.spec import Cell
 
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
-WIDEST = 920  # pixels: the page's column
-COLOURS = 255  # of a picture on the page, which is then a third as large
 MOST_ROWS = 20  # tables with more rows or notes are folded
 SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
@@ -37,7 +36,6 @@ IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
     r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
 )
-SEVERITIES = ("theorem", "constant", "cosmetic", "")  # of an error; of none
 VERDICTS = ("fails", "vacuous", "holds-if", "misprint", "holds")
 
 
@@ -59,9 +57,7 @@ def page(folder: Path) -> str:
             for kind, of_kind in loaded.items()
         },
         problems={finding.name: finding.problems for finding in found},
-        title=TITLE,
-        authors=AUTHORS,
-        release=release(),
+        release=release() | {"title": TITLE, "authors": AUTHORS},
         commit=str(provenance.commit()["commit"])[: readme.SHORT],
         date=datetime.now(UTC).date().isoformat(),
         ledger=ledger(folder),
@@ -86,13 +82,12 @@ def listed(text: str) -> list[dict[str, Any]]:
     for part in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
         if match := FINDING.fullmatch(part):
             number, heading, body, limit, command, below = match.groups("")
-            sentences = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
-            texts = {"text": " ".join(sentences[:SENTENCES]), "command": command}
-            texts |= {"more": " ".join(sentences[SENTENCES:]), "limit": limit}
-            texts["below"] = IMAGE.sub("", below)
+            said = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
+            texts = {"text": " ".join(said[:SENTENCES]), "more": " ".join(said[SENTENCES:])}
+            texts |= {"limit": limit, "command": command, "below": IMAGE.sub("", below)}
             marked = {name: Markup(markdown(words)) for name, words in texts.items()}
-            files = IMAGE.findall(below)
-            found.append({"number": number, "heading": heading, "pictures": files} | marked)
+            others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
+            found.append(marked | others)
     return found
 
 
@@ -115,21 +110,34 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
 def markdown(text: str, level: int = 0) -> str:
     """HTML of Markdown, its headings so many levels lower; mathematics is code, not emphasis."""
     text = re.sub(r"^#", "#" * (level + 1), text, flags=re.MULTILINE)
-    text = re.sub(r"\$\$?([^$]+)\$\$?", lambda match: f"`{' '.join(match[1].split())}`", text)
+    text = re.sub(r"```math\n(.*?)```", lambda x: f"    {plain(x[1])}\n", text, flags=re.DOTALL)
+    text = re.sub(r"\$\$?`?([^$`]+)`?\$\$?", lambda match: f"`{plain(match[1])}`", text)
     page = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(text)))
     return page.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )
 
 
+def plain(formula: str) -> str:
+    """TeX as a line of text, with the signs that HTML has: `λ-hat_x ≤ (1)/(2)`."""
+    formula = re.sub(r"\\(?:left|right|Big|q?quad|[,;])(?![a-z])", " ", formula)
+    formula = re.sub(r"\\math(?:rm|bb)\{(\w+)\}", r"\1", formula)
+    hats = r"\\(hat|tilde) ?(?:\{(\\?[a-zA-Z]+)\}|(\\[a-zA-Z]+|\w))"
+    formula = re.sub(hats, r"\2\3-\1", formula)
+    signs = {**html5, "infty;": "∞", "to;": "→", "sup;": "sup"}
+    formula = re.sub(r"\\([a-zA-Z]+)", lambda x: signs.get(f"{x[1]};", x[1]), formula)
+    formula = re.sub(r"frac\{((?:[^{}]|\{.*?\})*)\}\{(.*?)\}", r"(\1)/(\2)", formula)
+    return " ".join(re.sub(r"\\([{}|])", r"\1", formula).split())
+
+
 def pictures(folder: Path) -> dict[str, dict[str, Any]]:
-    """Of every figure there: what it shows (alt), its caption, its width and its bytes."""
+    """Of every figure: what it shows (alt), caption, width, and itself in 256 colours."""
     shown = {}
     for path in folder.glob("*.png"):
         texts = pd.read_csv(CAPTIONS, index_col="file").reindex([path.name]).fillna(path.name)
         with Image.open(path) as image:
-            width, content = min(WIDEST, round(SCALE * image.width)), BytesIO()
-            image.convert("RGB").quantize(COLOURS).save(content, "PNG", optimize=True)
+            width, content = min(920, round(SCALE * image.width)), BytesIO()  # the page's column
+            image.convert("RGB").quantize().save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
         shown[path.name] = {**texts.loc[path.name], "width": width, "source": source}
     return shown
@@ -159,7 +167,7 @@ def ledger(folder: Path) -> dict[str, Any]:
     frame["place"] = [found.name if found else "" for found in numbered]
     frame["statement"] = [claims()[i].statement if i in claims() else "" for i in frame["id"]]
     frame = frame.sort_values("verdict", key=lambda x: x.map(VERDICTS.index), kind="stable")
-    return {of: frame[frame["severity"] == of].to_dict("records") for of in SEVERITIES}
+    return {of: frame[frame["severity"] == of].to_dict("records") for of in (*SEVERITIES, "")}
 
 
 def made(folder: Path) -> list[dict[str, Any]]:
