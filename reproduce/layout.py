@@ -3,13 +3,18 @@
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from pathlib import Path
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from jinja2 import Template
+from matplotlib import colormaps, rc_context
 from matplotlib.axes import Axes as Axes  # the exhibits' annotations name it from here
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure
@@ -17,23 +22,41 @@ from matplotlib.figure import Figure as Figure
 from reproduce import published
 from reproduce.judge import number
 from reproduce.results import Results
-from reproduce.spec import FAILED, NOT_RUN
+from reproduce.spec import FAILED, NOT_RUN, Array
 
 PAPER = "paper"
-MARKS = {"not_converged": "*", "diverged": "!"}
+MARKS = {"not_converged": "†", "diverged": "‡"}
 # Okabe and Ito's palette, whose colours the colour-blind tell apart
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+# method -> its colour and marker in every figure; numbers that the paper reports are hollow
+LOOKS = {"GLADIUS": (VERMILION, "o"), "authors' code": (PURPLE, "P"), "network": (GREEN, "v")}
+LOOKS |= {"Rust": (BLUE, "^"), "ML-IRL": (SKY, "D"), "PQR": (ORANGE, "s")}
+LOOKS |= {"IQ-learn": ("#332288", "s"), "BC": (GREY, "X")}
 COLUMN_WIDTH, PAGE = 3.5, 7.0  # inches
-MOST_COLUMNS = 8  # of a table on a page
-LONG = 40  # characters
-PARAGRAPH = ">{\\raggedright\\arraybackslash}p{.3\\linewidth}"
-TO_WIDTH = "\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else\\width\\fi}{!}{%"
+FONT = 8.0  # points; the least in a figure or a table
+NARROW, BROAD = frozenset(" .,;:'()[]|ijlft"), frozenset("-+=%mw")
+TEXT_WIDTH, GAP, WRAPPED, LABEL = 469, 8, 105, 150  # points: a page, between columns, paragraphs
+MOST_LINES = 46  # of a table and its notes that are on one page
 MARKUP: dict[str, str | int | None] = {sign: f"\\{sign}" for sign in "&%$#_{}"}
 MARKUP |= {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
 # these are other signs in LaTeX's oldest font encoding
 MARKUP |= {"<": "\\textless{}", ">": "\\textgreater{}", "|": "\\textbar{}"}
-FONT = 7.0  # points
+MARKUP |= {"†": "$^{\\dagger}$", "‡": "$^{\\ddagger}$"}
+GREEK = "theta|zeta|beta|gamma|tau|rho|epsilon"
+# what is mathematics in a text; and how it is written in LaTeX
+MATHS = re.compile(
+    rf"((?<![\w.])-?[1-9]\d*(?:\.\d+)?e[+-]\d+|(?:\b(?:{GREEK}|[A-Z]|a)_\w+|\bp_-|\b(?:{GREEK})\b)(?:\^\d)?|\b[rQ]-hat\b"
+    r"|\bsqrt\(\w+\)|\b10\^-?\d+|\+-|>=|(?<![\w.])-(?=[\d.]|gamma))"
+)
+TEX = {rf"({GREEK}|perp)": r"\\\1 ", r"_(.[\w\\ ]*)": r"_{\1}", r"\^(-?\d+)": r"^{\1}"}
+TEX |= {
+    r"^(.*)e\+?(-?)0*(\d+)$": r"\1\\cdot10^{\2\3}",
+    r"(\w)-hat": r"\\hat{\1}",
+    r"sqrt\((\w+)\)": r"\\sqrt{\1}",
+    r"\+-": r"\\pm",
+    ">=": r"\\geq",
+}
 
 
 @dataclass(frozen=True)
@@ -84,60 +107,132 @@ def text(line: pd.Series) -> str:
         return "not run"
     if status.startswith(FAILED) and math.isnan(value):
         return "failed"
-    return number(value) + ("" if math.isnan(se) else f" ({number(se)})") + MARKS.get(status, "")
+    return (number(value) if math.isnan(se) else estimate(value, se)) + MARKS.get(status, "")
 
 
-def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str] = ()) -> None:
-    """Write `<name>.tex`, for \\input (array, booktabs, graphicx), and `<name>.html`.
-
-    In LaTeX a table of more than MOST_COLUMNS columns becomes several, each with the row labels;
-    lines part the groups of rows, and a table that is too wide all the same is scaled to the
-    text's width. The notes stand under the last. The same table gives the same bytes.
-    """
-    number = math.ceil(table.shape[1] / (MOST_COLUMNS - table.index.nlevels))
-    floats = []
-    for i, columns in enumerate(np.array_split(np.arange(table.shape[1]), number), 1):
-        caption = title if number == 1 else f"{title} ({i} of {number})"
-        label = name if i == 1 else f"{name}-{i}"
-        under = "".join(f"\\par\\footnotesize {_escaped(note)}\n" for note in notes if i == number)
-        body = _tabular(table.iloc[:, columns])
-        floats.append(
-            f"\\begin{{table}}\n\\centering\n\\caption{{{_escaped(caption)}}}\n"
-            f"\\label{{tab:{label}}}\n{TO_WIDTH}\n{body}}}\n{under}\\end{{table}}\n"
-        )
-    (out / f"{name}.tex").write_text("\n".join(floats), encoding="utf-8")
-    with pd.option_context("display.max_colwidth", None):  # or long texts are cut
-        body = table.to_html(border=0)
-    under = "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
-    heading = html.escape(title)
-    page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
-    page += f"<h1>{heading}</h1>\n{body}\n{under}"
-    (out / f"{name}.html").write_text(page, encoding="utf-8")
+def estimate(value: float, *errors: float) -> str:
+    """`value (error)`: two digits of the first error, and all numbers to the same place."""
+    if not 1e-5 < errors[0] < 1e4 or not abs(value) < 1e6:
+        return f"{number(value)} ({', '.join(map(number, errors))})"
+    places = max(0, 1 - math.floor(math.log10(float(f"{errors[0]:.1e}"))))
+    return f"{value:.{places}f} ({', '.join(f'{error:.{places}f}' for error in errors)})"
 
 
-def _tabular(table: pd.DataFrame) -> str:
-    """The tabular alone: texts that are LONG as paragraphs, a line after each group of rows."""
-    levels = [table.index.get_level_values(level) for level in range(table.index.nlevels)]
-    columns = [table.iloc[:, column] for column in range(table.shape[1])]
-    longest = [max(map(len, map(str, texts)), default=0) for texts in (*levels, *columns)]
-    sides = "l" * len(levels) + "r" * len(columns)
-    styled = table.style.format(_escaped).format_index(_escaped, axis=1)
-    tex: str = styled.format_index(_escaped, axis=0).to_latex(
-        hrules=True,
-        clines="skip-last;data" if len(levels) > 1 else None,
-        column_format="".join(
-            PARAGRAPH if length > LONG else side
-            for side, length in zip(sides, longest, strict=True)
-        ),
-        multicol_align="c",
-        multirow_align="naive",
-    )
-    tex = tex.replace("\\cline{", "\\cmidrule{")
-    return re.sub(r"(\\cmidrule\S+\s+)+\\bottomrule", r"\\bottomrule", tex)
+def mathematics(text: str, escape: Callable[[str], str] = str) -> str:
+    """The text with its MATHS between dollars, as LaTeX and figures have it; `escape` the rest."""
+    parts = MATHS.split(text)
+    for i, part in enumerate(parts):
+        parts[i] = f"${_tex(part)}$" if i % 2 else escape(part)
+    return "".join(parts)
+
+
+def _tex(part: str) -> str:
+    for pattern, tex in TEX.items():
+        part = re.sub(pattern, tex, part)
+    return part
 
 
 def _escaped(text: object) -> str:
-    return str(text).translate(str.maketrans(MARKUP))
+    return mathematics(str(text), lambda part: part.translate(str.maketrans(MARKUP)))
+
+
+def as_html(text: str) -> str:
+    """The Greek letters of HTML as such, with their indices."""
+    text = re.sub(rf"\b({GREEK})(?:_(\d+))?\b", r"&\1;<sub>\2</sub>", text)
+    return text.replace("<sub></sub>", "").replace("+-", "&plusmn;")
+
+
+def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence[str] = ()) -> None:
+    """Write `<name>.tex`, for \\input, and `<name>.html`; the same table gives the same bytes.
+
+    The LaTeX needs array, booktabs, longtable and threeparttable. A table that is wider than the
+    page becomes several, each with the row labels; one that is longer is a longtable. The notes
+    stand under the last. Of several levels of row labels the last is a column, the others head
+    groups of rows. If the title begins with a number of the paper, the caption says whose it is.
+    """
+    labels = [_levels(label)[-1] for label in table.index]
+    longest = [max(map(points_of, (*_levels(c), *table[c]))) for c in table.columns]
+    room = TEXT_WIDTH - min(LABEL, max(map(points_of, labels), default=0))
+    for number_of_parts in range(1, len(longest) + 1):
+        pieces = np.array_split(np.arange(len(longest)), number_of_parts)
+        if all(sum(GAP + min(WRAPPED, longest[j]) for j in piece) <= room for piece in pieces):
+            break
+    caption = re.sub(r"^(Table|Figure) (\w+)\b", r"Replication of \1 \2 of the paper", title)
+    about: dict[str, Any]
+    parts, size = [], 0.0
+    for i, piece in enumerate(pieces, 1):
+        part = table.iloc[:, piece]
+        under = notes if i == len(pieces) else ()
+        sides = [_side(max(map(points_of, labels), default=0), LABEL, "l")]
+        sides += [_side(longest[j], WRAPPED, "r") for j in piece]
+        groups = [
+            (_escaped(", ".join(group)), [list(map(_escaped, line)) for _, line in lines])
+            for group, lines in groupby(_lines(part), lambda line: line[0])
+        ]
+        about = {"caption": _escaped(caption) + (f" ({i} of {len(pieces)})" if pieces[1:] else "")}
+        about |= {"label": name + (f"-{i}" if i > 1 else ""), "sides": "".join(sides)}
+        about |= {"width": len(sides), "heads": _heads(part), "groups": groups}
+        parts.append(about | {"notes": list(map(_escaped, under))})
+        lengths = [max(1.0, *(points_of(x) / WRAPPED for x in line)) for _, line in _lines(part)]
+        of_notes = sum(points_of(note) / TEXT_WIDTH + 0.5 for note in under)
+        size = max(size, sum(lengths) + 1.3 * len(groups) + of_notes)
+    text = _template().render(parts=parts, is_long=size > MOST_LINES, gap=GAP)
+    (out / f"{name}.tex").write_text(text, encoding="utf-8")
+    with pd.option_context("display.max_colwidth", None):  # or long texts are cut
+        body = table.to_html(border=0)
+    body += "\n" + "".join(f"<p>{html.escape(note)}</p>\n" for note in notes)
+    heading = html.escape(title)
+    page = f'<!DOCTYPE html>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+    page += f"<h1>{heading}</h1>\n{as_html(body)}"
+    (out / f"{name}.html").write_text(page, encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    """`templates/table.tex`, whose tags leave LaTeX its braces."""
+    tags = ("<%", "%>", "<<", ">>")
+    text = (Path(__file__).parent / "templates" / "table.tex").read_text("utf-8")
+    template: Template = Template(text, *tags, trim_blocks=True, lstrip_blocks=True)
+    return template
+
+
+def _levels(label: Any) -> tuple[str, ...]:
+    return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)
+
+
+def points_of(text: object) -> float:
+    """About the width of a text in the size of the tables, rather too much."""
+    signs = str(text)
+    broad = sum(sign in BROAD or sign.isupper() for sign in signs)
+    return 4.3 * len(signs) + 2.3 * broad - 1.2 * sum(sign in NARROW for sign in signs)
+
+
+def _side(width: float, most: float, side: str) -> str:
+    return side if width <= most else f">{{\\raggedright\\arraybackslash}}p{{{most}pt}}"
+
+
+def _lines(table: pd.DataFrame) -> list[tuple[tuple[str, ...], list[str]]]:
+    """Of each row the upper levels of its label, and the last with its texts."""
+    labels = map(_levels, table.index)
+    pairs = zip(labels, table.to_numpy(), strict=True)
+    return [(label[:-1], [label[-1], *map(str, texts)]) for label, texts in pairs]
+
+
+def _heads(table: pd.DataFrame) -> list[list[str]]:
+    """The lines of the heading: equal neighbours of an upper line share a cell, with a rule."""
+    *upper, last = zip(*map(_levels, table.columns), strict=True)
+    lines, rules = [], ""
+    for level in upper:
+        cells, start = [rules], 2
+        rules = ""
+        for name, same in groupby(level):
+            end = start + len(list(same)) - 1
+            cells.append(f"\\multicolumn{{{end - start + 1}}}{{c}}{{{_escaped(name)}}}")
+            rules += f"\\cmidrule(lr){{{start}-{end}}}" * bool(name)
+            start = end + 1
+        lines.append(cells)
+    corner = table.index.names[-1] or table.columns.name or ""
+    return [*lines, [rules + _escaped(corner), *map(_escaped, last)]]
 
 
 def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:
@@ -145,19 +240,37 @@ def write_csv(frame: pd.DataFrame, path: Path, digits: int = 10) -> None:
     frame.to_csv(path, index=False, float_format=f"%.{digits}g", lineterminator="\n")
 
 
-def new_figure(width: float, height: float, title: str | None = None) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
     """An empty figure in inches, drawn without a display; no global state is touched."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    if title is not None:
-        figure.suptitle(title, fontsize=FONT + 1)
     return figure
 
 
 def save(figure: Figure, out: Path, name: str) -> None:
-    """`<name>.pdf` and `.png`; the same figure gives the same bytes."""
-    figure.savefig(out / f"{name}.pdf", metadata={"CreationDate": None})
+    """`<name>.pdf` and `.png`, several panels with letters; the same figure gives the same bytes.
+
+    Its caption is in `templates/notes.md`.
+    """
+    panels = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    for letter, axes in zip(ascii_lowercase, panels if len(panels) > 1 else [], strict=False):
+        title = f"({letter}) {axes.get_title('left')}"
+        axes.set_title(title.strip(), loc="left", fontsize=FONT)
+    with rc_context({"pdf.fonttype": 42}):  # journals do not take fonts of type 3
+        figure.savefig(out / f"{name}.pdf", metadata={"CreationDate": None})
     figure.savefig(out / f"{name}.png", dpi=250)
+
+
+def points(axes: Axes, x: Any, y: Any, half: Any, method: str, label: str, **style: Any) -> None:
+    """A method's points and error bars; these end above zero, for a logarithmic scale."""
+    look: dict[str, Any] = {"linestyle": "none", "label": label, "markersize": 4}
+    look |= {"elinewidth": 0.7, **dict(zip(("color", "marker"), LOOKS[method], strict=True))}
+    axes.errorbar(x, y, [np.minimum(half, 0.9 * np.asarray(y)), half], **(look | style))
+
+
+def shades(number: int) -> Array:
+    """Colours of settings, which are no methods, from dark to light."""
+    return np.asarray(colormaps["viridis"](np.linspace(0.0, 0.85, number)))
 
 
 def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
@@ -174,9 +287,9 @@ def log_log(axes: Axes, x: Sequence[float], y: Sequence[float]) -> None:
 
 def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
     """The words of a panel and its ticks in FONT, and a pale grid."""
-    axes.set_xlabel(x, fontsize=FONT)
-    axes.set_ylabel(y, fontsize=FONT)
-    axes.set_title(title, fontsize=FONT + 1)
+    axes.set_xlabel(mathematics(x), fontsize=FONT)
+    axes.set_ylabel(mathematics(y), fontsize=FONT)
+    axes.set_title(mathematics(title), fontsize=FONT, loc="left")
     axes.tick_params(labelsize=FONT)
     axes.grid(alpha=0.25, linewidth=0.4)
 
@@ -184,5 +297,8 @@ def words(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
     """The legend of one panel, under the whole figure."""
     handles, labels = axes.get_legend_handles_labels()
-    style: dict[str, Any] = {"fontsize": FONT, "frameon": False}
-    figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
+    style: dict[str, Any] = {"fontsize": FONT, "frameon": False, "ncols": columns}
+    names = list(map(mathematics, labels))
+    legend = figure.legend(handles, names, loc="outside lower center", **style)
+    for artist in filter(None, legend.legend_handles):
+        artist.set_alpha(1.0)

@@ -51,6 +51,7 @@ PUBLISHED = "paper_tables/published/*.csv"
 DATA = {
     "proofs_checks.printed_tables": PUBLISHED,
     "gladius.worlds.experts": "gladius/worlds/expert_weights/*.npz",
+    "reproduce.layout": "reproduce/templates/table.tex",
     "reproduce.notes": "reproduce/templates/notes.md",
     "reproduce.tick_reasons": "reproduce/templates/tick_reasons.csv",
 }

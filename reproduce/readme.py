@@ -12,6 +12,7 @@ from gladius.checks import InputError
 from reproduce import compare, findings, scorecard
 from reproduce.check import OLDER, Finding
 from reproduce.exhibits import PAPER
+from reproduce.notes import caption
 from reproduce.output import MANIFESTS, costs, read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
@@ -116,6 +117,7 @@ def describe_exhibit(exhibit: Exhibit, problems: str, folder: Path) -> dict[str,
         "finished": manifest.get("finished"),
         "commit": str(manifest.get("commit"))[:SHORT],
         "problems": problems,
+        "captions": {f: caption(f) for f in manifest.get("files", {}) if f.endswith(".png")},
     }
 
 

@@ -4,6 +4,7 @@ A template (`reproduce/templates/page.html`) puts together what the generated fi
 README's sections, figures and tables of every exhibit, the ledger, and how all came about.
 """
 
+import html
 import re
 from base64 import b64encode
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from proofs_checks.claims import SEVERITIES, claims
 from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
 from reproduce.check import check
+from reproduce.layout import as_html
+from reproduce.notes import caption
 from reproduce.output import MANIFESTS, read_manifest
 from reproduce.provenance import ROOT
 from reproduce.spec import Cell
@@ -31,7 +34,7 @@ MOST_ROWS = 20  # tables with more rows or notes are folded
 SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
-CAPTIONS = Path(__file__).parent / "templates" / "captions.csv"
+ALTS = Path(__file__).parent / "templates" / "alts.csv"
 IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
     r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
@@ -133,13 +136,15 @@ def plain(formula: str) -> str:
 def pictures(folder: Path) -> dict[str, dict[str, Any]]:
     """Of every figure: what it shows (alt), caption, width, and itself in 256 colours."""
     shown = {}
+    alts = pd.read_csv(ALTS, index_col="file")["alt"]
     for path in folder.glob("*.png"):
-        texts = pd.read_csv(CAPTIONS, index_col="file").reindex([path.name]).fillna(path.name)
+        alt = alts.get(path.name, path.name)
         with Image.open(path) as image:
             width, content = min(920, round(SCALE * image.width)), BytesIO()  # the page's column
             image.convert("RGB").quantize().save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
-        shown[path.name] = {**texts.loc[path.name], "width": width, "source": source}
+        shown[path.name] = {"alt": alt, "width": width, "source": source}
+        shown[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
     return shown
 
 

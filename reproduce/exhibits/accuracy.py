@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -176,7 +175,7 @@ def render(results: Results, out: Path) -> None:
     words = verdicts([c.p for c in checks])
     for target in TARGETS:
         texts = {
-            c.row: f"{number(c.value)} ({number(c.se)}) {word}"
+            c.row: f"{layout.estimate(c.value, c.se)} {word}"
             for c, word in zip(checks, words, strict=True)
             if c.target is target
         }
@@ -185,7 +184,8 @@ def render(results: Results, out: Path) -> None:
     times += f"; {OTHERS} under another true reward from N = {TRAJECTORIES[1]} on"
     counted = ", ".join(f"{words.count(word)} {word}" for word in (YES, NO, UNDECIDED))
     below = (*notes(NAME), f"Data sets a row: {times}.", f"{len(words)} verdicts: {counted}.")
-    frame = pd.DataFrame(table, index=pd.Index(rows, name="truth/N"))
+    pairs = [tuple(row.split("/")) for row in rows]
+    frame = pd.DataFrame(table, pd.MultiIndex.from_tuples(pairs, names=["true reward", "N"]))
     layout.write(frame, out, NAME, EXHIBIT.title, below)
     lines = []
     for c, word in zip(checks, words, strict=True):
@@ -197,67 +197,51 @@ def render(results: Results, out: Path) -> None:
     layout.save(_draw(results), out, NAME)
 
 
-# bound -> (colour, line style)
+# bound -> (label, colour, line style); a method and the bound of its class have one colour
 LINES = {
-    "iii": (layout.BLACK, "-"),
-    "iv": (layout.VERMILION, "--"),
-    "i": (layout.BLUE, "-."),
-    "ii": (layout.BLACK, ":"),
+    "iii": ("bound: r free, P unknown", layout.BLACK, "-"),
+    "iv": ("bound: r linear, P unknown", layout.VERMILION, "--"),
+    "i": ("bound: r linear, P known", layout.BLUE, "-."),
+    "ii": ("bound: only its slope unknown, P known", layout.BLACK, ":"),
 }
-# (column, protocol) -> (label, colour, marker); a method and the bound of its class have one colour
+# (column, protocol) -> (label, method, marker)
 POINTS = {
-    SMOOTH: ("GLADIUS, no truth", layout.VERMILION, "o"),
-    RUST: ("Rust", layout.BLUE, "^"),
-    AUTHOR[0]: ("author's code, last epoch", layout.GREY, "P"),
-    AUTHOR[1]: ("author's code, oracle's epoch", layout.GREEN, "X"),
+    SMOOTH: ("GLADIUS, no use of the true reward", "GLADIUS", "o"),
+    RUST: ("Rust", "Rust", "^"),
+    AUTHOR[0]: ("authors' code, last epoch", "authors' code", "X"),
+    AUTHOR[1]: ("authors' code, epoch by the true error", "authors' code", "P"),
 }
-# published column -> (label, colour, marker)
-PRINTED = {
-    "GLADIUS": ("GLADIUS (paper)", layout.VERMILION, "o"),
-    "Rust": ("Rust (paper)", layout.BLUE, "^"),
-}
-DODGE = 1.05  # factor between neighbouring markers of one N
+PRINTED = ("GLADIUS", "Rust")  # columns of the paper
+DODGE = 1.03  # factor between neighbouring markers of one N
 
 
 def _draw(results: Results) -> layout.Figure:
     """MAPE against N under the affine reward, ours filled and the paper's hollow, log-log."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.6)
+    figure = layout.new_figure(layout.COLUMN_WIDTH, 5.4)
     axes = figure.add_subplot()
     rows = [e.row for e in results.entries if e.column == BOUND and e.row.startswith(AFFINE)]
     sizes = [int(row.partition("/")[2]) for row in rows]
-    for numeral, (colour, style) in LINES.items():
+    for numeral, (label, colour, style) in LINES.items():
         values = [table_2.bound_value(results, row, numeral) for row in rows]
-        axes.plot(sizes, values, style, color=colour, linewidth=1.1, zorder=1)
-        text: dict[str, Any] = {"color": colour, "fontsize": layout.FONT - 1, "va": "center"}
-        axes.annotate(f" ({numeral})", (sizes[-1], values[-1]), annotation_clip=False, **text)
+        axes.plot(sizes, values, style, color=colour, linewidth=1.1, zorder=1, label=label)
     frame, printed = results.frame(hidden=True), published.load(table_2.NAME)
     frame = frame[(frame["statistic"] == "MAPE") & frame["value"].notna()]
     frame = frame[frame["row"].isin(rows)]
-    shifts = DODGE ** (np.arange(len(POINTS) + len(PRINTED)) - 2.5)
-    for ((column, protocol), (label, colour, marker)), shift in zip(
-        POINTS.items(), shifts[:4], strict=True
-    ):
+    shifts = iter(DODGE ** (np.arange(len(POINTS) + len(PRINTED)) - 2.5))
+    for (column, protocol), (label, method, marker) in POINTS.items():
         line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
-        x = [int(row.partition("/")[2]) * shift for row in line["row"]]
+        x = line["row"].str.partition("/")[2].astype(float) * next(shifts)
         half = CRITICAL * line["se"]
-        bars = [np.minimum(half, 0.9 * line["value"]), half]  # a log scale has no room for zero
-        look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
-        look |= {"linestyle": "none", "markersize": 3, "elinewidth": 0.7, "zorder": 3}
-        axes.errorbar(x, line["value"], bars, **look)
-    for (column, (label, colour, marker)), shift in zip(PRINTED.items(), shifts[4:], strict=True):
+        layout.points(axes, x, line["value"], half, method, label, marker=marker)
+    for column in PRINTED:
         line = printed[(printed["column"] == column) & printed["row"].isin(map(str, sizes))]
-        look = {"color": colour, "marker": marker, "label": label, "linestyle": "none"}
-        look |= {"markerfacecolor": "white", "markersize": 4, "zorder": 2}
-        axes.plot(line["row"].astype(float) * shift, line["number"], **look)
+        x, half = line["row"].astype(float) * next(shifts), line["se"].astype(float)
+        label = f"{column}, reported in the paper"
+        layout.points(axes, x, line["number"], half, column, label, mfc="white")
     layout.log_log(axes, sizes, [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0])
     axes.tick_params(axis="x", labelrotation=30)
-    label = (
-        "trajectories N\nbounds: (i) P known, (ii) and the anchor's reward,"
-        "\n(iii) P and r unknown, (iv) r affine"
-    )
-    title = "Table 2 against the bounds (hollow: the paper's)"
-    layout.words(axes, label, "MAPE of the reward, per cent (bars: 95 %)", title)
-    layout.legend_below(figure, axes, 2)
+    layout.words(axes, "trajectories N", "MAPE of the reward (%)")
+    layout.legend_below(figure, axes, 1)
     return figure
 
 

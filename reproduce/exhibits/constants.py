@@ -79,28 +79,28 @@ def render(results: Results, out: Path) -> None:
 
 
 # --- the appendix's constants in balls
-COLOURS = (layout.SKY, layout.BLUE, layout.ORANGE, layout.VERMILION)  # a data set and ball each
 
 
 def _draw_balls(results: Results, out: Path) -> None:
     """A row for each constant, in it a strip of points for each data set and ball."""
-    figure = layout.new_figure(layout.PAGE, 4.4)
+    figure = layout.new_figure(layout.PAGE, 4.8)
     axes, names = figure.subplots(), list[str]()
+    colours = layout.shades(len(TRAJECTORIES) * len(RADII))
     balls = [(entry, stored) for entry, stored in results if entry.statistic == "PL"]
     for k, ((entry, stored), radius) in enumerate(product(balls, RADII)):
         ball, arrays = f"{radius:g} ", stored.result.arrays
         strip = {name.removeprefix(ball): x for name, x in arrays.items() if name.startswith(ball)}
         names = names or list(strip)
-        style: dict[str, Any] = {"color": COLOURS[k], "alpha": 0.3, "markeredgewidth": 0}
+        style: dict[str, Any] = {"color": colours[k], "alpha": 0.3, "markeredgewidth": 0}
         style["label"] = f"N = {int(entry.row):,}, radius {radius:g}"
         x = np.concatenate([np.empty(0), *strip.values()])
         heights = [i + 0.18 * k - 0.27 for i, name in enumerate(strip) for _ in strip[name]]
         axes.plot(x, heights, "o", markersize=2.4, rasterized=True, **style)
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), list(map(layout.mathematics, names)))
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
     axes.set_xscale("log")
     axes.axvline(1.0, color=layout.BLACK, linewidth=0.8)
-    layout.words(axes, "bound over observed (1 is tight)")
+    layout.words(axes, "looseness of the bound (1 is tight)")
     layout.legend_below(figure, axes, 4)
     layout.save(figure, out, NAME)
 
@@ -114,7 +114,7 @@ def _write_balls(results: Results, out: Path) -> None:
         names = (f"PL of {term}, appendix", f"PL of {term}, least found", f"curvature of {term}")
         numbers = [value.get((row, protocol(radius), name), math.nan) for name in names]
         texts = [f"{number:.1e}" for number in (*numbers, numbers[1] / numbers[0])]
-        lines[f"{row}, {radius:g}, {term}"] = texts
+        lines[f"N = {int(row):,}, radius {radius:g}", term] = texts
     for row in rows:
         number = value.get(row, pd.Series(dtype=float)).droplevel(0)
         if FROM_ZERO in number:
@@ -124,8 +124,8 @@ def _write_balls(results: Results, out: Path) -> None:
                 f" reaches the centre, the constant of R_Q is at most 10^{number[FROM_ZERO]:.0f}."
             )
     heads = ["appendix", "least found", "curvature", "found / appendix"]
-    table = pd.DataFrame.from_dict(lines, orient="index", columns=heads)
-    table.index.name = "N, radius, loss"
+    index = pd.MultiIndex.from_tuples(list(lines), names=["ball", "loss"])
+    table = pd.DataFrame(list(lines.values()), index, heads)
     notes = [
         "Tabular class (mu = 1), training split of Table 2's first data set. The ball is around the"
         " minimiser, with half a count for an action that a state lacks.",
@@ -140,17 +140,11 @@ def _write_balls(results: Results, out: Path) -> None:
 
 
 # --- the corrected chain
-LINES = dict(
-    zip(
-        METHODS,
-        (layout.GREY, layout.SKY, layout.PURPLE, layout.BLUE, layout.GREEN, layout.VERMILION),
-        strict=True,
-    )
-)
+LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), "-")
 
 
 def _draw_chain(results: Results, out: Path) -> None:
-    figure = layout.new_figure(layout.PAGE, 3.2)
+    figure = layout.new_figure(layout.PAGE, 3.6)
     panels = figure.subplots(1, 2)
     for axes in panels:
         axes.set_xscale("log")
@@ -160,41 +154,42 @@ def _draw_chain(results: Results, out: Path) -> None:
             _draw_paths(panels[0], stored.result.arrays)
         elif entry.row == f"constants, N = {SHOWN}" and stored.result.arrays:
             _draw_constants(panels[1], entry.cell.settings["levels"], stored.result.arrays)
-    layout.words(panels[0], "steps", "relative distance of r", "distance (predicted: dotted)")
-    layout.words(panels[1], "level of g - g*", "", f"PL constant, N = {SHOWN:,}")
+    layout.words(panels[0], "iterations", "relative error of r against the minimiser")
+    layout.words(panels[1], "excess risk g - g*", "PL constant below that risk")
     layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, f"{NAME}_chain")
 
 
 def _draw_paths(axes: layout.Axes, arrays: Any) -> None:
     """Distances by method and data set; the predicted slope through the last point."""
-    for method, colour in LINES.items():
+    looks = zip(METHODS, layout.shades(len(METHODS)), LOOKS, strict=True)
+    for method, colour, dashes in looks:
         steps, distances = arrays[f"{method} steps"], arrays[f"{method} distance"]
         for r, distance in enumerate(distances):
             label: dict[str, Any] = {"label": method} if r == 0 else {}
-            axes.plot(steps, distance, color=colour, linewidth=0.8, **label)
+            axes.plot(steps, distance, color=colour, linestyle=dashes, linewidth=1.1, **label)
             last = int(np.flatnonzero(np.isfinite(distance))[-1])
             decades = (steps - steps[last]) / arrays[f"{method} predicted"][r]
             line = distance[last] * 10**-decades
             near = (line < 3 * np.nanmax(distance)) & (steps <= steps[last])
-            style: dict[str, Any] = {"linestyle": ":", "linewidth": 0.8, "color": layout.BLACK}
+            style: dict[str, Any] = {"linewidth": 0.5, "color": layout.GREY, "zorder": 1}
             axes.plot(steps[near], line[near], **style)
 
 
 def _draw_constants(axes: layout.Axes, levels: Sequence[float], arrays: Any) -> None:
     """The three constants by level, a line for each data set."""
     lines = {
-        "least found": (arrays["found"], "o", layout.BLACK),
-        "proved": (arrays["proved"], "-", layout.ORANGE),
+        "smallest ratio found": (arrays["found"], "o", layout.BLACK),
+        "proved": (arrays["proved"], "-", layout.BLUE),
         # below 1e-30 it is outside the panel
-        "printed": (10 ** np.maximum(arrays["printed"], -300), "--", layout.PURPLE),
+        "in the paper": (10 ** np.maximum(arrays["printed"], -300), "--", layout.VERMILION),
     }
     for name, (values, style, colour) in lines.items():
         for r, line in enumerate(values):
             label: dict[str, Any] = {"label": name} if r == 0 else {}
             axes.plot(levels, line, style, color=colour, markersize=3, linewidth=0.9, **label)
     axes.set_ylim(1e-30, 1e-3)
-    axes.legend(fontsize=layout.FONT, frameon=False)
+    axes.legend(fontsize=layout.FONT, frameon=False, loc="lower right")
 
 
 def verdict(folder: Path) -> str:

@@ -226,7 +226,7 @@ def render(results: Results, out: Path) -> None:
         kind = entry.protocol.removeprefix("leak_free ")
         body.append(
             {
-                "design/N": entry.row,
+                "design": entry.row.replace("/", ", N = "),
                 "method": f"{entry.column}, {kind}",
                 "coverage": mine("coverage", "model"),
                 "clustered": mine("coverage", "cluster"),
@@ -236,7 +236,7 @@ def render(results: Results, out: Path) -> None:
         )
     sets = int(frame["repetitions"].max())
     below = notes(NAME, sets=sets, rare=MIN_OCCUPANCY, error=math.sqrt(LEVEL * (1 - LEVEL) / sets))
-    layout.write(pd.DataFrame(body).set_index(["design/N", "method"]), out, NAME, TITLE, below)
+    layout.write(pd.DataFrame(body).set_index(["design", "method"]), out, NAME, TITLE, below)
 
 
 def verdict(folder: Path) -> str:

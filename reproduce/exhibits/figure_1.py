@@ -37,6 +37,7 @@ FITS: dict[tuple[str, str], tuple[str, dict[str, Any], int, int]] = {
 }
 SMALL = 5  # inputs; above it the paper has no number of SAmQ
 SMOKE_REPETITIONS, SMOKE_STEPS = 2, 10
+DODGE = 1.05  # factor between the paper's points and ours
 SMOKE_FITS = (OURS, NETWORK)  # the others' smoke fits are those of Table 2
 
 
@@ -73,13 +74,15 @@ LAYOUT = (
     Column(*SPARSE, "only mileage"),
     Column(*DENSE, "every input"),
 )
-# line of the figure -> (label, colour, style)
+# line of the figure -> (method, label)
 LINES = {
-    OURS: ("GLADIUS, sparse (95 %)", layout.VERMILION, "o-"),
-    NETWORK: ("network of all inputs (95 %)", layout.GREEN, "v-"),
-    ("PQR", "leak_free"): ("PQR, networks (95 %)", layout.BLUE, "s-"),
-    DENSE: ("bound, a coefficient an input", layout.BLACK, "--"),
-    SPARSE: ("bound, only mileage", layout.BLACK, ":"),
+    OURS: ("GLADIUS", "GLADIUS, sparse"),
+    NETWORK: ("network", "plug-in network of all covariates"),
+    ("PQR", "leak_free"): ("PQR", "PQR, networks"),
+}
+BOUNDS = {
+    DENSE: ("bound, a coefficient for each covariate", "--"),
+    SPARSE: ("bound, only mileage in the reward", ":"),
 }
 
 
@@ -99,22 +102,26 @@ def render(results: Results, out: Path) -> None:
 
 
 def _draw(results: Results) -> layout.Figure:
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
+    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.2)
     axes = figure.add_subplot()
     frame, printed = results.frame(), published.load(NAME)
     frame = frame[(frame["statistic"] == "MAPE") & (frame["row"] != "0")]
     printed = printed[printed["column"] == "GLADIUS"]
-    x, se = printed["row"].astype(int), printed["se"].astype(float)
-    style: dict[str, Any] = {"color": layout.GREY, "label": "GLADIUS, the paper (SE as printed)"}
-    axes.errorbar(x, printed["number"], se, fmt="o--", mfc="none", linewidth=0.9, **style)
-    for (column, protocol), (label, colour, marker) in LINES.items():
-        line = frame[(frame["column"] == column) & (frame["protocol"] == protocol)]
+    x, half = printed["row"].astype(int), printed["se"].astype(float)
+    hollow: dict[str, Any] = {"linestyle": "--", "linewidth": 0.9, "mfc": "white"}
+    label = "GLADIUS, reported in the paper"
+    layout.points(axes, x * DODGE, printed["number"], half, "GLADIUS", label, **hollow)
+    for which, (method, label) in LINES.items():
+        line = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
         half = student.ppf(0.975, line["repetitions"].clip(lower=2) - 1) * line["se"].fillna(0.0)
-        style = {"fmt": marker, "color": colour, "label": label}
-        x = line["row"].astype(int)
-        axes.errorbar(x, line["value"], half, markersize=3.5, linewidth=1.1, **style)
+        style: dict[str, Any] = {"linestyle": "-", "linewidth": 1.1}
+        layout.points(axes, line["row"].astype(int), line["value"], half, method, label, **style)
+    for which, (label, dashes) in BOUNDS.items():
+        line = frame[(frame["column"] == which[0]) & (frame["protocol"] == which[1])]
+        style = {"color": layout.BLACK, "linewidth": 1.1, "label": label}
+        axes.plot(line["row"].astype(int), line["value"], dashes, **style)
     layout.log_log(axes, list(INPUTS), [0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
-    layout.words(axes, "inputs K that do not matter", "MAPE of the reward, per cent")
+    layout.words(axes, "number of irrelevant covariates K", "MAPE of the reward (%)")
     layout.legend_below(figure, axes, 1)
     return figure
 
@@ -125,7 +132,7 @@ def _difference_to_no_inputs(results: Results, row: str) -> str:
     if not all(errors):
         return "not run"
     mean, se, _ = mean_of(np.subtract(errors[0], errors[1]))
-    return f"{mean:+.3f} ({se:.3f})"
+    return layout.estimate(mean, se)
 
 
 def reason(row: str, column: str, protocol: str) -> str:

@@ -18,19 +18,13 @@ from reproduce.results import Results
 from reproduce.spec import Array, Entry, Exhibit, Record, Result
 
 MILEAGE = np.arange(1, MILEAGES + 1)
-ACTIONS = ((0, "maintain (a0)"), (1, "replace (a1)"))
-# (column, protocol) -> (label, colour, line style)
+ACTIONS = ((0, "maintain"), (1, "replace"))
+# (column, protocol) -> method; a column of panels
 OURS = {
-    ("Rust", "fresh"): ("Rust", "tab:blue", "-"),
-    ("ML-IRL", "fresh"): ("ML-IRL", "tab:green", "-."),
-    ("GLADIUS", "leak_free smooth"): ("GLADIUS, smooth", "tab:orange", "-"),
-    ("GLADIUS", "author oracle"): ("GLADIUS, author's code", "tab:brown", ":"),
-}
-# column -> (marker, colour, shift in mileages that keeps the markers apart)
-PAPER = {
-    "Rust": ("s", "tab:blue", -0.12),
-    "ML-IRL": ("D", "tab:green", 0.12),
-    "GLADIUS": ("o", "tab:red", 0.0),
+    ("Rust", "fresh"): "Rust",
+    ("ML-IRL", "fresh"): "ML-IRL",
+    ("GLADIUS", "leak_free smooth"): "GLADIUS",
+    ("GLADIUS", "author oracle"): "authors' code",
 }
 
 
@@ -42,7 +36,7 @@ def make_figure(name: str, number: str, trajectories: int, table: str) -> Exhibi
         return table_3.estimator_entries(trajectories, smoke)
 
     def render(results: Results, out: Path) -> None:
-        figure = _draw(results, str(trajectories), published_errors(table), title)
+        figure = _draw(results, str(trajectories), published_errors(table))
         layout.save(figure, out, name)
 
     return Exhibit(name, title, entries, render=render, view=view, tolerance=5e-4)
@@ -67,43 +61,36 @@ def published_errors(table: str) -> dict[tuple[str, int], Array]:
     for action, _ in ACTIONS:
         of_action = frame[frame["statistic"] == f"r a{action}"]
         by_column = of_action.pivot(index="row", columns="column", values="number").loc[rows]
-        for column in PAPER:
+        for column, _ in OURS:
             error = by_column[column] - by_column["Ground Truth"]
             differences[column, action] = error.to_numpy(dtype=float)
     return differences
 
 
-def _draw(
-    results: Results, row: str, printed: dict[tuple[str, int], Array], title: str
-) -> layout.Figure:
-    """A panel for each action."""
-    figure = layout.new_figure(8.5, 4.4, title)
-    panels = figure.subplots(1, 2, sharex=True)
-    for axes, (action, heading) in zip(panels, ACTIONS, strict=True):
-        axes.axhline(0.0, color="black", linewidth=1.2)
-        _draw_ours(axes, results, row, action)
-        for column, (marker, colour, shift) in PAPER.items():
+def _draw(results: Results, row: str, printed: dict[tuple[str, int], Array]) -> layout.Figure:
+    """A row of panels for each action, in it one for each method."""
+    figure = layout.new_figure(layout.PAGE, 4.2)
+    panels = figure.subplots(len(ACTIONS), len(OURS), sharex=True, sharey="row")
+    for line, (action, heading) in zip(panels, ACTIONS, strict=True):
+        for axes, ((column, protocol), method) in zip(line, OURS.items(), strict=True):
+            colour, _ = layout.LOOKS[method]
+            axes.axhline(0.0, color=layout.BLACK, linewidth=0.6)
+            result = results.get(row, column, protocol).result
+            if result.arrays:
+                sample = errors(result)[:, :, action]
+                mean, sd = sample.mean(axis=0), sample.std(axis=0, ddof=1)
+                axes.plot(MILEAGE, mean, color=colour)
+                band: dict[str, Any] = {"color": colour, "alpha": 0.25, "linewidth": 0}
+                axes.fill_between(MILEAGE, mean - sd, mean + sd, **band)
             style: dict[str, Any] = {"linestyle": "none", "markerfacecolor": "none"}
-            style |= {"marker": marker, "color": colour}
-            label = f"{column}, paper (one data set)"
-            axes.plot(MILEAGE + shift, printed[column, action], label=label, **style)
-        axes.set_xticks(MILEAGE)
-        layout.words(axes, "mileage", "estimated minus true reward (utils)", heading)
-    layout.legend_below(figure, panels[0], 3)
+            colour, marker = layout.LOOKS[column]
+            style |= {"marker": marker, "color": colour, "markersize": 4}
+            axes.plot(MILEAGE, printed[column, action], **style)
+            axes.set_xticks(MILEAGE[1::2])
+            layout.words(axes, title=method)
+        layout.words(line[0], y=f"error of r, {heading} (utils)", title=line[0].get_title("left"))
+    figure.supxlabel("mileage", fontsize=layout.FONT)
     return figure
-
-
-def _draw_ours(axes: layout.Axes, results: Results, row: str, action: int) -> None:
-    """Mean and band of each method that has a result."""
-    for (column, protocol), (label, colour, style) in OURS.items():
-        result = results.get(row, column, protocol).result
-        if not result.arrays:
-            continue
-        sample = errors(result)[:, :, action]
-        mean, sd, times = sample.mean(axis=0), sample.std(axis=0, ddof=1), len(sample)
-        label = f"{label}, ours (mean and sd, {times} data sets)"
-        axes.plot(MILEAGE, mean, style, color=colour, label=label)
-        axes.fill_between(MILEAGE, mean - sd, mean + sd, color=colour, alpha=0.15, linewidth=0)
 
 
 EXHIBITS = {

@@ -74,20 +74,19 @@ def render(results: Results, out: Path) -> None:
     records = {r.statistic: r for r in result.records}
     nu = -float(np.euler_gamma)
     x = np.linspace(BINS[0], BINS[-1], 1201)
-    figure = layout.new_figure(layout.PAGE, 4.4)
+    figure = layout.new_figure(layout.COLUMN_WIDTH, 3.6)
     axes = figure.subplots()
     draws = f"{records['sample mean'].repetitions:,} draws"
     heights, edges = result.arrays["density of draws"], result.arrays["edges"]
     axes.stairs(heights, edges, fill=True, color="0.85", label=draws)
-    axes.plot(x, printed_density(x, nu), color="tab:blue", label="density as printed")
+    axes.plot(x, printed_density(x, nu), color=layout.BLUE, label="density in the paper")
     mean = records["mean"].value
     black: dict[str, Any] = {"color": "black", "linewidth": 1.0}
     axes.axvline(mean, label=f"mean {round(mean, 3) + 0.0:.3f}", **black)
-    axes.axvline(nu, linestyle=":", label=rf"mode $-\gamma$ = {nu:.3f}", **black)
-    title = rf"Gumbel distribution $G(-\gamma, 1)$, variance {records['variance'].value:.4f}"
-    layout.words(axes, r"taste shock $\epsilon$ (utils)", "density", title)
+    axes.axvline(nu, linestyle=":", label=f"mode -gamma = {nu:.3f}", **black)
+    layout.words(axes, "taste shock epsilon (utils)", "density")
     axes.set_xlim(BINS[0], BINS[-1])
-    axes.legend(fontsize=layout.FONT)
+    layout.legend_below(figure, axes, 1)
     layout.save(figure, out, NAME)
 
 

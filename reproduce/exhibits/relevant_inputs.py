@@ -71,7 +71,7 @@ def _line(results: Results, row: str) -> tuple[str, ...] | None:
         x, y = (np.array(result.replications["MAPE"]) for result in (ours, reference))
         ratio = x.mean() / y.mean()
         spread = mean_of(x - ratio * y)[1] / y.mean()  # of a ratio of means, to first order
-        beside = (_text(reference), f"{difference:+.2f} ({se:.2f})", f"{ratio:.2f} ({spread:.2f})")
+        beside = (_text(reference), layout.estimate(difference, se), layout.estimate(ratio, spread))
     records = {record.statistic: record for record in ours.records}
     shares = [
         f"{100 * records[s].value:.0f} %" if s in records else ""

@@ -166,13 +166,13 @@ def render(results: Cells, out: Path) -> None:
     for row, name in lines:
         at = 2 * FORM.names.index(name)
         value, error = TABLE_IX[row][at : at + 2]
-        body.setdefault(("Table IX", "NFXP"), []).append(f"{number(value)} ({number(error)})")
+        body.setdefault(("Table IX", "NFXP"), []).append(layout.estimate(value, error))
         for column, kind in FITS:
             key = (row, column, f"leak_free {kind}")
             text = "not run"
             if (*key, name) in numbers:
                 line, outer = numbers[*key, name], numbers[*key, f"{name} se outer"]
-                text = f"{number(line['value'])} ({number(line['se'])}, {number(outer['value'])})"
+                text = layout.estimate(line["value"], line["se"], outer["value"])
                 text += layout.MARKS.get(line["status"], "")
             body.setdefault((column, kind), []).append(text)
     index = pd.MultiIndex.from_tuples(lines, names=["buses", "parameter"])
@@ -186,20 +186,21 @@ def _draw(results: Cells) -> layout.Figure:
     axes = figure.add_subplot()
     fit = results.get("group 4", "NFXP", f"leak_free {COMMON}").result.arrays
     if fit:
+        colour, _ = layout.LOOKS["Rust"]
         x, drawn = WIDTH * (fit["states"] + 0.5), slice(LAST)
-        axes.fill_between(
-            x[drawn], *fit["band"][:, drawn], color=layout.BLUE, alpha=0.2, linewidth=0
-        )
-        axes.plot(x[drawn], fit["probability"][drawn], color=layout.BLUE, label="NFXP, 95 % band")
+        axes.fill_between(x[drawn], *fit["band"][:, drawn], color=colour, alpha=0.2, linewidth=0)
+        axes.plot(x[drawn], fit["probability"][drawn], color=colour, label="Rust, NFXP")
         smooth = results.get("group 4", RAW[0], f"leak_free {RAW[1]}").result.arrays
         label = "GLADIUS on raw mileage"
-        axes.plot(x[drawn], smooth["probability"], color=layout.VERMILION, label=label)
+        axes.plot(x[drawn], smooth["probability"], color=layout.LOOKS["GLADIUS"][0], label=label)
         n, share = fit["observations"], fit["share"]
         middle = WIDTH * BAND * (np.arange(len(n)) + 0.5)
         error = CRITICAL * np.sqrt(share * (1 - share) / np.maximum(n, 1))
         bars = [np.minimum(error, share), error]
         look: dict[str, Any] = {"fmt": "o", "color": layout.BLACK, "markersize": 3}
-        axes.errorbar(middle, share, bars, label="observed share", elinewidth=0.7, **look)
+        axes.errorbar(
+            middle, share, bars, label="observed share of replacements", elinewidth=0.7, **look
+        )
     layout.words(axes, "thousand miles since the last replacement", "probability of replacement")
     layout.legend_below(figure, axes, 1)
     return figure

@@ -41,6 +41,8 @@ TRACED, SMOKE_POINTS, POINTS = (0.5, 1.0, 10.0), 20, 150  # tau_1 / tau_2; itera
 TRAJECTORIES, REPETITIONS, SMOKE_REPETITIONS = 1000, 8, 2
 # of the runs on data: (function class, optimiser, tau_2), each with all of RUNS
 CLASSES = (("tabular", "gradient", 0.1), ("mlp", "gradient", 0.01), ("mlp", "adam", 0.001))
+NAMES = {"tabular": "Tables", "mlp": "Networks"}
+NAMES |= {"gradient": "gradient descent", "adam": "Adam"}
 RUNS = ((1, 0.5), (1, 1.0), (1, 10.0), (5, 0.5))  # (ascents, tau_1 / tau_2)
 PRINTED = (1, 1.0)  # of them: one step size for both blocks, in turn
 DIRECT, SMOKE_DIRECT = 2_000_000, 500  # steps at most, of the table of steps
@@ -120,6 +122,7 @@ def _draw_map(results: Results, out: Path) -> None:
         return
     every_ascents, ratios = (maps[0][0][name] for name in ("ascents", "ratios"))
     betas, logs = np.array([settings["beta"] for settings, _ in maps]), np.log10(ratios)
+    ticks = [x for x in RATIO_TICKS if min(ratios) <= x <= max(ratios)]
     growth, diverged = (
         np.stack([arrays[name] for _, arrays in maps]) for name in ("growth", "diverged")
     )
@@ -132,17 +135,22 @@ def _draw_map(results: Results, out: Path) -> None:
         )
         _draw_lines(axes, ascents, betas)
         b, i = np.nonzero(diverged[:, k])
-        cross: dict[str, Any] = {"color": layout.BLACK, "label": "run from Q = zeta = 0 diverged"}
+        cross: dict[str, Any] = {
+            "color": layout.BLACK,
+            "label": "run from Q = zeta = 0 that diverged",
+        }
         axes.plot(logs[i], betas[b], "x", markersize=2.5, markeredgewidth=0.6, **cross)
         if ascents == PRINTED[0]:
             star: dict[str, Any] = {"color": layout.BLUE, "label": "the paper's setting"}
             axes.plot(math.log10(PRINTED[1]), BusEngine().discount, "*", markersize=7, **star)
-        title = f"{ascents} ascent{'s' if ascents > 1 else ''} per descent"
-        layout.words(axes, "log10 of tau_1 / tau_2", title=title)
+        axes.set_xticks(np.log10(ticks), [f"{x:g}" for x in ticks])
+        title = f"{ascents} ascent step{'s' if ascents > 1 else ''} per descent"
+        layout.words(axes, "tau_1 / tau_2", title=title)
         axes.grid(visible=False)
-    panels[0].set_ylabel("discount beta", fontsize=layout.FONT)
+    panels[0].set_ylabel(layout.mathematics("discount factor beta"), fontsize=layout.FONT)
     bar = figure.colorbar(mesh, ax=list(panels), pad=0.01, extend="min")
-    bar.set_label("growth rate (white: attracts)", fontsize=layout.FONT)
+    label = layout.mathematics("growth rate per iteration and unit of tau_2")
+    bar.set_label(label, fontsize=layout.FONT)
     bar.ax.tick_params(labelsize=layout.FONT)
     layout.legend_below(figure, panels[0], 2)
     layout.save(figure, out, NAME)
@@ -153,15 +161,17 @@ def _draw_lines(axes: layout.Axes, ascents: int, betas: Array) -> None:
     limits = axes.axis()
     fine = np.linspace(0.501, max(betas[-1], limits[3]), 400)
     edge = np.log10((2 * fine - 1) / ascents)
-    axes.plot(edge, fine, color=layout.BLUE, label="level flow: stable right of it")
+    axes.plot(
+        edge, fine, color=layout.BLUE, label="boundary of the level flow: stable to its right"
+    )
     two_sided: dict[str, Any] = {"linestyle": "--", "label": "two-sided PL: possible only below"}
-    axes.axhline(0.5, color=layout.GREEN, linewidth=1.2, **two_sided)
+    axes.axhline(0.5, color=layout.PURPLE, linewidth=1.2, **two_sided)
     axes.set_xlim(*limits[:2])
     axes.set_ylim(limits[2], min(limits[3], 1.01))
 
 
 LOOKS = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))  # so that grey tells the lines apart
-COLOURS = (layout.VERMILION, layout.BLACK, layout.BLUE, layout.GREEN, layout.PURPLE)
+RATIO_TICKS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 def _draw_traces(results: Results, out: Path) -> None:
@@ -173,7 +183,7 @@ def _draw_traces(results: Results, out: Path) -> None:
         layout.save(figure, out, f"{NAME}_trace")
         return
     arrays = of_traces[0].arrays
-    lines = zip(gradients.names(TRACED), LOOKS, COLOURS, strict=True)
+    lines = zip(gradients.names(TRACED), LOOKS, layout.shades(len(LOOKS)), strict=True)
     for k, (name, dashes, colour) in enumerate(lines):
         label = name.replace("ratio", "tau_1 / tau_2 =")
         look: dict[str, Any] = {"linestyle": dashes, "color": colour, "label": label}
@@ -186,19 +196,19 @@ def _draw_traces(results: Results, out: Path) -> None:
     (level,) = (r.value for r in of_traces[0].records if r.row == gradients.TRUTH)
     panels[0].axhline(level, color=layout.GREY, linewidth=0.8, zorder=0)
     beside: dict[str, Any] = {"textcoords": "offset points", "fontsize": layout.FONT}
-    panels[0].annotate(f"true level {level:.1f}", (1, level), (0, 3), **beside)
+    panels[0].annotate(layout.mathematics(f"true level {level:.1f}"), (1, level), (0, 3), **beside)
     for axes, linear, title in (
-        (panels[0], 100.0, "level: mean of V over visits, in utils"),
-        (panels[1], 0.01, "signed Bellman term per observation"),
+        (panels[0], 100.0, "level: mean of V (utils)"),
+        (panels[1], 0.01, "Bellman term per observation"),
     ):
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=linear)
         axes.axhline(0.0, color=layout.GREY, linewidth=0.4, zorder=0)
-        layout.words(axes, "iterations", title=title)
+        layout.words(axes, "iterations", title)
     panels[0].set_yticks(ticks := (-100, -50, 0, 50, 100, 1000), [f"{x:,}" for x in ticks])
     panels[1].set_yticks([-1e6, -1e3, -1, 0, 1])
     panels[1].set_ylim(-1e6, 100)
-    layout.legend_below(figure, panels[0], 5)
+    layout.legend_below(figure, panels[0], 3)
     layout.save(figure, out, f"{NAME}_trace")
 
 
@@ -253,8 +263,11 @@ def _write_runs(results: Results, out: Path) -> None:
         of = entry.cell.repetitions
         diverged = values.get("share diverged", math.nan) * of
         converged = of - values.get("repetitions not ok", math.nan)
-        step = entry.cell.settings["options"]["tau_2"]
-        table[f"{entry.protocol.removeprefix('printed ')} step {step:g}"] = (
+        given = entry.cell.settings["options"]
+        run = f"{NAMES[given['function_class']]}, {NAMES[given['optimiser']]}"
+        steps = f"{given['ascents']} ascent{'s' if given['ascents'] > 1 else ''} per descent"
+        ratio = f"{steps}, tau_1 / tau_2 = {given['tau_1'] / given['tau_2']:g}"
+        table[f"{run}, tau_2 = {given['tau_2']:g}", ratio] = (
             _count(diverged, of),
             _count(converged, of),
             f"{values.get('iterations', math.nan):,.0f}",
@@ -262,8 +275,8 @@ def _write_runs(results: Results, out: Path) -> None:
             number(values.get("MAPE median", math.nan)),
         )
     heads = ["diverged", "converged", "iterations", "Bellman term", "MAPE"]
-    runs = pd.DataFrame.from_dict(table, orient="index", columns=heads)
-    runs.index.name = "run"
+    index = pd.MultiIndex.from_tuples(list(table), names=["class", "steps"])
+    runs = pd.DataFrame(list(table.values()), index, heads)
     title = "Algorithm 1 on the data sets of Table 2"
     layout.write(runs, out, f"{NAME}_runs", title, _notes(results))
 
@@ -286,7 +299,7 @@ def _notes(results: Results) -> list[str]:
         for mask, word in ((unstable, "unstable"), (~unstable, "stable")):
             of_map.append(f"{diverged[mask].sum()} of {mask.sum()} where the level flow is {word}")
     return [
-        f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; mlp: the paper's"
+        f"Table 2's data sets at beta = {beta:g}; full batches, neutral starts; networks: the paper's"
         " 2 x 10. Step: zeta's, tau_2.",
         "Bellman term and MAPE are medians, iterations a mean.",
         "Diverged: the signed Bellman term per observation left +-1e6. Adam's steps are bounded, so"

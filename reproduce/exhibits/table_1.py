@@ -386,7 +386,7 @@ def verdict(folder: Path) -> str:
 
 EXHIBIT = Exhibit(
     NAME,
-    "Table 1, executable: the paper's ticks beside measurements",
+    "Table 1: the paper's ticks beside measurements",
     entries,
     render=render,
     view=view,

@@ -28,7 +28,7 @@ from gladius.methods import needs, title
 from reproduce import fits, layout, published
 from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training
-from reproduce.judge import CRITICAL
+from reproduce.judge import CRITICAL, number
 from reproduce.layout import PAPER, Column
 from reproduce.notes import notes
 from reproduce.results import Results
@@ -139,6 +139,8 @@ def bound_value(results: Results, row: str, numeral: str) -> float:
     return next((r.value for r in records if r.protocol == bound_protocol(numeral)), math.nan)
 
 
+AUTHORS = "authors' code, oracle's epoch"
+OURS = {"Rust": "ours", "ML-IRL": "ours, finite dependence", "GLADIUS": "ours, smooth"}
 LAYOUT = (
     Column("Rust", PAPER),
     Column("Rust", "fresh", "ours"),
@@ -152,8 +154,8 @@ LAYOUT = (
     Column("GLADIUS", "leak_free smooth", "ours, smooth"),
     Column(*NETWORK, "ours, network"),
     Column("GLADIUS", "printed", "Algorithm 1 as printed"),
-    Column("GLADIUS", "author last", "author's code, last epoch"),
-    Column("GLADIUS", "author oracle", "author's code, oracle's epoch"),
+    Column("GLADIUS", "author last", "authors' code, last epoch"),
+    Column("GLADIUS", "author oracle", AUTHORS),
     Column("SAmQ", PAPER),
     Column("SAmQ", "leak_free", "ours, 100 cells"),
     Column("SAmQ", "leak_free ward 5", "ours, 5 Ward cells"),
@@ -167,13 +169,19 @@ LAYOUT = (
     Column("Rust (theta_1 given)", "fresh", "ours"),
     Column("Plug-in", "leak_free tabular", "ours"),
 )
+VARIANT_NAMES = ("as the code ships", "signed term", "level from 0", "signed term, level from 0")
 AUTHOR_LAYOUT = (
     Column("GLADIUS", PAPER),
     *(
-        Column("GLADIUS", f"{protocol} {epoch}")
-        for protocol, epoch in product(AUTHOR, EPOCHS_SHOWN)
+        Column("GLADIUS", f"{protocol} {epoch}", f"{name}, {epoch} epoch")
+        for (protocol, name), epoch in product(
+            zip(AUTHOR, VARIANT_NAMES, strict=True), EPOCHS_SHOWN
+        )
     ),
 )
+# the lines of a table for a paper, and the bound below them
+SHORT = [(name, header) for name in ("Rust", "ML-IRL", "GLADIUS") for header in (PAPER, OURS[name])]
+SHORT.append(("GLADIUS", AUTHORS))
 # Variants that theory makes equal in each sample, and the tolerance in utils
 EQUAL: tuple[tuple[tuple[str, str], tuple[str, str], float], ...] = (
     (("nfxp", ""), ("mpec", ""), 1e-7),
@@ -188,17 +196,21 @@ COMPARED = 10  # rewards are compared at mileages 1 to 10, as the paper's tables
 
 
 def render(results: Results, out: Path) -> None:
-    """The three tables, and the figure of the author's code."""
+    """The four tables, and the figure of the author's code."""
     table = layout.side_by_side(results, LAYOUT, NAME, "trajectories").T
     below = notes(NAME, repetitions=NETWORK_REPETITIONS, largest=NETWORK_LARGEST)
     layout.write(table, out, NAME, EXHIBIT.title, below)
+    short = table.loc[SHORT]
+    values = [bound_value(results, row, "iv") for row in results.rows]
+    short.loc[("Bound", "r linear, P unknown"), :] = list(map(number, values))
+    layout.write(short, out, f"{NAME}_paper", EXHIBIT.title, notes(f"{NAME}_paper"))
     table = layout.side_by_side(results, AUTHOR_LAYOUT, NAME, "trajectories").T
-    heading = "Table 2 by the first author's code"
+    heading = "MAPE of the reward by our re-implementation of the authors' code"
     below = notes(f"{NAME}_author", small=SWITCHED[0], large=SWITCHED[1])
     layout.write(table, out, f"{NAME}_author", heading, below)
     table = pd.DataFrame(methods(results), index=pd.Index(results.rows, name="trajectories")).T
     table.index.name = "trajectories"
-    heading = "Table 2 extended: MAPE of the reward, every method of Table 1"
+    heading = "MAPE of the reward by every method of the paper's Table 1"
     layout.write(table, out, f"{NAME}_methods", heading, notes(f"{NAME}_methods"))
     layout.save(_draw_author(results), out, f"{NAME}_author")
 
@@ -240,45 +252,43 @@ def _label(method: str, word: str) -> str:
     return title(method) + (f" ({word})" if word else "")
 
 
-# protocol -> (label, colour, marker); the marker is filled where the truth chooses the epoch
+# protocol -> (label, marker); the marker is filled where the true reward chooses the epoch
 LADDER = {
-    "author level-0 last": ("no use of the truth", layout.BLACK, "s"),
-    "author last": ("level starts at the truth", layout.BLUE, "^"),
-    "author level-0 oracle": ("epoch by the true error", layout.BLACK, "o"),
-    "author oracle": ("both, as the code ships", layout.VERMILION, "D"),
+    "author level-0 last": ("no use of the true reward", "s"),
+    "author last": ("level starts at the true one", "^"),
+    "author level-0 oracle": ("epoch by the true error", "o"),
+    "author oracle": ("both, as the code ships", "P"),
 }
-BOUNDS = {"iii": ("r unknown", ":"), "iv": ("r affine", "--")}
+BOUNDS = {"iii": ("r free", ":"), "iv": ("r linear", "--")}
 DODGE = 1.06  # factor between neighbouring markers of one N
 
 
 def _draw_author(results: Results) -> layout.Figure:
     """MAPE of the author's code against N by its uses of the truth, log-log."""
-    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.6)
+    figure = layout.new_figure(layout.COLUMN_WIDTH, 4.8)
     axes = figure.add_subplot()
     sizes = [int(row) for row in results.rows]
-    style: dict[str, Any]
     for numeral, (label, dashes) in BOUNDS.items():
         values = [bound_value(results, row, numeral) for row in results.rows]
-        style = {"color": layout.GREY, "linewidth": 1.1, "zorder": 1}
-        axes.plot(sizes, values, dashes, label=f"bound, {label}", **style)
+        style: dict[str, Any] = {"color": layout.BLACK, "linewidth": 1.1, "zorder": 1}
+        axes.plot(sizes, values, dashes, label=f"bound: {label}, P unknown", **style)
     frame = results.frame()
     frame = frame[frame["statistic"].eq("MAPE") & frame["value"].notna()]
-    for k, (protocol, (label, colour, marker)) in enumerate(LADDER.items()):
+    for k, (protocol, (label, marker)) in enumerate(LADDER.items()):
         line = frame[frame["protocol"] == protocol]
         x = line["row"].astype(float).to_numpy() * DODGE ** (k - 1.5)
+        style = {"marker": marker, "fillstyle": "full" if protocol.endswith("oracle") else "bottom"}
         half = CRITICAL * line["se"]
-        bars = [np.minimum(half, 0.9 * line["value"]), half]  # a log scale has no room for zero
-        style = {"color": colour, "marker": marker, "markersize": 4.5, "label": label}
-        style["markerfacecolor"] = colour if protocol.endswith("oracle") else "white"
-        axes.errorbar(x, line["value"], bars, linestyle="none", elinewidth=0.7, **style)
+        layout.points(axes, x, line["value"], half, "authors' code", label, **style)
     table = published.load(NAME)
-    printed = table[table["column"] == "GLADIUS"].set_index("row")["number"].reindex(results.rows)
-    axes.plot(sizes, printed, "_", color=layout.BLACK, markersize=14, label="printed", zorder=4)
+    table = table[table["column"].eq("GLADIUS") & table["row"].isin(results.rows)]
+    x, half = table["row"].astype(float), table["se"].astype(float)
+    label = "GLADIUS, reported in the paper"
+    layout.points(axes, x * DODGE**2.5, table["number"], half, "GLADIUS", label, mfc="white")
     layout.log_log(axes, sizes, [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0])
     axes.tick_params(axis="x", labelrotation=30)
-    heading = "The author's code by its uses of the true reward"
-    layout.words(axes, "trajectories N", "MAPE of the reward, per cent (bars: 95 %)", heading)
-    layout.legend_below(figure, axes, 2)
+    layout.words(axes, "trajectories N", "MAPE of the reward (%)")
+    layout.legend_below(figure, axes, 1)
     return figure
 
 

@@ -181,8 +181,8 @@ def _texts(frame: pd.DataFrame, line: Column, statistic: str, suffix: str) -> li
     if line.column == FREQUENCY:
         digits = 0 if suffix else 2
     for value, se, status in numbers[["value", "se", "status"]].itertuples(index=False):
-        spread = "" if math.isnan(se) else f" ({se:.{digits}f})"
-        texts.append(f"{value:.{digits}f}{spread}{MARKS.get(status, '')}")
+        text = f"{value:.{digits}f}" if math.isnan(se) else layout.estimate(value, se)
+        texts.append(text + MARKS.get(status, ""))
     return texts
 
 

@@ -148,18 +148,21 @@ def render(results: Results, out: Path) -> None:
     rows = rows_of(results)
     table: dict[tuple[str, str], list[str]] = {}
     for column in COLUMNS:
+        head = "GLADIUS" if column == "Gladius" else column
         if column in METHODS:
             both = (
                 [printed.get((label, column, f"% optimality{s}"), "") for s in ("", " sd")]
                 for label in rows
             )
-            table[column, "paper"] = [f"{value} ({sd})" if value else "" for value, sd in both]
-        table[column, "ours"] = [ours.get((label, column), "not run") for label in rows]
-        table[column, "score"] = [
+            table[head, "paper"] = [f"{value} ({sd})" if value else "" for value, sd in both]
+        table[head, "ours"] = [ours.get((label, column), "not run") for label in rows]
+        table[head, "score"] = [
             _text(of_seeds[label, column]) if (label, column) in of_seeds else "" for label in rows
         ]
     pairs = compare_pairs(of_seeds)
-    lines = pd.DataFrame(table, index=pd.Index(rows, name="environment/trajectories"))
+    split = [(name.partition("-")[0], size) for name, _, size in (r.partition("/") for r in rows)]
+    index = pd.MultiIndex.from_tuples(split, names=["environment", "trajectories"])
+    lines = pd.DataFrame(table, index)
     divisors = ", ".join(f"{name[:-3]} {x:g}" for name, x in DENOMINATORS.items())
     below = (*notes(NAME, divisors=divisors), *experts(frame), *leads(pairs))
     layout.write(lines, out, NAME, EXHIBIT.title, below)
@@ -179,25 +182,32 @@ def _curves(results: Results) -> Figure:
     figure = layout.new_figure(layout.PAGE, 4.2)
     rows = rows_of(results)
     starts = list(dict.fromkeys(label.partition("/")[0] for label in rows))
-    panels = figure.subplots(2, len(starts), squeeze=False)
-    colours = dict(
-        zip(COLUMNS, (layout.VERMILION, layout.BLUE, layout.BLACK, layout.GREY), strict=True)
-    )
+    panels = figure.subplots(2, len(starts), squeeze=False, sharex=True, sharey="row")
     budgets_of = SMOKE_BUDGETS if results.smoke else BUDGETS
     for column_of_panels, start in zip(panels.T, starts, strict=True):
         sizes = [label for label in rows if label.startswith(start)]
         for axes, label in zip(column_of_panels, (sizes[0], sizes[-1]), strict=True):
-            for k, (column, colour) in enumerate(colours.items()):
+            for k, column in enumerate(COLUMNS):
                 curve = results.get(label, column, LEARNED).result.arrays.get("curve")
                 if curve is None:
                     continue
                 share = np.array(budgets_of[METHODS.get(column, "gladius")])
                 mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
-                axes.errorbar(  # side by side, so that no interval hides another
-                    share / share[-1] + 0.012 * (k - 1.5), mean, yerr=mean - low, fmt="o-",
-                    color=colour, markersize=3, linewidth=1.0, elinewidth=0.6, label=column,
+                x = share / share[-1] + 0.02 * (k - 1.5)  # no interval hides another
+                is_bc = column == SAME_CLASS  # another class of the same method
+                shown = "GLADIUS" if column == "Gladius" else column
+                colour, marker = layout.LOOKS["BC" if is_bc else shown]
+                axes.errorbar(
+                    x, mean, mean - low, color=colour, label=shown, marker="x" if is_bc else marker,
+                    linestyle=":" if is_bc else "-", markersize=4, linewidth=1, elinewidth=0.7,
                 )  # fmt: skip
-            layout.words(axes, "share of the budget", "score", label)
+            name, _, number = label.partition("/")
+            some = "trajectories" if number != "1" else "trajectory"
+            layout.words(
+                axes, "share of the budget", title=f"{name.partition('-')[0]}, {number} {some}"
+            )
+    for axes in panels[:, 0]:
+        axes.set_ylabel("score", fontsize=layout.FONT)
     full = max(panels.flat, key=lambda axes: len(axes.get_legend_handles_labels()[0]))
     layout.legend_below(figure, full, 4)
     return figure

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+from matplotlib.text import Text
 
-from reproduce import exhibits
+from reproduce import exhibits, layout
+from reproduce.notes import caption
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit, Result
 from reproduce.store import Stored
@@ -60,6 +67,40 @@ def written(exhibit: Exhibit, results: Results, out: Path) -> pd.DataFrame:
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{exhibit.name}.csv"
     results.frame().to_csv(path, index=False, float_format="%.10g")
-    exhibit.render(results, out)
+    with patch.object(layout, "save", checked_save):
+        exhibit.render(results, out)
     assert all(file.stat().st_size > 0 for file in out.iterdir() if file.is_file())
     return pd.read_csv(path, dtype={"row": str})
+
+
+SAVE = layout.save
+
+
+def checked_save(figure: Figure, out: Path, name: str) -> None:
+    """Save a figure that is fit for print and has a caption."""
+    SAVE(figure, out, name)
+    assert caption(name), f"no caption of {name}"
+    assert faults(figure) == []
+    assert not is_cut(out / f"{name}.png")
+
+
+def faults(figure: Figure) -> list[str]:
+    """What a journal would send back."""
+    texts = [t for t in figure.findobj(Text) if isinstance(t, Text) and t.get_text().strip()]
+    found = [f"small: {t.get_text()}" for t in texts if float(t.get_fontsize()) < layout.FONT]
+    plain = [re.sub(r"\$.*?\$", "", t.get_text()) for t in texts]
+    found += [f"of the code: {text}" for text in plain if re.search(r"_|leak|\^|\w/\w", text)]
+    titles = [axes.get_title("left") for axes in figure.axes if axes.get_label() != "<colorbar>"]
+    is_lettered = all(title.startswith(f"({'abcdefgh'[i]})") for i, title in enumerate(titles))
+    if titles[1:] and not is_lettered:
+        found.append("panels without letters")
+    if figure.get_suptitle() or (any(titles) and not titles[1:]):
+        found.append("a title")
+    return found
+
+
+def is_cut(picture: Path) -> bool:
+    """Whether something was drawn across the border, as words that are too long are."""
+    pixels = imread(picture)[:, :, :3]
+    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
+    return bool(border.min() < 1)

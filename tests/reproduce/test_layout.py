@@ -9,16 +9,15 @@ import tempfile
 from html import unescape
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from matplotlib.image import imread
 
 from reproduce import layout
 from reproduce.run import GENERATED
+from tests.reproduce.smoke_results import faults, is_cut
 
 FIGURES = sorted(path.name for path in GENERATED.glob("*.png"))
 TEXTS = st.text("ab 1.&%$#_{}~^\\<>|\"'", max_size=12)
@@ -32,8 +31,8 @@ SIGNS = {
 }
 PAGE = """\\documentclass{article}
 \\usepackage[T1]{fontenc}
-\\usepackage[a4paper,margin=1cm]{geometry}
-\\usepackage{array,booktabs,graphicx,longtable}
+\\usepackage[letterpaper,margin=1in]{geometry}
+\\usepackage{array,booktabs,graphicx,longtable,threeparttable}
 \\begin{document}
 %s
 \\end{document}
@@ -63,7 +62,7 @@ def plain(text: str) -> str:
 def lines(tex: str) -> list[list[list[str]]]:
     """Of each tabular the lines under its heading, of each line the plain texts."""
     bodies = re.findall(r"\\midrule\n(.*?)\\bottomrule", tex, re.DOTALL)
-    bodies = [[ln for ln in b.splitlines() if not ln.startswith("\\cmidrule")] for b in bodies]
+    bodies = [[ln for ln in b.splitlines() if "\\multicolumn" not in ln] for b in bodies]
     return [
         [[plain(t) for t in re.split(r"(?<!\\)&", ln.removesuffix("\\\\"))] for ln in body]
         for body in bodies
@@ -72,17 +71,15 @@ def lines(tex: str) -> list[list[list[str]]]:
 
 @settings(max_examples=60)  # drawing is slow
 @given(tables())
-def test_every_text_is_in_both_and_no_tabular_has_more_than_eight_columns(
-    table: pd.DataFrame,
-) -> None:
+def test_every_text_is_in_both_and_no_tabular_is_too_wide(table: pd.DataFrame) -> None:
     with tempfile.TemporaryDirectory() as folder:
         layout.write(table, Path(folder), "name", "Title & <more>", ("a note", "50 %"))
         tex, page = (Path(folder, f"name.{kind}").read_text() for kind in ("tex", "html"))
-    levels = table.index.nlevels
     tabulars = lines(tex)
-    widths = [len(line) for tabular in tabulars for line in tabular]
-    assert all(levels < width <= layout.MOST_COLUMNS for width in widths)
-    joined = [[t for tabular in tabulars for t in tabular[i][levels:]] for i in range(len(table))]
+    for tabular in tabulars:
+        columns = list(zip(*tabular, strict=True))
+        assert sum(max(map(layout.points_of, c)) for c in columns) <= layout.TEXT_WIDTH
+    joined = [[t for tabular in tabulars for t in tabular[i][1:]] for i in range(len(table))]
     wanted = [[text.strip() for text in line] for line in table.to_numpy().tolist()]
     assert joined == wanted
     cells = [unescape(text) for text in re.findall(r"<td>(.*?)</td>", page)]
@@ -93,16 +90,49 @@ def test_every_text_is_in_both_and_no_tabular_has_more_than_eight_columns(
     assert tex.count("50 \\%") == 1
 
 
-def test_long_texts_are_paragraphs_and_lines_part_the_groups(tmp_path: Path) -> None:
-    index = pd.MultiIndex.from_tuples([("A", "x"), ("A", "y"), ("B", "x")])
-    long = "a sentence of more than forty characters, as it is"
-    table = pd.DataFrame({"why": [long, "", ""], "n": ["1", "2", "3"]}, index)
-    layout.write(table, tmp_path, "name", "Title")
-    tex = (tmp_path / "name.tex").read_text()
-    assert f"{{ll{layout.PARAGRAPH}r}}" in tex
-    assert [body.count("\\cmidrule") for body in tex.split("\\midrule")] == [0, 1]
-    assert tex.index(" & y & ") < tex.index("\\cmidrule") < tex.index("B & x & ")
-    assert long in (tmp_path / "name.html").read_text()
+GROUPED = pd.DataFrame(
+    {
+        ("a method", "paper"): ["0.25 (0.01)", "-1.5e-07", "", "3.1†"],
+        ("a method", "why"): ["a sentence of more than forty characters, as it is", "", "", ""],
+    },
+    pd.MultiIndex.from_product([["A", "B"], ["theta_1", "1/sqrt(N) +- 2"]]),
+)
+
+
+def test_groups_have_a_line_long_texts_are_paragraphs_and_names_mathematics(tmp_path: Path) -> None:
+    layout.write(GROUPED, tmp_path, "name", "Table 2: errors", ["tau_1 / tau_2 >= 10^-3"])
+    tex = (tmp_path / "name.tex").read_text("utf-8")
+    assert f"lr>{{\\raggedright\\arraybackslash}}p{{{layout.WRAPPED}pt}}" in tex
+    assert re.findall(r"\\textit\{(.)\}", tex) == ["A", "B"]
+    assert " & \\multicolumn{2}{c}{a method} \\\\\n\\cmidrule(lr){2-3} & paper & why" in tex
+    assert "\\caption{Replication of Table 2 of the paper: errors}" in tex
+    for text in (
+        "$\\theta _{1}$ & 0.25",
+        "$-1.5\\cdot10^{-7}$",
+        "3.1$^{\\dagger}$",
+        "$\\sqrt{N}$ $\\pm$",
+    ):
+        assert text in tex
+    assert "$\\tau _{1}$ / $\\tau _{2}$ $\\geq$ $10^{-3}$" in tex
+    page = (tmp_path / "name.html").read_text("utf-8")
+    assert "&theta;<sub>1</sub>" in page
+    assert "a sentence of more than forty characters, as it is" in page
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ((102.7134, 0.0056), "102.7134 (0.0056)"),
+        ((2.512, 0.0296), "2.512 (0.030)"),
+        ((2.512, 0.0996), "2.51 (0.10)"),
+        ((240.4, 35.2), "240 (35)"),
+        ((2.1, 0.639, 1.333), "2.10 (0.64, 1.33)"),
+        ((100.0, 0.0), "100.00 (0.00)"),
+        ((1e9, 3e8), "1e+09 (3e+08)"),
+    ],
+)
+def test_two_digits_of_a_standard_error(numbers: tuple[float, ...], text: str) -> None:
+    assert layout.estimate(*numbers) == text
 
 
 def compiled(tables: str, folder: Path) -> str:
@@ -114,8 +144,25 @@ def compiled(tables: str, folder: Path) -> str:
     return (folder / "page.log").read_text(errors="replace")
 
 
+HAS_LATEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+
+
 @pytest.mark.deep
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+@HAS_LATEX
+def test_wide_and_long_tables_fit_their_pages_and_are_not_shrunk(tmp_path: Path) -> None:
+    wide = pd.concat({f"column {i}": GROUPED["a method"] for i in range(6)}, axis=1)
+    long, texts = pd.concat([GROUPED] * 30), []
+    for name, table in {"small": GROUPED, "wide": wide, "long": long}.items():
+        layout.write(table, tmp_path, name, name, ["a note of some length"] * 8)
+        texts.append((tmp_path / f"{name}.tex").read_text("utf-8"))
+    assert ["longtable" in text for text in texts] == [False, False, True]
+    assert not re.search("resizebox|scriptsize|tiny", "".join(texts))
+    log = compiled("\\clearpage\n".join(texts), tmp_path)
+    assert re.findall(r"Overfull \\hbox.*|.*Float too large.*", log) == []
+
+
+@pytest.mark.deep
+@HAS_LATEX
 def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Path) -> None:
     texts = [p.read_text("utf-8") for p in sorted(GENERATED.glob("*.tex"))]
     assert texts
@@ -123,13 +170,6 @@ def test_the_committed_tables_make_a_document_and_none_is_too_wide(tmp_path: Pat
     assert re.findall(r"Overfull \\hbox.*", log) == []
     wide = "\\begin{tabular}{l}" + "wide " * 100 + "\\end{tabular}"
     assert "Overfull \\hbox" in compiled(wide, tmp_path)  # the log would tell
-
-
-def is_cut(picture: Path) -> bool:
-    """Whether something was drawn across the border, as words that are too long are."""
-    pixels = imread(picture)[:, :, :3]
-    border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
-    return bool(border.min() < 1)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -143,3 +183,16 @@ def test_negative_control_words_too_long_are_cut(tmp_path: Path, times: int, cut
     figure.suptitle("words " * times)
     figure.savefig(tmp_path / "figure.png")
     assert is_cut(tmp_path / "figure.png") == cut
+
+
+def test_negative_control_a_figure_not_fit_for_print(tmp_path: Path) -> None:
+    figure = layout.new_figure(layout.PAGE, 3.0)
+    panels = figure.subplots(1, 2)
+    layout.words(panels[0], "tau_1 / tau_2", title="first")
+    layout.save(figure, tmp_path, "figure")
+    assert faults(figure) == []
+    figure.suptitle("a result")
+    panels[0].set_title("first", loc="left")
+    panels[1].set_xlabel("tau_1", fontsize=6)
+    found = ["small: tau_1", "of the code: tau_1", "panels without letters", "a title"]
+    assert faults(figure) == found

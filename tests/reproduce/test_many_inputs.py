@@ -109,7 +109,7 @@ def test_figure_1_is_drawn_with_and_without_results(tmp_path: Path, is_run: bool
     assert {"figure_1.png", "figure_1.pdf"} <= {path.name for path in tmp_path.iterdir()}
     protocols = set(frame[frame["column"] == "GLADIUS"]["protocol"])
     assert protocols == {figure_1.OURS[1], figure_1.NETWORK[1]}
-    assert ("+0.000 (0.000)" in (tmp_path / "figure_1.tex").read_text("utf-8")) == is_run
+    assert ("0.00 (0.00)" in (tmp_path / "figure_1.tex").read_text("utf-8")) == is_run
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def test_findings_are_folded_refuted_claims_first_and_every_figure_has_words() -
     groups = report.ledger(GENERATED)
     assert [groups[severity][0]["verdict"] for severity in ("theorem", "")] == ["fails", "holds"]
     drawn = {path.name for path in GENERATED.glob("*.png")}
-    assert drawn == set(pd.read_csv(report.CAPTIONS)["file"])
+    assert drawn == set(pd.read_csv(report.ALTS)["file"])
 
 
 def test_markdown_keeps_mathematics_and_lowers_headings() -> None:

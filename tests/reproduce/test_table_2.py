@@ -20,7 +20,7 @@ from reproduce.store import Stored
 from tests.reproduce.estimates import planted
 from tests.reproduce.smoke_results import FAILED, stored, written
 
-TABLES = ("table_2", "table_2_author", "table_2_methods")
+TABLES = ("table_2", "table_2_author", "table_2_methods", "table_2_paper")
 
 
 @pytest.mark.parametrize("smoke", [True, False])
