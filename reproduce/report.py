@@ -8,51 +8,90 @@ import html
 import re
 from base64 import b64encode
 from datetime import UTC, datetime
+from html.entities import html5
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 from nbconvert.filters import markdown2html
+from PIL import Image
 
-from proofs_checks.numbering import statement_of
+from proofs_checks.claims import SEVERITIES, claims
+from proofs_checks.numbering import AUTHORS, TITLE, statement_of
 from reproduce import compare, exhibits, findings, provenance, readme, seeds
+from reproduce.check import check
 from reproduce.layout import as_html
+from reproduce.notes import caption
 from reproduce.output import MANIFESTS, read_manifest
 from reproduce.provenance import ROOT
 from reproduce.spec import Cell
 
 NAME = "report.html"
 SCALE = 0.52  # pixels of the page for one of a picture: two of a column's width side by side
-MOST_ROWS = 20  # longer tables are folded
+MOST_ROWS = 20  # tables with more rows or notes are folded
+SENTENCES = 3  # of a finding; the others are folded
 COMPARED = [*compare.KEY, "published", "published_se", "ours", "ours_se", "verdict", "reason"]
 CHAIN = ROOT / "proofs_checks" / "corrected" / "corrected.md"
+ALTS = Path(__file__).parent / "templates" / "alts.csv"
+IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
+FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
+    r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
+)
+VERDICTS = ("fails", "vacuous", "holds-if", "misprint", "holds")
 
 
 def page(folder: Path) -> str:
     """The HTML of the page."""
-    about = readme.describe([], [], folder) | {"link": ".", "mark": readme.MARK}
     loaded = {kind: list(map(exhibits.load, exhibits.of_kind(kind))) for kind in ("paper", "own")}
-    about["exhibits"] = []
-    texts = {
-        name: section(readme.rendered(template, folder, about), folder)
-        for name, template in {**readme.SECTIONS, "deviations": "deviations.md"}.items()
-    }
+    found = check([*loaded["paper"], *loaded["own"]], folder)
+    about = readme.describe([], found, folder) | {"link": ".", "mark": readme.MARK}
+    templates = {**readme.SECTIONS, "deviations": "deviations.md", "methods": "methods.md"}
+    texts = {name: readme.rendered(text, folder, about) for name, text in templates.items()}
+    claim_pages = (folder / "claims" / "README.md").read_text("utf-8")
     environment = findings.environment(folder).overlay(autoescape=True)
     return environment.get_template("page.html").render(
-        texts,
+        {name: Markup(markdown(text)) for name, text in texts.items()},
+        listed=listed(texts["findings"]),
+        pictures=pictures(folder),
         kinds={
-            kind: [exhibit_page(exhibit.name, folder) for exhibit in listed]
-            for kind, listed in loaded.items()
+            kind: [exhibit_page(exhibit.name, folder) for exhibit in of_kind]
+            for kind, of_kind in loaded.items()
         },
+        problems={finding.name: finding.problems for finding in found},
+        release=release() | {"title": TITLE, "authors": AUTHORS},
         commit=str(provenance.commit()["commit"])[: readme.SHORT],
         date=datetime.now(UTC).date().isoformat(),
         ledger=ledger(folder),
+        legend=re.findall(r"^- \*\*(.+?)\*\*: (.+)$", claim_pages, re.MULTILINE),
         chain=Markup(markdown(CHAIN.read_text("utf-8"), level=2)),
         made=made(folder),
         seeds=seeds.ROOT,
         rule=seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"],
     )
+
+
+def release() -> dict[str, str]:
+    """The fields of CITATION.cff, such as version, and the arXiv number of the paper."""
+    text = (ROOT / "CITATION.cff").read_text("utf-8")
+    fields = dict(re.findall(r'^([a-z-]+): "?([^"\n]+)', text, re.MULTILINE))
+    return fields | dict(re.findall(r'"(arXiv):([^"]+)"', text))
+
+
+def listed(text: str) -> list[dict[str, Any]]:
+    """The parts of each finding in the README's section; SENTENCES of it are `text`."""
+    found = []
+    for part in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
+        if match := FINDING.fullmatch(part):
+            number, heading, body, limit, command, below = match.groups("")
+            said = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
+            texts = {"text": " ".join(said[:SENTENCES]), "more": " ".join(said[SENTENCES:])}
+            texts |= {"limit": limit, "command": command, "below": IMAGE.sub("", below)}
+            marked = {name: Markup(markdown(words)) for name, words in texts.items()}
+            others = {"number": number, "heading": heading, "pictures": IMAGE.findall(below)}
+            found.append(marked | others)
+    return found
 
 
 def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
@@ -64,50 +103,49 @@ def exhibit_page(name: str, folder: Path) -> dict[str, Any]:
     if exhibit.published and files:
         compared = table(compare.compare(exhibit, folder)[COMPARED])
     return described | {
-        "pictures": [figure(folder, *both) for both in described["captions"].items()],
+        "pictures": [file for file in files if file.endswith(".png")],
         "tables": [made_table(folder / file) for file in files if file.endswith(".html")],
         "compared": compared,
         "csvs": [file for file in files if file.endswith(".csv")],
     }
 
 
-def section(text: str, folder: Path) -> Markup:
-    """A section of the README as HTML, its pictures inside."""
-    inside = re.sub(
-        r'<img src="\./([^"]+)" width="(\d+)" alt="([^"]*)">',
-        lambda match: picture(folder, match[1], match[3], int(match[2])),
-        markdown(text),
-    )
-    return Markup(inside)
-
-
 def markdown(text: str, level: int = 0) -> str:
     """HTML of Markdown, its headings so many levels lower; mathematics is code, not emphasis."""
-    text = re.sub(r"^#", "#" * (level + 1), text.replace("```math", "```"), flags=re.MULTILINE)
-    text = re.sub(r"\$\$?([^$]+)\$\$?", lambda match: f"`{' '.join(match[1].split())}`", text)
+    text = re.sub(r"^#", "#" * (level + 1), text, flags=re.MULTILINE)
+    text = re.sub(r"```math\n(.*?)```", lambda x: f"    {plain(x[1])}\n", text, flags=re.DOTALL)
+    text = re.sub(r"\$\$?`?([^$`]+)`?\$\$?", lambda match: f"`{plain(match[1])}`", text)
     page = re.sub(r'<a class="anchor-link".*?</a>', "", str(markdown2html(text)))
     return page.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )
 
 
-def picture(folder: Path, name: str, text: str = "", width: int = 0) -> Markup:
-    """An image inside the page; "" where there is none."""
-    if not (folder / name).is_file():
-        return Markup("")
-    content = (folder / name).read_bytes()
-    width = width or round(SCALE * int.from_bytes(content[16:20], "big"))  # of a PNG
-    source = f"data:image/png;base64,{b64encode(content).decode()}"
-    label = html.escape(text or name.removesuffix(".png").replace("_", " "))
-    return Markup(f'<p class="picture"><img alt="{label}" width="{width}" src="{source}"></p>')
+def plain(formula: str) -> str:
+    """TeX as a line of text, with the signs that HTML has: `λ-hat_x ≤ (1)/(2)`."""
+    formula = re.sub(r"\\(?:left|right|Big|q?quad|[,;])(?![a-z])", " ", formula)
+    formula = re.sub(r"\\math(?:rm|bb)\{(\w+)\}", r"\1", formula)
+    hats = r"\\(hat|tilde) ?(?:\{(\\?[a-zA-Z]+)\}|(\\[a-zA-Z]+|\w))"
+    formula = re.sub(hats, r"\2\3-\1", formula)
+    signs = {**html5, "infty;": "∞", "to;": "→", "sup;": "sup"}
+    formula = re.sub(r"\\([a-zA-Z]+)", lambda x: signs.get(f"{x[1]};", x[1]), formula)
+    formula = re.sub(r"frac\{((?:[^{}]|\{.*?\})*)\}\{(.*?)\}", r"(\1)/(\2)", formula)
+    return " ".join(re.sub(r"\\([{}|])", r"\1", formula).split())
 
 
-def figure(folder: Path, name: str, caption: str) -> Markup:
-    """A picture with its caption, which is also its text for those who do not see it."""
-    text = as_html(html.escape(caption))
-    return Markup(
-        f"<figure>{picture(folder, name, caption)}<figcaption>{text}</figcaption></figure>"
-    )
+def pictures(folder: Path) -> dict[str, dict[str, Any]]:
+    """Of every figure: what it shows (alt), caption, width, and itself in 256 colours."""
+    shown = {}
+    alts = pd.read_csv(ALTS, index_col="file")["alt"]
+    for path in folder.glob("*.png"):
+        alt = alts.get(path.name, path.name)
+        with Image.open(path) as image:
+            width, content = min(920, round(SCALE * image.width)), BytesIO()  # the page's column
+            image.convert("RGB").quantize().save(content, "PNG", optimize=True)
+        source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
+        shown[path.name] = {"alt": alt, "width": width, "source": source}
+        shown[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
+    return shown
 
 
 def made_table(path: Path) -> dict[str, Any]:
@@ -116,7 +154,8 @@ def made_table(path: Path) -> dict[str, Any]:
     title = re.search(r"<title>(.*?)</title>", text)
     body = Markup(text.partition("</h1>")[2])
     heading = Markup(title[1]) if title else path.stem
-    return {"title": heading, "body": body, "is_long": text.count("<tr>") > MOST_ROWS}
+    rows = max(text.count("<tr"), text.count("<p>"))
+    return {"title": heading, "body": body, "is_long": rows > MOST_ROWS}
 
 
 def table(frame: pd.DataFrame) -> Markup:
@@ -126,18 +165,14 @@ def table(frame: pd.DataFrame) -> Markup:
     return Markup(f'<div class="wide">{text}</div>')
 
 
-def ledger(folder: Path) -> Markup:
-    """Every claim with its number in the PDF, its verdict and what to write instead.
-
-    The refuted ones that affect a theorem come first.
-    """
+def ledger(folder: Path) -> dict[str, Any]:
+    """The claims by the severity of their error, the refuted first."""
     frame = pd.read_csv(folder / "claims.csv", dtype=str).fillna("")
     numbered = [statement_of(id_) for id_ in frame["id"]]
-    frame.insert(0, "in the PDF", [found.name if found else "" for found in numbered])
-    order = {"theorem": 0, "constant": 1, "cosmetic": 2}
-    frame = frame.sort_values("severity", key=lambda x: x.map(order).fillna(3), kind="stable")
-    columns = ["in the PDF", "verdict", "severity", "corrected", "counterexample", "how", "id"]
-    return table(frame[columns])
+    frame["place"] = [found.name if found else "" for found in numbered]
+    frame["statement"] = [claims()[i].statement if i in claims() else "" for i in frame["id"]]
+    frame = frame.sort_values("verdict", key=lambda x: x.map(VERDICTS.index), kind="stable")
+    return {of: frame[frame["severity"] == of].to_dict("records") for of in (*SEVERITIES, "")}
 
 
 def made(folder: Path) -> list[dict[str, Any]]:

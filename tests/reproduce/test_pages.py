@@ -1,4 +1,4 @@
-"""The generated pages: every number is read from the files, and the report fetches nothing."""
+"""The generated pages: every number is read from the files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 from gladius.checks import InputError
-from reproduce import __main__ as command
-from reproduce import exhibits, findings, readme, report
-from reproduce.output import MANIFESTS, read_manifest
+from reproduce import exhibits, findings, readme
 from reproduce.run import GENERATED
 
 READ = ("accuracy", "figure_1", "stability", "table_2", "table_4", "claims")
@@ -105,50 +102,3 @@ def test_the_claims_of_the_paper_are_counted_and_not_ours() -> None:
     page = readme.rendered("claims.md", GENERATED, {"link": ".", "is_older": False})
     assert f"Of {printed.sum()} statements in the paper" in page
     assert f"{(ledger['verdict'][printed] == 'fails').sum()} are false as printed" in page
-
-
-def test_markdown_keeps_mathematics_and_lowers_headings() -> None:
-    text = report.markdown("# Title\n\n$a_i * b_i$ and *this*\n\n| a |\n| --- |\n| <b> |\n", 2)
-    assert '<h3 id="Title">Title</h3>' in text
-    assert "<code>a_i * b_i</code> and <em>this</em>" in text
-    assert '<div class="wide"><table>' in text
-
-
-def test_the_command_writes_one_page_that_fetches_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    selected = {"paper": ("table_3",), "own": ("stability",)}
-    monkeypatch.setattr(exhibits, "of_kind", selected.__getitem__)
-    out = tmp_path / "page.html"
-    result = CliRunner().invoke(command.app, ["report", "--out", str(out)])
-    assert result.exit_code == 0, result.output
-    text = out.read_text("utf-8")
-    assert "Not drawn yet" not in text
-    sources = re.findall(r'src="([^"]*)"', text)
-    assert len(sources) > 3
-    assert all(source.startswith("data:image/png;base64,") for source in sources)
-    assert re.findall(r'(?:src|href)="(?:https?:)?//', text) == []
-    inside = re.findall(r'href="#([^"]+)"', text)
-    identifiers = set(re.findall(r'id="([^"]+)"', text))
-    manifests = {path.stem for path in (GENERATED / MANIFESTS).glob("*.json")}
-    assert set(inside) - manifests <= identifiers
-    for name in ("table_3", "stability"):
-        manifest = read_manifest(GENERATED, name)
-        assert f'id="made-{name}"' in text
-        assert all(word in text for item in manifest["files"].items() for word in item)
-    assert "Lemma 8" in text
-
-
-def test_an_exhibit_that_was_not_run_says_so(tmp_path: Path) -> None:
-    described = report.exhibit_page("table_3", tmp_path)
-    assert (described["files"], described["time"]) == ([], "not run")
-    assert report.picture(tmp_path, "missing.png") == ""
-
-
-def test_a_table_s_page_is_shown_without_its_frame(tmp_path: Path) -> None:
-    path = tmp_path / "toy.html"
-    path.write_text("<title>A &lt;b&gt;</title>\n<h1>A</h1>\n<table></table>\n<p>note</p>", "utf-8")
-    made = report.made_table(path)
-    assert (made["title"], made["is_long"]) == ("A &lt;b&gt;", False)
-    assert made["body"] == "\n<table></table>\n<p>note</p>"
-    assert "&lt;b&gt; c" in report.table(pd.DataFrame({"x": ["<b>\nc"]}))
