@@ -35,19 +35,14 @@ class Job:
     commit: Mapping[str, Any]
 
 
-def run_cell(job: Job, refusal: str = "") -> tuple[Cell, str]:
-    """(cell, text of its file); an exception becomes a failed cell.
-
-    With a `refusal` nothing is computed: it is the reason of the failure.
-    """
+def run_cell(job: Job) -> tuple[Cell, str]:
+    """(cell, text of its file); an exception becomes a failed cell."""
     one_thread()
     processor = processor_time()
     result, status, trace = Result(()), "ok", ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            if refusal:
-                raise RuntimeError(refusal)
             _refuse_other_code(job)
             result = check_result(_computed(job))
         except Exception as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -129,17 +128,6 @@ def children(process: int) -> list[int]:
     """Processes that this one started, and theirs."""
     found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return [n for child in map(int, found) for n in (child, *children(child))]
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_sigterm_ends_a_run_like_an_interrupt(tmp_path: Path, workers: int) -> None:
-    process = started(tmp_path, workers)
-    try:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 130
-    finally:
-        process.kill()
-    assert not list((tmp_path / "out").glob(f"{STAGING}*"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")

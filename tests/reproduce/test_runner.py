@@ -228,22 +228,18 @@ def test_an_exhibit_that_cannot_be_drawn_is_named_and_the_others_go_on(
     assert set(files(tmp_path / "out")) == written
 
 
-def test_a_killed_worker_costs_its_cell_only_and_after_a_second_try(
+def test_a_killed_worker_ends_the_run_in_one_line_and_the_next_one_goes_on(
     run: Run, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
-    exhibit = toy(log, ("10", "20"), trouble={"10B": "kill"}, until=tmp_path / "mended")
-    first = run(exhibit, workers=2)
-    ((id_, status),) = first.failed.items()
-    assert labels([id_]) == {"10B"}
-    assert runner.LOST in status
-    assert "TerminatedWorkerError" in status
-    assert log.read_text().split().count("10B") == 2
-    frame = numbers(tmp_path / "out")
-    good = frame[frame["status"] == "ok"]
-    assert set(good["row"] + good["column"]) == {"10A", "20A", "20B"}
+    exhibit = toy(log, ("10", "20"), trouble={"20B": "kill"}, until=tmp_path / "mended")
+    with pytest.raises(InputError, match="worker"):
+        run(exhibit, workers=2)
     (tmp_path / "mended").touch()
-    assert labels(run(exhibit).computed) == {"10B"}
+    second = run(exhibit)
+    assert "20B" in labels(second.computed)
+    assert len(second.computed) + second.reused == 4
+    assert set(numbers(tmp_path / "out")["status"]) == {"ok"}
 
 
 SCRIPT = """
