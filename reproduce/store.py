@@ -84,28 +84,14 @@ class Store:
         """Hold the folder; the system releases it when the process ends, however it ends.
 
         Raises:
-            InputError: another run has it, or its lock cannot be written.
+            InputError: another run has it.
         """
-        owner = self.folder / "owner"
         try:
-            owner.touch()  # another run may ask between the lock and the line
-            lock = FileLock(self.folder / "lock").acquire(timeout=0)
+            with FileLock(self.folder / "lock").acquire(timeout=0):
+                yield
         except Timeout:
-            hint = f"process {owner.read_text().strip()} is at work there: wait, or use another"
+            hint = "another run is at work there: wait, or use another folder"
             raise InputError("build", str(self.folder), hint) from None
-        except OSError as error:
-            raise _lock_error(error) from None
-        with lock:
-            try:
-                owner.write_text(f"{os.getpid()}\n")
-            except OSError as error:
-                raise _lock_error(error) from None
-            yield
-
-
-def _lock_error(error: OSError) -> InputError:
-    hint = f"cannot be used as a lock ({error.strerror}): remove it, or use another folder"
-    return InputError("build", str(error.filename), hint)
 
 
 def write(path: Path, content: str) -> None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from gladius.checks import InputError
 from reproduce import run as runner
 from reproduce.output import STAGING
 from reproduce.provenance import ROOT
@@ -89,13 +88,6 @@ def test_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> N
     (tmp_path / "out" / "manifests" / "toy.json").write_text(deep)
     with pytest.warns(UserWarning, match="not readable"):
         assert len(run(toy()).computed) == 1
-
-
-@pytest.mark.parametrize("name", ["lock", "owner"])
-def test_a_folder_in_the_place_of_the_lock_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / "build" / name).mkdir(parents=True)
-    with pytest.raises(InputError, match="cannot be used as a lock"):
-        run(toy())
 
 
 SCRIPT = """
