@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from gladius.checks import Array
-from gladius.newton import SINGULAR, minimise
+from gladius.newton import minimise
 from gladius.transitions import Integers
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
 ROUNDING = 1e-24  # squared differences relative to squared regressors, below which they are none
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
-CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
+UNIDENTIFIED = (
+    "failed: singular information: theta is not identified, or choices are all but certain"
+)
 
 
 @dataclass(frozen=True)
@@ -44,25 +45,6 @@ class LogitFit:
     log_policy: Array
 
 
-def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
-    """(R,) whether theta changes the choices: is the information of uniform choices regular?
-
-    Times A/2 it bounds the information of any choices (Bohning 1992). Where it is regular and the
-    information at some theta is singular, choices at that theta are all but certain.
-
-    Args:
-        seen: (R, S) n(s).
-        x: (R, S, A, k) derivatives of the choices' values.
-    """
-    centred = x - x.mean(axis=2, keepdims=True)
-    information = np.einsum("rs,rsak,rsal->rkl", seen, centred, centred)
-    root = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
-    scale = np.where(root > 0, root, 1.0)
-    alone = np.linalg.eigvalsh(information / scale[:, :, None] / scale[:, None])[:, 0] > SINGULAR
-    rounding = ROUNDING * np.einsum("rs,rsak->rk", seen, x**2)
-    return np.asarray(alone & np.all(root**2 > rounding, axis=1))
-
-
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     """(R, k, k) information, 0 where that of some parameter is rounding, so that no step is taken.
 
@@ -70,7 +52,8 @@ def without_rounding(information: Array, seen: Array, x: Array) -> Array:
 
     Args:
         information: (R, k, k).
-        seen, x: as in `has_effect`.
+        seen: (R, S) n(s).
+        x: (R, S, A, k) derivatives of the choices' values.
     """
     contrasts = x - x.mean(axis=2, keepdims=True)
     smallest = np.maximum(SATURATED * contrasts**2, ROUNDING * x**2)
@@ -79,13 +62,11 @@ def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     return np.where(is_none[:, None, None], 0.0, information)
 
 
-def statuses(
-    converged: NDArray[np.bool_], is_regular: NDArray[np.bool_], seen: Array, x: Array
-) -> tuple[str, ...]:
-    """How each fit ended; `seen` and `x` as in `has_effect`, the others as in newton.Minimum."""
+def statuses(converged: NDArray[np.bool_], is_regular: NDArray[np.bool_]) -> tuple[str, ...]:
+    """How each fit ended; arguments as in newton.Minimum."""
     return tuple(
-        "ok" if done else "not_converged" if regular else CERTAIN if effect else UNIDENTIFIED
-        for done, regular, effect in zip(converged, is_regular, has_effect(seen, x), strict=True)
+        "ok" if done else "not_converged" if regular else UNIDENTIFIED
+        for done, regular in zip(converged, is_regular, strict=True)
     )
 
 
@@ -131,6 +112,6 @@ def maximise(
         log_likelihood=-minimum.value,
         iterations=minimum.iterations,
         converged=minimum.converged,
-        status=statuses(minimum.converged, minimum.is_regular, seen, x),
+        status=statuses(minimum.converged, minimum.is_regular),
         log_policy=log_choices(np.arange(sets), minimum.x),
     )

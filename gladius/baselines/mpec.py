@@ -173,7 +173,7 @@ def fit_from(model: Model, start: Array) -> Fit:
         is_short &= np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
         is_feasible = np.abs(violation).max() <= FEASIBLE * max(1.0, float(np.abs(v).max()))
         converged = is_definite & is_short & is_feasible
-        (status,) = statuses(converged, is_regular, state_visits[None], slope)
+        (status,) = statuses(converged, is_regular)
         if not is_definite[0]:
             break
         flow = np.einsum("sa,ast->st", policy, transition)

@@ -130,11 +130,7 @@ def fit_counts(
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
     state_visits = visits.sum(axis=2)
     theta = check_start(start, (sets, parameters))
-    q, v, dq = (
-        np.zeros(visits.shape),
-        np.zeros((sets, states)),
-        np.zeros((*visits.shape, parameters)),
-    )
+    q, v = np.zeros(visits.shape), np.zeros((sets, states))
     inner_iterations, is_solved = np.zeros(sets, dtype=np.int64), np.ones(sets, dtype=bool)
 
     def solve(rows: Integers, trial: Array) -> None:
@@ -147,11 +143,11 @@ def fit_counts(
 
     def objective(rows: Integers, trial: Array) -> tuple[Array, Array, Array]:
         solve(rows, trial)
-        gradient, hessian, dq[rows] = derivatives(
+        gradient, hessian, dq = derivatives(
             visits[rows], probabilities[rows], design, q[rows], v[rows], discount
         )
         log_likelihood = np.sum(visits[rows] * (q[rows] - v[rows, :, None]), axis=(1, 2))
-        return -log_likelihood, -gradient, without_rounding(-hessian, state_visits[rows], dq[rows])
+        return -log_likelihood, -gradient, without_rounding(-hessian, state_visits[rows], dq)
 
     def longest(rows: Integers, step: Array) -> Array:
         moves = (state_visits[rows, :, None] > 0) * np.einsum("sak,rk->rsa", design, step)
@@ -185,7 +181,7 @@ def fit_counts(
         iterations=minimum.iterations,
         inner_iterations=inner_iterations,
         converged=converged,
-        status=statuses(converged, minimum.is_regular, state_visits, dq),
+        status=statuses(converged, minimum.is_regular),
         q=q,
         v=v,
     )

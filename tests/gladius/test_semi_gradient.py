@@ -17,7 +17,7 @@ from strategies import paths
 import gladius
 from gladius.anchor import Anchor
 from gladius.baselines import semi_gradient
-from gladius.baselines.choice_logit import CERTAIN
+from gladius.baselines.choice_logit import UNIDENTIFIED
 from gladius.baselines.semi_gradient import learn, make_basis
 from gladius.baselines.td_ccp import (
     ONE_HOT,
@@ -153,7 +153,7 @@ def test_choices_all_but_certain_are_no_convergence() -> None:
     data = BusEngine(horizon=6).simulate(3, np.random.default_rng(0))
     diagnostics = fit(data).diagnostics
     assert not diagnostics.converged
-    assert diagnostics.status == CERTAIN
+    assert diagnostics.status == UNIDENTIFIED
 
 
 @settings(max_examples=60)
