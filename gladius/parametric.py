@@ -24,7 +24,7 @@ from gladius.transition_probabilities import (
     check_support,
     empirical_transition_probabilities,
 )
-from gladius.transitions import Counts, Integers, Transitions, group, index_rows
+from gladius.transitions import Counts, Integers, Transitions, grid_positions, group
 
 TransitionModel = KnownTransitions | PooledIncrements
 
@@ -165,10 +165,7 @@ def on_grid(function: StateFunction, grid: Array, states: Array) -> Array:
 
 def positions(grid: Array, states: Array) -> Integers:
     """(n,) index of each state on the grid, or an error naming the first that is not there."""
-    distinct, (of_grid, of_states) = index_rows([grid, states])
-    index = np.full(len(distinct), -1)
-    index[of_grid] = np.arange(len(grid))
-    position = index[of_states]
+    position = grid_positions(grid, states)
     if np.any(position < 0):
         raise InputError("grid", states[position < 0][0].tolist(), "this state is not on the grid")
     return position

@@ -180,10 +180,6 @@ class Record:
     row: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("statistic", "status", "protocol", "row"):
-            if not isinstance(getattr(self, name), str):
-                raise InputError(name, getattr(self, name), "give a string")
-        check_whole("repetitions", self.repetitions, 0)
         is_failure = self.status.startswith(FAILED) and len(self.status) > len(FAILED)
         if self.status not in SEVERITY and not is_failure:
             hint = f"use one of {', '.join(SEVERITY)}, or '{FAILED}why'"

@@ -1,6 +1,6 @@
 """Finished cells on disk: one JSON file each, written whole or not at all, with a checksum.
 
-The checksum finds damage and is no signature: what is read is validated like a fresh result.
+The checksum finds damage and is no signature.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, Cell, Record, Result, check_result
+from reproduce.spec import FAILED, Cell, Record, Result
 
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 
@@ -66,7 +66,7 @@ class Store:
             return decode(path.read_text(encoding="utf-8"), cell)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             why = f"{type(error).__name__}: {error}"
             warnings.warn(f"not readable, so computed again: {path} ({why})", stacklevel=2)
             return None
@@ -156,17 +156,7 @@ def decode(text: str, cell: Cell) -> Stored:
         float(result["cpu_seconds"]),
     )
     checksum = hashlib.sha256(text.encode()).hexdigest()
-    stored = Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
-    if not isinstance(stored.provenance["finished"], str):
-        raise TypeError("the time at which it was finished is no string")
-    float(stored.provenance["cpu_seconds"])
-    if stored.failed and decoded.records:
-        raise ValueError("it failed and has records")
-    if not stored.failed:
-        if stored.status != "ok":
-            raise ValueError(f"unknown status {stored.status!r}")
-        check_result(decoded)
-    return stored
+    return Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
 
 
 def _sealed(body: str) -> str:

@@ -102,38 +102,32 @@ def invert(
 
     Without the R step, as SAmQ takes them, `reward` only repeats Q.
     """
-    steps = partial(invert_together, anchor, discount, with_reward)
-    return bc.train_in_groups(steps, data, rngs, training, default_training)
 
+    def together(
+        data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
+    ) -> list[Fit]:
+        """The steps on data sets with one setting, in one batched program."""
+        clones = bc.train(data, how, rngs)
+        levels, level_fit = fit_levels(data, clones, anchor, discount, how, rngs)
+        qs = [partial(network_q, *pair, anchor.action) for pair in zip(levels, clones, strict=True)]
+        converged = level_fit.converged & [clone.converged for clone in clones]
+        norm = level_fit.gradient_norm
+        rewards: Sequence[StateFunction] = qs
+        if with_reward:
+            rewards, reward_fit = fit_rewards(data, qs, discount, how, rngs)
+            converged = converged & reward_fit.converged
+            norm = np.maximum(norm, reward_fit.gradient_norm)
+        fits = []
+        for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
+            never = np.setdiff1d(np.arange(data[r].number_of_actions), data[r].actions)
+            status = "ok" if converged[r] else "not_converged"
+            if with_reward and len(never):
+                status = f"failed: action {never[-1]} never occurs, its reward is NaN"
+            status = status if np.isfinite(norm[r]) else "diverged"
+            fits.append(Fit(q, reward, status, int(level_fit.steps[r]), float(norm[r])))
+        return fits
 
-def invert_together(
-    anchor: Anchor,
-    discount: float,
-    with_reward: bool,
-    data: Sequence[Transitions],
-    how: Training,
-    rngs: Sequence[np.random.Generator],
-) -> list[Fit]:
-    """The steps on data sets with one setting, in one batched program."""
-    clones = bc.train(data, how, rngs)
-    levels, level_fit = fit_levels(data, clones, anchor, discount, how, rngs)
-    qs = [partial(network_q, *pair, anchor.action) for pair in zip(levels, clones, strict=True)]
-    converged = level_fit.converged & [clone.converged for clone in clones]
-    norm = level_fit.gradient_norm
-    rewards: Sequence[StateFunction] = qs
-    if with_reward:
-        rewards, reward_fit = fit_rewards(data, qs, discount, how, rngs)
-        converged = converged & reward_fit.converged
-        norm = np.maximum(norm, reward_fit.gradient_norm)
-    fits = []
-    for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
-        never = np.setdiff1d(np.arange(data[r].number_of_actions), data[r].actions)
-        status = "ok" if converged[r] else "not_converged"
-        if with_reward and len(never):
-            status = f"failed: action {never[-1]} never occurs, its reward is NaN"
-        status = status if np.isfinite(norm[r]) else "diverged"
-        fits.append(Fit(q, reward, status, int(level_fit.steps[r]), float(norm[r])))
-    return fits
+    return bc.train_in_groups(together, data, rngs, training, default_training)
 
 
 def network_q(level: nets.Network, clone: bc.Clone, anchor_action: int, states: Array) -> Array:

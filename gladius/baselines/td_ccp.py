@@ -64,10 +64,6 @@ class Recursion:
     gain: Array  # (P, k + 1) the same with e = -log eta added to the last column
     discount: float  # beta
 
-    def at_actions(self, table: Array) -> Array:
-        """(P, ...) entries of a (P, A, ...) table at each pair's action."""
-        return np.asarray(table[np.arange(len(self.data.actions)), self.data.actions])
-
     def backup(self, values: Array | float) -> Array:
         """(P, k + 1) beta times the mean of the gain and (P, k + 1) values over the next pair."""
         return self.discount * self.data.expected_next(self.gain + values)

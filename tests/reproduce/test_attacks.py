@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +16,7 @@ from reproduce import run as runner
 from reproduce.output import STAGING
 from reproduce.provenance import ROOT
 from reproduce.store import Store, _sealed
-from tests.reproduce.toys import files, toy
+from tests.reproduce.toys import toy
 
 Run = Callable[..., runner.Outcome]
 
@@ -38,47 +37,6 @@ def test_a_manifest_cannot_remove_a_file_outside_its_folder(
         run(toy())
     assert victim.read_text() == "not ours"
     assert "victim" not in path.read_text()
-
-
-def _set(content: Any, path: str, value: object) -> None:
-    *parents, last = (int(name) if name.isdigit() else name for name in path.split("/"))
-    for name in parents:
-        content = content[name]
-    content[last] = value
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("result/records/0/value", "nan"),
-        ("result/records/0/se", "inf"),
-        ("result/records/0/status", 7),
-        ("result/records/0/statistic", ["MAPE"]),
-        ("result/records/0/repetitions", "many"),
-        ("result/records", [{"value": 1.0, "se": 1.0}]),
-        ("result/records", []),
-        ("result/records/0", {"other": 1}),
-        ("result/arrays", {"r": ["text"]}),
-        ("status", "fine"),
-        ("status", "failed: and has records"),
-        ("provenance", []),
-        ("provenance/finished", 3),
-        ("provenance/cpu_seconds", "long"),
-    ],
-)
-def test_a_forged_cell_with_a_right_checksum_is_computed_again(
-    run: Run, tmp_path: Path, path: str, value: object
-) -> None:
-    exhibit = toy(rows=("10",), columns=("A",))
-    run(exhibit)
-    before = files(tmp_path / "out")["toy.csv"]
-    file = Store(tmp_path / "build").path(exhibit.entries(False)[0].cell)
-    content = json.loads(file.read_text())["cell"]
-    _set(content, path, value)
-    file.write_text(_sealed(json.dumps(content, indent=1)))
-    with pytest.warns(UserWarning, match="computed again"):
-        assert len(run(exhibit).computed) == 1
-    assert files(tmp_path / "out")["toy.csv"] == before
 
 
 def test_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:
