@@ -10,20 +10,15 @@ descent step, zeta fixed,
                + sum_{B1, a = a_s} [(r + beta V(s') - Q(s, a))^2 - beta^2 (V(s') - zeta(s, a))^2] };
 
 then r-hat = Q - beta zeta. Algorithm 2 (`deterministic`) has no zeta: one batch, the squared TD
-error alone, r-hat = Q(s, a) - beta V(s').
+error alone, r-hat = Q(s, a) - beta V(s'), V averaged over several s'.
 
 Implementation choices:
 
-- The loop tests t <= T but counts `iteration`. They are one counter here.
-- Both steps are printed with tau_1. The descent takes its own tau_2.
-- The text ascends on B1 and descends on B2. The box is followed, which has D and the likelihood on
-  B2 and the Bellman term on B1. Batches are drawn with replacement, afresh at each iteration, or
-  are all of the data (`batch=None`), which the text allows.
-- Losses are sums over the batch. tau_1 and tau_2 are the printed steps times the batch size, so
-  that one value serves every N.
-- "Initialize" means zero tables, or random weights with zero output biases. The true level is not
-  used.
-- s' in Algorithm 2's r-hat is the observed successor of (s, a), or V is averaged over several.
+- Both steps are printed with tau_1. The descent takes its own tau_2. Both are the printed steps
+  times the batch size, so that one value serves every N.
+- The text ascends on B1 and descends on B2; the box is followed. Batches are drawn with
+  replacement, afresh at each iteration, or are all of the data, which the text allows.
+- "Initialize" means zero tables, or random weights with zero output biases.
 - A replication stops with status `diverged` where its signed Bellman term per transition leaves
   +-1e6 or is not a number. Its last tables are its estimate.
 """

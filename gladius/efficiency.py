@@ -5,19 +5,14 @@ distribution with standard deviation sd(s, a), hence
 
     E[MAPE] ~ 100 sqrt(2 / (pi n)) sum_{s,a} d_H(s, a) sd(s, a) / |r(s, a)|,
 
-d_H being the occupancy of H periods, which is what the share of (s, a) in a test split estimates.
-N is the number of training trajectories: with the paper's 80/20 split, 0.8 times the N of its
-tables.
-
-The choices depend on the reward and on P only through the cell-wise
-shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
-d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
+d_H being the occupancy of H periods, and N the number of training trajectories. The choices depend
+on the reward and on P only through m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and
+to first order d log pi = G m for one matrix G. Frequencies of choices in s have the covariance
 (diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
 (n d(s, a)), independently over cells. The error of each choice and transition has mean zero given
 the past, so information adds up as if periods were independent draws from d_H.
 
-The bounds are first-order, and hold for regular estimators of the stated class. Cells with d_H = 0
-are outside the sum.
+The bounds are first-order, and hold for regular estimators of the stated class.
 """
 
 from __future__ import annotations

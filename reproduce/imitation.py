@@ -10,15 +10,11 @@ methods share the demonstrations of a training seed (see `demonstrations`).
     gladius   `rows.network`: reward = linear + network, zeta solved for
     bc, not restricted    the same with the network for the log-odds: BC, trained as GLADIUS
 
-Implementation choices:
-
-- The demonstrated choices have no randomness, so the risk of each method has no minimum. How sharp
-  a sampled policy is depends on when the training stops.
-- Networks are 2 x 64 on standardised inputs. BC and IQ-learn start from the same weights and draw
-  the same batches, all the seeds of a cell in one batch, so they differ in the penalty alone.
-- GLADIUS and the BC of its class start from the minimum over linear functions. A network with
-  random start is worse there on few demonstrations, however long it is trained.
-- The last iterate is evaluated, at three budgets that no return has selected.
+The demonstrated choices have no randomness, so the risk of each method has no minimum: how sharp a
+sampled policy is depends on when the training stops. The last iterate is evaluated, at three
+budgets that no return has selected. BC and IQ-learn start from the same weights and draw the same
+batches, so they differ in the penalty alone. GLADIUS and the BC of its class start from the minimum
+over linear functions.
 """
 
 from __future__ import annotations

@@ -6,22 +6,19 @@ ln D - ln(1 - D) = f - ln pi, so that it is the soft-optimal policy for f. With 
 
     f(s, a) = g(s, a) + beta E_T-hat[phi(s') | s, a] - phi(s),
 
-and the reward is read off as g. At the optimum f = ln pi_E, the expert's log choice probabilities,
-and any phi fits: g = ln pi_E + phi - beta E[phi]. The start of the optimiser decides which of them
-is found (`start_spread`). `anchored=True` is a different, identified estimator: g(., anchor) is the
-anchor's reward, which leaves one phi (V*) and one g (r).
+and the reward is read off as g. At the optimum f = ln pi_E, and any phi fits. The start decides
+which is found (`start_spread`). `anchored=True` is a different, identified estimator: g(., anchor)
+is the anchor's reward, which leaves one phi (V*) and one g (r).
 
-Implementation choices (the text of the model-enhanced original was not at hand; f follows its
-abstract):
+Implementation choices (the text of the model-enhanced original was not at hand):
 
 - Tables replace networks for g, phi and T-hat.
 - One roll-out in T-hat for each path of the data, from its first state and as long (as the longest
   path where it ended by itself). Expected counts are exact, scaled to as many observations.
 - PSEUDO_COUNT observations are added to every (s, a) of the data, and as many in each state, chosen
   by the generator's policy, to the roll-outs. This biases nothing where the two match.
-- The generator is exactly soft-optimal for f. f then moves a share of the way to the
-  discriminator's exact minimiser: 1/2 at most, halved when the gradient grew.
-- Off the grid g is that of the nearest state; if anchored, the log-odds are.
+- f moves a share of the way to the discriminator's exact minimiser: 1/2 at most, halved when the
+  gradient grew.
 """
 
 from __future__ import annotations

@@ -6,19 +6,18 @@ The recursions of h and g are iterated, each step a regression on (a, x) in a cl
     g_{j+1} = argmin_{f in F} E_n[(beta e(a', x') + beta g_j(a', x') - f(a, x))^2],
 
 from h_1 = E_n[z] / (1 - beta), g_1 = beta E_n[e'] / (1 - beta), for J = 20 steps or until the
-change eps_j^2 = E_n|h_{j+1} - h_j|^2 / E_n|h_j - E_n h_j|^2 has eps_j < 0.01. Then theta maximises
-the pseudo-likelihood of softmax_a(h'theta + g), and r = z'theta. The iteration is a
+change eps_j^2 = E_n|h_{j+1} - h_j|^2 / E_n|h_j - E_n h_j|^2 has eps_j < 0.01. The iteration is a
 beta-contraction: with one-hot functions it converges to the semi-gradient's solution.
 
 Implementation choices, besides the list in td_ccp.py:
 
-- F. The authors' simulations take random forests; here it is a network by default (their theory
-  covers networks), or least squares in one_hot functions.
-- One network has an output for each action and each column of h and g. It starts from the weights
-  of the step before. Adam trains all layers; then the output layer is solved for, with the weight
-  of one observation on Adam's solution, which limits the extrapolation to actions never taken.
-- At most `iterations` (J - 1 regressions), fewer where eps_j is below `tolerance` for every column.
-  Only that counts as converged; it does not bound the distance to the fixed point.
+- F is a network by default, or least squares in one_hot functions. The authors' simulations take
+  random forests; their theory covers networks.
+- One network has an output for each action and each column of h and g, and starts from the weights
+  of the step before. After Adam the output layer is solved for, with the weight of one observation
+  on Adam's solution, which limits the extrapolation to actions never taken.
+- Only eps_j below `tolerance` counts as converged; it does not bound the distance to the fixed
+  point.
 """
 
 from __future__ import annotations

@@ -8,20 +8,18 @@ g(s) = -log pi(a_s | s), V = h + g:
        anchor's observations;  Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)
     R  r(s, a) = Q(s, a) - beta E[h(s') + g(s') | s, a], by regression on (s, a)
 
-The regressions replace transition probabilities, and no form of r is needed.
+No transition probabilities and no form of r are needed.
 
 Implementation choices:
 
-- Regressions: networks, as in the original, with two hidden layers of 10. With means over counts
-  instead the fixed point is a linear system, the plug-in's (plug_in.py).
-- P step: plain maximum likelihood.
+- Networks with two hidden layers of 10. With means over counts instead the fixed point is a linear
+  system, the plug-in's (plug_in.py).
 - Q step: fitted iteration as in the paper. Its authors' code differentiates the target too, which
   is wrong wherever the anchor's transitions are random (double sampling). Their clamp of networks
   to +-50 is left out: the paper's Q* lies beyond it.
 - R step: the regression itself; the authors' code reports a line through it for each action.
-- `converged` needs all three steps to meet their rules, and every action to occur, for else its
-  reward is NaN. It does not detect an anchor that leads to states where it was never taken: there h
-  is extrapolated (on the bus engine MAPE is hundreds with the anchor to maintain).
+- `converged` does not detect an anchor that leads to states where it was never taken: there h is
+  extrapolated (on the bus engine MAPE is hundreds with the anchor to maintain).
 """
 
 from __future__ import annotations

@@ -6,22 +6,18 @@ action. With x the model's polynomial and I its information, directions d of a f
 
     score U = sum e (x) d*,  d* = d - x I_xx^-1 I_xd,   U' var(U)^-1 U ~ chi-square,
 
-var(U) the sum of the squared summands or the model's expectation of it. The directions are
-{z_k, z_k^2 - 1} x {1, z_j for each selected j}, the gradient in the first-layer weights of an input
-that is not connected yet.
+var(U) the sum of the squared summands or the model's expectation of it, whichever says less for the
+input. The directions are {z_k, z_k^2 - 1} x {1, z_j for each selected j}.
 
 Implementation choices:
-- The variance is the one of the two that says less for the input: where few observations weigh much
-  and an action is rare, the summands have hardly any.
 - An input's p-value is three times the least of that of z_k alone, of the block, and of the best
   direction (Bonferroni over the directions).
-- The test is computed for a short list, ranked by the score before projection.
 - Inputs enter by Benjamini and Hochberg (1995) for the choices, those selected before counted as
   discoveries, and by Bonferroni for the transitions. Each is tested again given those that entered
   before it in the round: a noisy copy of an input has nothing to add.
 - Where none enters, pairs that matter for the choice only together are tried, by the score of every
   product z_j z_k and Bonferroni over all pairs.
-- Model and test depend on the inputs' values alone, so observations with equal values are grouped.
+- Observations with equal values of the inputs are grouped.
 """
 
 from __future__ import annotations

@@ -7,25 +7,19 @@ inputs, and zeta(., a) in the class Z_a = span{1, z, cos(w'z + c)} of A_z,
                    + kappa_a |coefficients|^2,                             V_Q = logsumexp Q,
     Q = r_theta + beta zeta_Q,      r_theta(., a) = monomials(z)'b_a + cosines(z)'u_a,
 
-the anchor's reward as given. The inner maximum of the paper's risk is thus a linear solve. At the
-anchor's observations r + beta V' - Q = beta (V' - zeta), so the squared TD error less beta^2 times
-zeta's is zero one by one, and the risk is the negative log-likelihood. The estimator is
+the anchor's reward as given. At the anchor's observations r + beta V' - Q = beta (V' - zeta), so
+the Bellman term is zero one by one, and the risk is the negative log-likelihood. The estimator is
 
     min over theta of  NLL(Q) + (lambda / 2) |u|^2,
 
 a restriction of r to a class: over every Q and every zeta the minimum is the plug-in's.
 
 Implementation choices:
-- The minimum is found by Fisher scoring (`risk`). The point reached is stationary; that it is the
-  global minimum is not proved.
-- The monomials of r are thinned out by BIC.
-- lambda is chosen by restricted maximum likelihood (REML, Laplace's approximation at the current
-  fit) by the two rules of the class `smooth`: it stays at infinity unless REML gains CRITICAL, and
-  a finite one is taken UNDERSMOOTHING_STEPS below REML's choice.
+- The point that Fisher scoring (`risk`) reaches is stationary; that it is the global minimum is not
+  proved. `form` chooses monomials and lambda, by the rules of the class `smooth`.
 - Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
   above NEAR_ONE the anchor's reward is lowered for the fit so that V is near 0, and r and Q are
   raised after it: rounding stays small.
-- `trust` says whether the fit is reliable.
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
