@@ -61,18 +61,11 @@ def fit(
     """AIRL on each data set.
 
     Args:
-        data: replications.
-        anchor: used by the fit only if `anchored`; its Bellman error is reported.
-        discount: beta.
         transition: the true T; by default the frequencies of each data set.
         anchored: g(., anchor) = the anchor's reward. Not AIRL as published: it identifies r.
-        start_spread: standard deviation of normal draws where g and phi start; 0: at zero.
-        rng: of those draws: a seed, or one generator for each data set.
+        start_spread: standard deviation of normal draws, by `rng`, where g and phi start.
 
     `extra` holds the discriminator's objective, and g and phi on `states`.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     rngs = generators(rng, len(data))
     if float(check_finite("start_spread", start_spread)) < 0:

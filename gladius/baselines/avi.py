@@ -59,22 +59,14 @@ def fit(
     tolerance: float = 0.01,
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """The Estimate by approximate value iteration of each data set.
-
-    `diagnostics.extra` holds theta. `iterations` are the value iterations, `inner_iterations` the
-    training steps in them.
+    """Approximate value iteration of each data set; `extra` holds theta.
 
     Args:
-        data, discount: replications, beta.
-        anchor: its reward must not contradict the form.
         reward: the form, z and the given part of the reward.
         regression: network, or least squares in one_hot functions.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
-        rng: a seed, or one generator for each data set, for the networks.
-
-    Raises:
-        InputError: for bad options, or data in which no period follows another.
+        rng: for the networks.
     """
     check_choice("regression", regression, CLASSES)
     check_whole("iterations", iterations, 2)

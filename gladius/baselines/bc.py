@@ -94,18 +94,12 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by behavioural cloning of each data set.
+    """Behavioural cloning of each data set.
 
     Args:
-        data, discount: replications, beta.
-        anchor: not used by the method; the Bellman error of its observations is reported.
         normalisation: level of Q from which the reward is read off, one of NORMALISATIONS.
-        rng: a seed, or one generator for each data set, which draws its weights, held-out
-            trajectories and batches.
+        rng: draws weights, held-out trajectories and batches.
         training: by default `default_training` of each data set.
-
-    Raises:
-        InputError: for a bad option, or another number of generators than of data sets.
     """
     check_choice("normalisation", normalisation, tuple(NORMALISATIONS))
     rngs = generators(rng, len(data))

@@ -70,19 +70,14 @@ def fit(
     stages: int | None = STAGES,
     finite_dependence: bool = False,
 ) -> list[Estimate]:
-    """Two steps, or NPL.
+    """Two steps, or NPL; `reward` and `transition` as in `nfxp.fit`.
 
     Args:
-        data, discount, reward, transition: as in `nfxp.fit`.
-        anchor: the same; its action is the renewal of finite dependence.
         stages: of NPL; 1: the two-step estimator; None: until nothing moves (STAGE_TOLERANCE).
-        finite_dependence: use the renewal action's CCPs only, and no inversion.
+        finite_dependence: use the CCPs of the anchor's action only, and no inversion.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, log_likelihood, stages and
-        objective, which is minus the pseudo-likelihood per observation.
-
-    Errors are those of `nfxp.fit`.
+    `extra` holds theta, log_likelihood, stages and objective, minus the pseudo-likelihood per
+    observation.
     """
     if stages is not None:
         check_whole("stages", stages, 1)

@@ -68,23 +68,14 @@ def fit(
     start: TableFunction | None = None,
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """CLARE of each data set.
+    """CLARE of each data set, whose trajectories are in order of time.
 
     Args:
-        data: replications of the expert's data; those of a trajectory in order of time.
-        anchor: used for the reported Bellman error only.
-        discount: beta.
         transition: the true P, an oracle's knowledge.
         start: maps (n, d) features to the first rewards (n, A); by default 0.
-        rng: a seed, or one generator for each data set, for the ensemble.
+        rng: for the ensemble.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.gradient_norm` is the residual, `extra` holds
-        objective (the reward step's), occupancy_gap (total variation between rho and rho_E) and
-        weighted_share (of the expert's mass at c > u).
-
-    Raises:
-        InputError: for options that do not fit the data, or where all pairs are uncertain.
+    `gradient_norm` is the residual; `extra` holds the reward step's objective.
     """
     results = []
     for replication, generator in zip(data, generators(rng, len(data)), strict=True):
@@ -104,11 +95,7 @@ def fit(
             iterations=end.iterations,
             gradient_norm=end.residual,
             inner_iterations=end.inner_iterations,
-            extra={
-                "objective": game.loss(end.reward, end.rho),
-                "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
-                "weighted_share": float(expert[spread > UNCERTAIN].sum() / expert.sum()),
-            },
+            extra={"objective": game.loss(end.reward, end.rho)},
         )
         results += grid.estimates("clare", [fitted], anchor)
     return results

@@ -70,16 +70,11 @@ def fit(
     function_class: str = "table",
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """The Estimate by IQ-Learn of each data set.
+    """IQ-Learn of each data set.
 
     Args:
-        data, discount: replications, beta.
-        anchor: not used by the method; the Bellman error of its observations is reported.
-        function_class: one of CLASSES.
-        rng: network only; a seed, or one generator for each data set.
-
-    Raises:
-        InputError: for a bad option; for the table where states are too many to count.
+        function_class: one of CLASSES; the table needs states few enough to count.
+        rng: of the network.
     """
     check_choice("function_class", function_class, CLASSES)
     rngs = generators(rng, len(data))

@@ -49,19 +49,13 @@ def fit(
     inner: str = "exact",
     start: Array | None = None,
 ) -> list[Estimate]:
-    """ML-IRL of each data set.
+    """ML-IRL of each data set, whose trajectories are in order of time.
 
     Args:
-        data: replications; the observations of a trajectory in order of time.
-        anchor: its action is the renewal action of `finite_dependence`.
-        discount, reward, transition, start: as in `nfxp.fit`.
+        reward, transition, start: as in `nfxp.fit`.
         inner: exact or finite_dependence (which has no `start`).
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and objective, which is -L
-        over the discounted number of observations.
-
-    Errors are those of `nfxp.fit`.
+    `extra` holds theta and objective, -L over the discounted number of observations.
     """
     check_choice("inner", inner, INNER)
     if inner == "finite_dependence":

@@ -123,11 +123,9 @@ def fit(
     transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
-    """MPEC of each data set; arguments and errors are those of `nfxp.fit`.
+    """MPEC of each data set; options as in `nfxp.fit`.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, objective, log_likelihood
-        and constraint_violation, the largest |c|.
+    `extra` holds theta, objective, log_likelihood and constraint_violation, the largest |c|.
     """
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
     first = check_start(start, (len(models), models[0].design.shape[2]))

@@ -85,22 +85,12 @@ def fit(
     transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
-    """Rust's estimator, all data sets in one batch.
+    """Rust's estimator, all data sets in one batch; `extra` holds theta and log_likelihood.
 
     Args:
-        data: replications.
-        anchor: the form identifies theta; the anchor's reward must not contradict it.
-        discount: beta.
         reward: the form, required.
-        transition: the oracle's knowledge; without it the frequencies of each data set.
+        transition: P, known or of few parameters; without it the frequencies of each data set.
         start: (R, k) first theta of each data set; by default 0.
-
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and log_likelihood. Q is
-        defined on the grid only where `transition` is given.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     model = make_model(data, anchor, discount, reward, transition)
     fitted = fit_counts(

@@ -37,11 +37,6 @@ PSEUDO_COUNT = 0.5
 def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Estimate]:
     """The plug-in of each data set.
 
-    Args:
-        data: replications.
-        anchor: the action whose reward is given.
-        discount: beta.
-
     Raises:
         InputError: for an anchor that is not taken in the states of half of the observations.
     """

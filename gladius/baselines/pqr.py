@@ -55,18 +55,7 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by PQR of each data set.
-
-    Args:
-        data: replications.
-        anchor: the action whose reward is given, and its reward.
-        discount: beta.
-        rng: a seed, or one generator for each data set.
-        training: by default `default_training` of each data set.
-
-    Raises:
-        InputError: for a bad option.
-    """
+    """PQR of each data set; `training` is by default `default_training` of each."""
     rngs = generators(rng, len(data))
     fits = []
     inverted = invert(data, anchor, discount, rngs, training, with_reward=True)

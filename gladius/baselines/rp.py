@@ -59,18 +59,10 @@ def fit(
     """Partition q for each data set, then NFXP on (x, cell).
 
     Args:
-        data: replications.
-        anchor: the form identifies theta; the anchor's reward must not contradict it.
-        discount: beta.
         reward: the form of r in x, (n, 1) features; required.
 
-    Returns:
-        One Estimate for each data set, defined at any features. `diagnostics.extra` holds theta
-        (the parameters that depend on x, then each constant in each cell), partition and gains,
-        the best gain / |score| at each number of cells.
-
-    Raises:
-        InputError: for options that do not fit together or the data.
+    `extra` holds theta (the parameters that depend on x, then each constant in each cell),
+    partition, and gains, the best gain / |score| at each number of cells.
     """
     form = check_form(reward)
     for rows in data:

@@ -62,21 +62,13 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by SAmQ of each data set.
+    """SAmQ of each data set.
 
     Args:
-        data: replications.
-        anchor: the action whose reward is given, for the inversion.
-        discount: beta.
-        reward: the form, which must not contradict the anchor's reward; required.
+        reward: the form, required; it must not contradict the anchor's reward.
         cells: largest number of clusters.
-        clustering: kmeans or ward.
-        rng: a seed, or one generator for each data set.
+        clustering: kmeans (needs scikit-learn) or ward (for few distinct vectors).
         training: of PQR's networks.
-
-    Raises:
-        InputError: for a bad option, without scikit-learn where it is needed, for Ward on too
-            many points.
     """
     form = check_form(reward)
     check_choice("clustering", clustering, CLUSTERINGS)

@@ -43,19 +43,11 @@ def fit(
     """The linear semi-gradient estimator of each data set.
 
     Args:
-        data: replications; rows of a trajectory in order of time.
-        anchor: its reward must not contradict the form; used in the diagnostics besides.
-        discount: beta.
         reward: the form, z and the given part of the reward.
         basis: auto, one_hot or polynomial; see td_ccp.py.
         degree: of a polynomial basis.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and the basis (`learner`).
-        `iterations` are the Newton steps of the second step.
-
-    Raises:
-        InputError: for bad options, or data in which no period follows another.
+    `extra` holds theta and the basis (`learner`). `iterations` are Newton steps of the second step.
     """
     check_choice("basis", basis, BASES)
     check_whole("degree", degree, 1)
