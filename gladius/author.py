@@ -47,33 +47,22 @@ LEVEL = -55.0  # of the output biases, where the truth sets the level
 
 @dataclass(frozen=True)
 class Oracle:
-    """What the choice of the epoch by true error uses.
+    """What the choice of the epoch by true error uses."""
 
-    Attributes:
-        test: a test split for each replication.
-        truth: the true r of (n, d) features and (n,) actions.
-    """
-
-    test: Sequence[Transitions]
-    truth: Callable[[Array, Integers], Array]
+    test: Sequence[Transitions]  # a test split for each replication
+    truth: Callable[[Array, Integers], Array]  # the true r of (n, d) features and (n,) actions
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The networks at one epoch of R replications.
+    """The networks at one epoch of R replications."""
 
-    Attributes:
-        epoch: (R,) epochs trained before it (0: the untrained network).
-        q, zeta, reward: (R, S, A) on the grid of the training states.
-        gradient: (R,) largest entry of the gradient of the Q loss over the whole training data.
-        networks: R of them, each as its layout and its vector of parameters.
-    """
-
-    epoch: Integers
-    q: Array
+    epoch: Integers  # (R,) epochs trained before it (0: the untrained network)
+    q: Array  # (R, S, A), as zeta and reward, on the grid of the training states
     zeta: Array
     reward: Array
-    gradient: Array
+    gradient: Array  # (R,) largest entry of the gradient of the Q loss over the whole training data
+    # R of them, each as its layout and its vector of parameters
     networks: tuple[tuple[Layout, Array], ...]
 
     def combination(self, replication: int, weight: float, states: Array) -> Array:
@@ -87,19 +76,13 @@ class Selection:
 
 @dataclass(frozen=True)
 class AuthorResult:
-    """The end of a training.
+    """The end of a training."""
 
-    Attributes:
-        counts: the training data.
-        last: after the last epoch.
-        oracle: at the start of the epoch with the smallest test MAPE, or None without an oracle.
-        cpu_seconds: processor time.
-    """
-
-    counts: Counts
-    last: Selection
+    counts: Counts  # the training data
+    last: Selection  # after the last epoch
+    # at the start of the epoch with the smallest test MAPE, or None without an oracle
     oracle: Selection | None
-    cpu_seconds: float
+    cpu_seconds: float  # processor time
 
 
 def run(

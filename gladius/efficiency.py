@@ -32,19 +32,12 @@ SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that count
 
 @dataclass(frozen=True)
 class Linearisation:
-    """The response of the expert's choices to reward and transitions, to first order at the truth.
+    """The response of the expert's choices to reward and transitions, to first order."""
 
-    Attributes:
-        world: the model, cut down to the S' states in which choices are observed.
-        occupancy: (S', A) d_H(s, a), positive.
-        response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
-        spread: (S', A) Var(V*(s') | s, a).
-    """
-
-    world: TabularMDP
-    occupancy: Array
-    response: Array
-    spread: Array
+    world: TabularMDP  # the model, cut down to the S' states in which choices are observed
+    occupancy: Array  # (S', A) d_H(s, a), positive
+    response: Array  # (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a')
+    spread: Array  # (S', A) Var(V*(s') | s, a)
 
 
 @dataclass(frozen=True)

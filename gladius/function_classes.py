@@ -131,17 +131,11 @@ ADAM = (0.9, 0.999, 1e-8)  # decay of both moments, and the constant in the deno
 
 @dataclass
 class TableIterate:
-    """The tabular class: parameters theta (R, S, A) are the outputs themselves.
+    """The tabular class: parameters theta (R, S, A) are the outputs themselves."""
 
-    Attributes:
-        theta: theta_1 or theta_2.
-        tau: its step on losses per transition; a number, or (R,).
-        is_adam: whether Adam takes the step, in place of the printed update.
-    """
-
-    theta: Array
-    tau: float | Array
-    is_adam: bool = False
+    theta: Array  # theta_1 or theta_2
+    tau: float | Array  # its step on losses per transition; a number, or (R,)
+    is_adam: bool = False  # whether Adam takes the step, in place of the printed update
     steps: int = field(default=0, init=False)
     mean: Array = field(init=False)
     square: Array = field(init=False)

@@ -27,20 +27,14 @@ def value(q: Inexact[Array, "*any A"]) -> Inexact[Array, "*any"]:
 
 @dataclass(frozen=True)
 class Risk:
-    """The terms of R_emp, each (R,) (or a number), per observation.
+    """The terms of R_emp, each (R,) (or a number), per observation."""
 
-    Attributes:
-        nll: (1/N) sum of -log p-hat_Q(a | s).
-        td: (1/N) sum over anchor observations of (r + beta V(s') - Q(s, a))^2.
-        deviation: (1/N) sum over anchor observations of (V(s') - zeta(s, a))^2; the
-            paper's D(Q) where zeta is the conditional mean.
-        discount: beta.
-    """
-
-    nll: Array
-    td: Array
+    nll: Array  # (1/N) sum of -log p-hat_Q(a | s)
+    td: Array  # (1/N) sum over anchor observations of (r + beta V(s') - Q(s, a))^2
+    # (1/N) sum over anchor observations of (V(s') - zeta(s, a))^2; the paper's D(Q) where zeta is
+    # the conditional mean
     deviation: Array
-    discount: float
+    discount: float  # beta
 
     @property
     def bellman(self) -> Array:

@@ -31,23 +31,16 @@ TransitionModel = KnownTransitions | PooledIncrements
 
 @dataclass(frozen=True)
 class Grid:
-    """R data sets on a grid of S states, and their transition probabilities.
+    """R data sets on a grid of S states, and their transition probabilities."""
 
-    Attributes:
-        counts: the data grouped over their own states.
-        position: (S_counts,) where those states are on the grid.
-        visits: (R, S, A) n(s, a) on the grid.
-        p_hat: for states off the grid too; one replication where the probabilities are known.
-        transition_model: what P-hat is: given, of few parameters, or None for frequencies.
-        discount: beta.
-    """
-
-    counts: Counts
-    position: Integers
-    visits: Array
+    counts: Counts  # the data grouped over their own states
+    position: Integers  # (S_counts,) where those states are on the grid
+    visits: Array  # (R, S, A) n(s, a) on the grid
+    # for states off the grid too; one replication where the probabilities are known
     p_hat: TransitionProbabilities
+    # what P-hat is: given, of few parameters, or None for frequencies
     transition_model: TransitionModel | None
-    discount: float
+    discount: float  # beta
 
     @property
     def is_known(self) -> bool:
@@ -85,17 +78,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Model(Grid):
-    """A grid with the form of the reward on it.
+    """A grid with the form of the reward on it."""
 
-    Attributes:
-        form: of the reward.
-        design: (S, A, k) on the grid.
-        offset: (S, A) on the grid.
-    """
-
-    form: LinearReward
-    design: Array
-    offset: Array
+    form: LinearReward  # of the reward
+    design: Array  # (S, A, k) on the grid
+    offset: Array  # (S, A) on the grid
 
     def functions(
         self, replication: int, theta: Array, v: Array

@@ -31,19 +31,13 @@ TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summ
 
 @dataclass(frozen=True)
 class Pooled:
-    """Transition probabilities of one action in one replication, pooled over states.
+    """Transition probabilities of one action in one replication, pooled over states."""
 
-    Attributes:
-        relative: whether `points` are displacements; else they are destinations, the grid itself.
-        points: (m, d).
-        probabilities: (m,); they sum to the share of transitions that do not end the path.
-        present: (S,) the states of the grid that the replication has itself.
-    """
-
+    # whether `points` are displacements; else they are destinations, the grid itself
     relative: bool
-    points: Array
-    probabilities: Array
-    present: NDArray[np.bool_]
+    points: Array  # (m, d)
+    probabilities: Array  # (m,); they sum to the share of transitions that do not end the path
+    present: NDArray[np.bool_]  # (S,) the states of the grid that the replication has itself
 
     def rows(self, grid: Array, states: Array) -> Array:
         """(n, S) probabilities over the grid; points off it go to the nearest state present."""
@@ -77,16 +71,12 @@ class ActionRows(Protocol):
 
 @dataclass(frozen=True)
 class TransitionProbabilities:
-    """P-hat of R replications over one grid of states.
+    """P-hat of R replications over one grid of states."""
 
-    Attributes:
-        states: (S, d), the grid.
-        transition: (R, A, S, S) transition frequencies, borrowed where a pair was never visited.
-        pooled: for each replication the `ActionRows` of each action; empty where P is given.
-    """
-
-    states: Array
+    states: Array  # (S, d), the grid
+    # (R, A, S, S) transition frequencies, borrowed where a pair was never visited
     transition: Array
+    # for each replication the `ActionRows` of each action; empty where P is given
     pooled: tuple[tuple[ActionRows, ...], ...]
 
     @property

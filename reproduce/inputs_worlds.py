@@ -27,18 +27,12 @@ SIGNS = np.where(np.arange(30) % 2, -1.0, 1.0)
 
 @dataclass(frozen=True)
 class Variant:
-    """A world, in words and as a function of the number of inputs.
+    """A world, in words and as a function of the number of inputs."""
 
-    Attributes:
-        title: what matters, and how.
-        reward, zeta: the columns of the state on which r and zeta depend.
-        make: number of inputs -> world.
-    """
-
-    title: str
-    reward: tuple[int, ...]
+    title: str  # what matters, and how
+    reward: tuple[int, ...]  # reward, zeta: the columns of the state on which r and zeta depend
     zeta: tuple[int, ...]
-    make: Callable[[int], InputsBus | ContinuousBus]
+    make: Callable[[int], InputsBus | ContinuousBus]  # number of inputs -> world
 
 
 def pair(inputs: int, effect: Array, **given: Any) -> InputsBus:

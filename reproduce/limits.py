@@ -27,15 +27,10 @@ CHILD = "from reproduce.limits import child; child()"
 
 
 class LimitedRun(NamedTuple):
-    """How a call ended.
+    """How a call ended."""
 
-    Attributes:
-        value: what it returned; None if it did not.
-        stopped: "" if it returned, else TIME, MEMORY or `failed: why`.
-    """
-
-    value: Any
-    stopped: str
+    value: Any  # what it returned; None if it did not
+    stopped: str  # "" if it returned, else TIME, MEMORY or `failed: why`
 
 
 def call(seconds: float, gibibytes: float, function: Callable[..., Any], *given: Any) -> LimitedRun:

@@ -27,21 +27,14 @@ HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 
 @dataclass(frozen=True)
 class Stored:
-    """A finished cell.
+    """A finished cell."""
 
-    Attributes:
-        result: its numbers; no records if it failed.
-        status: `ok`, or `failed: why`.
-        key: digest of everything that decides its numbers (see provenance).
-        provenance: seed, versions, commit, machine, device, times, warnings, traceback.
-        checksum: SHA-256 of its file.
-    """
-
-    result: Result
-    status: str
-    key: str
+    result: Result  # its numbers; no records if it failed
+    status: str  # `ok`, or `failed: why`
+    key: str  # digest of everything that decides its numbers (see provenance)
+    # seed, versions, commit, machine, device, times, warnings, traceback
     provenance: dict[str, Any]
-    checksum: str = ""
+    checksum: str = ""  # SHA-256 of its file
 
     @property
     def failed(self) -> bool:

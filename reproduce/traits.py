@@ -36,16 +36,11 @@ SECONDS = "processor seconds at the largest K"  # an array, since times are no r
 
 
 class End(NamedTuple):
-    """How a fit with dummies ended.
+    """How a fit with dummies ended."""
 
-    Attributes:
-        status: the fit's own, or which limit stopped it.
-        mape: per cent; NaN where there is no estimate.
-        seconds: processor seconds of the fit without imports; NaN where it was stopped.
-    """
-
-    status: str
-    mape: float = math.nan
+    status: str  # the fit's own, or which limit stopped it
+    mape: float = math.nan  # per cent; NaN where there is no estimate
+    # processor seconds of the fit without imports; NaN where it was stopped
     seconds: float = math.nan
 
 

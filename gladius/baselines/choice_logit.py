@@ -25,24 +25,15 @@ UNIDENTIFIED = (
 
 @dataclass(frozen=True)
 class LogitFit:
-    """The maximum of each replication.
+    """The maximum of each replication."""
 
-    Attributes:
-        theta: (R, k).
-        gradient: (R, k) of the log-likelihood, per observation.
-        log_likelihood: (R,) sum over observations.
-        iterations, converged: (R,) as in newton.py.
-        status: R times ok, not_converged or "failed: why".
-        log_policy: (R, S, A) fitted log choice probabilities.
-    """
-
-    theta: Array
-    gradient: Array
-    log_likelihood: Array
-    iterations: Integers
+    theta: Array  # (R, k)
+    gradient: Array  # (R, k) of the log-likelihood, per observation
+    log_likelihood: Array  # (R,) sum over observations
+    iterations: Integers  # (R,), as `converged`, of newton.py
     converged: NDArray[np.bool_]
-    status: tuple[str, ...]
-    log_policy: Array
+    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
+    log_policy: Array  # (R, S, A) fitted log choice probabilities
 
 
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:

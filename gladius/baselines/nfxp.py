@@ -37,27 +37,16 @@ LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps ar
 
 @dataclass(frozen=True)
 class NfxpFit:
-    """Maximum likelihood of R replications.
+    """Maximum likelihood of R replications."""
 
-    Attributes:
-        theta: (R, k) the maximiser.
-        log_likelihood: (R,) sum over observations.
-        gradient: (R, k) of the log-likelihood, per observation.
-        iterations: (R,) Newton steps.
-        inner_iterations: (R,) Bellman iterations of the batches that held the replication.
-        converged: (R,) as in newton.py, and the Bellman equation is solved.
-        status: R times ok, not_converged or "failed: why".
-        q, v: (R, S, A) and (R, S), the fixed point at theta.
-    """
-
-    theta: Array
-    log_likelihood: Array
-    gradient: Array
-    iterations: Integers
-    inner_iterations: Integers
-    converged: NDArray[np.bool_]
-    status: tuple[str, ...]
-    q: Array
+    theta: Array  # (R, k) the maximiser
+    log_likelihood: Array  # (R,) sum over observations
+    gradient: Array  # (R, k) of the log-likelihood, per observation
+    iterations: Integers  # (R,) Newton steps
+    inner_iterations: Integers  # (R,) Bellman iterations of the batches that held the replication
+    converged: NDArray[np.bool_]  # (R,) as in newton.py, and the Bellman equation is solved
+    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
+    q: Array  # q, v: (R, S, A) and (R, S), the fixed point at theta
     v: Array
 
     def fit(self, replication: int, model: Model) -> Fit:

@@ -29,22 +29,16 @@ SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
 
 @dataclass(frozen=True)
 class Inputs:
-    """The features of a data set, standardised chunk by chunk.
+    """The features of a data set, standardised chunk by chunk."""
 
-    Attributes:
-        states: (n, K) features.
-        center, scale: (K,) mean and standard deviation; the latter has the sign of the third
-            moment, so that a feature and its negative are the same input, and is 1 for a constant.
-        varies: (K,) whether an input is not constant.
-        sample: (n', K) some of the observations.
-        coded: results of `codes` by input.
-    """
-
-    states: Array
+    states: Array  # (n, K) features
+    # center, scale: (K,) mean and standard deviation; the latter has the sign of the third moment,
+    # so that a feature and its negative are the same input, and is 1 for a constant
     center: Array
     scale: Array
-    varies: NDArray[np.bool_]
-    sample: Array
+    varies: NDArray[np.bool_]  # (K,) whether an input is not constant
+    sample: Array  # (n', K) some of the observations
+    # results of `codes` by input
     coded: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     @classmethod
@@ -79,27 +73,18 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Features:
-    """Functions of a state: monomials of standardised inputs, and cosines.
+    """Functions of a state: monomials of standardised inputs, and cosines."""
 
-    Attributes:
-        inputs: q columns of the state.
-        center, scale: (q,) by which they are standardised.
-        terms: the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product.
-        frequencies: (q, c) of the cosines.
-        phases: (c,).
-        low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes.
-        removed: (terms, c) combination of monomials that is subtracted from each cosine.
-    """
-
-    inputs: tuple[int, ...]
-    center: Array
+    inputs: tuple[int, ...]  # q columns of the state
+    center: Array  # center, scale: (q,) by which they are standardised
     scale: Array
+    # the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product
     terms: tuple[tuple[int, ...], ...]
-    frequencies: Array
-    phases: Array
-    low: Array
+    frequencies: Array  # (q, c) of the cosines
+    phases: Array  # (c,)
+    low: Array  # low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes
     high: Array
-    removed: Array
+    removed: Array  # (terms, c) combination of monomials that is subtracted from each cosine
 
     @property
     def size(self) -> int:
@@ -164,33 +149,22 @@ def make_features(
 
 @dataclass(frozen=True)
 class Rows:
-    """A data set grouped by the inputs in use: distinct states, their choices and moves.
+    """A data set grouped by the inputs in use: distinct states, their choices and moves."""
 
-    Attributes:
-        states: (S, d) distinct among s and s'; inputs that are not in use are zero.
-        visits: (S, A) n(s, a).
-        origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path.
-        action: (M,) their actions.
-        times: (M,) how often each occurs.
-        anchor_reward: (S,) r(s, a_s).
-        state_index, next_index: (n,) index of s and s' of each observation among the states.
-        continues: (n,) whether the path continues after it.
-        anchor: a_s.
-        discount: beta.
-    """
-
-    states: Tensor
-    visits: Tensor
+    states: Tensor  # (S, d) distinct among s and s'; inputs that are not in use are zero
+    visits: Tensor  # (S, A) n(s, a)
+    # origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path
     origin: Tensor
     target: Tensor
-    action: Tensor
-    times: Tensor
-    anchor_reward: Tensor
+    action: Tensor  # (M,) their actions
+    times: Tensor  # (M,) how often each occurs
+    anchor_reward: Tensor  # (S,) r(s, a_s)
+    # state_index, next_index: (n,) index of s and s' of each observation among the states
     state_index: Tensor
     next_index: Tensor
-    continues: Tensor
-    anchor: int
-    discount: float
+    continues: Tensor  # (n,) whether the path continues after it
+    anchor: int  # a_s
+    discount: float  # beta
 
     @classmethod
     def of(cls, data: Transitions, used: Sequence[int], anchor: Anchor, discount: float) -> Rows:

@@ -97,25 +97,15 @@ class Options:
 
 @dataclass
 class NetworkFit:
-    """A network with its zeta on the way to the minimum.
+    """A network with its zeta on the way to the minimum."""
 
-    Attributes:
-        risk: that is minimised.
-        theta: layers, and last the line's slopes, each with a leading axis of one.
-        factor: of H.
-        w: coefficients of zeta.
-        steps: of Adam.
-        inner: Newton steps for w, in all.
-        is_solved: whether zeta was solved for at the last theta.
-    """
-
-    risk: NetworkRisk
-    theta: Parameters
-    factor: Tensor
-    w: Tensor
-    steps: int = 0
-    inner: int = 0
-    is_solved: bool = True
+    risk: NetworkRisk  # that is minimised
+    theta: Parameters  # layers, and last the line's slopes, each with a leading axis of one
+    factor: Tensor  # of H
+    w: Tensor  # coefficients of zeta
+    steps: int = 0  # of Adam
+    inner: int = 0  # Newton steps for w, in all
+    is_solved: bool = True  # whether zeta was solved for at the last theta
 
     def evaluate(self) -> Evaluation:
         """The risk at theta."""
@@ -248,28 +238,17 @@ def hold_out(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
 
 @dataclass(frozen=True)
 class RowNetwork:
-    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `is_q`.
+    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `is_q`."""
 
-    Attributes:
-        theta: the network's parameters.
-        center, scale: (d,) of its inputs.
-        anchor: action and reward.
-        restricted: whether the network is r, or the log-odds.
-        features: functions of zeta.
-        w: their coefficients.
-        discount: beta.
-        is_q: whether the values are Q.
-    """
-
-    theta: tuple[Array, ...]
-    center: Array
+    theta: tuple[Array, ...]  # the network's parameters
+    center: Array  # center, scale: (d,) of its inputs
     scale: Array
-    anchor: Anchor
-    restricted: bool
-    features: Features
-    w: Array
-    discount: float
-    is_q: bool = False
+    anchor: Anchor  # action and reward
+    restricted: bool  # whether the network is r, or the log-odds
+    features: Features  # functions of zeta
+    w: Array  # their coefficients
+    discount: float  # beta
+    is_q: bool = False  # whether the values are Q
 
     def outputs(self, states: Array) -> Array:
         """(n, A) outputs of the network, 0 at the anchor: unrestricted, the log-odds of choices."""

@@ -53,17 +53,11 @@ MIN_ROUGH_T2 = 8.0  # rough squared t of the others, less than half of what the 
 
 
 class Groups(NamedTuple):
-    """The observations grouped by the values of some inputs.
+    """The observations grouped by the values of some inputs."""
 
-    Attributes:
-        z: (g, c) the standardised values of each group.
-        group: (n,) the group of each observation.
-        parent: (g,) the group in the inputs without the last.
-    """
-
-    z: Tensor
-    group: Tensor
-    parent: Tensor
+    z: Tensor  # (g, c) the standardised values of each group
+    group: Tensor  # (n,) the group of each observation
+    parent: Tensor  # (g,) the group in the inputs without the last
 
 
 def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = None) -> Groups:
@@ -83,32 +77,20 @@ def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = N
 
 
 class Moments(NamedTuple):
-    """Sums over the observations of each of g groups, of an outcome of m columns.
+    """Sums over the observations of each of g groups, of an outcome of m columns."""
 
-    Attributes:
-        errors: (g, m) residuals of a model.
-        squares: (g, m, m) products of those residuals.
-        information: (g, m, m) weight in the information matrix.
-        expected: (g, m, m) the products that the model expects.
-    """
-
-    errors: Tensor
-    squares: Tensor
-    information: Tensor
-    expected: Tensor
+    errors: Tensor  # (g, m) residuals of a model
+    squares: Tensor  # (g, m, m) products of those residuals
+    information: Tensor  # (g, m, m) weight in the information matrix
+    expected: Tensor  # (g, m, m) the products that the model expects
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome "which action": all but the last of `order`, its model a multinomial logit.
+    """The outcome "which action": all but the last of `order`, its model a multinomial logit."""
 
-    Attributes:
-        actions: (n,) of the observations.
-        order: all A actions, the logit's base last.
-    """
-
-    actions: Tensor
-    order: tuple[int, ...]
+    actions: Tensor  # (n,) of the observations
+    order: tuple[int, ...]  # all A actions, the logit's base last
 
     def fit(self, design: Tensor, groups: Groups) -> Tensor:
         """(g, m) choice probabilities, for (g, q) polynomials."""
@@ -136,17 +118,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class NextValue:
-    """The outcome V(s'), a column for each action: least squares in the action's observations.
+    """The outcome V(s'), a column for each action: least squares in the action's observations."""
 
-    Attributes:
-        values: (n,) V(s'), zero where the path ended.
-        actions: (n,) of the observations.
-        number_of_actions: A.
-    """
-
-    values: Tensor
-    actions: Tensor
-    number_of_actions: int
+    values: Tensor  # (n,) V(s'), zero where the path ended
+    actions: Tensor  # (n,) of the observations
+    number_of_actions: int  # A
 
     def fit(self, design: Tensor, groups: Groups) -> Tensor:
         """(g, A) for each action the regression on the groups in which it was taken."""
@@ -183,19 +159,12 @@ def tally(groups: Groups, actions: Tensor, number_of_actions: int, *weights: Ten
 
 
 class Residuals(NamedTuple):
-    """An outcome of m columns with its model on the selected inputs.
+    """An outcome of m columns with its model on the selected inputs."""
 
-    Attributes:
-        outcome: choices or next values.
-        groups: g groups of the selected inputs.
-        design: (g, q) the model's polynomial.
-        fitted: (g, m).
-    """
-
-    outcome: Choice | NextValue
-    groups: Groups
-    design: Tensor
-    fitted: Tensor
+    outcome: Choice | NextValue  # choices or next values
+    groups: Groups  # g groups of the selected inputs
+    design: Tensor  # (g, q) the model's polynomial
+    fitted: Tensor  # (g, m)
 
     @classmethod
     def of(cls, outcome: Choice | NextValue, groups: Groups) -> Residuals:

@@ -168,15 +168,10 @@ def environment(name: str) -> Environment:
 
 @dataclass(frozen=True)
 class Scores:
-    """How n episodes went.
+    """How n episodes went."""
 
-    Attributes:
-        returns: (n,) sums of rewards, undiscounted.
-        lengths: (n,) steps.
-    """
-
-    returns: Array
-    lengths: Integers
+    returns: Array  # (n,) sums of rewards, undiscounted
+    lengths: Integers  # (n,) steps
 
 
 class Step(NamedTuple):
