@@ -81,12 +81,7 @@ def descent(
 ) -> Descent:
     """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
 
-    Args:
-        q, zeta: tables.
-        bellman_batch, likelihood_batch: B1 and B2.
-        action: a_s.
-        reward: r(s, a_s).
-        discount: beta, or one for each replication.
+    The batches are B1 and B2, `action` and `reward` a_s and r(s, a_s).
     """
     beta = np.broadcast_to(discount, len(q))[:, None]
     v = value(q)
@@ -124,11 +119,6 @@ def step(
     """One iteration in place: ascent in zeta, descent in Q. Algorithm 2 has no zeta.
 
     Args:
-        q, zeta: of R replications.
-        batch_1, batch_2: B1 and B2.
-        action: a_s.
-        reward: (S,) r(s, a_s).
-        discount: beta, or (R,).
         ascents: ascent steps before the descent step, or (R,); printed: one.
         active: (R,) replications that take the step; by default all.
 
@@ -333,20 +323,12 @@ def fit(
     rngs: Sequence[np.random.Generator] | None = None,
     **options: Any,
 ) -> list[Estimate]:
-    """Estimates from Algorithm 1, or 2 with `deterministic=True`, one for each data set.
+    """Estimates from Algorithm 1, or 2 with `deterministic=True`; options are those of `Options`.
 
-    Args:
-        data: R replications, fitted side by side.
-        anchor: the anchor action and its reward.
-        discount: beta.
-        rngs: one generator a replication, for weights and batches; by default from seed 0.
-        options: the fields of `Options`.
-
-    Returns:
-        Estimates. Status `ok` if the gradients fell below the tolerance, else `not_converged`
-        or `diverged`; `diagnostics.extra` has `trace_bellman` (the signed term, per transition,
-        every hundredth iteration) and `inner_iterations`: 0 where single steps alternate, the
-        ascent steps where there are several to a descent step.
+    `rngs`, one generator a replication, are for weights and batches. Status `ok` if the gradients
+    fell below the tolerance. `extra` has `trace_bellman` (the signed term, per transition, every
+    hundredth iteration); `inner_iterations` are the ascent steps where there are several to a
+    descent step.
     """
     checks.check_options(Options, options)
     settings = Options(**options)

@@ -288,11 +288,7 @@ def steps(
 ) -> tuple[Array, int]:
     """The parameters of least test error and their epoch; `parameters` is trained in place.
 
-    Args:
-        parameters, gradient: vectors, whose blocks are `net` and `out`.
-        problem: the data.
-        at, at_test: room for the signals.
-        epochs: passes over the data.
+    `net` and `out` are the blocks of `parameters` and `gradient`, `at` and `at_test` room.
     """
     head = net.zeta_weight.size + net.zeta_bias.size
     width = len(parameters) - head

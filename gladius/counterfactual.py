@@ -89,17 +89,12 @@ def check_logged(logged: object) -> Counts:
 
 
 def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) -> Array:
-    """(S, A) r-hat + Delta at the states of the observed transitions.
+    """(S, A) r-hat + Delta at the states of the observed transitions of one data set.
 
     Args:
-        logged: the transitions of one data set, counted (`transitions.group`).
-        reward: r-hat, an Estimate or a function of (n, d) features that returns (n, A); only its
-            values at observed pairs are used.
-        change: of the reward.
-
-    Raises:
-        InputError: for a change of P, which the data do not follow; for a reward of another
-            shape, or without a number at an observed pair.
+        logged: the transitions, counted (`transitions.group`).
+        reward: r-hat; only its values at observed pairs are used.
+        change: of the reward. One of P the data do not follow.
     """
     visits = check_logged(logged).visits[0]
     if change.transition is not None:

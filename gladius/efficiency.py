@@ -112,12 +112,6 @@ def linear_covariance(
     K = beta sqrt(d) G sqrt(Var(V') / d); two-step estimation is ordinary least squares under
     that noise (the sandwich).
 
-    Args:
-        expert: as `linearise` returns it.
-        basis: the directions in which the reward is unknown.
-        is_known: whether P is known; else it is estimated from the transitions and put into the
-            likelihood of the choices.
-
     Raises:
         InputError: the choices do not identify theta.
     """

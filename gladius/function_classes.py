@@ -196,11 +196,8 @@ def network_outputs(family: MLP, theta: Array, centre: Array, scale: Array, stat
 def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
     """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
 
-    Args:
-        grid: (m,) states in order; beyond them the rewards continue the last two.
-        table: (m, A) rewards there.
-        anchor: the anchor action and its reward.
-        states: (n, 1) features.
+    `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
+    continue the last two.
     """
     rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
     rewards[:, anchor.action] = anchor.values(states)

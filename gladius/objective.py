@@ -66,16 +66,7 @@ def grouped_risk(
     discount: float,
     zeta: Inexact[Array, "#R S A"] | None = None,
 ) -> Risk:
-    """Terms of R_emp from counts.
-
-    Args:
-        q: (R, S, A).
-        counts: grouped data of R replications.
-        anchor_action: a_s.
-        anchor_reward: (S,) r(s, a_s).
-        discount: beta.
-        zeta: (R, S, A); by default the exact inner maximum, the conditional mean of V(s').
-    """
+    """Terms of R_emp from counts; zeta is by default the exact inner maximum, the mean of V(s')."""
     if q.shape != counts.visits.shape:
         raise InputError("q", q.shape, f"give shape {counts.visits.shape}")
     v = value(q)
@@ -103,18 +94,7 @@ def sampled_risk(
     discount: float,
     zeta: Inexact[Array, " n"],
 ) -> Risk:
-    """Terms of R_emp from observations.
-
-    Args:
-        q: (n, A) Q(s, .).
-        q_next: (n, A) Q(s', .).
-        actions: (n,).
-        done: (n,) whether V(s') counts as zero.
-        anchor_action: a_s.
-        anchor_reward: (n,) r(s, a_s).
-        discount: beta.
-        zeta: (n,) zeta(s, a).
-    """
+    """Terms of R_emp from observations: Q(s, .), Q(s', .), and zeta(s, a) of each."""
     rows = np.arange(len(actions))
     v_next = np.where(done, 0.0, value(q_next))
     anchored = actions == anchor_action

@@ -132,9 +132,6 @@ def make_model(
 
     The form identifies theta. Where it has no parameter at the anchor's action it must agree with
     the anchor's reward.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     form = check_form(reward)
     grid = make_grid(data, discount, transition)
@@ -177,11 +174,7 @@ def check_form(reward: object) -> LinearReward:
 def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
     """Raise where the form has no parameter at the anchor's action and contradicts its reward.
 
-    Args:
-        anchor: action and reward.
-        states: (n, d).
-        design: (n, A, k) at the states, of zeros alone where a method has no form.
-        offset: (n, A) at the states.
+    `design` (n, A, k) and `offset` (n, A) are those at the (n, d) states.
     """
     a = anchor.action
     if np.any(design[:, a]) or not np.any(design):

@@ -96,14 +96,9 @@ def stability(
 ) -> StabilityMap:
     """The map of Algorithm 1: full batches, tabular, plain gradient, in every cell of a grid.
 
-    Args:
-        counts: one replication in which every action occurs in every state; expected_counts, say.
-        anchor: the anchor action and its reward.
-        ratios: tau_1 / tau_2.
-        ascents: ascent steps before each descent step.
-        betas: discounts.
-        tau_2: Q's step per transition (the printed step times N).
-        iterations: T.
+    `counts` are one replication in which every action occurs in every state. The axes are `ratios`
+    tau_1 / tau_2, `ascents` before each descent step, and discounts; tau_2 is Q's step per
+    transition.
     """
     if len(counts.visits) != 1 or np.any(counts.visits == 0):
         hint = "give one replication with every action in every state"

@@ -199,15 +199,9 @@ def from_choices(
     anchor: Anchor,
     discount: float,
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) as functions of any state, from log-odds and V. They can be pickled.
+    """(Q, r) as functions of any state, from V (S,) and the log-odds Q(s, a) - Q(s, a_s).
 
-    Args:
-        log_odds: maps (n, d) features to (n, A), Q(s, a) - Q(s, a_s); it can be pickled.
-        v: (S,) V on the grid of P-hat.
-        p_hat: transition probabilities.
-        replication: which of its replications.
-        anchor: the anchor action and its reward.
-        discount: beta.
+    They can be pickled if `log_odds`, (n, d) features -> (n, A), can.
     """
     expected_value = partial(continuation, p_hat, replication, v, discount)
     q = partial(anchored_q, log_odds, expected_value, anchor)
@@ -237,12 +231,6 @@ def anchored_value(
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
-
-    Args:
-        log_policy: log pi(a_s | .).
-        transition: P_{a_s}.
-        anchor_reward: r(., a_s).
-        discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
     return regular_solve(system, anchor_reward - log_policy)

@@ -77,16 +77,11 @@ def imitation_cell(
     curve: tuple[int, int],
     restricted: bool = True,
 ) -> Cell:
-    """The cell of a method on the demonstrations of an environment.
+    """The cell of a method (bc, iq_learn or gladius) on the demonstrations of an environment.
 
     Args:
-        method: bc, iq_learn or gladius.
-        name: the environment's.
-        trajectories: demonstrations of each training seed.
-        repetitions: training seeds.
         budgets: steps, ascending; the last policy is scored on all episodes. Gladius after 0 steps
             is the linear function.
-        episodes: of an evaluation.
         curve: training seeds and episodes on which the other budgets' policies are scored.
         restricted: of gladius, whether the network is r; otherwise it is BC.
     """

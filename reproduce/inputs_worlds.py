@@ -38,10 +38,8 @@ class Variant:
 def pair(inputs: int, effect: Array, **given: Any) -> InputsBus:
     """A world in which the first two inputs matter.
 
-    Args:
-        inputs: K.
-        effect: (441,) what is added to r(., maintain) for each type (u_1, u_2).
-        given: attributes of the world other than those of independent inputs.
+    `effect` (441,) is added to r(., maintain) for each type (u_1, u_2); `given` are attributes of
+    the world other than those of independent inputs.
     """
     types = LEVELS**2
     attributes: dict[str, Any] = {

@@ -54,10 +54,6 @@ def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Ar
 
     The first is that of Q against the method's own r, E[(r-hat + beta E V_Q - Q)^2] in utils. The
     second is that against the given reward of the anchor, at the anchor's pairs.
-
-    Args:
-        world: the bus engine; its occupancy weighs the pairs.
-        q, reward: (R, S, A) on the world's grid.
     """
     mdp, anchor = world.mdp, world.anchor_action
     weight = mdp.occupancy(world.horizon)

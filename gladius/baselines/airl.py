@@ -146,12 +146,10 @@ def fit_counts(
     start: tuple[Array, Array] | None = None,
     tolerance: float = TOLERANCE,
 ) -> Equilibrium:
-    """The alternation from counts.
+    """The alternation from (S, A) counts n(s, a) under (A, S, S) T-hat.
 
     Args:
-        states, visits, transition: (S, d) features, (S, A) n(s, a) and (A, S, S) T-hat.
         paths: (H, S) where the roll-outs start: see `expected_visits`.
-        discount: beta.
         anchor: of the anchored form; None: AIRL as published.
         pseudo_count, tolerance: smaller in a population.
         start: g (S, A) and phi (S,); by default zero.

@@ -204,11 +204,7 @@ def check_renewal(
 ) -> None:
     """Raise unless the action j leads to one distribution from every state (and no path ends).
 
-    Args:
-        transition: (1, A, S, S).
-        action: j.
-        present: (1, S) states that the data set holds; None: all.
-        visits: (1, S, A) n(s, a).
+    All arrays are of one replication; `present` (1, S) are the states that the data hold, or all.
     """
     if not np.any(visits[:, :, action]):
         hint = "it is never taken, so the data do not say where it leads"

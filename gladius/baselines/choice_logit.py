@@ -39,12 +39,8 @@ class LogitFit:
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     """(R, k, k) information, 0 where that of some parameter is rounding, so that no step is taken.
 
-    Choices that are all but certain count as rounding.
-
-    Args:
-        information: (R, k, k).
-        seen: (R, S) n(s).
-        x: (R, S, A, k) derivatives of the choices' values.
+    Choices that are all but certain count as rounding. `seen` is (R, S) n(s), `x` (R, S, A, k) the
+    derivatives of the choices' values.
     """
     contrasts = x - x.mean(axis=2, keepdims=True)
     smallest = np.maximum(SATURATED * contrasts**2, ROUNDING * x**2)
@@ -69,11 +65,8 @@ def maximise(
 ) -> LogitFit:
     """The maximum likelihood from `start` (R, k), by default theta = 0.
 
-    Args:
-        visits: (R, S, A) n(s, a), some above 0 in each replication.
-        regressors: (S, A, k) or (R, S, A, k).
-        offset: (S, A) or (R, S, A).
-        start: (R, k).
+    `visits` is (R, S, A) n(s, a), some above 0 in each replication; `regressors` are (S, A, k) or
+    (R, S, A, k), `offset` likewise.
     """
     sets, parameters = len(visits), regressors.shape[-1]
     x = np.broadcast_to(regressors, (*visits.shape, parameters))

@@ -40,12 +40,7 @@ class DiscountedPaths:
 
 
 def discounted_paths(data: Transitions, grid: Array, discount: float) -> DiscountedPaths:
-    """The paths of one data set.
-
-    Args:
-        data: the observations of each trajectory in order of time.
-        grid: (S, d) states, all of the data's among them.
-        discount: beta.
+    """The paths of one data set over a grid (S, d).
 
     Raises:
         InputError: where the observations of a trajectory are not a path.

@@ -66,14 +66,9 @@ def invert(
     anchor: Anchor,
     discount: float,
 ) -> list[tuple[StateFunction, StateFunction]]:
-    """(Q, r) of R replications from log choice probabilities, as functions of any state.
+    """(Q, r) of R replications from (R, S, A) log choice probabilities, as functions of any state.
 
-    Args:
-        log_policy: (R, S, A) log pi(a | s) on the grid of P-hat.
-        is_source: (R, S) states whose log-odds any other state takes from the nearest of them.
-        p_hat: P-hat.
-        anchor: the action whose reward is given.
-        discount: beta.
+    `is_source` (R, S) are the states whose log-odds any other state takes from the nearest of them.
     """
     a = anchor.action
     anchor_reward = anchor.values(p_hat.states)
@@ -90,11 +85,6 @@ def choice_frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) 
     """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), where a state has observations.
 
     Any other state has the frequencies of the nearest state with observations.
-
-    Args:
-        visits: (R, S, A) n(s, a).
-        states: (S, d).
-        pseudo_count: c.
     """
     cells = visits + pseudo_count
     policy = np.empty_like(cells)

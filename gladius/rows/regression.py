@@ -102,12 +102,7 @@ def cross_validation(
 ) -> float:
     """The criterion of the ridge regression with H = gram + diag(penalty).
 
-    Args:
-        gram: (p, p) Phi'Phi.
-        target: (p,) Phi'V'.
-        square: |V'|^2.
-        size: n.
-        penalty: (p,) the diagonal of kappa D.
+    `gram` is Phi'Phi, `target` Phi'V', `square` |V'|^2, `size` n, and `penalty` kappa D's diagonal.
     """
     inverse = solve(gram + torch.diag(penalty), torch.eye(len(gram)).to(gram))
     w = inverse @ target

@@ -227,10 +227,7 @@ def select_inputs(
 def score_test(residuals: Residuals, finer: Groups, directions: Tensor) -> tuple[float, Tensor]:
     """The p-value of (g', p) directions as a block, and the squared t of each, (m p,).
 
-    Args:
-        residuals: of the model.
-        finer: its groups split by further inputs, with `parent` among the model's.
-        directions: their values in the finer groups.
+    `finer` are the model's groups split by further inputs, with `parent` among the model's.
     """
     x, fitted = residuals.design[finer.parent], residuals.fitted[finer.parent]
     moments = residuals.outcome.moments(finer, fitted)

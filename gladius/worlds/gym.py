@@ -191,12 +191,7 @@ def episode_seeds(rng: np.random.Generator, number: int) -> Integers:
 
 
 def evaluate(environment: Environment, policy: Policy, seeds: Sequence[int] | Integers) -> Scores:
-    """Returns of a policy, one episode for each seed.
-
-    Args:
-        environment: where.
-        policy: (n, d) observations -> (n, A) probabilities.
-        seeds: whole numbers from 0, see `episode_seeds`.
+    """Returns of a policy, (n, d) -> (n, A) probabilities, one episode for each seed.
 
     Raises:
         InputError: wrong seeds, or a policy that returns no (n, A) probabilities.
