@@ -17,7 +17,7 @@ from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.distinct import compress, factorised
+from gladius.distinct import factorised
 from gladius.transitions import Transitions, index_rows
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
@@ -167,15 +167,22 @@ class Rows:
     discount: float  # beta
 
     @classmethod
-    def of(cls, data: Transitions, used: Sequence[int], anchor: Anchor, discount: float) -> Rows:
-        """Group a data set by the inputs in use, and by the anchor's reward."""
+    def of(
+        cls,
+        data: Transitions,
+        used: Sequence[int],
+        anchor: Anchor,
+        discount: float,
+        by: float = 0.0,
+    ) -> Rows:
+        """Group a data set by the inputs in use, and by the anchor's reward, lowered `by`."""
         used = list(used)
         blocks = data.states, data.next_states
         distinct, (index, next_index) = index_rows([block[:, used] for block in blocks])
         if callable(anchor.reward):
             codes, levels = factorised(np.concatenate([anchor.values(block) for block in blocks]))
             codes += np.concatenate([index, next_index]) * len(levels)
-            joint, pairs = compress(codes, len(distinct) * len(levels))
+            joint, pairs = factorised(codes)
             index, next_index = np.split(joint, [len(index)])
             distinct, reward = distinct[pairs // len(levels)], levels[pairs % len(levels)]
         else:
@@ -185,7 +192,7 @@ class Rows:
         actions, count = data.number_of_actions, len(states)
         visits = np.bincount(index * actions + data.actions, minlength=count * actions)
         codes = (index * count + next_index) * actions + data.actions
-        move_index, moves = compress(codes[~data.done], count**2 * actions)
+        move_index, moves = factorised(codes[~data.done])
         times = np.bincount(move_index, minlength=len(moves))
 
         return cls(
@@ -195,7 +202,7 @@ class Rows:
             target=torch.tensor(moves // actions % count),
             action=torch.tensor(moves % actions),
             times=torch.tensor(times.astype(float)),
-            anchor_reward=torch.tensor(reward),
+            anchor_reward=torch.tensor(reward - by),
             state_index=torch.tensor(index.astype(np.int32)),
             next_index=torch.tensor(next_index.astype(np.int32)),
             continues=torch.tensor(~data.done),

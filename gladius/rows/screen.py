@@ -32,7 +32,7 @@ from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.checks import Array
-from gladius.distinct import compress
+from gladius.distinct import factorised
 from gladius.rows.data import Inputs
 from gladius.rows.regression import (
     CLIP,
@@ -68,8 +68,7 @@ def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = N
     for k in columns:
         values, codes = inputs.codes(k)
         joint = (groups.group * len(values) + codes).numpy(force=True)
-        pair = compress(joint, len(groups.z) * len(values))
-        index, occurring = map(torch.as_tensor, pair)
+        index, occurring = map(torch.as_tensor, factorised(joint))
         parent = occurring // len(values)
         z = torch.cat([groups.z[parent], values[occurring % len(values), None]], dim=1)
         groups = Groups(z, index, parent)

@@ -29,7 +29,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -38,7 +37,7 @@ import torch
 from gladius import trust
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
-from gladius.estimate import Estimate, Fit, StateFunction
+from gladius.estimate import Estimate, Fit
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
@@ -149,11 +148,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     rows = Rows.of(data, used, anchor, discount)
     zeta = make_zeta(rows, inputs, choice.inputs)
     *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
-    level, centred = 0.0, anchor
+    level = 0.0
     if discount > NEAR_ONE and not data.done.any():
         level = float(rows.seen @ value / rows.seen.sum())
-        centred = lowered(anchor, (1 - discount) * level)
-        rows, value = Rows.of(data, used, centred, discount), value - level
+        value = value - level
+    by = (1 - discount) * level
+    rows = replace(rows, anchor_reward=rows.anchor_reward - by)
     rounds: list[tuple[int, ...]] = []
     while len(rounds) < ROUNDS:
         next_value = value[rows.next_index] * rows.continues
@@ -164,7 +164,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
-            rows, used = Rows.of(data, united, centred, discount), united
+            rows, used = Rows.of(data, united, anchor, discount, by), united
         fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
         value = fit.v
     fit = add_curvature(fit, inputs)
@@ -214,16 +214,6 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
             hint = "it cannot be computed where inputs are exchanged: name those of r in inputs="
             raise InputError("anchor_reward", type(error).__name__, hint) from error
     return InputSelection(tuple(dict.fromkeys((*choice.inputs, *of_anchor))), choice.p_values)
-
-
-def lowered(anchor: Anchor, by: float) -> Anchor:
-    """The anchor with a reward that is lower by a constant."""
-    reward = anchor.reward
-    return replace(anchor, reward=partial(_less, reward, by) if callable(reward) else reward - by)
-
-
-def _less(function: StateFunction, by: float, states: Array) -> Array:
-    return function(states) - by
 
 
 def estimate(

@@ -95,7 +95,7 @@ def read_weights(path: Path, environment: str) -> Expert:
     """The expert of a weight file; its SHA-256 must be that of the card beside it.
 
     Raises:
-        InputError: a file is missing, the digests differ, or it is another environment's.
+        InputError: a file is missing, or the digests differ.
     """
     card = path.with_suffix(".md")
     for file in (path, card):
@@ -108,9 +108,6 @@ def read_weights(path: Path, environment: str) -> Expert:
         raise InputError("expert", str(path), hint)
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    trained_in = str(arrays["environment"])
-    if trained_in != environment:
-        raise InputError("expert", str(path), f"an expert for {trained_in}, not for {environment}")
     number = sum(name.startswith("layer_") for name in arrays)
     layers = tuple(arrays[f"layer_{i}"].astype(np.float64) for i in range(number))
     if "centre" not in arrays:
