@@ -18,7 +18,7 @@ from reproduce.output import costs, read_manifest
 from reproduce.progress import duration
 from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
-from reproduce.threads import one_thread
+from reproduce.worker import one_thread
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",

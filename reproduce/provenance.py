@@ -55,7 +55,7 @@ DATA = {
     "reproduce.tick_reasons": "reproduce/templates/tick_reasons.csv",
 }
 # what every result passes through on its way into its cell's file, and from there into the tables
-PATH = ("reproduce.worker", "reproduce.store", "reproduce.spec", "reproduce.threads")
+PATH = ("reproduce.worker", "reproduce.store", "reproduce.spec")
 PATH_OF_VIEWS = ("reproduce.results", "reproduce.output", "reproduce.store", "reproduce.spec")
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the digests' names

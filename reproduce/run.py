@@ -26,8 +26,7 @@ from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import Results
 from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store, Stored, probe
-from reproduce.threads import one_thread
-from reproduce.worker import Job, failure, run_cell
+from reproduce.worker import Job, failure, one_thread, run_cell
 
 # the files go into the checkout, or where the command runs if the wheel is installed
 HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()

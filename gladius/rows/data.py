@@ -9,22 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.distinct import factorised
-from gladius.transitions import Transitions, index_rows
+from gladius.transitions import Integers, Transitions, index_rows
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not clipped
 SAMPLE = 10_000  # observations at equal distances, for quantiles
 COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
+
+
+def factorised(values: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
+    """(n,) index of each number among the distinct ones, and those, sorted."""
+    codes, levels = pd.factorize(values, sort=True)
+    return codes.astype(np.int64, copy=False), np.asarray(levels)
 
 
 @dataclass(frozen=True)

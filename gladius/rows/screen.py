@@ -32,8 +32,7 @@ from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.checks import Array
-from gladius.distinct import factorised
-from gladius.rows.data import Inputs
+from gladius.rows.data import Inputs, factorised
 from gladius.rows.regression import (
     CLIP,
     choice_information,
