@@ -5,10 +5,9 @@ no line is carried over. It measures what the published numbers owe to three use
 reward, each a switch: the level (`level_from_truth`: both output layers start at -55, Q* lies in
 -60 to -52), the absolute value in place of the printed sign (`absolute`), and the epoch (`Oracle`).
 
-The procedure, in the paper's symbols: one network, two hidden ReLU layers, heads Q(s, .) and
-zeta(s, .), Xavier-normal weights, hidden biases 0, raw features. Batches are 32 whole trajectories
-in file order. Even batches (0, 2, ...) step zeta on sum (V(s') - zeta(s, a))^2, V detached; odd
-batches step Q on
+The procedure: one network, two hidden ReLU layers, heads Q(s, .) and zeta(s, .), Xavier-normal
+weights, hidden biases 0, raw features. Batches are 32 whole trajectories in file order. Even
+batches (0, 2, ...) step zeta on sum (V(s') - zeta(s, a))^2, V detached; odd batches step Q on
 
     mean -log pi(a | s) + mean over anchor observations of |td^2 - beta^2 dev^2|,
     td = Q(s, a) - r - beta V(s'),  dev = V(s') - zeta(s, a) with zeta detached,
@@ -17,12 +16,9 @@ each gradient entry clipped to [-1, 1]. Each kind of step has its own AdamW over
 trunk (weight decay 1e-4), with learning rate 1e-3 / (1 + 5e-4 epoch). With a single batch an epoch
 (32 trajectories or fewer) Q is never updated. r-hat = Q - beta zeta.
 
-Implementation choices, to rounding the same numbers as the public code:
-
-- Batches are counts n(s, a, s') over the states that occur: the cost of a step is free of N.
-- Where all states are positive, units that are off in each of them for good are left out.
-- Gradients and AdamW are written out, in `gladius.author_network`, one data set after the other.
-- Without the extra `compiled` these loops run in Python, some hundred times slower.
+To rounding the numbers are those of the public code. Batches are counts n(s, a, s'), so that the
+cost of a step is free of N. Where all states are positive, units that are off in each of them for
+good are left out. Without the extra `compiled` the loops take some hundred times longer.
 """
 
 from __future__ import annotations

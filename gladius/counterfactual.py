@@ -2,14 +2,12 @@
 
 The paper's remark "Counterfactual policy optimization without estimating P": assign r-hat + Delta
 to the observed transitions and let offline reinforcement learning find the new policy (`relabel`,
-`learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`). `Change`
-describes the intervention.
+`learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`).
 
-What the reward must be known up to depends on the change (Kalouptsidi, Scott and Souza-Rodrigues
-2021; Ng, Harada and Russell 1999). With r + phi - beta E[phi(s')] in place of r, Q* changes by
-phi(s) and the policy does not. Adding Delta leaves that true: for an additive change under the same
-P every such reward, log pi among them, gives the right new policy and the right change of V. It
-does not after a change that scales r, nor after one of P.
+With r + phi - beta E[phi(s')] in place of r, the policy is the same (Ng, Harada and Russell 1999).
+Adding Delta leaves that true: for an additive change under the same P every such reward gives the
+right new policy and the right change of V. It does not after a change that scales r, nor after one
+of P (Kalouptsidi, Scott and Souza-Rodrigues 2021).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Where the paper's descent-ascent (Algorithm 1) is stable, and where it cannot be.
 
-Two views of one question, what happens to the common level of Q when zeta lags:
-
-- `level_flow`: the linear flow of (c, z), a common shift of Q and the matching shift of zeta.
-  The Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the
-  printed gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1.
-- `stability`: the algorithm itself in the tabular class, at many step ratios, numbers of ascents
-  and discounts.
+`level_flow` is the linear flow of (c, z), a common shift of Q and the matching shift of zeta. The
+Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the printed
+gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1. `stability` is the
+algorithm itself in the tabular class, at many step ratios, numbers of ascents and discounts.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,11 +65,8 @@ class Store:
 
     def save(self, cell: Cell, text: str) -> Stored:
         """Write a cell's file, as `encode` gives it."""
-        stored, path = decode(text, cell), self.path(cell)
-        if path.is_dir():
-            path.rename(path.with_suffix(f".folder-{time.time_ns()}"))
-        write(path, text)
-        return stored
+        write(self.path(cell), text)
+        return decode(text, cell)
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -3,12 +3,8 @@
 The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor). With CCPs pi-hat
 and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
 Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P it returns
-the true reward (Lemma MagnacThesmar of the paper).
-
-Implementation choices:
-
-- PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a) in every cell of every state with observations.
-- A state without observations, on the grid or off it, has the CCPs of the nearest state with some.
+the true reward (Lemma MagnacThesmar of the paper). PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a)
+in every cell of every state with observations.
 """
 
 from __future__ import annotations

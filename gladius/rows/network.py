@@ -7,16 +7,13 @@ functions of zeta (1, z, cosines of z, each clipped to where its action was take
         sum over observations of (V_Q(s') - zeta(s, a))^2 + kappa_0 |w_0|^2 + kappa_1 sum_a |w_a|^2,
     Q = r_theta + beta zeta_Q,     V_Q(s') = logsumexp Q(s', .), and 0 where the path ended there.
 
-As in `sparse` the risk is the negative log-likelihood; `network_risk` has its derivative. With
-`restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the risk
-over all r. Neither beta nor s' enters its policy.
+As in `sparse` the risk is the negative log-likelihood; `network_risk` has its derivative and
+chooses kappa. With `restricted=False` the network is that of the log-odds, and r the plug-in's: the
+minimum of the risk over all r. Neither beta nor s' enters its policy.
 
 Implementation choices:
 - w_0, shared by the actions, keeps zeta(., a) from extremes where a is hardly ever taken.
-- kappa_1 >= kappa_0 are chosen by generalised cross-validation among those with which taking one
-  action for ever does not explode (`NetworkRisk.ridge`).
-- Training starts at the minimum over lines. Adam's weights are averaged, and zeta is solved for
-  anew every REFRESH steps.
+- Training starts at the minimum over lines. Adam's weights are averaged.
 - A fifth of the trajectories is held out to choose the number of steps. The risk there must gain
   MARGIN nats an input, otherwise r is the line. All trajectories are then fitted with that number,
   the last after which no more than SLIP of the gain is lost.

@@ -2,20 +2,13 @@
 
 The environments are gymnasium's own; CartPole is its vector environment. Features are the
 observations (float32) as float64. All need gymnasium, LunarLander Box2D too
-(`pip install 'gladius-checked[gym]'`).
+(`pip install 'gladius-checked[gym]'`). LunarLander is v3: gymnasium no longer has v2, in which the
+published experts were trained; observations, actions, forces and rewards are the same.
 
-An episode is decided by its seed: its start (gymnasium's `reset(seed=...)`), the environment's own
-noise, and the uniform numbers that draw the actions of a sampled policy. Policies are compared on
-common random numbers.
-
-An episode ends in one of two ways. Terminated: the pole fell, the lander crashed or rests. There is
-no next state, its value is zero, and `done` is true in `Transitions`. Truncated: the episode
-reached `limit` steps. The path continues, s' has a value, and `done` is false.
-
-Implementation choices:
-
-- LunarLander is v3. Gymnasium no longer has v2, in which the published experts were trained;
-  observations, actions, forces and rewards are the same.
+An episode is decided by its seed: its start, the environment's own noise, and the uniform numbers
+that draw the actions of a sampled policy. It ends in one of two ways. Terminated: the pole fell,
+the lander crashed or rests; the value of s' is zero, and `done` is true in `Transitions`.
+Truncated: the episode reached `limit` steps; s' has a value, and `done` is false.
 """
 
 from __future__ import annotations

@@ -320,17 +320,11 @@ def _change_a_digit(path: Path) -> None:
     path.write_text(head + value + tail[:digit] + "0" + tail[digit + 1 :])
 
 
-def _folder(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
-
-
 @pytest.mark.parametrize(
     "fault",
     [
         lambda path: path.write_text(path.read_text()[:100]),
         _change_a_digit,
-        _folder,
         lambda path: path.write_bytes(b"\xff\xfe"),
     ],
 )
