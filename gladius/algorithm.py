@@ -206,25 +206,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Run:
-    """The end of R runs of an algorithm.
+    """The end of R runs of an algorithm."""
 
-    Attributes:
-        networks: Q's, and zeta's in Algorithm 1.
-        q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s').
-        iteration: (R,) iterations done.
-        diverged, converged: (R,).
-        gradient: (R,) largest entry of the gradients over all of the data, per transition.
-        trace_bellman: (T, R) signed, per transition over all of the data, every CHECK_EVERY
-            iterations.
-    """
-
-    networks: tuple[TableIterate, ...]
-    q: Array
+    networks: tuple[TableIterate, ...]  # Q's, and zeta's in Algorithm 1
+    q: Array  # q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s')
     zeta: Array
-    iteration: Integers
-    diverged: NDArray[np.bool_]
+    iteration: Integers  # (R,) iterations done
+    diverged: NDArray[np.bool_]  # (R,), as `converged`
     converged: NDArray[np.bool_]
-    gradient: Array
+    gradient: Array  # (R,) largest entry of the gradients over all of the data, per transition
+    # (T, R) signed, per transition over all of the data, every CHECK_EVERY iterations
     trace_bellman: Array
 
 

@@ -112,17 +112,11 @@ def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) ->
 
 @dataclass(frozen=True)
 class Learned:
-    """Q learned from one data set.
+    """Q learned from one data set."""
 
-    Attributes:
-        logged: the transitions, counted.
-        table: (S, A) Q on the data's states; -inf where an action is excluded.
-        converged: whether the distance to the fixed point met TOLERANCE.
-    """
-
-    logged: Counts
-    table: Array
-    converged: bool
+    logged: Counts  # the transitions, counted
+    table: Array  # (S, A) Q on the data's states; -inf where an action is excluded
+    converged: bool  # whether the distance to the fixed point met TOLERANCE
 
     def q(self, states: Array) -> Array:
         """(n, A) Q at any (n, d) features: that of the nearest state with observations."""

@@ -51,22 +51,16 @@ def expected_counts(mdp: TabularMDP, horizon: int) -> Counts:
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2.
+    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2."""
 
-    Attributes:
-        diverged: whether the run from Q = zeta = 0 blew up.
-        iterations: iterations done: where it blew up, or all.
-        bellman: signed Bellman term per transition at the end.
-        growth: log of the spectral radius of one iteration at the stationary point, per unit of
-            Q's time (iterations times tau_2). That point repels where it is positive. Rarely
-            visited pairs hardly move, so that stable cells are zero up to rounding (1e-8).
-        predicted: whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
-    """
-
-    diverged: NDArray[np.bool_]
-    iterations: Integers
-    bellman: Array
+    diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
+    iterations: Integers  # iterations done: where it blew up, or all
+    bellman: Array  # signed Bellman term per transition at the end
+    # log of the spectral radius of one iteration at the stationary point, per unit of Q's time
+    # (iterations times tau_2). That point repels where it is positive. Rarely visited pairs hardly
+    # move, so that stable cells are zero up to rounding (1e-8)
     growth: Array
+    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1
     predicted: NDArray[np.bool_]
 
 

@@ -39,21 +39,13 @@ PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        computed: ids of the cells that it computed.
-        reused: number of cells that were current in the store.
-        failed: id of a cell, or name of an exhibit that could not be drawn -> why.
-        not_ok: id -> status of cells with a result that did not converge or diverged.
-        files: those of the exhibits, also where they were up to date already.
-    """
-
-    computed: tuple[str, ...]
-    reused: int
-    failed: dict[str, str]
-    not_ok: dict[str, str]
-    files: tuple[Path, ...]
+    computed: tuple[str, ...]  # ids of the cells that it computed
+    reused: int  # number of cells that were current in the store
+    failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
+    not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
+    files: tuple[Path, ...]  # those of the exhibits, also where they were up to date already
 
 
 def run(

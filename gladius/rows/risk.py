@@ -70,20 +70,15 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class ObservationRisk:
-    """The empirical risk over the class, as a function of theta.
+    """The empirical risk over the class, as a function of theta."""
 
-    Attributes:
-        rows: the data.
-        reward: functions psi of r, m of them.
-        zeta: functions phi of zeta(., a), p for each action; they differ in the box.
-        factor: per action, (p, p) W with W W' the inverse of Phi'Phi + kappa D. The functions of
-            zeta are taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays
-            small; the cosines themselves are nearly collinear.
-    """
-
-    rows: Rows
-    reward: Features
+    rows: Rows  # the data
+    reward: Features  # functions psi of r, m of them
+    # functions phi of zeta(., a), p for each action; they differ in the box
     zeta: tuple[Features, ...]
+    # per action, (p, p) W with W W' the inverse of Phi'Phi + kappa D. The functions of zeta are
+    # taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays small; the cosines
+    # themselves are nearly collinear
     factor: tuple[Tensor, ...] = ()
 
     @property

@@ -41,21 +41,15 @@ class Normaliser:
 
 @dataclass(frozen=True)
 class Expert:
-    """A policy: (n, d) observations -> (n, A) probabilities.
+    """A policy: (n, d) observations -> (n, A) probabilities."""
 
-    Attributes:
-        environment: whose.
-        layers: weight (in, out) and bias (out,) of each layer in turn, tanh between them.
-        normaliser: of the observations, or None.
-        deterministic: whether the most probable action is always taken.
-        legs_down: whether action 0 is taken as soon as both legs stand on the ground (LunarLander).
-            The sampled expert otherwise fires a side engine now and then and never comes to rest.
-    """
-
-    environment: str
+    environment: str  # whose
+    # weight (in, out) and bias (out,) of each layer in turn, tanh between them
     layers: tuple[Array, ...]
-    normaliser: Normaliser | None = None
-    deterministic: bool = False
+    normaliser: Normaliser | None = None  # of the observations, or None
+    deterministic: bool = False  # whether the most probable action is always taken
+    # whether action 0 is taken as soon as both legs stand on the ground (LunarLander). The sampled
+    # expert otherwise fires a side engine now and then and never comes to rest
     legs_down: bool = False
 
     def __call__(self, states: Array) -> Array:

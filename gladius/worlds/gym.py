@@ -83,24 +83,15 @@ class CartPoles(Episodes):
 
 @dataclass(frozen=True)
 class Environment:
-    """One of gymnasium's environments.
+    """One of gymnasium's environments."""
 
-    Attributes:
-        name: gymnasium's.
-        features: names of the d observed numbers.
-        number_of_actions: A.
-        limit: steps after which an episode is truncated.
-        module, kind: where gymnasium defines it.
-        packages: that it needs beside gymnasium.
-    """
-
-    name: str
-    features: tuple[str, ...]
-    number_of_actions: int
-    limit: int
-    module: str
+    name: str  # gymnasium's
+    features: tuple[str, ...]  # names of the d observed numbers
+    number_of_actions: int  # A
+    limit: int  # steps after which an episode is truncated
+    module: str  # where gymnasium defines `kind`
     kind: str
-    packages: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()  # that it needs beside gymnasium
 
     def load(self) -> Callable[..., Any]:
         """Gymnasium's class, or an InputError that names the missing package."""
