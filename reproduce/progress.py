@@ -15,18 +15,17 @@ def progress(
     processor seconds in the order in which they start. The time to go is that of the remaining
     cells, scaled by how far the estimates were off so far.
     """
-    remaining, start = dict(expected), time.monotonic()
-    last = start
+    remaining, start, last = dict(expected), time.monotonic(), 0.0
 
     def stored(id_: str) -> None:
         nonlocal last
         del remaining[id_]
-        now, to_go = time.monotonic(), sum(remaining.values())
-        if now - last >= interval:
-            last = now
-            pace = (now - start) / (sum(expected.values()) - to_go)
+        elapsed, to_go = time.monotonic() - start, sum(remaining.values())
+        if elapsed - last >= interval:
+            last = elapsed
+            pace = elapsed / (sum(expected.values()) - to_go)
             counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
-            times = f"after {duration(now - start)}, about {duration(pace * to_go)} to go"
+            times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
             running = ", ".join(list(remaining)[:size])
             console.print(f"{counts} {times}; running: {running}", markup=False, soft_wrap=True)
 
