@@ -21,8 +21,6 @@ cost of a step is free of N. Where all states are positive, units that are off i
 good are left out. Without the extra `compiled` the loops take some hundred times longer.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ right new policy and the right change of V. It does not after a change that scal
 of P (Kalouptsidi, Scott and Souza-Rodrigues 2021).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

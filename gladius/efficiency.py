@@ -15,8 +15,6 @@ the past, so information adds up as if periods were independent draws from d_H.
 The bounds are first-order, and hold for regular estimators of the stated class.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

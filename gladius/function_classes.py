@@ -4,8 +4,6 @@ A class maps parameters and inputs, each replication's own or shared by all, to 
 adds d outputs / d parameters, the paper's J_Q(theta; Z_Q).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

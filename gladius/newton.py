@@ -7,8 +7,6 @@ minimum attracts), scaled to a unit diagonal first so that units do not matter; 
 the value falls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ Every term is a mean over all N observations, as printed; those of other actions
 contribute zero to the Bellman terms. Where an observation is done, V(s') = 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ frequencies of each data set. A `Model` adds the form of the reward, design' the
 grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """SARSA tuples (s, a, s', a'): how the pairs of a data set follow each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -6,8 +6,6 @@ gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1. `stabi
 algorithm itself in the tabular class, at many step ratios, numbers of ascents and discounts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

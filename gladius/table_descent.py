@@ -10,8 +10,6 @@ zeta, the gradient
 and the printed Bellman term is sum_s e n(s, a_s) (e + 2 beta (E[V(s') | s, a_s] - zeta)).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

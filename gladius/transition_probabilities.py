@@ -6,8 +6,6 @@ gives the observed transitions of that action the higher likelihood. The simulat
 used.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from functools import partial

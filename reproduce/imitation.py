@@ -17,8 +17,6 @@ batches, so they differ in the penalty alone. GLADIUS and the BC of its class st
 over linear functions.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

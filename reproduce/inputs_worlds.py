@@ -5,8 +5,6 @@ what matters in the world, the columns of the state on which r and zeta depend (
 a function that makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

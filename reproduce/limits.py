@@ -5,8 +5,6 @@ needs more memory cannot take the machine with it. Imports of the child do not
 count towards its processor time.
 """
 
-from __future__ import annotations
-
 import math
 import pickle
 import resource

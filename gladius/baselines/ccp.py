@@ -23,8 +23,6 @@ Implementation choices:
 - `iterations` are the Newton steps of the logit with one stage, else the stages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The likelihood is concave. Its negative Hessian is the information sum_s n(s) Co
 damped Newton steps find the maximum, where there is one, from any start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

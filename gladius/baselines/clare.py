@@ -26,8 +26,6 @@ Implementation choices:
 - Pairs without observations get -1/eta; states off the data take the nearest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

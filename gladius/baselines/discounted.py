@@ -4,8 +4,6 @@ A path is a run of observations of one trajectory. Each next state is the state 
 new path begins after an observation that is done. Period t of a path has the weight beta^t.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -20,8 +20,6 @@ Implementation choices:
   original's is 64 x 64 with steps of 1e-4 on 32 observations at a constant rate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

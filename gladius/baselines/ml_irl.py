@@ -20,8 +20,6 @@ Implementation choices:
 - r is linear, for which L is concave.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

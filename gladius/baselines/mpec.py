@@ -23,8 +23,6 @@ Implementation choices:
 - `converged` needs the constraints, a short last step of theta, and the second-order condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

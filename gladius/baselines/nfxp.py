@@ -12,8 +12,6 @@ Where choices have exactly the model's frequencies u = -n and minus the Hessian 
 information. The steps are those of newton.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ the true reward (Lemma MagnacThesmar of the paper). PSEUDO_COUNT, Jeffreys' 1/2,
 in every cell of every state with observations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -22,8 +22,6 @@ Implementation choices:
   extrapolated (on the bus engine MAPE is hundreds with the anchor to maintain).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -23,8 +23,6 @@ Implementation choices:
 - A move that ends the path leads to one further state, in no cell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -23,8 +23,6 @@ Implementation choices:
   converge to the fixed point.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -11,8 +11,6 @@ action has coefficients of its own; the authors' first-order polynomial is `basi
 degree=1`. Where the basis spans z, h is the paper's; elsewhere z is kept exact, not projected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -21,8 +21,6 @@ Implementation choices:
 - No cross-fitting (their Algorithm 2): eta, h, g and theta use the same data.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -20,8 +20,6 @@ Implementation choices:
 - Constants were tuned on bus engines, on other seeds than the exhibits use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial

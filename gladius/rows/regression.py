@@ -6,8 +6,6 @@ H = Phi'Phi + kappa D. kappa minimises the criterion of generalised cross-valida
     |V' - Phi w|^2 / (1 - EFFECTIVE tr(H^-1 Phi'Phi) / n)^2.
 """
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement
 
 import numpy as np

@@ -24,8 +24,6 @@ Implementation choices:
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

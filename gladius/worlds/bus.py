@@ -1,7 +1,5 @@
 """Rust's bus engine, exactly as in the paper's experiment section (Section 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -11,8 +11,6 @@ This is an ordinary differential equation, stable when integrated downwards; V(N
 one scalar equation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -6,8 +6,6 @@ beside it with its origin and the SHA-256 of the weights, which is checked on re
 executes no code from the file and needs neither gymnasium nor a library of reinforcement learning.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re

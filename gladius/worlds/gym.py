@@ -11,8 +11,6 @@ the lander crashed or rests; the value of s' is zero, and `done` is true in `Tra
 Truncated: the episode reached `limit` steps; s' has a value, and `done` is false.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -9,8 +9,6 @@ solved exactly on the table of (x, g). Two input paths drawn from one seed are t
 is, so that comparisons over K are paired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
