@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gladius.checks import (
     Array,
@@ -176,9 +176,9 @@ def evaluate(environment: Environment, policy: Policy, seeds: Sequence[int] | In
     """Returns of a policy, (n, d) -> (n, A) probabilities, one episode for each seed.
 
     Raises:
-        InputError: wrong seeds, or a policy that returns no (n, A) probabilities.
+        InputError: a policy that returns no (n, A) probabilities.
     """
-    seeds = check_seeds(seeds)
+    seeds = np.asarray(seeds)
     returns, lengths = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.int64)
     for step in play(environment, policy, seeds):
         returns[step.episodes] += step.rewards
@@ -193,7 +193,7 @@ def rollout(
 
     Args and errors: those of `evaluate`. A trajectory's label numbers its seed.
     """
-    steps = play(environment, policy, check_seeds(seeds))
+    steps = play(environment, policy, np.asarray(seeds))
     columns = (np.concatenate(column) for column in zip(*steps, strict=True))
     episodes, states, actions, next_states, _, terminated = columns
     size = environment.number_of_actions
@@ -219,16 +219,6 @@ def play(environment: Environment, policy: Policy, seeds: Integers) -> Iterator[
         active, states = active[~terminated], next_states[~terminated]
         if not len(active):
             return
-
-
-def check_seeds(seeds: ArrayLike) -> Integers:
-    """(n,) seeds of episodes, or an error."""
-    given = np.asarray(seeds)
-    is_valid = given.dtype.kind in "iu" and given.ndim == 1 and len(given) > 0
-    if not is_valid or np.any(given < 0) or np.any(given >= LARGEST_SEED):
-        hint = "give one whole number from 0 to 2**31 - 1 for each episode, one or more"
-        raise InputError("seeds", seeds, hint)
-    return given.astype(np.int64)
 
 
 def call_policy(policy: Policy, states: Array, actions: int) -> Array:
