@@ -52,9 +52,8 @@ class Selection:
     """The networks at one epoch of R replications."""
 
     epoch: Integers  # (R,) epochs trained before it (0: the untrained network)
-    q: Array  # (R, S, A), as zeta and reward, on the grid of the training states
+    q: Array  # (R, S, A), as zeta, on the grid of the training states
     zeta: Array
-    reward: Array
     gradient: Array  # (R,) largest entry of the gradient of the Q loss over the whole training data
     # R of them, each as its layout and its vector of parameters
     networks: tuple[tuple[Layout, Array], ...]
@@ -158,7 +157,7 @@ def _select(
         q.append(at.q.T.astype(np.float64))
         zeta.append(at.zeta.T.astype(np.float64))
         steepest.append(float(np.abs(gradient).max()))
-    tables = np.array(q), np.array(zeta), np.array(q) - problems[0].discount * np.array(zeta)
+    tables = np.array(q), np.array(zeta)
     return Selection(np.array(epoch), *tables, np.array(steepest), tuple(networks))
 
 
