@@ -10,20 +10,15 @@ descent step, zeta fixed,
                + sum_{B1, a = a_s} [(r + beta V(s') - Q(s, a))^2 - beta^2 (V(s') - zeta(s, a))^2] };
 
 then r-hat = Q - beta zeta. Algorithm 2 (`deterministic`) has no zeta: one batch, the squared TD
-error alone, r-hat = Q(s, a) - beta V(s').
+error alone, r-hat = Q(s, a) - beta V(s'), V averaged over several s'.
 
 Implementation choices:
 
-- The loop tests t <= T but counts `iteration`. They are one counter here.
-- Both steps are printed with tau_1. The descent takes its own tau_2.
-- The text ascends on B1 and descends on B2. The box is followed, which has D and the likelihood on
-  B2 and the Bellman term on B1. Batches are drawn with replacement, afresh at each iteration, or
-  are all of the data (`batch=None`), which the text allows.
-- Losses are sums over the batch. tau_1 and tau_2 are the printed steps times the batch size, so
-  that one value serves every N.
-- "Initialize" means zero tables, or random weights with zero output biases. The true level is not
-  used.
-- s' in Algorithm 2's r-hat is the observed successor of (s, a), or V is averaged over several.
+- Both steps are printed with tau_1. The descent takes its own tau_2. Both are the printed steps
+  times the batch size, so that one value serves every N.
+- The text ascends on B1 and descends on B2; the box is followed. Batches are drawn with
+  replacement, afresh at each iteration, or are all of the data, which the text allows.
+- "Initialize" means zero tables, or random weights with zero output biases.
 - A replication stops with status `diverged` where its signed Bellman term per transition leaves
   +-1e6 or is not a number. Its last tables are its estimate.
 """
@@ -86,12 +81,7 @@ def descent(
 ) -> Descent:
     """L-bar_NLL + L-bar_BE for fixed zeta; without zeta the Bellman term is Algorithm 2's.
 
-    Args:
-        q, zeta: tables.
-        bellman_batch, likelihood_batch: B1 and B2.
-        action: a_s.
-        reward: r(s, a_s).
-        discount: beta, or one for each replication.
+    The batches are B1 and B2, `action` and `reward` a_s and r(s, a_s).
     """
     beta = np.broadcast_to(discount, len(q))[:, None]
     v = value(q)
@@ -129,11 +119,6 @@ def step(
     """One iteration in place: ascent in zeta, descent in Q. Algorithm 2 has no zeta.
 
     Args:
-        q, zeta: of R replications.
-        batch_1, batch_2: B1 and B2.
-        action: a_s.
-        reward: (S,) r(s, a_s).
-        discount: beta, or (R,).
         ascents: ascent steps before the descent step, or (R,); printed: one.
         active: (R,) replications that take the step; by default all.
 
@@ -221,25 +206,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Run:
-    """The end of R runs of an algorithm.
+    """The end of R runs of an algorithm."""
 
-    Attributes:
-        networks: Q's, and zeta's in Algorithm 1.
-        q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s').
-        iteration: (R,) iterations done.
-        diverged, converged: (R,).
-        gradient: (R,) largest entry of the gradients over all of the data, per transition.
-        trace_bellman: (T, R) signed, per transition over all of the data, every CHECK_EVERY
-            iterations.
-    """
-
-    networks: tuple[TableIterate, ...]
-    q: Array
+    networks: tuple[TableIterate, ...]  # Q's, and zeta's in Algorithm 1
+    q: Array  # q, zeta: (R, S, A) on the grid; zeta of Algorithm 2 is the observed mean of V(s')
     zeta: Array
-    iteration: Integers
-    diverged: NDArray[np.bool_]
+    iteration: Integers  # (R,) iterations done
+    diverged: NDArray[np.bool_]  # (R,), as `converged`
     converged: NDArray[np.bool_]
-    gradient: Array
+    gradient: Array  # (R,) largest entry of the gradients over all of the data, per transition
+    # (T, R) signed, per transition over all of the data, every CHECK_EVERY iterations
     trace_bellman: Array
 
 
@@ -338,20 +314,12 @@ def fit(
     rngs: Sequence[np.random.Generator] | None = None,
     **options: Any,
 ) -> list[Estimate]:
-    """Estimates from Algorithm 1, or 2 with `deterministic=True`, one for each data set.
+    """Estimates from Algorithm 1, or 2 with `deterministic=True`; options are those of `Options`.
 
-    Args:
-        data: R replications, fitted side by side.
-        anchor: the anchor action and its reward.
-        discount: beta.
-        rngs: one generator a replication, for weights and batches; by default from seed 0.
-        options: the fields of `Options`.
-
-    Returns:
-        Estimates. Status `ok` if the gradients fell below the tolerance, else `not_converged`
-        or `diverged`; `diagnostics.extra` has `trace_bellman` (the signed term, per transition,
-        every hundredth iteration) and `inner_iterations`: 0 where single steps alternate, the
-        ascent steps where there are several to a descent step.
+    `rngs`, one generator a replication, are for weights and batches. Status `ok` if the gradients
+    fell below the tolerance. `extra` has `trace_bellman` (the signed term, per transition, every
+    hundredth iteration); `inner_iterations` are the ascent steps where there are several to a
+    descent step.
     """
     checks.check_options(Options, options)
     settings = Options(**options)

@@ -5,10 +5,9 @@ no line is carried over. It measures what the published numbers owe to three use
 reward, each a switch: the level (`level_from_truth`: both output layers start at -55, Q* lies in
 -60 to -52), the absolute value in place of the printed sign (`absolute`), and the epoch (`Oracle`).
 
-The procedure, in the paper's symbols: one network, two hidden ReLU layers, heads Q(s, .) and
-zeta(s, .), Xavier-normal weights, hidden biases 0, raw features. Batches are 32 whole trajectories
-in file order. Even batches (0, 2, ...) step zeta on sum (V(s') - zeta(s, a))^2, V detached; odd
-batches step Q on
+The procedure: one network, two hidden ReLU layers, heads Q(s, .) and zeta(s, .), Xavier-normal
+weights, hidden biases 0, raw features. Batches are 32 whole trajectories in file order. Even
+batches (0, 2, ...) step zeta on sum (V(s') - zeta(s, a))^2, V detached; odd batches step Q on
 
     mean -log pi(a | s) + mean over anchor observations of |td^2 - beta^2 dev^2|,
     td = Q(s, a) - r - beta V(s'),  dev = V(s') - zeta(s, a) with zeta detached,
@@ -17,15 +16,10 @@ each gradient entry clipped to [-1, 1]. Each kind of step has its own AdamW over
 trunk (weight decay 1e-4), with learning rate 1e-3 / (1 + 5e-4 epoch). With a single batch an epoch
 (32 trajectories or fewer) Q is never updated. r-hat = Q - beta zeta.
 
-Implementation choices, to rounding the same numbers as the public code:
-
-- Batches are counts n(s, a, s') over the states that occur: the cost of a step is free of N.
-- Where all states are positive, units that are off in each of them for good are left out.
-- Gradients and AdamW are written out, in `gladius.author_network`, one data set after the other.
-- Without the extra `compiled` these loops run in Python, some hundred times slower.
+To rounding the numbers are those of the public code. Batches are counts n(s, a, s'), so that the
+cost of a step is free of N. Where all states are positive, units that are off in each of them for
+good are left out. Without the extra `compiled` the loops take some hundred times longer.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
@@ -47,33 +41,21 @@ LEVEL = -55.0  # of the output biases, where the truth sets the level
 
 @dataclass(frozen=True)
 class Oracle:
-    """What the choice of the epoch by true error uses.
+    """What the choice of the epoch by true error uses."""
 
-    Attributes:
-        test: a test split for each replication.
-        truth: the true r of (n, d) features and (n,) actions.
-    """
-
-    test: Sequence[Transitions]
-    truth: Callable[[Array, Integers], Array]
+    test: Sequence[Transitions]  # a test split for each replication
+    truth: Callable[[Array, Integers], Array]  # the true r of (n, d) features and (n,) actions
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The networks at one epoch of R replications.
+    """The networks at one epoch of R replications."""
 
-    Attributes:
-        epoch: (R,) epochs trained before it (0: the untrained network).
-        q, zeta, reward: (R, S, A) on the grid of the training states.
-        gradient: (R,) largest entry of the gradient of the Q loss over the whole training data.
-        networks: R of them, each as its layout and its vector of parameters.
-    """
-
-    epoch: Integers
-    q: Array
+    epoch: Integers  # (R,) epochs trained before it (0: the untrained network)
+    q: Array  # (R, S, A), as zeta, on the grid of the training states
     zeta: Array
-    reward: Array
-    gradient: Array
+    gradient: Array  # (R,) largest entry of the gradient of the Q loss over the whole training data
+    # R of them, each as its layout and its vector of parameters
     networks: tuple[tuple[Layout, Array], ...]
 
     def combination(self, replication: int, weight: float, states: Array) -> Array:
@@ -87,19 +69,13 @@ class Selection:
 
 @dataclass(frozen=True)
 class AuthorResult:
-    """The end of a training.
+    """The end of a training."""
 
-    Attributes:
-        counts: the training data.
-        last: after the last epoch.
-        oracle: at the start of the epoch with the smallest test MAPE, or None without an oracle.
-        cpu_seconds: processor time.
-    """
-
-    counts: Counts
-    last: Selection
+    counts: Counts  # the training data
+    last: Selection  # after the last epoch
+    # at the start of the epoch with the smallest test MAPE, or None without an oracle
     oracle: Selection | None
-    cpu_seconds: float
+    cpu_seconds: float  # processor time
 
 
 def run(
@@ -181,7 +157,7 @@ def _select(
         q.append(at.q.T.astype(np.float64))
         zeta.append(at.zeta.T.astype(np.float64))
         steepest.append(float(np.abs(gradient).max()))
-    tables = np.array(q), np.array(zeta), np.array(q) - problems[0].discount * np.array(zeta)
+    tables = np.array(q), np.array(zeta)
     return Selection(np.array(epoch), *tables, np.array(steepest), tuple(networks))
 
 

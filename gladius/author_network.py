@@ -39,30 +39,18 @@ class AuthorNetwork(NamedTuple):
 
 
 class TrainingProblem(NamedTuple):
-    """B batches of one data set as counts over S states, and a test set; of the working precision.
+    """B batches of one data set as counts over S states, and a test set."""
 
-    Attributes:
-        states: (S, d).
-        visits: (B, A, S) n(s, a).
-        moves: (B, A, S, S) n(s, a, s').
-        size: (B,) transitions in the batch.
-        anchored: (B, S, S) n(s, a_s, s') / n(a_s), the weights of the Bellman term.
-        reward: (S,) the anchor's.
-        anchor: a_s.
-        discount: beta.
-        absolute: whether the Bellman term is taken in absolute value.
-        test_states, test_weights, test_truth: (T, d), (A, T), (A, T); T = 0 where there is no test.
-    """
-
-    states: Array
-    visits: Array
-    moves: Array
-    size: Array
-    anchored: Array
-    reward: Array
-    anchor: int
-    discount: float
-    absolute: bool
+    states: Array  # (S, d)
+    visits: Array  # (B, A, S) n(s, a)
+    moves: Array  # (B, A, S, S) n(s, a, s')
+    size: Array  # (B,) transitions in the batch
+    anchored: Array  # (B, S, S) n(s, a_s, s') / n(a_s), the weights of the Bellman term
+    reward: Array  # (S,) the anchor's
+    anchor: int  # a_s
+    discount: float  # beta
+    absolute: bool  # whether the Bellman term is taken in absolute value
+    # test_states, test_weights, test_truth: (T, d), (A, T), (A, T); T = 0 where there is no test
     test_states: Array
     test_weights: Array
     test_truth: Array
@@ -300,11 +288,7 @@ def steps(
 ) -> tuple[Array, int]:
     """The parameters of least test error and their epoch; `parameters` is trained in place.
 
-    Args:
-        parameters, gradient: vectors, whose blocks are `net` and `out`.
-        problem: the data.
-        at, at_test: room for the signals.
-        epochs: passes over the data.
+    `net` and `out` are the blocks of `parameters` and `gradient`, `at` and `at_test` room.
     """
     head = net.zeta_weight.size + net.zeta_bias.size
     width = len(parameters) - head

@@ -1,7 +1,5 @@
 """Checks of input from outside: each returns the value in its canonical form, or raises."""
 
-from __future__ import annotations
-
 import inspect
 import os
 from collections.abc import Callable, Iterable, Sequence

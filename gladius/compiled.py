@@ -4,8 +4,6 @@ The extra `compiled` installs numba. A decorated function is one text for both: 
 oracle of the compiled one, which differs from it by rounding alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TypeVar, cast

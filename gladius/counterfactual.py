@@ -2,17 +2,13 @@
 
 The paper's remark "Counterfactual policy optimization without estimating P": assign r-hat + Delta
 to the observed transitions and let offline reinforcement learning find the new policy (`relabel`,
-`learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`). `Change`
-describes the intervention.
+`learn`). Where P itself changes, estimate it, change the estimate and plan (`plan`).
 
-What the reward must be known up to depends on the change (Kalouptsidi, Scott and Souza-Rodrigues
-2021; Ng, Harada and Russell 1999). With r + phi - beta E[phi(s')] in place of r, Q* changes by
-phi(s) and the policy does not. Adding Delta leaves that true: for an additive change under the same
-P every such reward, log pi among them, gives the right new policy and the right change of V. It
-does not after a change that scales r, nor after one of P.
+With r + phi - beta E[phi(s')] in place of r, the policy is the same (Ng, Harada and Russell 1999).
+Adding Delta leaves that true: for an additive change under the same P every such reward gives the
+right new policy and the right change of V. It does not after a change that scales r, nor after one
+of P (Kalouptsidi, Scott and Souza-Rodrigues 2021).
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -89,17 +85,12 @@ def check_logged(logged: object) -> Counts:
 
 
 def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) -> Array:
-    """(S, A) r-hat + Delta at the states of the observed transitions.
+    """(S, A) r-hat + Delta at the states of the observed transitions of one data set.
 
     Args:
-        logged: the transitions of one data set, counted (`transitions.group`).
-        reward: r-hat, an Estimate or a function of (n, d) features that returns (n, A); only its
-            values at observed pairs are used.
-        change: of the reward.
-
-    Raises:
-        InputError: for a change of P, which the data do not follow; for a reward of another
-            shape, or without a number at an observed pair.
+        logged: the transitions, counted (`transitions.group`).
+        reward: r-hat; only its values at observed pairs are used.
+        change: of the reward. One of P the data do not follow.
     """
     visits = check_logged(logged).visits[0]
     if change.transition is not None:
@@ -119,17 +110,11 @@ def relabel(logged: Counts, reward: Estimate | StateFunction, change: Change) ->
 
 @dataclass(frozen=True)
 class Learned:
-    """Q learned from one data set.
+    """Q learned from one data set."""
 
-    Attributes:
-        logged: the transitions, counted.
-        table: (S, A) Q on the data's states; -inf where an action is excluded.
-        converged: whether the distance to the fixed point met TOLERANCE.
-    """
-
-    logged: Counts
-    table: Array
-    converged: bool
+    logged: Counts  # the transitions, counted
+    table: Array  # (S, A) Q on the data's states; -inf where an action is excluded
+    converged: bool  # whether the distance to the fixed point met TOLERANCE
 
     def q(self, states: Array) -> Array:
         """(n, A) Q at any (n, d) features: that of the nearest state with observations."""

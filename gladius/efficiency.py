@@ -5,22 +5,15 @@ distribution with standard deviation sd(s, a), hence
 
     E[MAPE] ~ 100 sqrt(2 / (pi n)) sum_{s,a} d_H(s, a) sd(s, a) / |r(s, a)|,
 
-d_H being the occupancy of H periods, which is what the share of (s, a) in a test split estimates.
-N is the number of training trajectories: with the paper's 80/20 split, 0.8 times the N of its
-tables.
-
-The choices depend on the reward and on P only through the cell-wise
-shock m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and to first order
-d log pi = G m for one matrix G. Frequencies of choices in s have the multinomial covariance
+d_H being the occupancy of H periods, and N the number of training trajectories. The choices depend
+on the reward and on P only through m = dr + beta w, with w(s, a) = sum_s' dP_a(s, s') V*(s'), and
+to first order d log pi = G m for one matrix G. Frequencies of choices in s have the covariance
 (diag(1/pi) - 1 1') / (n d(s)); those of transitions give w the variance Var(V*(s') | s, a) /
 (n d(s, a)), independently over cells. The error of each choice and transition has mean zero given
 the past, so information adds up as if periods were independent draws from d_H.
 
-The bounds are first-order, and hold for regular estimators of the stated class. Cells with d_H = 0
-are outside the sum.
+The bounds are first-order, and hold for regular estimators of the stated class.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,19 +30,12 @@ SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that count
 
 @dataclass(frozen=True)
 class Linearisation:
-    """The response of the expert's choices to reward and transitions, to first order at the truth.
+    """The response of the expert's choices to reward and transitions, to first order."""
 
-    Attributes:
-        world: the model, cut down to the S' states in which choices are observed.
-        occupancy: (S', A) d_H(s, a), positive.
-        response: (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a').
-        spread: (S', A) Var(V*(s') | s, a).
-    """
-
-    world: TabularMDP
-    occupancy: Array
-    response: Array
-    spread: Array
+    world: TabularMDP  # the model, cut down to the S' states in which choices are observed
+    occupancy: Array  # (S', A) d_H(s, a), positive
+    response: Array  # (S' A, S' A) the matrix G: d log pi(a | s) for a unit of m(s', a')
+    spread: Array  # (S', A) Var(V*(s') | s, a)
 
 
 @dataclass(frozen=True)
@@ -123,12 +109,6 @@ def linear_covariance(
     sqrt(d) G basis, with noise I when P is known, and I + K K' when an estimated P enters,
     K = beta sqrt(d) G sqrt(Var(V') / d); two-step estimation is ordinary least squares under
     that noise (the sandwich).
-
-    Args:
-        expert: as `linearise` returns it.
-        basis: the directions in which the reward is unknown.
-        is_known: whether P is known; else it is estimated from the transitions and put into the
-            likelihood of the choices.
 
     Raises:
         InputError: the choices do not identify theta.

@@ -4,8 +4,6 @@ A class maps parameters and inputs, each replication's own or shared by all, to 
 adds d outputs / d parameters, the paper's J_Q(theta; Z_Q).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -131,17 +129,11 @@ ADAM = (0.9, 0.999, 1e-8)  # decay of both moments, and the constant in the deno
 
 @dataclass
 class TableIterate:
-    """The tabular class: parameters theta (R, S, A) are the outputs themselves.
+    """The tabular class: parameters theta (R, S, A) are the outputs themselves."""
 
-    Attributes:
-        theta: theta_1 or theta_2.
-        tau: its step on losses per transition; a number, or (R,).
-        is_adam: whether Adam takes the step, in place of the printed update.
-    """
-
-    theta: Array
-    tau: float | Array
-    is_adam: bool = False
+    theta: Array  # theta_1 or theta_2
+    tau: float | Array  # its step on losses per transition; a number, or (R,)
+    is_adam: bool = False  # whether Adam takes the step, in place of the printed update
     steps: int = field(default=0, init=False)
     mean: Array = field(init=False)
     square: Array = field(init=False)
@@ -202,11 +194,8 @@ def network_outputs(family: MLP, theta: Array, centre: Array, scale: Array, stat
 def anchored_line(grid: Array, table: Array, anchor: Anchor, states: Array) -> Array:
     """(n, A) rewards at (n, 1) features: the anchor's as given, the others linear between states.
 
-    Args:
-        grid: (m,) states in order; beyond them the rewards continue the last two.
-        table: (m, A) rewards there.
-        anchor: the anchor action and its reward.
-        states: (n, 1) features.
+    `table` (m, A) are the rewards at the ordered states `grid` (m,). Beyond them the rewards
+    continue the last two.
     """
     rewards = np.asarray(make_interp_spline(grid, table, k=1)(states[:, 0]))
     rewards[:, anchor.action] = anchor.values(states)

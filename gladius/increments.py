@@ -29,19 +29,14 @@ DECIMALS = 9  # increments this close are one
 
 @dataclass(frozen=True)
 class Factor:
-    """Distributions that the rows of P-hat are made of.
+    """Distributions that the rows of P-hat are made of."""
 
-    Attributes:
-        uses: (A, S) the distribution of each row; -1 for none.
-        feeds: (A, S) the distribution in which its observations are counted; -1 for none.
-        outcome: (A, S, S + 1) as what an observed transition counts; the last is the end of a path.
-        worth: V (S,) on the grid -> (A, S, m) E[V(s') | s, a, outcome]; None where an outcome is
-            the next state and each row has a distribution of its own.
-    """
-
-    uses: Integers
-    feeds: Integers
+    uses: Integers  # (A, S) the distribution of each row; -1 for none
+    feeds: Integers  # (A, S) the distribution in which its observations are counted; -1 for none
+    # (A, S, S + 1) as what an observed transition counts; the last is the end of a path
     outcome: Integers
+    # V (S,) on the grid -> (A, S, m) E[V(s') | s, a, outcome]; None where an outcome is the next
+    # state and each row has a distribution of its own
     worth: Callable[[Array], Array] | None
 
     def influence(self, counts: Array, transition: Array, v: Array, psi: Array) -> Array:
@@ -248,25 +243,16 @@ class PooledIncrements:
 
 @dataclass(frozen=True)
 class Increments:
-    """The increments of one replication.
+    """The increments of one replication."""
 
-    Attributes:
-        model: the option.
-        points: (m, d - own) increments that occurred, of the features that do not move themselves.
-        probabilities: (A, m) of each; they sum to the share of transitions that end no path.
-        values: (k, own) what the features that move by themselves are.
-        chain: (k, k) their transition probabilities; the identity from a value never left.
-        present: (S,) states that the replication has itself.
-        moving: columns of `points`.
-    """
-
-    model: PooledIncrements
+    model: PooledIncrements  # the option
+    # (m, d - own) increments that occurred, of the features that do not move themselves
     points: Array
-    probabilities: Array
-    values: Array
-    chain: Array
-    present: NDArray[np.bool_]
-    moving: list[int]
+    probabilities: Array  # (A, m) of each; they sum to the share of transitions that end no path
+    values: Array  # (k, own) what the features that move by themselves are
+    chain: Array  # (k, k) their transition probabilities; the identity from a value never left
+    present: NDArray[np.bool_]  # (S,) states that the replication has itself
+    moving: list[int]  # columns of `points`
 
     def own_index(self, states: Array) -> Integers:
         """(n,) which of `values` a state has, or is nearest to."""

@@ -4,8 +4,6 @@
 needs. `KnownTransitions` are the transition probabilities of an oracle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

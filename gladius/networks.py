@@ -5,8 +5,6 @@ Each network gets the result of training it alone. `Parameters` are a weight (R,
 torch.optim does not offer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property

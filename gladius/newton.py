@@ -7,8 +7,6 @@ minimum attracts), scaled to a unit diagonal first so that units do not matter; 
 the value falls.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,24 +29,16 @@ HALVINGS = 40
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where the steps of R replications ended.
+    """Where the steps of R replications ended."""
 
-    Attributes:
-        x: (R, p).
-        value: (R,) of the objective, nats.
-        gradient: (R, p).
-        iterations: (R,) Newton steps.
-        converged: (R,) the next step is below `tolerance` standard errors and below SHORT_STEP,
-            and the Hessian is positive definite.
-        is_regular: (R,) whether the last Hessian was regular.
-    """
-
-    x: Array
-    value: Array
-    gradient: Array
-    iterations: Integers
+    x: Array  # (R, p)
+    value: Array  # (R,) of the objective, nats
+    gradient: Array  # (R, p)
+    iterations: Integers  # (R,) Newton steps
+    # (R,) the next step is below `tolerance` standard errors and below SHORT_STEP, and the Hessian
+    # is positive definite
     converged: NDArray[np.bool_]
-    is_regular: NDArray[np.bool_]
+    is_regular: NDArray[np.bool_]  # (R,) whether the last Hessian was regular
 
 
 def minimise(

@@ -6,8 +6,6 @@ Every term is a mean over all N observations, as printed; those of other actions
 contribute zero to the Bellman terms. Where an observation is done, V(s') = 0.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,20 +25,14 @@ def value(q: Inexact[Array, "*any A"]) -> Inexact[Array, "*any"]:
 
 @dataclass(frozen=True)
 class Risk:
-    """The terms of R_emp, each (R,) (or a number), per observation.
+    """The terms of R_emp, each (R,) (or a number), per observation."""
 
-    Attributes:
-        nll: (1/N) sum of -log p-hat_Q(a | s).
-        td: (1/N) sum over anchor observations of (r + beta V(s') - Q(s, a))^2.
-        deviation: (1/N) sum over anchor observations of (V(s') - zeta(s, a))^2; the
-            paper's D(Q) where zeta is the conditional mean.
-        discount: beta.
-    """
-
-    nll: Array
-    td: Array
+    nll: Array  # (1/N) sum of -log p-hat_Q(a | s)
+    td: Array  # (1/N) sum over anchor observations of (r + beta V(s') - Q(s, a))^2
+    # (1/N) sum over anchor observations of (V(s') - zeta(s, a))^2; the paper's D(Q) where zeta is
+    # the conditional mean
     deviation: Array
-    discount: float
+    discount: float  # beta
 
     @property
     def bellman(self) -> Array:
@@ -72,16 +64,7 @@ def grouped_risk(
     discount: float,
     zeta: Inexact[Array, "#R S A"] | None = None,
 ) -> Risk:
-    """Terms of R_emp from counts.
-
-    Args:
-        q: (R, S, A).
-        counts: grouped data of R replications.
-        anchor_action: a_s.
-        anchor_reward: (S,) r(s, a_s).
-        discount: beta.
-        zeta: (R, S, A); by default the exact inner maximum, the conditional mean of V(s').
-    """
+    """Terms of R_emp from counts; zeta is by default the exact inner maximum, the mean of V(s')."""
     if q.shape != counts.visits.shape:
         raise InputError("q", q.shape, f"give shape {counts.visits.shape}")
     v = value(q)
@@ -109,18 +92,7 @@ def sampled_risk(
     discount: float,
     zeta: Inexact[Array, " n"],
 ) -> Risk:
-    """Terms of R_emp from observations.
-
-    Args:
-        q: (n, A) Q(s, .).
-        q_next: (n, A) Q(s', .).
-        actions: (n,).
-        done: (n,) whether V(s') counts as zero.
-        anchor_action: a_s.
-        anchor_reward: (n,) r(s, a_s).
-        discount: beta.
-        zeta: (n,) zeta(s, a).
-    """
+    """Terms of R_emp from observations: Q(s, .), Q(s', .), and zeta(s, a) of each."""
     rows = np.arange(len(actions))
     v_next = np.where(done, 0.0, value(q_next))
     anchored = actions == anchor_action

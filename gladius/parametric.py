@@ -5,8 +5,6 @@ frequencies of each data set. A `Model` adds the form of the reward, design' the
 grid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,30 +22,23 @@ from gladius.transition_probabilities import (
     check_support,
     empirical_transition_probabilities,
 )
-from gladius.transitions import Counts, Integers, Transitions, group, index_rows
+from gladius.transitions import Counts, Integers, Transitions, grid_positions, group
 
 TransitionModel = KnownTransitions | PooledIncrements
 
 
 @dataclass(frozen=True)
 class Grid:
-    """R data sets on a grid of S states, and their transition probabilities.
+    """R data sets on a grid of S states, and their transition probabilities."""
 
-    Attributes:
-        counts: the data grouped over their own states.
-        position: (S_counts,) where those states are on the grid.
-        visits: (R, S, A) n(s, a) on the grid.
-        p_hat: for states off the grid too; one replication where the probabilities are known.
-        transition_model: what P-hat is: given, of few parameters, or None for frequencies.
-        discount: beta.
-    """
-
-    counts: Counts
-    position: Integers
-    visits: Array
+    counts: Counts  # the data grouped over their own states
+    position: Integers  # (S_counts,) where those states are on the grid
+    visits: Array  # (R, S, A) n(s, a) on the grid
+    # for states off the grid too; one replication where the probabilities are known
     p_hat: TransitionProbabilities
+    # what P-hat is: given, of few parameters, or None for frequencies
     transition_model: TransitionModel | None
-    discount: float
+    discount: float  # beta
 
     @property
     def is_known(self) -> bool:
@@ -85,17 +76,11 @@ class Grid:
 
 @dataclass(frozen=True)
 class Model(Grid):
-    """A grid with the form of the reward on it.
+    """A grid with the form of the reward on it."""
 
-    Attributes:
-        form: of the reward.
-        design: (S, A, k) on the grid.
-        offset: (S, A) on the grid.
-    """
-
-    form: LinearReward
-    design: Array
-    offset: Array
+    form: LinearReward  # of the reward
+    design: Array  # (S, A, k) on the grid
+    offset: Array  # (S, A) on the grid
 
     def functions(
         self, replication: int, theta: Array, v: Array
@@ -145,9 +130,6 @@ def make_model(
 
     The form identifies theta. Where it has no parameter at the anchor's action it must agree with
     the anchor's reward.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     form = check_form(reward)
     grid = make_grid(data, discount, transition)
@@ -165,10 +147,7 @@ def on_grid(function: StateFunction, grid: Array, states: Array) -> Array:
 
 def positions(grid: Array, states: Array) -> Integers:
     """(n,) index of each state on the grid, or an error naming the first that is not there."""
-    distinct, (of_grid, of_states) = index_rows([grid, states])
-    index = np.full(len(distinct), -1)
-    index[of_grid] = np.arange(len(grid))
-    position = index[of_states]
+    position = grid_positions(grid, states)
     if np.any(position < 0):
         raise InputError("grid", states[position < 0][0].tolist(), "this state is not on the grid")
     return position
@@ -193,11 +172,7 @@ def check_form(reward: object) -> LinearReward:
 def check_level(anchor: Anchor, states: Array, design: Array, offset: Array) -> None:
     """Raise where the form has no parameter at the anchor's action and contradicts its reward.
 
-    Args:
-        anchor: action and reward.
-        states: (n, d).
-        design: (n, A, k) at the states, of zeros alone where a method has no form.
-        offset: (n, A) at the states.
+    `design` (n, A, k) and `offset` (n, A) are those at the (n, d) states.
     """
     a = anchor.action
     if np.any(design[:, a]) or not np.any(design):

@@ -1,7 +1,5 @@
 """SARSA tuples (s, a, s', a'): how the pairs of a data set follow each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,24 +17,15 @@ class SarsaTuples:
     """Distinct pairs (s, a) of one data set and how they follow each other.
 
     The last period of a trajectory that goes on starts no tuple; it only serves as a next pair.
-
-    Attributes:
-        states: (P, d) features of the distinct pairs, in lexicographic order of (s, a).
-        actions: (P,) their actions.
-        visits: (P,) number of observations of each pair, last periods included.
-        pair: (M,) index of (s, a) of each distinct SARSA tuple.
-        next_pair: (M,) index of (s', a'); ENDED where the path ends instead.
-        weights: (M,) number of occurrences of each tuple.
-        number_of_actions: A.
     """
 
-    states: Array
-    actions: Integers
-    visits: Array
-    pair: Integers
-    next_pair: Integers
-    weights: Array
-    number_of_actions: int
+    states: Array  # (P, d) features of the distinct pairs, in lexicographic order of (s, a)
+    actions: Integers  # (P,) their actions
+    visits: Array  # (P,) number of observations of each pair, last periods included
+    pair: Integers  # (M,) index of (s, a) of each distinct SARSA tuple
+    next_pair: Integers  # (M,) index of (s', a'); ENDED where the path ends instead
+    weights: Array  # (M,) number of occurrences of each tuple
+    number_of_actions: int  # A
 
     @property
     def size(self) -> float:

@@ -1,15 +1,10 @@
 """Where the paper's descent-ascent (Algorithm 1) is stable, and where it cannot be.
 
-Two views of one question, what happens to the common level of Q when zeta lags:
-
-- `level_flow`: the linear flow of (c, z), a common shift of Q and the matching shift of zeta.
-  The Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the
-  printed gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1.
-- `stability`: the algorithm itself in the tabular class, at many step ratios, numbers of ascents
-  and discounts.
+`level_flow` is the linear flow of (c, z), a common shift of Q and the matching shift of zeta. The
+Bellman term e^2 - beta^2 d^2 is (1 - beta)^2 c^2 - beta^2 (z - c)^2 along them, so the printed
+gradient is stable only if rho, zeta's rate over Q's, exceeds 2 beta - 1. `stability` is the
+algorithm itself in the tabular class, at many step ratios, numbers of ascents and discounts.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -54,22 +49,16 @@ def expected_counts(mdp: TabularMDP, horizon: int) -> Counts:
 
 @dataclass(frozen=True)
 class StabilityMap:
-    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2.
+    """Cells over (betas, ascents, ratios), in this order of axes; a ratio is tau_1 / tau_2."""
 
-    Attributes:
-        diverged: whether the run from Q = zeta = 0 blew up.
-        iterations: iterations done: where it blew up, or all.
-        bellman: signed Bellman term per transition at the end.
-        growth: log of the spectral radius of one iteration at the stationary point, per unit of
-            Q's time (iterations times tau_2). That point repels where it is positive. Rarely
-            visited pairs hardly move, so that stable cells are zero up to rounding (1e-8).
-        predicted: whether the level flow is unstable, ascents x ratio <= 2 beta - 1.
-    """
-
-    diverged: NDArray[np.bool_]
-    iterations: Integers
-    bellman: Array
+    diverged: NDArray[np.bool_]  # whether the run from Q = zeta = 0 blew up
+    iterations: Integers  # iterations done: where it blew up, or all
+    bellman: Array  # signed Bellman term per transition at the end
+    # log of the spectral radius of one iteration at the stationary point, per unit of Q's time
+    # (iterations times tau_2). That point repels where it is positive. Rarely visited pairs hardly
+    # move, so that stable cells are zero up to rounding (1e-8)
     growth: Array
+    # whether the level flow is unstable, ascents x ratio <= 2 beta - 1
     predicted: NDArray[np.bool_]
 
 
@@ -96,14 +85,9 @@ def stability(
 ) -> StabilityMap:
     """The map of Algorithm 1: full batches, tabular, plain gradient, in every cell of a grid.
 
-    Args:
-        counts: one replication in which every action occurs in every state; expected_counts, say.
-        anchor: the anchor action and its reward.
-        ratios: tau_1 / tau_2.
-        ascents: ascent steps before each descent step.
-        betas: discounts.
-        tau_2: Q's step per transition (the printed step times N).
-        iterations: T.
+    `counts` are one replication in which every action occurs in every state. The axes are `ratios`
+    tau_1 / tau_2, `ascents` before each descent step, and discounts; tau_2 is Q's step per
+    transition.
     """
     if len(counts.visits) != 1 or np.any(counts.visits == 0):
         hint = "give one replication with every action in every state"

@@ -10,8 +10,6 @@ zeta, the gradient
 and the printed Bellman term is sum_s e n(s, a_s) (e + 2 beta (E[V(s') | s, a_s] - zeta)).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -27,21 +25,13 @@ PRINTED, ZETA_EXACT, LEVEL_CLOSED = range(
 
 
 class TableData(NamedTuple):
-    """One data set without ends of paths: every pair of a state and an action occurs.
+    """One data set without ends of paths: every pair of a state and an action occurs."""
 
-    Attributes:
-        moves: (A, S, S) n(s, a, s') as shares of all transitions.
-        visits: (A, S) n(s, a).
-        reward: (S,) the anchor's.
-        anchor: a_s.
-        discount: beta.
-    """
-
-    moves: Array
-    visits: Array
-    reward: Array
-    anchor: int
-    discount: float
+    moves: Array  # (A, S, S) n(s, a, s') as shares of all transitions
+    visits: Array  # (A, S) n(s, a)
+    reward: Array  # (S,) the anchor's
+    anchor: int  # a_s
+    discount: float  # beta
 
 
 def table_data(counts: Counts, anchor: Anchor, discount: float) -> TableData:

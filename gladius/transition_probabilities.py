@@ -6,8 +6,6 @@ gives the observed transitions of that action the higher likelihood. The simulat
 used.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import dataclass
 from functools import partial
@@ -31,19 +29,13 @@ TIE = 1e-12  # log-likelihoods this close (relative) differ by the order of summ
 
 @dataclass(frozen=True)
 class Pooled:
-    """Transition probabilities of one action in one replication, pooled over states.
+    """Transition probabilities of one action in one replication, pooled over states."""
 
-    Attributes:
-        relative: whether `points` are displacements; else they are destinations, the grid itself.
-        points: (m, d).
-        probabilities: (m,); they sum to the share of transitions that do not end the path.
-        present: (S,) the states of the grid that the replication has itself.
-    """
-
+    # whether `points` are displacements; else they are destinations, the grid itself
     relative: bool
-    points: Array
-    probabilities: Array
-    present: NDArray[np.bool_]
+    points: Array  # (m, d)
+    probabilities: Array  # (m,); they sum to the share of transitions that do not end the path
+    present: NDArray[np.bool_]  # (S,) the states of the grid that the replication has itself
 
     def rows(self, grid: Array, states: Array) -> Array:
         """(n, S) probabilities over the grid; points off it go to the nearest state present."""
@@ -77,16 +69,12 @@ class ActionRows(Protocol):
 
 @dataclass(frozen=True)
 class TransitionProbabilities:
-    """P-hat of R replications over one grid of states.
+    """P-hat of R replications over one grid of states."""
 
-    Attributes:
-        states: (S, d), the grid.
-        transition: (R, A, S, S) transition frequencies, borrowed where a pair was never visited.
-        pooled: for each replication the `ActionRows` of each action; empty where P is given.
-    """
-
-    states: Array
+    states: Array  # (S, d), the grid
+    # (R, A, S, S) transition frequencies, borrowed where a pair was never visited
     transition: Array
+    # for each replication the `ActionRows` of each action; empty where P is given
     pooled: tuple[tuple[ActionRows, ...], ...]
 
     @property
@@ -209,15 +197,9 @@ def from_choices(
     anchor: Anchor,
     discount: float,
 ) -> tuple[StateFunction, StateFunction]:
-    """(Q, r) as functions of any state, from log-odds and V. They can be pickled.
+    """(Q, r) as functions of any state, from V (S,) and the log-odds Q(s, a) - Q(s, a_s).
 
-    Args:
-        log_odds: maps (n, d) features to (n, A), Q(s, a) - Q(s, a_s); it can be pickled.
-        v: (S,) V on the grid of P-hat.
-        p_hat: transition probabilities.
-        replication: which of its replications.
-        anchor: the anchor action and its reward.
-        discount: beta.
+    They can be pickled if `log_odds`, (n, d) features -> (n, A), can.
     """
     expected_value = partial(continuation, p_hat, replication, v, discount)
     q = partial(anchored_q, log_odds, expected_value, anchor)
@@ -247,12 +229,6 @@ def anchored_value(
 
     V(s) = Q(s, a_s) - log pi(a_s | s) and Q(s, a_s) = r(s, a_s) + beta P_{a_s} V, so
     V = (I - beta P_{a_s})^-1 (r(., a_s) - log pi(a_s | .)).
-
-    Args:
-        log_policy: log pi(a_s | .).
-        transition: P_{a_s}.
-        anchor_reward: r(., a_s).
-        discount: beta.
     """
     system = np.eye(transition.shape[-1]) - discount * transition
     return regular_solve(system, anchor_reward - log_policy)

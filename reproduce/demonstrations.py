@@ -5,8 +5,6 @@ Acrobot without the normaliser, as there). Each training seed has fresh ones. Th
 estimator, so that a change of an estimator leaves its cells valid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, wraps

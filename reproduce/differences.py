@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from gladius.checks import InputError
-from reproduce import compare, published
+from reproduce import compare
 from reproduce.fits import RUNS
 from reproduce.spec import Exhibit
 
@@ -39,42 +39,21 @@ def differences(before: pd.DataFrame, after: pd.DataFrame, tolerance: float) -> 
     return both.assign(change=change, differ=differ)
 
 
-def compare_folders(
-    exhibits: Sequence[Exhibit], before: Path, after: Path
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """(a line for each exhibit that is in both folders, a line for each number that differs).
-
-    An exhibit's line has its numbers, how many differ, the largest change, the largest change of a
-    number that differs in its standard errors, and how many verdicts changed.
+def compare_folders(exhibits: Sequence[Exhibit], before: Path, after: Path) -> pd.DataFrame:
+    """A line for each number of the exhibits in both folders that differs.
 
     Raises:
         InputError: no exhibit is in both, or a CSV has two lines of one place.
     """
-    lines, changes = [], []
+    changes = []
     for exhibit in exhibits:
-        if not all((folder / f"{exhibit.name}.csv").is_file() for folder in (before, after)):
-            continue
-        old, new = (_results(exhibit, folder) for folder in (before, after))
-        both = differences(old, new, exhibit.tolerance)
-        differing = both[both["differ"]]
-        changes.append(differing.assign(exhibit=exhibit.name))
-        gaps = differing["value after"] - differing["value before"]
-        line: dict[str, object] = {
-            "exhibit": exhibit.name,
-            "tolerance": exhibit.tolerance,
-            "numbers": len(both),
-            "differ": len(differing),
-            "largest change": both["change"].replace(math.inf, math.nan).max(),
-            "in standard errors": (gaps.abs() / differing["se before"]).max(),
-            "other verdicts": 0,
-        }
-        if exhibit.name in published.COUNTERPARTS:
-            first, second = (compare.verdicts([exhibit], folder) for folder in (before, after))
-            line["other verdicts"] = int(first["verdict"].ne(second["verdict"]).sum())
-        lines.append(line)
-    if not lines:
+        if all((folder / f"{exhibit.name}.csv").is_file() for folder in (before, after)):
+            old, new = (_results(exhibit, folder) for folder in (before, after))
+            both = differences(old, new, exhibit.tolerance)
+            changes.append(both[both["differ"]].assign(exhibit=exhibit.name))
+    if not changes:
         raise InputError("folder", str(after), f"no exhibit is both there and in {before}")
-    return pd.DataFrame(lines), pd.concat(changes, ignore_index=True)
+    return pd.concat(changes, ignore_index=True)
 
 
 def _results(exhibit: Exhibit, folder: Path) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
+from reproduce.data import data_sets
 from reproduce.spec import SEVERITY, Array, Cell, Record, Result, summarise
 
 EPOCHS, SMOKE_EPOCHS = 20_000, 50
@@ -19,7 +20,6 @@ REPETITIONS, SMOKE_REPETITIONS = 20, 2
 # Twice as many where the half width of 20 data sets' mean exceeds a quarter of the printed number:
 # there the rounding of a training decided the verdict. It is .35 to 1.2 of it up to N = EDGE.
 EDGE = 2_500
-SHARE = 0.8  # of the trajectories are for training
 EPOCHS_SHOWN = ("last", "oracle")  # the epochs that are scored
 
 
@@ -48,9 +48,7 @@ def compute(cell: Cell) -> Result:
     SEVERITY) of every repetition, and `reward <epoch>`, `q <epoch>`, (R, S, A), in utils.
     """
     world, settings = BusEngine(), cell.settings
-    sets = world.simulate(settings["trajectories"], seeds.generators(cell))
-    splits = [one.split(SHARE) for one in sets]
-    train, test = [train for train, _ in splits], [test for _, test in splits]
+    train, test = data_sets(world, cell)
     anchor = Anchor(world.anchor_action, world.anchor_reward)
     trained = author.run(
         train,

@@ -109,15 +109,10 @@ def trace(cell: Cell) -> Result:
 # --- descents on a data set
 @dataclass(frozen=True)
 class Tables:
-    """A data set of the bus engine for the steps; action 1 is the anchor.
+    """A data set of the bus engine for the steps; action 1 is the anchor."""
 
-    Attributes:
-        sample: counts, half a count where an action was never taken.
-        rows: (S, 2) counts without the halves.
-    """
-
-    sample: Sample
-    rows: Array
+    sample: Sample  # counts, half a count where an action was never taken
+    rows: Array  # (S, 2) counts without the halves
 
     @classmethod
     def of(cls, cell: Cell) -> list[Self]:

@@ -10,18 +10,12 @@ methods share the demonstrations of a training seed (see `demonstrations`).
     gladius   `rows.network`: reward = linear + network, zeta solved for
     bc, not restricted    the same with the network for the log-odds: BC, trained as GLADIUS
 
-Implementation choices:
-
-- The demonstrated choices have no randomness, so the risk of each method has no minimum. How sharp
-  a sampled policy is depends on when the training stops.
-- Networks are 2 x 64 on standardised inputs. BC and IQ-learn start from the same weights and draw
-  the same batches, all the seeds of a cell in one batch, so they differ in the penalty alone.
-- GLADIUS and the BC of its class start from the minimum over linear functions. A network with
-  random start is worse there on few demonstrations, however long it is trained.
-- The last iterate is evaluated, at three budgets that no return has selected.
+The demonstrated choices have no randomness, so the risk of each method has no minimum: how sharp a
+sampled policy is depends on when the training stops. The last iterate is evaluated, at three
+budgets that no return has selected. BC and IQ-learn start from the same weights and draw the same
+batches, so they differ in the penalty alone. GLADIUS and the BC of its class start from the minimum
+over linear functions.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Sequence
@@ -81,16 +75,11 @@ def imitation_cell(
     curve: tuple[int, int],
     restricted: bool = True,
 ) -> Cell:
-    """The cell of a method on the demonstrations of an environment.
+    """The cell of a method (bc, iq_learn or gladius) on the demonstrations of an environment.
 
     Args:
-        method: bc, iq_learn or gladius.
-        name: the environment's.
-        trajectories: demonstrations of each training seed.
-        repetitions: training seeds.
         budgets: steps, ascending; the last policy is scored on all episodes. Gladius after 0 steps
             is the linear function.
-        episodes: of an evaluation.
         curve: training seeds and episodes on which the other budgets' policies are scored.
         restricted: of gladius, whether the network is r; otherwise it is BC.
     """

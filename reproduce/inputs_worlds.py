@@ -5,8 +5,6 @@ what matters in the world, the columns of the state on which r and zeta depend (
 a function that makes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,27 +25,19 @@ SIGNS = np.where(np.arange(30) % 2, -1.0, 1.0)
 
 @dataclass(frozen=True)
 class Variant:
-    """A world, in words and as a function of the number of inputs.
+    """A world, in words and as a function of the number of inputs."""
 
-    Attributes:
-        title: what matters, and how.
-        reward, zeta: the columns of the state on which r and zeta depend.
-        make: number of inputs -> world.
-    """
-
-    title: str
-    reward: tuple[int, ...]
+    title: str  # what matters, and how
+    reward: tuple[int, ...]  # reward, zeta: the columns of the state on which r and zeta depend
     zeta: tuple[int, ...]
-    make: Callable[[int], InputsBus | ContinuousBus]
+    make: Callable[[int], InputsBus | ContinuousBus]  # number of inputs -> world
 
 
 def pair(inputs: int, effect: Array, **given: Any) -> InputsBus:
     """A world in which the first two inputs matter.
 
-    Args:
-        inputs: K.
-        effect: (441,) what is added to r(., maintain) for each type (u_1, u_2).
-        given: attributes of the world other than those of independent inputs.
+    `effect` (441,) is added to r(., maintain) for each type (u_1, u_2); `given` are attributes of
+    the world other than those of independent inputs.
     """
     types = LEVELS**2
     attributes: dict[str, Any] = {

@@ -238,12 +238,6 @@ def ball(sample: Sample, q: Array, radius: float) -> polyak.Constants:
     return replace(of, least_choice=least, parallel=largest)
 
 
-def promised(sample: Sample, of: polyak.Constants) -> dict[str, float]:
-    """The appendix's PL constants; mu = 1."""
-    dual = 2 * sample.discount**2 * float(sample.be_weight.min())  # of lem:zeta_empirical_pl
-    return dict(zip(TERMS, (of.bellman, of.nll, of.combined, dual), strict=True))
-
-
 def log_combined(of: polyak.Constants, radius: float) -> float:
     """log10 of c_R on a ball so large that p_- underflows; too large if anything.
 
@@ -307,7 +301,9 @@ def compute(cell: Cell) -> Result:
     for radius in settings["radii"]:
         of, size, where = ball(sample, q, radius), sizes(sample, q, radius), protocol(radius)
         ratios: dict[str, list[float]] = {}
-        for term, constant in promised(sample, of).items():
+        dual = 2 * sample.discount**2 * float(sample.be_weight.min())  # of lem:zeta_empirical_pl
+        promised = of.bellman, of.nll, of.combined, dual  # the appendix's constants, mu = 1
+        for term, constant in zip(TERMS, promised, strict=True):
             shape = Landscape(sample, term, q)
             drawn = points(shape, radius, settings["points"], rng)
             starts = [*worst[term], *worst_starts(shape, radius, drawn, settings["starts"])]

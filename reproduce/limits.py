@@ -5,8 +5,6 @@ needs more memory cannot take the machine with it. Imports of the child do not
 count towards its processor time.
 """
 
-from __future__ import annotations
-
 import math
 import pickle
 import resource
@@ -27,15 +25,10 @@ CHILD = "from reproduce.limits import child; child()"
 
 
 class LimitedRun(NamedTuple):
-    """How a call ended.
+    """How a call ended."""
 
-    Attributes:
-        value: what it returned; None if it did not.
-        stopped: "" if it returned, else TIME, MEMORY or `failed: why`.
-    """
-
-    value: Any
-    stopped: str
+    value: Any  # what it returned; None if it did not
+    stopped: str  # "" if it returned, else TIME, MEMORY or `failed: why`
 
 
 def call(seconds: float, gibibytes: float, function: Callable[..., Any], *given: Any) -> LimitedRun:

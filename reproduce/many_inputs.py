@@ -6,8 +6,6 @@ times the memory. An estimator gets the training split, the anchor's reward and 
 gets the inputs that matter too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,8 +5,6 @@ the same data sets, by the differences d of their numbers, mean(d) / (sd(d) / sq
 of tests has a family-wise error of at most its level by Holm's step-down rule.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

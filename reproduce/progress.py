@@ -1,50 +1,35 @@
-"""How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
+"""How far a run is: a line a minute."""
 
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 
 from rich.console import Console
-from rich.markup import escape
 
 
-@contextmanager
 def progress(
     expected: Mapping[str, float], size: int, console: Console, interval: float = 60.0
-) -> Iterator[Callable[[str], None]]:
-    """Counts cells, `size` of them running at a time; yields what to call with each stored id.
+) -> Callable[[str], None]:
+    """What to call with the id of each stored cell, `size` of which run at a time.
 
-    `expected` has their rough processor seconds in the order in which they start. The time to go
-    is that of the remaining cells, scaled by how far the estimates were off so far. A console
-    that is no terminal gets a line every `interval` seconds.
+    It prints a line where the last one is `interval` seconds old. `expected` has the cells' rough
+    processor seconds in the order in which they start. The time to go is that of the remaining
+    cells, scaled by how far the estimates were off so far.
     """
-    remaining, start, ended = dict(expected), time.monotonic(), threading.Event()
+    remaining, start, last = dict(expected), time.monotonic(), 0.0
 
-    def line() -> str:
+    def stored(id_: str) -> None:
+        nonlocal last
+        del remaining[id_]
         elapsed, to_go = time.monotonic() - start, sum(remaining.values())
-        done = sum(expected.values()) - to_go
-        pace = elapsed / done if done > 0 else 1 / size
-        counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
-        times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
-        return escape(f"{counts} {times}; running: {', '.join(list(remaining)[:size])}")
+        if elapsed - last >= interval:
+            last = elapsed
+            pace = elapsed / (sum(expected.values()) - to_go)
+            counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
+            times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
+            running = ", ".join(list(remaining)[:size])
+            console.print(f"{counts} {times}; running: {running}", markup=False, soft_wrap=True)
 
-    def print_lines() -> None:
-        while not ended.wait(interval):
-            console.print(line(), highlight=False, soft_wrap=True)
-
-    with console.status(line()) as status:  # prints nothing where there is no terminal
-
-        def stored(id_: str) -> None:
-            del remaining[id_]
-            status.update(line())
-
-        if expected and not console.is_terminal:
-            threading.Thread(target=print_lines, daemon=True).start()
-        try:
-            yield stored
-        finally:
-            ended.set()
+    return stored
 
 
 def duration(seconds: float) -> str:

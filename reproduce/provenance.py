@@ -1,17 +1,14 @@
 """Where a number comes from: the code and data that decide it, versions, commit, machine, device.
 
 The key of a cell is made of the digests of: every module that its `compute` reaches by imports
-within this checkout, the modules that each result passes through (PATH), data files that these
-modules read (DATA), the settings, the versions of the packages that they import, and the device.
+within this checkout (also inside functions, by a string, or as the method's own), the modules that
+each result passes through (PATH), data files that these modules read (DATA), the settings, the
+versions of the packages that they import, and the device.
 
-Implementation choices:
-
-- Imports inside functions count, and so do modules named in a string and the method's own module.
-- A module enters as a syntax tree without docstrings and comments, the same for every version of
-  Python.
-- Names that a package's `__init__` only passes on are followed to where they are defined. What an
-  `__init__` does beyond that runs with every import below it, and counts for all of them.
-- No host names, user names or paths are recorded.
+A module enters as a syntax tree without docstrings and comments, the same for every version of
+Python. Names that a package's `__init__` only passes on are followed to where they are defined.
+What an `__init__` does beyond that counts for all modules below it. No host names, user names or
+paths are recorded.
 """
 
 import ast
@@ -56,7 +53,7 @@ DATA = {
     "reproduce.tick_reasons": "reproduce/templates/tick_reasons.csv",
 }
 # what every result passes through on its way into its cell's file, and from there into the tables
-PATH = ("reproduce.worker", "reproduce.store", "reproduce.spec", "reproduce.threads")
+PATH = ("reproduce.worker", "reproduce.store", "reproduce.spec")
 PATH_OF_VIEWS = ("reproduce.results", "reproduce.output", "reproduce.store", "reproduce.spec")
 DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 MODULE, VERSION, DEVICE = "module ", "version ", "device"  # beginnings of the digests' names

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,36 +26,26 @@ from reproduce.provenance import ROOT, Sources, combined
 from reproduce.results import Results
 from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store, Stored, probe
-from reproduce.threads import one_thread
-from reproduce.worker import Job, failure, run_cell
+from reproduce.worker import Job, failure, one_thread, run_cell
 
 # the files go into the checkout, or where the command runs if the wheel is installed
 HOME = ROOT if (ROOT / "pyproject.toml").is_file() else Path.cwd()
 BUILD = HOME / ".cells"
 GENERATED = HOME / "paper_tables" / "generated"
 SMOKE = HOME / ".smoke"  # so that a smoke run never overwrites a full one
-LOST = "it was lost with its worker twice, the second time alone"
 UNKNOWN, SMOKE_CELL = 10.0, 0.5  # processor seconds of a cell of which nothing is recorded
 PARENT_CHECK = 1.0  # seconds after which a worker notices that the run is gone
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run did.
+    """What a run did."""
 
-    Attributes:
-        computed: ids of the cells that it computed.
-        reused: number of cells that were current in the store.
-        failed: id of a cell, or name of an exhibit that could not be drawn -> why.
-        not_ok: id -> status of cells with a result that did not converge or diverged.
-        files: those of the exhibits, also where they were up to date already.
-    """
-
-    computed: tuple[str, ...]
-    reused: int
-    failed: dict[str, str]
-    not_ok: dict[str, str]
-    files: tuple[Path, ...]
+    computed: tuple[str, ...]  # ids of the cells that it computed
+    reused: int  # number of cells that were current in the store
+    failed: dict[str, str]  # id of a cell, or name of an exhibit that could not be drawn -> why
+    not_ok: dict[str, str]  # id -> status of cells with a result that did not converge or diverged
+    files: tuple[Path, ...]  # those of the exhibits, also where they were up to date already
 
 
 def run(
@@ -71,7 +61,7 @@ def run(
     """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
     An exhibit is replaced in one step when all its cells are there; cells that failed are marked.
-    An interrupt (SIGINT or SIGTERM, raised as KeyboardInterrupt) leaves all others unchanged.
+    An interrupt leaves all others unchanged.
 
     Args:
         exhibits: which; a cell that several use is computed once.
@@ -95,7 +85,7 @@ def run(
     store, target = Store(build), out or (SMOKE if smoke else GENERATED)
     probe("build", build)
     probe("out", target)
-    with termination_as_interrupt(), store.lock():
+    with store.lock():
         clear_staging(target)
         drawing = Drawing(exhibits, smoke, device, target)
         seconds, jobs = drawing.seconds, list[Job]()
@@ -110,14 +100,14 @@ def run(
         provenance.check_compiler(job.digests for job in jobs)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
-        with progress(expected, max(workers, 1), Console()) as report_stored:
-            for job, text in computed(jobs, workers, dask):
-                try:
-                    drawing.final[job.cell] = store.save(job.cell, text)
-                except OSError as error:
-                    raise disk_error("build", build, error, job.cell.id) from None
-                report_stored(job.cell.id)
-                drawing.draw()
+        report_stored = progress(expected, max(workers, 1), Console())
+        for job, text in computed(jobs, workers, dask):
+            try:
+                drawing.final[job.cell] = store.save(job.cell, text)
+            except OSError as error:
+                raise disk_error("build", build, error, job.cell.id) from None
+            report_stored(job.cell.id)
+            drawing.draw()
     final = drawing.final
     failed = {cell.id: stored.status for cell, stored in final.items() if stored.failed}
     return Outcome(
@@ -205,27 +195,14 @@ def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> Input
     return InputError(name, str(folder), f"{error.strerror}: {hint}")
 
 
-@contextmanager
-def termination_as_interrupt() -> Iterator[None]:
-    """SIGTERM ends the block like Ctrl-C: with KeyboardInterrupt. Only in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 # Many cells --------------------------------------------------------------------------------------
 
 
 def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tuple[Job, str]]:
     """Each job with the text of its file, as they end.
 
-    A cell that is lost because a worker dies is tried once more at the end, with no other cell
-    beside it; if it is lost again, it has failed.
+    Raises:
+        InputError: a worker died, for lack of memory say; finished cells are stored.
     """
     if not jobs:
         return
@@ -233,51 +210,28 @@ def computed(jobs: Sequence[Job], workers: int, dask: str | None) -> Iterator[tu
     paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(paths))
     if workers == 0 and dask is None:
-        for job in jobs:
-            yield job, run_cell(job)[1]
-        return
-    lost: list[Job] = []
-    with nullcontext() if dask is None else _dask_client(dask) as client:
-        options = {"size": workers} if client is None else {"client": client}
-        attempt = partial(_by_joblib if client is None else _by_dask, **options)
-        for job, text in attempt(jobs):
-            if isinstance(text, Exception):
-                lost.append(job)
-            else:
-                yield job, text
-        for job in lost:
-            ((_, text),) = list(attempt([job]))
-            if isinstance(text, Exception):
-                text = run_cell(job, f"{LOST}; {type(text).__name__}: {text}")[1]
-            yield job, text
+        texts: Iterator[tuple[Cell, str]] = map(run_cell, jobs)
+    else:
+        texts = _by_joblib(jobs, workers) if dask is None else _by_dask(jobs, dask)
+    waiting = {job.cell: job for job in jobs}
+    try:
+        for cell, text in texts:
+            yield waiting.pop(cell), text
+    except BrokenExecutor as error:
+        raise InputError("workers", workers, f"{error}: run again with fewer") from error
 
 
-def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Job, str | Exception]]:
-    """A dead worker takes loky's pool with it: start another with the cells that were waiting."""
+def _by_joblib(jobs: Sequence[Job], size: int) -> Iterator[tuple[Cell, str]]:
     import joblib
 
-    waiting = {job.cell: job for job in jobs}
-    while waiting:
-        with joblib.parallel_config("loky", initializer=partial(_prepare_worker, os.getpid())):
-            parallel = joblib.Parallel(
-                n_jobs=max(size, 2),  # joblib computes in this process where it is 1
-                pre_dispatch=size,  # so many at a time, in order: the first not back are running
-                batch_size=1,
-                return_as="generator_unordered",
-            )
-        texts = parallel(joblib.delayed(run_cell)(job) for job in list(waiting.values()))
-        broken: Exception | None = None
-        try:
-            for cell, text in texts:
-                yield waiting.pop(cell), text
-        except Exception as error:  # run_cell raises none: it is the pool that broke
-            broken = error
-        finally:
-            with suppress(Exception):
-                texts.close()
-        if broken is not None:
-            for cell in list(waiting)[:size]:
-                yield waiting.pop(cell), broken
+    with joblib.parallel_config("loky", initializer=partial(_prepare_worker, os.getpid())):
+        parallel = joblib.Parallel(
+            n_jobs=max(size, 2),  # joblib computes in this process where it is 1
+            pre_dispatch=size,  # so many at a time, in order: the first not back are running
+            batch_size=1,
+            return_as="generator_unordered",
+        )
+    yield from parallel(joblib.delayed(run_cell)(job) for job in jobs)
 
 
 def _prepare_worker(parent: int) -> None:
@@ -292,22 +246,10 @@ def _prepare_worker(parent: int) -> None:
     threading.Thread(target=end_with_parent, daemon=True).start()
 
 
-def _by_dask(jobs: Sequence[Job], client: Any) -> Iterator[tuple[Job, str | Exception]]:
+def _by_dask(jobs: Sequence[Job], address: str) -> Iterator[tuple[Cell, str]]:
     """Not by joblib's backend, which waits for ever for a cell that is lost with its worker."""
-    from distributed import as_completed
-
-    futures = {client.submit(run_cell, job, pure=False): job for job in jobs}
     try:
-        for future in as_completed(list(futures)):
-            is_lost = future.status != "finished"
-            yield futures[future], future.exception() if is_lost else future.result()[1]
-    finally:
-        client.cancel(list(futures))
-
-
-def _dask_client(address: str) -> Any:
-    try:
-        from distributed import Client
+        from distributed import Client, as_completed
 
         client: Any = Client(address, timeout="10s")
     except ImportError:
@@ -315,7 +257,9 @@ def _dask_client(address: str) -> Any:
         raise InputError("dask", address, hint) from None
     except (OSError, ValueError) as error:
         raise InputError("dask", address, f"no scheduler answers there ({error})") from None
-    if not client.nthreads():
-        client.close()
-        raise InputError("dask", address, "the scheduler has no workers: start some")
-    return client
+    with client:
+        futures = [client.submit(run_cell, job, pure=False) for job in jobs]
+        try:
+            yield from (future.result() for future in as_completed(futures))
+        finally:
+            client.cancel(futures)

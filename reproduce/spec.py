@@ -161,29 +161,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Record:
-    """One number of a cell.
+    """One number of a cell."""
 
-    Attributes:
-        statistic: its name, with its unit where it has one (`MAPE` is in per cent).
-        value, se: the number and its standard error; NaN where there is none.
-        repetitions: number of replications that it summarises.
-        status: see SEVERITY.
-        protocol, row: those of the record, where one cell has several; "" for the entry's.
-    """
-
-    statistic: str
-    value: float
+    statistic: str  # its name, with its unit where it has one (`MAPE` is in per cent)
+    value: float  # with its standard error `se`; NaN where there is none
     se: float = math.nan
-    repetitions: int = 1
-    status: str = "ok"
+    repetitions: int = 1  # number of replications that it summarises
+    status: str = "ok"  # see SEVERITY
+    # protocol, row: those of the record, where one cell has several; "" for the entry's
     protocol: str = ""
     row: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("statistic", "status", "protocol", "row"):
-            if not isinstance(getattr(self, name), str):
-                raise InputError(name, getattr(self, name), "give a string")
-        check_whole("repetitions", self.repetitions, 0)
         is_failure = self.status.startswith(FAILED) and len(self.status) > len(FAILED)
         if self.status not in SEVERITY and not is_failure:
             hint = f"use one of {', '.join(SEVERITY)}, or '{FAILED}why'"
@@ -192,18 +181,14 @@ class Record:
 
 @dataclass(frozen=True)
 class Result:
-    """What `compute` returns.
+    """What `compute` returns."""
 
-    Attributes:
-        records: the numbers of the exhibits.
-        replications: statistic -> its value in each replication, for paired comparisons.
-        arrays: anything larger that a view or a figure needs.
-        cpu_seconds: processor time of one repetition's fit; the runner measures the cell's own.
-    """
-
-    records: tuple[Record, ...]
+    records: tuple[Record, ...]  # the numbers of the exhibits
+    # statistic -> its value in each replication, for paired comparisons
     replications: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # anything larger that a view or a figure needs
     arrays: Mapping[str, Array] = field(default_factory=dict)
+    # processor time of one repetition's fit; the runner measures the cell's own
     cpu_seconds: float = math.nan
 
 

@@ -36,16 +36,11 @@ SECONDS = "processor seconds at the largest K"  # an array, since times are no r
 
 
 class End(NamedTuple):
-    """How a fit with dummies ended.
+    """How a fit with dummies ended."""
 
-    Attributes:
-        status: the fit's own, or which limit stopped it.
-        mape: per cent; NaN where there is no estimate.
-        seconds: processor seconds of the fit without imports; NaN where it was stopped.
-    """
-
-    status: str
-    mape: float = math.nan
+    status: str  # the fit's own, or which limit stopped it
+    mape: float = math.nan  # per cent; NaN where there is no estimate
+    # processor seconds of the fit without imports; NaN where it was stopped
     seconds: float = math.nan
 
 
@@ -59,10 +54,6 @@ def bellman_errors(world: BusEngine, q: Array, reward: Array) -> tuple[Array, Ar
 
     The first is that of Q against the method's own r, E[(r-hat + beta E V_Q - Q)^2] in utils. The
     second is that against the given reward of the anchor, at the anchor's pairs.
-
-    Args:
-        world: the bus engine; its occupancy weighs the pairs.
-        q, reward: (R, S, A) on the world's grid.
     """
     mdp, anchor = world.mdp, world.anchor_action
     weight = mdp.occupancy(world.horizon)

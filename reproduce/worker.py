@@ -5,6 +5,7 @@ these modules are part of each cell's key (see provenance).
 """
 
 import os
+import sys
 import textwrap
 import time
 import traceback
@@ -18,8 +19,8 @@ from reproduce import provenance, seeds
 from reproduce.provenance import ROOT, Sources, combined
 from reproduce.spec import FAILED, Cell, Result, check_result
 from reproduce.store import Stored, encode
-from reproduce.threads import ONE_THREAD, one_thread
 
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 REASON_LENGTH = 200  # characters of an error message that a table shows
 
 _LOADED: dict[str, str] = {}  # module -> its digest when this process first used it
@@ -35,19 +36,21 @@ class Job:
     commit: Mapping[str, Any]
 
 
-def run_cell(job: Job, refusal: str = "") -> tuple[Cell, str]:
-    """(cell, text of its file); an exception becomes a failed cell.
+def one_thread() -> None:
+    """Numerical libraries use one thread: parallelism is over cells, and sums keep their order."""
+    os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
-    With a `refusal` nothing is computed: it is the reason of the failure.
-    """
+
+def run_cell(job: Job) -> tuple[Cell, str]:
+    """(cell, text of its file); an exception becomes a failed cell."""
     one_thread()
     processor = processor_time()
     result, status, trace = Result(()), "ok", ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         try:
-            if refusal:
-                raise RuntimeError(refusal)
             _refuse_other_code(job)
             result = check_result(_computed(job))
         except Exception as error:

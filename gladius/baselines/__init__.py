@@ -4,9 +4,11 @@ This file decides which module a name stands for, and nothing else; so it is no 
 stored number rests on. That module is.
 """
 
-# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set,
-# whose TITLE is the method's name in the paper's Table 1, and whose NEEDS (words of
-# methods.KNOWLEDGE) is what it uses besides states, actions and the discount factor.
+# name -> module whose `fit(data, anchor, discount, **options)` returns one Estimate per data set or
+# raises InputError for options that do not fit together or the data. `anchor` is the action whose
+# reward is given; `rng` is a seed, or one generator for each data set. TITLE is the method's name
+# in the paper's Table 1, and NEEDS (words of methods.KNOWLEDGE) is what it uses besides states,
+# actions and the discount factor.
 METHODS = {
     "gladius": "gladius.estimator",
     "nfxp": "gladius.baselines.nfxp",

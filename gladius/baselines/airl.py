@@ -6,22 +6,19 @@ ln D - ln(1 - D) = f - ln pi, so that it is the soft-optimal policy for f. With 
 
     f(s, a) = g(s, a) + beta E_T-hat[phi(s') | s, a] - phi(s),
 
-and the reward is read off as g. At the optimum f = ln pi_E, the expert's log choice probabilities,
-and any phi fits: g = ln pi_E + phi - beta E[phi]. The start of the optimiser decides which of them
-is found (`start_spread`). `anchored=True` is a different, identified estimator: g(., anchor) is the
-anchor's reward, which leaves one phi (V*) and one g (r).
+and the reward is read off as g. At the optimum f = ln pi_E, and any phi fits. The start decides
+which is found (`start_spread`). `anchored=True` is a different, identified estimator: g(., anchor)
+is the anchor's reward, which leaves one phi (V*) and one g (r).
 
-Implementation choices (the text of the model-enhanced original was not at hand; f follows its
-abstract):
+Implementation choices (the text of the model-enhanced original was not at hand):
 
 - Tables replace networks for g, phi and T-hat.
 - One roll-out in T-hat for each path of the data, from its first state and as long (as the longest
   path where it ended by itself). Expected counts are exact, scaled to as many observations.
 - PSEUDO_COUNT observations are added to every (s, a) of the data, and as many in each state, chosen
   by the generator's policy, to the roll-outs. This biases nothing where the two match.
-- The generator is exactly soft-optimal for f. f then moves a share of the way to the
-  discriminator's exact minimiser: 1/2 at most, halved when the gradient grew.
-- Off the grid g is that of the nearest state; if anchored, the log-odds are.
+- f moves a share of the way to the discriminator's exact minimiser: 1/2 at most, halved when the
+  gradient grew.
 """
 
 from __future__ import annotations
@@ -64,18 +61,11 @@ def fit(
     """AIRL on each data set.
 
     Args:
-        data: replications.
-        anchor: used by the fit only if `anchored`; its Bellman error is reported.
-        discount: beta.
         transition: the true T; by default the frequencies of each data set.
         anchored: g(., anchor) = the anchor's reward. Not AIRL as published: it identifies r.
-        start_spread: standard deviation of normal draws where g and phi start; 0: at zero.
-        rng: of those draws: a seed, or one generator for each data set.
+        start_spread: standard deviation of normal draws, by `rng`, where g and phi start.
 
     `extra` holds the discriminator's objective, and g and phi on `states`.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     rngs = generators(rng, len(data))
     if float(check_finite("start_spread", start_spread)) < 0:
@@ -156,12 +146,10 @@ def fit_counts(
     start: tuple[Array, Array] | None = None,
     tolerance: float = TOLERANCE,
 ) -> Equilibrium:
-    """The alternation from counts.
+    """The alternation from (S, A) counts n(s, a) under (A, S, S) T-hat.
 
     Args:
-        states, visits, transition: (S, d) features, (S, A) n(s, a) and (A, S, S) T-hat.
         paths: (H, S) where the roll-outs start: see `expected_visits`.
-        discount: beta.
         anchor: of the anchored form; None: AIRL as published.
         pseudo_count, tolerance: smaller in a population.
         start: g (S, A) and phi (S,); by default zero.

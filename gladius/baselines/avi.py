@@ -6,19 +6,18 @@ The recursions of h and g are iterated, each step a regression on (a, x) in a cl
     g_{j+1} = argmin_{f in F} E_n[(beta e(a', x') + beta g_j(a', x') - f(a, x))^2],
 
 from h_1 = E_n[z] / (1 - beta), g_1 = beta E_n[e'] / (1 - beta), for J = 20 steps or until the
-change eps_j^2 = E_n|h_{j+1} - h_j|^2 / E_n|h_j - E_n h_j|^2 has eps_j < 0.01. Then theta maximises
-the pseudo-likelihood of softmax_a(h'theta + g), and r = z'theta. The iteration is a
+change eps_j^2 = E_n|h_{j+1} - h_j|^2 / E_n|h_j - E_n h_j|^2 has eps_j < 0.01. The iteration is a
 beta-contraction: with one-hot functions it converges to the semi-gradient's solution.
 
 Implementation choices, besides the list in td_ccp.py:
 
-- F. The authors' simulations take random forests; here it is a network by default (their theory
-  covers networks), or least squares in one_hot functions.
-- One network has an output for each action and each column of h and g. It starts from the weights
-  of the step before. Adam trains all layers; then the output layer is solved for, with the weight
-  of one observation on Adam's solution, which limits the extrapolation to actions never taken.
-- At most `iterations` (J - 1 regressions), fewer where eps_j is below `tolerance` for every column.
-  Only that counts as converged; it does not bound the distance to the fixed point.
+- F is a network by default, or least squares in one_hot functions. The authors' simulations take
+  random forests; their theory covers networks.
+- One network has an output for each action and each column of h and g, and starts from the weights
+  of the step before. After Adam the output layer is solved for, with the weight of one observation
+  on Adam's solution, which limits the extrapolation to actions never taken.
+- Only eps_j below `tolerance` counts as converged; it does not bound the distance to the fixed
+  point.
 """
 
 from __future__ import annotations
@@ -60,22 +59,14 @@ def fit(
     tolerance: float = 0.01,
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """The Estimate by approximate value iteration of each data set.
-
-    `diagnostics.extra` holds theta. `iterations` are the value iterations, `inner_iterations` the
-    training steps in them.
+    """Approximate value iteration of each data set; `extra` holds theta.
 
     Args:
-        data, discount: replications, beta.
-        anchor: its reward must not contradict the form.
         reward: the form, z and the given part of the reward.
         regression: network, or least squares in one_hot functions.
         iterations: J, counting the start.
         tolerance: stop once the relative change is below it.
-        rng: a seed, or one generator for each data set, for the networks.
-
-    Raises:
-        InputError: for bad options, or data in which no period follows another.
+        rng: for the networks.
     """
     check_choice("regression", regression, CLASSES)
     check_whole("iterations", iterations, 2)

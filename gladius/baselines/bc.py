@@ -8,15 +8,12 @@ identifies none: every number in a BC column depends on the normalisation of the
     zero_value   V = 0 in every state, that is r = log pi
     mean_zero    sum_a Q(s, a) = 0 in every state
 
-Implementation choices:
+The paper does not say how its BC column was computed. Our reading is `network`, whose level comes
+from the initial weights: the gradient of the loss in the outputs sums to zero over actions.
 
-- The paper does not say how its BC column (MAPE 80.55 falling to 46.45 with the trajectories) was
-  computed. Our reading is `network`. Its level comes from the initial weights, for the gradient of
-  the loss in the outputs sums to zero over actions. At the true choice probabilities MAPE is 99.8
-  for the level zero and 81.8 for -55, the output bias in the first author's GLADIUS code.
-- Where states repeat, every step uses all observations, as counts. Elsewhere it uses a batch, and
-  the loss of a tenth of the trajectories stops the training.
-- A policy far worse than the frequencies by state, such as a constant one, is reported as failed.
+Where states repeat, every step uses all observations, as counts. Elsewhere it uses a batch, and the
+loss of a tenth of the trajectories stops the training. A policy far worse than the frequencies by
+state, such as a constant one, is reported as failed.
 """
 
 from __future__ import annotations
@@ -97,18 +94,12 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by behavioural cloning of each data set.
+    """Behavioural cloning of each data set.
 
     Args:
-        data, discount: replications, beta.
-        anchor: not used by the method; the Bellman error of its observations is reported.
         normalisation: level of Q from which the reward is read off, one of NORMALISATIONS.
-        rng: a seed, or one generator for each data set, which draws its weights, held-out
-            trajectories and batches.
+        rng: draws weights, held-out trajectories and batches.
         training: by default `default_training` of each data set.
-
-    Raises:
-        InputError: for a bad option, or another number of generators than of data sets.
     """
     check_choice("normalisation", normalisation, tuple(NORMALISATIONS))
     rngs = generators(rng, len(data))

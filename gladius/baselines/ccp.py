@@ -6,9 +6,8 @@ solution of the Bellman equation. With r = z'theta + o, W = (I - beta P_pi)^-1 a
     h = z + beta P_a W sum_a pi_a z_a,      e = o + beta P_a W sum_a pi_a (o_a - log pi_a),
 
 the second step maximises the pseudo-likelihood sum_{s,a} n(s, a) log softmax_a(h'theta + e), a
-concave logit, at first-step CCPs pi-hat (Aguirregabiria and Mira 2010, Section 3.1.3). NPL
-(Aguirregabiria and Mira 2002) replaces pi-hat by softmax(h'theta + e) and repeats; where that
-stops, theta solves NFXP's likelihood equations.
+concave logit, at first-step CCPs pi-hat. NPL (Aguirregabiria and Mira 2002) replaces pi-hat by
+softmax(h'theta + e) and repeats; where that stops, theta solves NFXP's likelihood equations.
 
 Finite dependence (Arcidiacono and Miller 2011) needs no inversion. If the renewal action j leads to
 the same distribution F of the next state from everywhere, V(s) = r(s, j) + beta F V - log pi(j|s),
@@ -16,21 +15,13 @@ and the unknown F V cancels from every comparison of actions:
 
     Q(s, a) - Q(s, j) = r(s, a) - r(s, j) + beta (P_a - F)[ r(., j) - log pi(j | .) ](s).
 
-Q is that of the second step, h'theta + e: no Bellman equation is solved, and log sum exp Q = V only
-where NPL has converged.
-
 Implementation choices:
 
 - The first step is cell frequencies, those of the nearest observed state where a state never
   occurs. With finite dependence, which needs their logarithms, 1/2 is added to each count.
-- STAGES stages by default: all stages of NPL have the same first-order asymptotics (A&M 2002,
-  Proposition 4). Finite dependence is less efficient, as it uses the CCP of one action.
 - Finite dependence takes the anchor's action as the renewal, and one stage only.
-- `iterations` are the Newton steps of the logit with one stage. With more stages they are the
-  stages, and the Newton steps are `inner_iterations`.
+- `iterations` are the Newton steps of the logit with one stage, else the stages.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -77,19 +68,14 @@ def fit(
     stages: int | None = STAGES,
     finite_dependence: bool = False,
 ) -> list[Estimate]:
-    """Two steps, or NPL.
+    """Two steps, or NPL; `reward` and `transition` as in `nfxp.fit`.
 
     Args:
-        data, discount, reward, transition: as in `nfxp.fit`.
-        anchor: the same; its action is the renewal of finite dependence.
         stages: of NPL; 1: the two-step estimator; None: until nothing moves (STAGE_TOLERANCE).
-        finite_dependence: use the renewal action's CCPs only, and no inversion.
+        finite_dependence: use the CCPs of the anchor's action only, and no inversion.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, log_likelihood, stages and
-        objective, which is minus the pseudo-likelihood per observation.
-
-    Errors are those of `nfxp.fit`.
+    `extra` holds theta, log_likelihood, stages and objective, minus the pseudo-likelihood per
+    observation.
     """
     if stages is not None:
         check_whole("stages", stages, 1)
@@ -216,11 +202,7 @@ def check_renewal(
 ) -> None:
     """Raise unless the action j leads to one distribution from every state (and no path ends).
 
-    Args:
-        transition: (1, A, S, S).
-        action: j.
-        present: (1, S) states that the data set holds; None: all.
-        visits: (1, S, A) n(s, a).
+    All arrays are of one replication; `present` (1, S) are the states that the data hold, or all.
     """
     if not np.any(visits[:, :, action]):
         hint = "it is never taken, so the data do not say where it leads"

@@ -4,8 +4,6 @@ The likelihood is concave. Its negative Hessian is the information sum_s n(s) Co
 damped Newton steps find the maximum, where there is one, from any start.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,64 +11,34 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from gladius.checks import Array
-from gladius.newton import SINGULAR, minimise
+from gladius.newton import minimise
 from gladius.transitions import Integers
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
 ROUNDING = 1e-24  # squared differences relative to squared regressors, below which they are none
-UNIDENTIFIED = "failed: theta is not identified (singular information)"
-CERTAIN = "failed: choices are all but certain where the fit stopped: no information on theta there"
+UNIDENTIFIED = (
+    "failed: singular information: theta is not identified, or choices are all but certain"
+)
 
 
 @dataclass(frozen=True)
 class LogitFit:
-    """The maximum of each replication.
+    """The maximum of each replication."""
 
-    Attributes:
-        theta: (R, k).
-        gradient: (R, k) of the log-likelihood, per observation.
-        log_likelihood: (R,) sum over observations.
-        iterations, converged: (R,) as in newton.py.
-        status: R times ok, not_converged or "failed: why".
-        log_policy: (R, S, A) fitted log choice probabilities.
-    """
-
-    theta: Array
-    gradient: Array
-    log_likelihood: Array
-    iterations: Integers
+    theta: Array  # (R, k)
+    gradient: Array  # (R, k) of the log-likelihood, per observation
+    log_likelihood: Array  # (R,) sum over observations
+    iterations: Integers  # (R,), as `converged`, of newton.py
     converged: NDArray[np.bool_]
-    status: tuple[str, ...]
-    log_policy: Array
-
-
-def has_effect(seen: Array, x: Array) -> NDArray[np.bool_]:
-    """(R,) whether theta changes the choices: is the information of uniform choices regular?
-
-    Times A/2 it bounds the information of any choices (Bohning 1992). Where it is regular and the
-    information at some theta is singular, choices at that theta are all but certain.
-
-    Args:
-        seen: (R, S) n(s).
-        x: (R, S, A, k) derivatives of the choices' values.
-    """
-    centred = x - x.mean(axis=2, keepdims=True)
-    information = np.einsum("rs,rsak,rsal->rkl", seen, centred, centred)
-    root = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
-    scale = np.where(root > 0, root, 1.0)
-    alone = np.linalg.eigvalsh(information / scale[:, :, None] / scale[:, None])[:, 0] > SINGULAR
-    rounding = ROUNDING * np.einsum("rs,rsak->rk", seen, x**2)
-    return np.asarray(alone & np.all(root**2 > rounding, axis=1))
+    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
+    log_policy: Array  # (R, S, A) fitted log choice probabilities
 
 
 def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     """(R, k, k) information, 0 where that of some parameter is rounding, so that no step is taken.
 
-    Choices that are all but certain count as rounding.
-
-    Args:
-        information: (R, k, k).
-        seen, x: as in `has_effect`.
+    Choices that are all but certain count as rounding. `seen` is (R, S) n(s), `x` (R, S, A, k) the
+    derivatives of the choices' values.
     """
     contrasts = x - x.mean(axis=2, keepdims=True)
     smallest = np.maximum(SATURATED * contrasts**2, ROUNDING * x**2)
@@ -79,13 +47,11 @@ def without_rounding(information: Array, seen: Array, x: Array) -> Array:
     return np.where(is_none[:, None, None], 0.0, information)
 
 
-def statuses(
-    converged: NDArray[np.bool_], is_regular: NDArray[np.bool_], seen: Array, x: Array
-) -> tuple[str, ...]:
-    """How each fit ended; `seen` and `x` as in `has_effect`, the others as in newton.Minimum."""
+def statuses(converged: NDArray[np.bool_], is_regular: NDArray[np.bool_]) -> tuple[str, ...]:
+    """How each fit ended; arguments as in newton.Minimum."""
     return tuple(
-        "ok" if done else "not_converged" if regular else CERTAIN if effect else UNIDENTIFIED
-        for done, regular, effect in zip(converged, is_regular, has_effect(seen, x), strict=True)
+        "ok" if done else "not_converged" if regular else UNIDENTIFIED
+        for done, regular in zip(converged, is_regular, strict=True)
     )
 
 
@@ -97,11 +63,8 @@ def maximise(
 ) -> LogitFit:
     """The maximum likelihood from `start` (R, k), by default theta = 0.
 
-    Args:
-        visits: (R, S, A) n(s, a), some above 0 in each replication.
-        regressors: (S, A, k) or (R, S, A, k).
-        offset: (S, A) or (R, S, A).
-        start: (R, k).
+    `visits` is (R, S, A) n(s, a), some above 0 in each replication; `regressors` are (S, A, k) or
+    (R, S, A, k), `offset` likewise.
     """
     sets, parameters = len(visits), regressors.shape[-1]
     x = np.broadcast_to(regressors, (*visits.shape, parameters))
@@ -131,6 +94,6 @@ def maximise(
         log_likelihood=-minimum.value,
         iterations=minimum.iterations,
         converged=minimum.converged,
-        status=statuses(minimum.converged, minimum.is_regular, seen, x),
+        status=statuses(minimum.converged, minimum.is_regular),
         log_policy=log_choices(np.arange(sets), minimum.x),
     )

@@ -4,41 +4,27 @@ It alternates, under estimated transition probabilities, an entropy-regularised 
 
     min_r  E_rho[r] - E_D[w r] - E_E[r] + eta mean(r^2),
 
-where rho is what the policy visits in the model, E the expert's data, D all data (here the
-expert's) and the mean is over as many model as data points. With c in [0, 1] the spread of an
-ensemble over its maximum, the weights are w = -N/N_E at expert points with c > u; what was removed
-there is spread evenly over all points with c < u, so that E_D[w] = 0.
+where rho is what the policy visits, E the expert's data and D all data (here the expert's). With c
+in [0, 1] the spread of an ensemble over its maximum, the weights are w = -N/N_E at expert points
+with c > u; what was removed there is spread evenly over all points with c < u. With d = rho_E the
+discounted frequencies of D, the reward step has the closed form
 
-With d = rho_E the discounted frequencies of D, the reward step for a table has the closed form
-t(rho) = (rho_E + w d - rho) / (eta (rho + d)). With w = 0 it is
+    t(rho) = (rho_E + w d - rho) / (eta (rho + d)).
 
-    t = (rho_E - rho) / (eta (rho_E + rho)),         so |r| <= 1/eta :
-
-at eta = 1 rewards of -1 to -10 are out of reach. As eta -> 0, r tends to the minimum-norm
-representative of the rewards with the expert's policy, IQ-Learn's limit.
-
-Both steps solved, r solves F(r) = r - t(rho_r) = 0. Where d = 0 t = -1/eta, so that the unknowns
-are the pairs of the data. With c = rho_E + w d and K = d rho / d r, a Hessian of
-(1 - beta) E V(s_0) and so positive semi-definite,
-
-    dF/dr = I + diag[(d + c) / (eta (rho + d)^2)] K
-
-is regular everywhere, and F is proper. By Hadamard's theorem there is exactly one fixed point, and
-|F|^2 has no other stationary point. Plain iteration r <- t need not converge for small eta.
+With w = 0, |r| <= 1/eta: at eta = 1 rewards of -1 to -10 are out of reach. Both steps solved, r
+solves F(r) = r - t(rho_r) = 0. With c = rho_E + w d and K = d rho / d r, which is positive
+semi-definite, dF/dr = I + diag[(d + c) / (eta (rho + d)^2)] K is regular everywhere, and F is
+proper. So there is exactly one fixed point, and |F|^2 has no other stationary point (Hadamard).
 
 Implementation choices:
 
-- The fixed point replaces 10 rounds of soft actor-critic and 5 reward steps. The policy step is the
-  soft Bellman equation at temperature 1.
-- Occupancies are discounted, as in the theory: rho from the expert's first states, rho_E of the
-  observed paths, scaled up for what lies beyond their ends.
-- The model is the transition frequencies, the ensemble MODELS bootstrap samples of them. c is the
-  largest distance of a member's mean next state from the mean of all (features over their range).
-- With given P nothing is uncertain and w = 0.
+- The fixed point, by least squares on F, replaces 10 rounds of soft actor-critic and 5 reward
+  steps. The policy step is the soft Bellman equation at temperature 1.
+- rho starts from the expert's first states. rho_E of the observed paths is scaled up for what lies
+  beyond their ends.
+- The ensemble is MODELS bootstrap samples of the transition frequencies. With given P, w = 0.
 - Pairs without observations get -1/eta; states off the data take the nearest.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -80,23 +66,14 @@ def fit(
     start: TableFunction | None = None,
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """CLARE of each data set.
+    """CLARE of each data set, whose trajectories are in order of time.
 
     Args:
-        data: replications of the expert's data; those of a trajectory in order of time.
-        anchor: used for the reported Bellman error only.
-        discount: beta.
         transition: the true P, an oracle's knowledge.
         start: maps (n, d) features to the first rewards (n, A); by default 0.
-        rng: a seed, or one generator for each data set, for the ensemble.
+        rng: for the ensemble.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.gradient_norm` is the residual, `extra` holds
-        objective (the reward step's), occupancy_gap (total variation between rho and rho_E) and
-        weighted_share (of the expert's mass at c > u).
-
-    Raises:
-        InputError: for options that do not fit the data, or where all pairs are uncertain.
+    `gradient_norm` is the residual; `extra` holds the reward step's objective.
     """
     results = []
     for replication, generator in zip(data, generators(rng, len(data)), strict=True):
@@ -116,11 +93,7 @@ def fit(
             iterations=end.iterations,
             gradient_norm=end.residual,
             inner_iterations=end.inner_iterations,
-            extra={
-                "objective": game.loss(end.reward, end.rho),
-                "occupancy_gap": float(np.abs(end.rho - expert).sum() / 2),
-                "weighted_share": float(expert[spread > UNCERTAIN].sum() / expert.sum()),
-            },
+            extra={"objective": game.loss(end.reward, end.rho)},
         )
         results += grid.estimates("clare", [fitted], anchor)
     return results

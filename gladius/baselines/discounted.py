@@ -4,8 +4,6 @@ A path is a run of observations of one trajectory. Each next state is the state 
 new path begins after an observation that is done. Period t of a path has the weight beta^t.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +38,7 @@ class DiscountedPaths:
 
 
 def discounted_paths(data: Transitions, grid: Array, discount: float) -> DiscountedPaths:
-    """The paths of one data set.
-
-    Args:
-        data: the observations of each trajectory in order of time.
-        grid: (S, d) states, all of the data's among them.
-        discount: beta.
+    """The paths of one data set over a grid (S, d).
 
     Raises:
         InputError: where the observations of a trajectory are not a path.

@@ -12,20 +12,13 @@ method; the class `network` is trained by Adam, for states that do not repeat.
 Implementation choices:
 
 - Temperature 1 and the given discount, as in the model; alpha = .5 is the original's.
-- Table: E[V(s') | s, a] is the mean over the s' observed after a pair. Network: the penalty is that
-  of the original's code, (Q - beta V(s'))^2 for each observation, which adds
-  beta^2 Var V / (4 alpha). The gradient passes through V(s') too (no target network).
-- PSEUDO_COUNT, 1/2 (Jeffreys), is added to each count of the table's likelihood, not of the
-  penalty: a pair never observed would send Q to minus infinity.
+- Network: the penalty is that of the original's code, (Q - beta V(s'))^2 for each observation,
+  which adds beta^2 Var V / (4 alpha). The gradient passes through V(s') too (no target network).
 - A level that the data do not identify (one observation from 0 to 1 fits any V(0) = beta V(1))
   stays at the log-frequencies, where the steps start; `extra["flat_directions"]` counts these.
-- Pairs never observed take the mean V(s') of the nearest state where the action was taken. States
-  never observed take the Q of the nearest state that was.
 - The network has 2 x 10 units and steps of .01 falling to zero on BATCH observations. The
   original's is 64 x 64 with steps of 1e-4 on 32 observations at a constant rate.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -75,16 +68,11 @@ def fit(
     function_class: str = "table",
     rng: int | Sequence[np.random.Generator] = 0,
 ) -> list[Estimate]:
-    """The Estimate by IQ-Learn of each data set.
+    """IQ-Learn of each data set.
 
     Args:
-        data, discount: replications, beta.
-        anchor: not used by the method; the Bellman error of its observations is reported.
-        function_class: one of CLASSES.
-        rng: network only; a seed, or one generator for each data set.
-
-    Raises:
-        InputError: for a bad option; for the table where states are too many to count.
+        function_class: one of CLASSES; the table needs states few enough to count.
+        rng: of the network.
     """
     check_choice("function_class", function_class, CLASSES)
     rngs = generators(rng, len(data))

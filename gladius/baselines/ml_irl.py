@@ -5,31 +5,20 @@ The problem is bi-level: maximise the discounted likelihood of the expert's choi
     L(theta) = E_E[ sum_t beta^t log pi_theta(a_t | s_t) ],
     pi_theta soft-optimal for the reward r_theta under P-hat.
 
-As log pi = r + beta P-hat V - V,
-
-    L(theta) = sum_{s,a} n(s, a) r_theta(s, a) - sum_s entry(s) V(s),
-    entry    = n - beta P-hat' n,
-
-with n the expert's discounted visits. This is NFXP's likelihood with beta^t of each choice in the
-place of 1, and nfxp.py maximises it. The form identifies theta: L of a table of rewards is flat
-along potential shaping.
+This is NFXP's likelihood with beta^t of each choice in the place of 1, and nfxp.py maximises it.
+The form identifies theta: L of a table of rewards is flat along potential shaping.
 
 Implementation choices:
 
-- L itself is maximised, and not the surrogate of the originals, whose `entry` is the share of the
-  paths that start in s (Zeng et al. 2022, Equations 8-9). On paths cut off at H the surrogate has a
-  bias that no N removes.
+- L itself is maximised, and not the originals' surrogate (Zeng et al. 2022, Equations 8-9), which
+  on paths cut off at H has a bias that no N removes.
 - Visits are discounted, as in the objective of the paper, and not as in the authors' public code.
-- P-hat is the frequencies of all moves, in the place of the authors' 7 to 12 networks, and without
-  their penalty on r for what P-hat does not know.
-- The soft Bellman equation is solved at every theta, in the place of one soft policy improvement
-  for each step of theta. Both end at the same maximum.
+- P-hat is the frequencies of all moves, in the place of 7 to 12 networks and a penalty on r for
+  what they do not know. The soft Bellman equation is solved at every theta.
 - `finite_dependence` is what the paper's column ML-IRL computes: the CCP estimator of Arcidiacono
   and Miller (ccp.py), not weighted by beta^t, and another method.
-- r is linear, because concavity, and with it the guarantee, holds for linear r only.
+- r is linear, for which L is concave.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -58,19 +47,13 @@ def fit(
     inner: str = "exact",
     start: Array | None = None,
 ) -> list[Estimate]:
-    """ML-IRL of each data set.
+    """ML-IRL of each data set, whose trajectories are in order of time.
 
     Args:
-        data: replications; the observations of a trajectory in order of time.
-        anchor: its action is the renewal action of `finite_dependence`.
-        discount, reward, transition, start: as in `nfxp.fit`.
+        reward, transition, start: as in `nfxp.fit`.
         inner: exact or finite_dependence (which has no `start`).
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and objective, which is -L
-        over the discounted number of observations.
-
-    Errors are those of `nfxp.fit`.
+    `extra` holds theta and objective, -L over the discounted number of observations.
     """
     check_choice("inner", inner, INNER)
     if inner == "finite_dependence":

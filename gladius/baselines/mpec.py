@@ -7,36 +7,21 @@ NFXP solves the Bellman equation at every trial theta. MPEC has its solution amo
 
     Q(s, a) = r(s, a; theta) + beta P_a V (s), linear in (theta, V): dQ = D = [design, beta P_a],
 
-and solves it only at the end, where theta is NFXP's (their Proposition 1). No inner loop:
-`inner_iterations` is 0. The constraints are log-sum-exp equations: neither a linear programme nor a
-polyhedron, and the feasible set is not convex. With p = softmax(Q), D-bar(s) = sum_a p D, Cov(s)
-the covariance of D(s, .) under p, and e_s the unit vector of V(s),
+and solves it only at the end, where theta is NFXP's (their Proposition 1). With p = softmax(Q),
+D-bar(s) = sum_a p D, Cov(s) the covariance of D(s, .) under p, and e_s the unit vector of V(s),
 
     grad L = sum n (D - D-bar),      Hess L = -sum_s n(s) Cov(s),
     grad c(s) = D-bar(s) - e_s,      Hess c(s) = Cov(s).
 
-The Jacobian in V is -M, M = I - beta P_p, always regular. So with T = M^-1 sum_a p design the null
-space of the Jacobian is spanned by Z = [I; T], and the reduced gradient and Hessian of the
-Lagrangian along it are those of NFXP's likelihood, which nfxp.py computes.
-
-Needs: beta, the transition probabilities (given or their frequencies), and the form of r, which
-identifies theta. Rewards are z'theta + o at the solution.
-
 Implementation choices:
 
 - The variable is V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
-  feasible theta.
-- P stays as given or at the frequencies (Rust's two stages); Su and Judd have its parameters in the
-  joint likelihood.
-- They used KNITRO. Here it is SciPy's trust-constr (Byrd and Omojokun's sequential quadratic
-  programming) with exact derivatives, from theta = 0 and V = 0.
-- The solver stops where a decrease of its merit cannot be distinguished from rounding. At most
-  LAST_STEPS of Newton's steps follow, each of which moves V along the constraints.
-- `converged` rests on three conditions: the constraints, the length of the last step of theta (as
-  in newton.py) and the second-order sufficient condition.
+  feasible theta. P is given or at the frequencies; they have its parameters in the likelihood.
+- SciPy's trust-constr with exact derivatives, from V = 0, in the place of KNITRO. It stops where a
+  decrease of its merit cannot be distinguished from rounding; at most LAST_STEPS of Newton's steps
+  along the constraints follow.
+- `converged` needs the constraints, a short last step of theta, and the second-order condition.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -136,11 +121,9 @@ def fit(
     transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
-    """MPEC of each data set; arguments and errors are those of `nfxp.fit`.
+    """MPEC of each data set; options as in `nfxp.fit`.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta, objective, log_likelihood
-        and constraint_violation, the largest |c|.
+    `extra` holds theta, objective, log_likelihood and constraint_violation, the largest |c|.
     """
     models = [make_model([rows], anchor, discount, reward, transition) for rows in data]
     first = check_start(start, (len(models), models[0].design.shape[2]))
@@ -173,7 +156,7 @@ def fit_from(model: Model, start: Array) -> Fit:
         is_short &= np.all(np.abs(step) <= SHORT_STEP * (1 + np.abs(theta)))
         is_feasible = np.abs(violation).max() <= FEASIBLE * max(1.0, float(np.abs(v).max()))
         converged = is_definite & is_short & is_feasible
-        (status,) = statuses(converged, is_regular, state_visits[None], slope)
+        (status,) = statuses(converged, is_regular)
         if not is_definite[0]:
             break
         flow = np.einsum("sa,ast->st", policy, transition)

@@ -12,8 +12,6 @@ Where choices have exactly the model's frequencies u = -n and minus the Hessian 
 information. The steps are those of newton.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,27 +35,16 @@ LARGEST_MOVE = 10.0  # utils a step; where choices are all but certain, steps ar
 
 @dataclass(frozen=True)
 class NfxpFit:
-    """Maximum likelihood of R replications.
+    """Maximum likelihood of R replications."""
 
-    Attributes:
-        theta: (R, k) the maximiser.
-        log_likelihood: (R,) sum over observations.
-        gradient: (R, k) of the log-likelihood, per observation.
-        iterations: (R,) Newton steps.
-        inner_iterations: (R,) Bellman iterations of the batches that held the replication.
-        converged: (R,) as in newton.py, and the Bellman equation is solved.
-        status: R times ok, not_converged or "failed: why".
-        q, v: (R, S, A) and (R, S), the fixed point at theta.
-    """
-
-    theta: Array
-    log_likelihood: Array
-    gradient: Array
-    iterations: Integers
-    inner_iterations: Integers
-    converged: NDArray[np.bool_]
-    status: tuple[str, ...]
-    q: Array
+    theta: Array  # (R, k) the maximiser
+    log_likelihood: Array  # (R,) sum over observations
+    gradient: Array  # (R, k) of the log-likelihood, per observation
+    iterations: Integers  # (R,) Newton steps
+    inner_iterations: Integers  # (R,) Bellman iterations of the batches that held the replication
+    converged: NDArray[np.bool_]  # (R,) as in newton.py, and the Bellman equation is solved
+    status: tuple[str, ...]  # R times ok, not_converged or "failed: why"
+    q: Array  # q, v: (R, S, A) and (R, S), the fixed point at theta
     v: Array
 
     def fit(self, replication: int, model: Model) -> Fit:
@@ -85,22 +72,12 @@ def fit(
     transition: TransitionModel | None = None,
     start: Array | None = None,
 ) -> list[Estimate]:
-    """Rust's estimator, all data sets in one batch.
+    """Rust's estimator, all data sets in one batch; `extra` holds theta and log_likelihood.
 
     Args:
-        data: replications.
-        anchor: the form identifies theta; the anchor's reward must not contradict it.
-        discount: beta.
         reward: the form, required.
-        transition: the oracle's knowledge; without it the frequencies of each data set.
+        transition: P, known or of few parameters; without it the frequencies of each data set.
         start: (R, k) first theta of each data set; by default 0.
-
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and log_likelihood. Q is
-        defined on the grid only where `transition` is given.
-
-    Raises:
-        InputError: for options that do not fit together or do not fit the data.
     """
     model = make_model(data, anchor, discount, reward, transition)
     fitted = fit_counts(
@@ -130,11 +107,7 @@ def fit_counts(
     probabilities = np.broadcast_to(transition, (sets, *transition.shape[-3:]))
     state_visits = visits.sum(axis=2)
     theta = check_start(start, (sets, parameters))
-    q, v, dq = (
-        np.zeros(visits.shape),
-        np.zeros((sets, states)),
-        np.zeros((*visits.shape, parameters)),
-    )
+    q, v = np.zeros(visits.shape), np.zeros((sets, states))
     inner_iterations, is_solved = np.zeros(sets, dtype=np.int64), np.ones(sets, dtype=bool)
 
     def solve(rows: Integers, trial: Array) -> None:
@@ -147,11 +120,11 @@ def fit_counts(
 
     def objective(rows: Integers, trial: Array) -> tuple[Array, Array, Array]:
         solve(rows, trial)
-        gradient, hessian, dq[rows] = derivatives(
+        gradient, hessian, dq = derivatives(
             visits[rows], probabilities[rows], design, q[rows], v[rows], discount
         )
         log_likelihood = np.sum(visits[rows] * (q[rows] - v[rows, :, None]), axis=(1, 2))
-        return -log_likelihood, -gradient, without_rounding(-hessian, state_visits[rows], dq[rows])
+        return -log_likelihood, -gradient, without_rounding(-hessian, state_visits[rows], dq)
 
     def longest(rows: Integers, step: Array) -> Array:
         moves = (state_visits[rows, :, None] > 0) * np.einsum("sak,rk->rsa", design, step)
@@ -185,7 +158,7 @@ def fit_counts(
         iterations=minimum.iterations,
         inner_iterations=inner_iterations,
         converged=converged,
-        status=statuses(converged, minimum.is_regular, state_visits, dq),
+        status=statuses(converged, minimum.is_regular),
         q=q,
         v=v,
     )

@@ -3,15 +3,9 @@
 The non-parametric estimator in closed form (Hotz and Miller 1993, with an anchor). With CCPs pi-hat
 and empirical P-hat, V = (I - beta P_a_s)^-1 (r(., a_s) - log pi-hat(a_s | .)),
 Q = V + log pi-hat and r = Q - beta P-hat V. It has zero Bellman error, and at pi* and P it returns
-the true reward (Lemma MagnacThesmar of the paper).
-
-Implementation choices:
-
-- PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a) in every cell of every state with observations.
-- A state without observations, on the grid or off it, has the CCPs of the nearest state with some.
+the true reward (Lemma MagnacThesmar of the paper). PSEUDO_COUNT, Jeffreys' 1/2, is added to n(s, a)
+in every cell of every state with observations.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 
@@ -36,11 +30,6 @@ PSEUDO_COUNT = 0.5
 
 def fit(data: Sequence[Transitions], anchor: Anchor, discount: float) -> list[Estimate]:
     """The plug-in of each data set.
-
-    Args:
-        data: replications.
-        anchor: the action whose reward is given.
-        discount: beta.
 
     Raises:
         InputError: for an anchor that is not taken in the states of half of the observations.
@@ -71,14 +60,9 @@ def invert(
     anchor: Anchor,
     discount: float,
 ) -> list[tuple[StateFunction, StateFunction]]:
-    """(Q, r) of R replications from log choice probabilities, as functions of any state.
+    """(Q, r) of R replications from (R, S, A) log choice probabilities, as functions of any state.
 
-    Args:
-        log_policy: (R, S, A) log pi(a | s) on the grid of P-hat.
-        is_source: (R, S) states whose log-odds any other state takes from the nearest of them.
-        p_hat: P-hat.
-        anchor: the action whose reward is given.
-        discount: beta.
+    `is_source` (R, S) are the states whose log-odds any other state takes from the nearest of them.
     """
     a = anchor.action
     anchor_reward = anchor.values(p_hat.states)
@@ -95,11 +79,6 @@ def choice_frequencies(visits: Array, states: Array, pseudo_count: float = 0.0) 
     """(R, S, A) pi-hat(a | s) = (n(s, a) + c) / (n(s) + c A), where a state has observations.
 
     Any other state has the frequencies of the nearest state with observations.
-
-    Args:
-        visits: (R, S, A) n(s, a).
-        states: (S, d).
-        pseudo_count: c.
     """
     cells = visits + pseudo_count
     policy = np.empty_like(cells)

@@ -8,23 +8,19 @@ g(s) = -log pi(a_s | s), V = h + g:
        anchor's observations;  Q(s, a) = h(s) + log pi(a | s) - log pi(a_s | s)
     R  r(s, a) = Q(s, a) - beta E[h(s') + g(s') | s, a], by regression on (s, a)
 
-The regressions replace transition probabilities, and no form of r is needed.
+No transition probabilities and no form of r are needed.
 
 Implementation choices:
 
-- Regressions: networks, as in the original, with two hidden layers of 10. With means over counts
-  instead the fixed point is a linear system, the plug-in's (plug_in.py).
-- P step: plain maximum likelihood.
+- Networks with two hidden layers of 10. With means over counts instead the fixed point is a linear
+  system, the plug-in's (plug_in.py).
 - Q step: fitted iteration as in the paper. Its authors' code differentiates the target too, which
   is wrong wherever the anchor's transitions are random (double sampling). Their clamp of networks
   to +-50 is left out: the paper's Q* lies beyond it.
 - R step: the regression itself; the authors' code reports a line through it for each action.
-- `converged` needs all three steps to meet their rules, and every action to occur, for else its
-  reward is NaN. It does not detect an anchor that leads to states where it was never taken: there h
-  is extrapolated (on the bus engine MAPE is hundreds with the anchor to maintain).
+- `converged` does not detect an anchor that leads to states where it was never taken: there h is
+  extrapolated (on the bus engine MAPE is hundreds with the anchor to maintain).
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -57,18 +53,7 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by PQR of each data set.
-
-    Args:
-        data: replications.
-        anchor: the action whose reward is given, and its reward.
-        discount: beta.
-        rng: a seed, or one generator for each data set.
-        training: by default `default_training` of each data set.
-
-    Raises:
-        InputError: for a bad option.
-    """
+    """PQR of each data set; `training` is by default `default_training` of each."""
     rngs = generators(rng, len(data))
     fits = []
     inverted = invert(data, anchor, discount, rngs, training, with_reward=True)
@@ -102,38 +87,32 @@ def invert(
 
     Without the R step, as SAmQ takes them, `reward` only repeats Q.
     """
-    steps = partial(invert_together, anchor, discount, with_reward)
-    return bc.train_in_groups(steps, data, rngs, training, default_training)
 
+    def together(
+        data: Sequence[Transitions], how: Training, rngs: Sequence[np.random.Generator]
+    ) -> list[Fit]:
+        """The steps on data sets with one setting, in one batched program."""
+        clones = bc.train(data, how, rngs)
+        levels, level_fit = fit_levels(data, clones, anchor, discount, how, rngs)
+        qs = [partial(network_q, *pair, anchor.action) for pair in zip(levels, clones, strict=True)]
+        converged = level_fit.converged & [clone.converged for clone in clones]
+        norm = level_fit.gradient_norm
+        rewards: Sequence[StateFunction] = qs
+        if with_reward:
+            rewards, reward_fit = fit_rewards(data, qs, discount, how, rngs)
+            converged = converged & reward_fit.converged
+            norm = np.maximum(norm, reward_fit.gradient_norm)
+        fits = []
+        for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
+            never = np.setdiff1d(np.arange(data[r].number_of_actions), data[r].actions)
+            status = "ok" if converged[r] else "not_converged"
+            if with_reward and len(never):
+                status = f"failed: action {never[-1]} never occurs, its reward is NaN"
+            status = status if np.isfinite(norm[r]) else "diverged"
+            fits.append(Fit(q, reward, status, int(level_fit.steps[r]), float(norm[r])))
+        return fits
 
-def invert_together(
-    anchor: Anchor,
-    discount: float,
-    with_reward: bool,
-    data: Sequence[Transitions],
-    how: Training,
-    rngs: Sequence[np.random.Generator],
-) -> list[Fit]:
-    """The steps on data sets with one setting, in one batched program."""
-    clones = bc.train(data, how, rngs)
-    levels, level_fit = fit_levels(data, clones, anchor, discount, how, rngs)
-    qs = [partial(network_q, *pair, anchor.action) for pair in zip(levels, clones, strict=True)]
-    converged = level_fit.converged & [clone.converged for clone in clones]
-    norm = level_fit.gradient_norm
-    rewards: Sequence[StateFunction] = qs
-    if with_reward:
-        rewards, reward_fit = fit_rewards(data, qs, discount, how, rngs)
-        converged = converged & reward_fit.converged
-        norm = np.maximum(norm, reward_fit.gradient_norm)
-    fits = []
-    for r, (q, reward) in enumerate(zip(qs, rewards, strict=True)):
-        never = np.setdiff1d(np.arange(data[r].number_of_actions), data[r].actions)
-        status = "ok" if converged[r] else "not_converged"
-        if with_reward and len(never):
-            status = f"failed: action {never[-1]} never occurs, its reward is NaN"
-        status = status if np.isfinite(norm[r]) else "diverged"
-        fits.append(Fit(q, reward, status, int(level_fit.steps[r]), float(norm[r])))
-    return fits
+    return bc.train_in_groups(together, data, rngs, training, default_training)
 
 
 def network_q(level: nets.Network, clone: bc.Clone, anchor_action: int, states: Array) -> Array:

@@ -12,23 +12,16 @@ The first stage grows a tree of splits q_j <= threshold. With N(.) counts of the
     transition  = sum N(x',p',a,x,p) ln N(.) - sum N(a,x,p) ln N(a,x,p) - sum N(x',p') ln N(x',p')
     score       = decision + c transition,    c = decision / transition before any split.
 
-The decision part is the likelihood of the choices at cell frequencies, the transition part that of
-the next states. The second stage is NFXP (Rust 1987) on the states (x, cell) with their transition
-frequencies.
+The second stage is NFXP on the states (x, cell) with their transition frequencies.
 
 Implementation choices:
 
 - The criterion and its constants are those of the first author's public code, as the text was not
   available to us: lambda = 1, DELTA, SMOOTHING, no smallest cell, no limit to the cells.
-- Growth stops where the best gain is at most DELTA of |score|. Both parts rise with every split.
-- A candidate threshold is a value of q in the data, or one of MAX_THRESHOLDS quantiles. Both sides
-  of a split have an observation.
-- A parameter of the form whose regressor does not depend on x has a value in each cell. Without
-  such a parameter the cells matter for the transitions alone.
+- Growth stops where the best gain is at most DELTA of |score|.
+- A parameter of the form whose regressor does not depend on x has a value in each cell.
 - A move that ends the path leads to one further state, in no cell.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,18 +57,10 @@ def fit(
     """Partition q for each data set, then NFXP on (x, cell).
 
     Args:
-        data: replications.
-        anchor: the form identifies theta; the anchor's reward must not contradict it.
-        discount: beta.
         reward: the form of r in x, (n, 1) features; required.
 
-    Returns:
-        One Estimate for each data set, defined at any features. `diagnostics.extra` holds theta
-        (the parameters that depend on x, then each constant in each cell), partition and gains,
-        the best gain / |score| at each number of cells.
-
-    Raises:
-        InputError: for options that do not fit together or the data.
+    `extra` holds theta (the parameters that depend on x, then each constant in each cell),
+    partition, and gains, the best gain / |score| at each number of cells.
     """
     form = check_form(reward)
     for rows in data:

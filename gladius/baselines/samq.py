@@ -1,36 +1,27 @@
 """SAmQ, state aggregation minimising Q error (Geng, Nassif and Manzanares 2023).
 
-Three steps: (1) Q-hat(s, .) by deep inversion, PQR (pqr.py: the anchor, no transition
-probabilities, no form of r); (2) states into C clusters by K-means on the vectors Q-hat(s, .);
-(3) maximum likelihood of theta in r(s, a; theta) by a nested fixed point on the clusters,
+Three steps: (1) Q-hat(s, .) by deep inversion, PQR; (2) states into C clusters by K-means on the
+vectors Q-hat(s, .); (3) maximum likelihood of theta in r(s, a; theta) by a nested fixed point on
+the clusters,
 
     (T f)(c, a) = mean over the observations i with s_i in c, a_i = a of
                   r(s_i, a; theta) + beta log sum_b exp f(c(s'_i), b),
-    max_theta  sum_i log softmax(f_theta(c(s_i), .))_{a_i},
+    max_theta  sum_i log softmax(f_theta(c(s_i), .))_{a_i}.
 
-the soft Bellman equation with the clusters' mean rewards and transition frequencies. The reward is
-the form at every state; clusters only enter theta-hat. With one cluster a state it is NFXP with
-transition frequencies.
+The reward is the form at every state; clusters only enter theta-hat. With one cluster a state it is
+NFXP with transition frequencies, so on the bus engine without dummies (20 states) by default too.
 
 Implementation choices:
 
-- Form: the authors' code takes the replacement cost as given and has a slope for every feature.
-  Here any `LinearReward`; the anchor's reward belongs into its offset.
-- Clusters: min(100, distinct vectors of Q); 100 did best in the authors' Table 2. On the bus engine
-  without dummies (at most 20 states) each state is a cluster, so that the default is NFXP with
-  estimated transition probabilities.
-- K-means: scikit-learn's, on the distinct vectors of s and s' with the weight of their occurrences;
-  one start from `rng`. A new state goes to the nearest centre.
-- The public code's clustering is Ward's agglomeration with 5 clusters: `clustering="ward"`,
-  `cells=5`. A new state goes to the nearest vector, theirs to a vote of 100.
-- Pairs (c, a) never taken: their transition row is borrowed by transition_probabilities.py's rule,
-  on the mean features of clusters; their mean reward is that of all observations of c.
-- Step 3: exact, by nfxp.py. The public code makes 100 passes of TD(0) with a constant step, which
-  does not converge to the fixed point.
-- `converged` needs the inversion and the likelihood both to meet their rules.
+- Any `LinearReward`; the anchor's reward belongs into its offset.
+- min(100, distinct vectors of Q) clusters; 100 did best in the authors' Table 2. Their public code
+  has Ward's agglomeration with 5: `clustering="ward"`, `cells=5`.
+- K-means on the distinct vectors of s and s' with the weight of their occurrences. A new state goes
+  to the nearest centre, or to the nearest vector (Ward).
+- Pairs (c, a) never taken borrow their transition row by transition_probabilities.py's rule.
+- Step 3 is exact. The public code makes 100 passes of TD(0) with a constant step, which does not
+  converge to the fixed point.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -69,21 +60,13 @@ def fit(
     rng: int | Sequence[np.random.Generator] = 0,
     training: Training | None = None,
 ) -> list[Estimate]:
-    """The Estimate by SAmQ of each data set.
+    """SAmQ of each data set.
 
     Args:
-        data: replications.
-        anchor: the action whose reward is given, for the inversion.
-        discount: beta.
-        reward: the form, which must not contradict the anchor's reward; required.
+        reward: the form, required; it must not contradict the anchor's reward.
         cells: largest number of clusters.
-        clustering: kmeans or ward.
-        rng: a seed, or one generator for each data set.
+        clustering: kmeans (needs scikit-learn) or ward (for few distinct vectors).
         training: of PQR's networks.
-
-    Raises:
-        InputError: for a bad option, without scikit-learn where it is needed, for Ward on too
-            many points.
     """
     form = check_form(reward)
     check_choice("clustering", clustering, CLUSTERINGS)

@@ -4,20 +4,12 @@ The limit of semi-gradient steps with basis functions phi(a, x) is the fixed poi
 recursion. One matrix solve finds it; with phi' = phi(a', x') and means over SARSA tuples,
 
     h = z + phi'w,   w  = E_n[phi (phi - beta phi')']^-1 E_n[phi beta z'],
-    g = phi'xi,      xi = E_n[phi (phi - beta phi')']^-1 E_n[phi beta e'],
+    g = phi'xi,      xi = E_n[phi (phi - beta phi')']^-1 E_n[phi beta e'].
 
-and theta maximises the pseudo-likelihood of softmax_a(h'theta + g). The reward is r = z'theta.
-The method needs the form z of the reward and next periods; no transition probabilities, no anchor.
-
-Implementation choices, besides the list in td_ccp.py:
-
-- h and g share one basis, in which every action has coefficients of its own. The authors'
-  first-order polynomial is `basis="polynomial", degree=1`.
-- w is that of h - z. Where the basis spans z (it does for the bus engine's form) h is the paper's,
-  E_n[phi (phi - beta phi')']^-1 E_n[phi z]; elsewhere z is kept exact instead of projected.
+See td_ccp.py for theta and the implementation choices. Here h and g share one basis, in which every
+action has coefficients of its own; the authors' first-order polynomial is `basis="polynomial",
+degree=1`. Where the basis spans z, h is the paper's; elsewhere z is kept exact, not projected.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
@@ -49,19 +41,11 @@ def fit(
     """The linear semi-gradient estimator of each data set.
 
     Args:
-        data: replications; rows of a trajectory in order of time.
-        anchor: its reward must not contradict the form; used in the diagnostics besides.
-        discount: beta.
         reward: the form, z and the given part of the reward.
         basis: auto, one_hot or polynomial; see td_ccp.py.
         degree: of a polynomial basis.
 
-    Returns:
-        One Estimate for each data set; `diagnostics.extra` holds theta and the basis (`learner`).
-        `iterations` are the Newton steps of the second step.
-
-    Raises:
-        InputError: for bad options, or data in which no period follows another.
+    `extra` holds theta and the basis (`learner`). `iterations` are Newton steps of the second step.
     """
     check_choice("basis", basis, BASES)
     check_whole("degree", degree, 1)

@@ -10,23 +10,16 @@ pi = softmax_a(h'theta + g). No transition probabilities are estimated or used.
 
 Implementation choices:
 
-- z is given, so only the continuations beta E[h' | a, x] and beta E[e' + g' | a, x] are learned; a
-  given part of the reward (`offset`) is carried in g. Euler's constant is left out of e, so that
-  h'theta + g is Q in this project's normalisation.
-- After the end of a path h' = e' = g' = 0. The last period of a path that goes on is dropped from
-  all means, as in the paper, but counts in eta.
-- Q is h'theta + g, the value of the observed policy. It is Q* only at the true theta and does not
-  solve the Bellman equation of the estimated r.
+- Only the continuations beta E[h' | a, x] and beta E[e' + g' | a, x] are learned; a given part of
+  the reward (`offset`) is carried in g. After the end of a path h' = e' = g' = 0.
+- Q is h'theta + g, the value of the observed policy. It is Q* only at the true theta.
 - Basis: indicators of the pairs where their number k has k^2 <= n for n observations, after
   Assumption 1(v), k^2 / n -> 0. Elsewhere powers of each feature up to the largest degree with
-  k^2 <= n for the k coefficients of all actions; no interactions of features.
+  k^2 <= n for the k coefficients of all actions.
 - eta: frequencies where the basis is indicators, for a logit of a fixed degree is biased at every
-  sample size. Elsewhere a logit in powers of the features, of a degree by the same rule, with a
-  prior of a thousandth of an observation, which keeps the maximum finite.
+  sample size. Elsewhere a logit in powers, with a prior that keeps the maximum finite.
 - No cross-fitting (their Algorithm 2): eta, h, g and theta use the same data.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -63,10 +56,6 @@ class Recursion:
     flow: Array  # (P, k + 1) z and the offset at the pairs themselves
     gain: Array  # (P, k + 1) the same with e = -log eta added to the last column
     discount: float  # beta
-
-    def at_actions(self, table: Array) -> Array:
-        """(P, ...) entries of a (P, A, ...) table at each pair's action."""
-        return np.asarray(table[np.arange(len(self.data.actions)), self.data.actions])
 
     def backup(self, values: Array | float) -> Array:
         """(P, k + 1) beta times the mean of the gain and (P, k + 1) values over the next pair."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.anchor import Anchor
 from gladius.checks import Array
-from gladius.distinct import compress, factorised
-from gladius.transitions import Transitions, index_rows
+from gladius.transitions import Integers, Transitions, index_rows
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not clipped
@@ -27,24 +28,24 @@ COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
 
 
+def factorised(values: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
+    """(n,) index of each number among the distinct ones, and those, sorted."""
+    codes, levels = pd.factorize(values, sort=True)
+    return codes.astype(np.int64, copy=False), np.asarray(levels)
+
+
 @dataclass(frozen=True)
 class Inputs:
-    """The features of a data set, standardised chunk by chunk.
+    """The features of a data set, standardised chunk by chunk."""
 
-    Attributes:
-        states: (n, K) features.
-        center, scale: (K,) mean and standard deviation; the latter has the sign of the third
-            moment, so that a feature and its negative are the same input, and is 1 for a constant.
-        varies: (K,) whether an input is not constant.
-        sample: (n', K) some of the observations.
-        coded: results of `codes` by input.
-    """
-
-    states: Array
+    states: Array  # (n, K) features
+    # center, scale: (K,) mean and standard deviation; the latter has the sign of the third moment,
+    # so that a feature and its negative are the same input, and is 1 for a constant
     center: Array
     scale: Array
-    varies: NDArray[np.bool_]
-    sample: Array
+    varies: NDArray[np.bool_]  # (K,) whether an input is not constant
+    sample: Array  # (n', K) some of the observations
+    # results of `codes` by input
     coded: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     @classmethod
@@ -79,27 +80,18 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Features:
-    """Functions of a state: monomials of standardised inputs, and cosines.
+    """Functions of a state: monomials of standardised inputs, and cosines."""
 
-    Attributes:
-        inputs: q columns of the state.
-        center, scale: (q,) by which they are standardised.
-        terms: the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product.
-        frequencies: (q, c) of the cosines.
-        phases: (c,).
-        low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes.
-        removed: (terms, c) combination of monomials that is subtracted from each cosine.
-    """
-
-    inputs: tuple[int, ...]
-    center: Array
+    inputs: tuple[int, ...]  # q columns of the state
+    center: Array  # center, scale: (q,) by which they are standardised
     scale: Array
+    # the monomials, as positions in `inputs`: () is 1, (i,) an input, (i, j) a product
     terms: tuple[tuple[int, ...], ...]
-    frequencies: Array
-    phases: Array
-    low: Array
+    frequencies: Array  # (q, c) of the cosines
+    phases: Array  # (c,)
+    low: Array  # low, high: (q,) the box to which standardised inputs are clipped, or (m, q) boxes
     high: Array
-    removed: Array
+    removed: Array  # (terms, c) combination of monomials that is subtracted from each cosine
 
     @property
     def size(self) -> int:
@@ -164,44 +156,40 @@ def make_features(
 
 @dataclass(frozen=True)
 class Rows:
-    """A data set grouped by the inputs in use: distinct states, their choices and moves.
+    """A data set grouped by the inputs in use: distinct states, their choices and moves."""
 
-    Attributes:
-        states: (S, d) distinct among s and s'; inputs that are not in use are zero.
-        visits: (S, A) n(s, a).
-        origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path.
-        action: (M,) their actions.
-        times: (M,) how often each occurs.
-        anchor_reward: (S,) r(s, a_s).
-        state_index, next_index: (n,) index of s and s' of each observation among the states.
-        continues: (n,) whether the path continues after it.
-        anchor: a_s.
-        discount: beta.
-    """
-
-    states: Tensor
-    visits: Tensor
+    states: Tensor  # (S, d) distinct among s and s'; inputs that are not in use are zero
+    visits: Tensor  # (S, A) n(s, a)
+    # origin, target: (M,) states of the distinct moves (s, a, s') that do not end the path
     origin: Tensor
     target: Tensor
-    action: Tensor
-    times: Tensor
-    anchor_reward: Tensor
+    action: Tensor  # (M,) their actions
+    times: Tensor  # (M,) how often each occurs
+    anchor_reward: Tensor  # (S,) r(s, a_s)
+    # state_index, next_index: (n,) index of s and s' of each observation among the states
     state_index: Tensor
     next_index: Tensor
-    continues: Tensor
-    anchor: int
-    discount: float
+    continues: Tensor  # (n,) whether the path continues after it
+    anchor: int  # a_s
+    discount: float  # beta
 
     @classmethod
-    def of(cls, data: Transitions, used: Sequence[int], anchor: Anchor, discount: float) -> Rows:
-        """Group a data set by the inputs in use, and by the anchor's reward."""
+    def of(
+        cls,
+        data: Transitions,
+        used: Sequence[int],
+        anchor: Anchor,
+        discount: float,
+        by: float = 0.0,
+    ) -> Rows:
+        """Group a data set by the inputs in use, and by the anchor's reward, lowered `by`."""
         used = list(used)
         blocks = data.states, data.next_states
         distinct, (index, next_index) = index_rows([block[:, used] for block in blocks])
         if callable(anchor.reward):
             codes, levels = factorised(np.concatenate([anchor.values(block) for block in blocks]))
             codes += np.concatenate([index, next_index]) * len(levels)
-            joint, pairs = compress(codes, len(distinct) * len(levels))
+            joint, pairs = factorised(codes)
             index, next_index = np.split(joint, [len(index)])
             distinct, reward = distinct[pairs // len(levels)], levels[pairs % len(levels)]
         else:
@@ -211,7 +199,7 @@ class Rows:
         actions, count = data.number_of_actions, len(states)
         visits = np.bincount(index * actions + data.actions, minlength=count * actions)
         codes = (index * count + next_index) * actions + data.actions
-        move_index, moves = compress(codes[~data.done], count**2 * actions)
+        move_index, moves = factorised(codes[~data.done])
         times = np.bincount(move_index, minlength=len(moves))
 
         return cls(
@@ -221,7 +209,7 @@ class Rows:
             target=torch.tensor(moves // actions % count),
             action=torch.tensor(moves % actions),
             times=torch.tensor(times.astype(float)),
-            anchor_reward=torch.tensor(reward),
+            anchor_reward=torch.tensor(reward - by),
             state_index=torch.tensor(index.astype(np.int32)),
             next_index=torch.tensor(next_index.astype(np.int32)),
             continues=torch.tensor(~data.done),

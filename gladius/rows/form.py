@@ -7,8 +7,6 @@ I at the current theta: with h = I theta - g, H = I + lambda and S0 the block wi
     2 REML(lambda) = h'H^-1 h - log det H + k log lambda - (h'S0^-1 h - log det S0).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations

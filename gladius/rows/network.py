@@ -7,23 +7,18 @@ functions of zeta (1, z, cosines of z, each clipped to where its action was take
         sum over observations of (V_Q(s') - zeta(s, a))^2 + kappa_0 |w_0|^2 + kappa_1 sum_a |w_a|^2,
     Q = r_theta + beta zeta_Q,     V_Q(s') = logsumexp Q(s', .), and 0 where the path ended there.
 
-As in `sparse` the risk is the negative log-likelihood; `network_risk` has its derivative. With
-`restricted=False` the network is that of the log-odds, and r the plug-in's: the minimum of the risk
-over all r. Neither beta nor s' enters its policy.
+As in `sparse` the risk is the negative log-likelihood; `network_risk` has its derivative and
+chooses kappa. With `restricted=False` the network is that of the log-odds, and r the plug-in's: the
+minimum of the risk over all r. Neither beta nor s' enters its policy.
 
 Implementation choices:
 - w_0, shared by the actions, keeps zeta(., a) from extremes where a is hardly ever taken.
-- kappa_1 >= kappa_0 are chosen by generalised cross-validation among those with which taking one
-  action for ever does not explode (`NetworkRisk.ridge`).
-- Training starts at the minimum over lines. Adam's weights are averaged, and zeta is solved for
-  anew every REFRESH steps.
+- Training starts at the minimum over lines. Adam's weights are averaged.
 - A fifth of the trajectories is held out to choose the number of steps. The risk there must gain
   MARGIN nats an input, otherwise r is the line. All trajectories are then fitted with that number,
   the last after which no more than SLIP of the gain is lost.
 - Constants were tuned on bus engines, on other seeds than the exhibits use.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,25 +92,15 @@ class Options:
 
 @dataclass
 class NetworkFit:
-    """A network with its zeta on the way to the minimum.
+    """A network with its zeta on the way to the minimum."""
 
-    Attributes:
-        risk: that is minimised.
-        theta: layers, and last the line's slopes, each with a leading axis of one.
-        factor: of H.
-        w: coefficients of zeta.
-        steps: of Adam.
-        inner: Newton steps for w, in all.
-        is_solved: whether zeta was solved for at the last theta.
-    """
-
-    risk: NetworkRisk
-    theta: Parameters
-    factor: Tensor
-    w: Tensor
-    steps: int = 0
-    inner: int = 0
-    is_solved: bool = True
+    risk: NetworkRisk  # that is minimised
+    theta: Parameters  # layers, and last the line's slopes, each with a leading axis of one
+    factor: Tensor  # of H
+    w: Tensor  # coefficients of zeta
+    steps: int = 0  # of Adam
+    inner: int = 0  # Newton steps for w, in all
+    is_solved: bool = True  # whether zeta was solved for at the last theta
 
     def evaluate(self) -> Evaluation:
         """The risk at theta."""
@@ -248,28 +233,17 @@ def hold_out(data: Transitions, seed: int) -> tuple[Transitions, Transitions]:
 
 @dataclass(frozen=True)
 class RowNetwork:
-    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `is_q`.
+    """(n, d) states -> (n, A): r, or Q = r + beta zeta where `is_q`."""
 
-    Attributes:
-        theta: the network's parameters.
-        center, scale: (d,) of its inputs.
-        anchor: action and reward.
-        restricted: whether the network is r, or the log-odds.
-        features: functions of zeta.
-        w: their coefficients.
-        discount: beta.
-        is_q: whether the values are Q.
-    """
-
-    theta: tuple[Array, ...]
-    center: Array
+    theta: tuple[Array, ...]  # the network's parameters
+    center: Array  # center, scale: (d,) of its inputs
     scale: Array
-    anchor: Anchor
-    restricted: bool
-    features: Features
-    w: Array
-    discount: float
-    is_q: bool = False
+    anchor: Anchor  # action and reward
+    restricted: bool  # whether the network is r, or the log-odds
+    features: Features  # functions of zeta
+    w: Array  # their coefficients
+    discount: float  # beta
+    is_q: bool = False  # whether the values are Q
 
     def outputs(self, states: Array) -> Array:
         """(n, A) outputs of the network, 0 at the anchor: unrestricted, the log-odds of choices."""

@@ -35,41 +35,25 @@ ZETA_STEPS = 40
 
 
 class Evaluation(NamedTuple):
-    """The risk at one theta.
+    """The risk at one theta."""
 
-    Attributes:
-        nll: sum over observations.
-        weights: (S,) n + c of the derivative.
-        policy: (S, A).
-        zeta: (S, A) zeta_Q; zero where the network is not r.
-        w: (A + 1, p) coefficients of zeta.
-        steps: of Newton's iteration for w; more than ZETA_STEPS if it did not converge.
-    """
-
-    nll: float
-    weights: Tensor
-    policy: Tensor
-    zeta: Tensor
-    w: Tensor
-    steps: int
+    nll: float  # sum over observations
+    weights: Tensor  # (S,) n + c of the derivative
+    policy: Tensor  # (S, A)
+    zeta: Tensor  # (S, A) zeta_Q; zero where the network is not r
+    w: Tensor  # (A + 1, p) coefficients of zeta
+    steps: int  # of Newton's iteration for w; more than ZETA_STEPS if it did not converge
 
 
 @dataclass(frozen=True)
 class NetworkRisk:
-    """The empirical risk as a function of the network's outputs at the distinct states.
+    """The empirical risk as a function of the network's outputs at the distinct states."""
 
-    Attributes:
-        rows: the data.
-        features: the p functions of zeta, in A + 1 boxes: of all actions, then of each.
-        center, scale: (d,) of the inputs.
-        restricted: whether the network is r.
-    """
-
-    rows: Rows
-    features: Features
-    center: Array
+    rows: Rows  # the data
+    features: Features  # the p functions of zeta, in A + 1 boxes: of all actions, then of each
+    center: Array  # center, scale: (d,) of the inputs
     scale: Array
-    restricted: bool
+    restricted: bool  # whether the network is r
 
     @classmethod
     def of(

@@ -6,8 +6,6 @@ H = Phi'Phi + kappa D. kappa minimises the criterion of generalised cross-valida
     |V' - Phi w|^2 / (1 - EFFECTIVE tr(H^-1 Phi'Phi) / n)^2.
 """
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -102,12 +100,7 @@ def cross_validation(
 ) -> float:
     """The criterion of the ridge regression with H = gram + diag(penalty).
 
-    Args:
-        gram: (p, p) Phi'Phi.
-        target: (p,) Phi'V'.
-        square: |V'|^2.
-        size: n.
-        penalty: (p,) the diagonal of kappa D.
+    `gram` is Phi'Phi, `target` Phi'V', `square` |V'|^2, `size` n, and `penalty` kappa D's diagonal.
     """
     inverse = solve(gram + torch.diag(penalty), torch.eye(len(gram)).to(gram))
     w = inverse @ target

@@ -52,25 +52,15 @@ class Block(NamedTuple):
 
 
 class Point(NamedTuple):
-    """The risk at one theta.
+    """The risk at one theta."""
 
-    Attributes:
-        theta: (M,) coefficients of r, action by action without the anchor.
-        zeta: (A, p) coefficients of zeta, zeta_Q's but for the square of `miss`.
-        slope: (A, p, M) their derivative in theta.
-        nll: negative log-likelihood, a sum over observations.
-        gradient: (M,) of the NLL.
-        information: (M, M) Fisher's.
-        miss: length of the Newton step that led to zeta, relative.
-    """
-
-    theta: Tensor
-    zeta: Tensor
-    slope: Tensor
-    nll: float
-    gradient: Tensor
-    information: Tensor
-    miss: float
+    theta: Tensor  # (M,) coefficients of r, action by action without the anchor
+    zeta: Tensor  # (A, p) coefficients of zeta, zeta_Q's but for the square of `miss`
+    slope: Tensor  # (A, p, M) their derivative in theta
+    nll: float  # negative log-likelihood, a sum over observations
+    gradient: Tensor  # (M,) of the NLL
+    information: Tensor  # (M, M) Fisher's
+    miss: float  # length of the Newton step that led to zeta, relative
 
     @property
     def is_exact(self) -> bool:
@@ -80,20 +70,15 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class ObservationRisk:
-    """The empirical risk over the class, as a function of theta.
+    """The empirical risk over the class, as a function of theta."""
 
-    Attributes:
-        rows: the data.
-        reward: functions psi of r, m of them.
-        zeta: functions phi of zeta(., a), p for each action; they differ in the box.
-        factor: per action, (p, p) W with W W' the inverse of Phi'Phi + kappa D. The functions of
-            zeta are taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays
-            small; the cosines themselves are nearly collinear.
-    """
-
-    rows: Rows
-    reward: Features
+    rows: Rows  # the data
+    reward: Features  # functions psi of r, m of them
+    # functions phi of zeta(., a), p for each action; they differ in the box
     zeta: tuple[Features, ...]
+    # per action, (p, p) W with W W' the inverse of Phi'Phi + kappa D. The functions of zeta are
+    # taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays small; the cosines
+    # themselves are nearly collinear
     factor: tuple[Tensor, ...] = ()
 
     @property
@@ -266,23 +251,14 @@ class ObservationRisk:
 
 
 class RiskMinimum(NamedTuple):
-    """Where the steps on a penalised risk ended: a stationary point of it, if they converged.
+    """Where the steps on a penalised risk ended: a stationary point of it, if they converged."""
 
-    Attributes:
-        risk: the risk without the penalty.
-        penalty: (M,) of each squared coefficient, halved.
-        point: where the steps ended.
-        steps: of theta and zeta, those of the fits before included.
-        decrement: nats that a further step would gain by the quadratic model.
-        is_sound: whether the fits before, which chose the form of r, converged.
-    """
-
-    risk: ObservationRisk
-    penalty: Tensor
-    point: Point
-    steps: int
-    decrement: float
-    is_sound: bool = True
+    risk: ObservationRisk  # the risk without the penalty
+    penalty: Tensor  # (M,) of each squared coefficient, halved
+    point: Point  # where the steps ended
+    steps: int  # of theta and zeta, those of the fits before included
+    decrement: float  # nats that a further step would gain by the quadratic model
+    is_sound: bool = True  # whether the fits before, which chose the form of r, converged
 
     @property
     def converged(self) -> bool:

@@ -6,22 +6,18 @@ action. With x the model's polynomial and I its information, directions d of a f
 
     score U = sum e (x) d*,  d* = d - x I_xx^-1 I_xd,   U' var(U)^-1 U ~ chi-square,
 
-var(U) the sum of the squared summands or the model's expectation of it. The directions are
-{z_k, z_k^2 - 1} x {1, z_j for each selected j}, the gradient in the first-layer weights of an input
-that is not connected yet.
+var(U) the sum of the squared summands or the model's expectation of it, whichever says less for the
+input. The directions are {z_k, z_k^2 - 1} x {1, z_j for each selected j}.
 
 Implementation choices:
-- The variance is the one of the two that says less for the input: where few observations weigh much
-  and an action is rare, the summands have hardly any.
 - An input's p-value is three times the least of that of z_k alone, of the block, and of the best
   direction (Bonferroni over the directions).
-- The test is computed for a short list, ranked by the score before projection.
 - Inputs enter by Benjamini and Hochberg (1995) for the choices, those selected before counted as
   discoveries, and by Bonferroni for the transitions. Each is tested again given those that entered
   before it in the round: a noisy copy of an input has nothing to add.
 - Where none enters, pairs that matter for the choice only together are tried, by the score of every
   product z_j z_k and Bonferroni over all pairs.
-- Model and test depend on the inputs' values alone, so observations with equal values are grouped.
+- Observations with equal values of the inputs are grouped.
 """
 
 from __future__ import annotations
@@ -36,8 +32,7 @@ from scipy.special import chdtrc
 from torch import Tensor
 
 from gladius.checks import Array
-from gladius.distinct import compress
-from gladius.rows.data import Inputs
+from gladius.rows.data import Inputs, factorised
 from gladius.rows.regression import (
     CLIP,
     choice_information,
@@ -57,17 +52,11 @@ MIN_ROUGH_T2 = 8.0  # rough squared t of the others, less than half of what the 
 
 
 class Groups(NamedTuple):
-    """The observations grouped by the values of some inputs.
+    """The observations grouped by the values of some inputs."""
 
-    Attributes:
-        z: (g, c) the standardised values of each group.
-        group: (n,) the group of each observation.
-        parent: (g,) the group in the inputs without the last.
-    """
-
-    z: Tensor
-    group: Tensor
-    parent: Tensor
+    z: Tensor  # (g, c) the standardised values of each group
+    group: Tensor  # (n,) the group of each observation
+    parent: Tensor  # (g,) the group in the inputs without the last
 
 
 def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = None) -> Groups:
@@ -78,8 +67,7 @@ def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = N
     for k in columns:
         values, codes = inputs.codes(k)
         joint = (groups.group * len(values) + codes).numpy(force=True)
-        pair = compress(joint, len(groups.z) * len(values))
-        index, occurring = map(torch.as_tensor, pair)
+        index, occurring = map(torch.as_tensor, factorised(joint))
         parent = occurring // len(values)
         z = torch.cat([groups.z[parent], values[occurring % len(values), None]], dim=1)
         groups = Groups(z, index, parent)
@@ -87,32 +75,20 @@ def group_rows(inputs: Inputs, columns: Sequence[int], groups: Groups | None = N
 
 
 class Moments(NamedTuple):
-    """Sums over the observations of each of g groups, of an outcome of m columns.
+    """Sums over the observations of each of g groups, of an outcome of m columns."""
 
-    Attributes:
-        errors: (g, m) residuals of a model.
-        squares: (g, m, m) products of those residuals.
-        information: (g, m, m) weight in the information matrix.
-        expected: (g, m, m) the products that the model expects.
-    """
-
-    errors: Tensor
-    squares: Tensor
-    information: Tensor
-    expected: Tensor
+    errors: Tensor  # (g, m) residuals of a model
+    squares: Tensor  # (g, m, m) products of those residuals
+    information: Tensor  # (g, m, m) weight in the information matrix
+    expected: Tensor  # (g, m, m) the products that the model expects
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The outcome "which action": all but the last of `order`, its model a multinomial logit.
+    """The outcome "which action": all but the last of `order`, its model a multinomial logit."""
 
-    Attributes:
-        actions: (n,) of the observations.
-        order: all A actions, the logit's base last.
-    """
-
-    actions: Tensor
-    order: tuple[int, ...]
+    actions: Tensor  # (n,) of the observations
+    order: tuple[int, ...]  # all A actions, the logit's base last
 
     def fit(self, design: Tensor, groups: Groups) -> Tensor:
         """(g, m) choice probabilities, for (g, q) polynomials."""
@@ -140,17 +116,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class NextValue:
-    """The outcome V(s'), a column for each action: least squares in the action's observations.
+    """The outcome V(s'), a column for each action: least squares in the action's observations."""
 
-    Attributes:
-        values: (n,) V(s'), zero where the path ended.
-        actions: (n,) of the observations.
-        number_of_actions: A.
-    """
-
-    values: Tensor
-    actions: Tensor
-    number_of_actions: int
+    values: Tensor  # (n,) V(s'), zero where the path ended
+    actions: Tensor  # (n,) of the observations
+    number_of_actions: int  # A
 
     def fit(self, design: Tensor, groups: Groups) -> Tensor:
         """(g, A) for each action the regression on the groups in which it was taken."""
@@ -187,19 +157,12 @@ def tally(groups: Groups, actions: Tensor, number_of_actions: int, *weights: Ten
 
 
 class Residuals(NamedTuple):
-    """An outcome of m columns with its model on the selected inputs.
+    """An outcome of m columns with its model on the selected inputs."""
 
-    Attributes:
-        outcome: choices or next values.
-        groups: g groups of the selected inputs.
-        design: (g, q) the model's polynomial.
-        fitted: (g, m).
-    """
-
-    outcome: Choice | NextValue
-    groups: Groups
-    design: Tensor
-    fitted: Tensor
+    outcome: Choice | NextValue  # choices or next values
+    groups: Groups  # g groups of the selected inputs
+    design: Tensor  # (g, q) the model's polynomial
+    fitted: Tensor  # (g, m)
 
     @classmethod
     def of(cls, outcome: Choice | NextValue, groups: Groups) -> Residuals:
@@ -262,10 +225,7 @@ def select_inputs(
 def score_test(residuals: Residuals, finer: Groups, directions: Tensor) -> tuple[float, Tensor]:
     """The p-value of (g', p) directions as a block, and the squared t of each, (m p,).
 
-    Args:
-        residuals: of the model.
-        finer: its groups split by further inputs, with `parent` among the model's.
-        directions: their values in the finer groups.
+    `finer` are the model's groups split by further inputs, with `parent` among the model's.
     """
     x, fitted = residuals.design[finer.parent], residuals.fitted[finer.parent]
     moments = residuals.outcome.moments(finer, fitted)

@@ -7,35 +7,26 @@ inputs, and zeta(., a) in the class Z_a = span{1, z, cos(w'z + c)} of A_z,
                    + kappa_a |coefficients|^2,                             V_Q = logsumexp Q,
     Q = r_theta + beta zeta_Q,      r_theta(., a) = monomials(z)'b_a + cosines(z)'u_a,
 
-the anchor's reward as given. The inner maximum of the paper's risk is thus a linear solve. At the
-anchor's observations r + beta V' - Q = beta (V' - zeta), so the squared TD error less beta^2 times
-zeta's is zero one by one, and the risk is the negative log-likelihood. The estimator is
+the anchor's reward as given. At the anchor's observations r + beta V' - Q = beta (V' - zeta), so
+the Bellman term is zero one by one, and the risk is the negative log-likelihood. The estimator is
 
     min over theta of  NLL(Q) + (lambda / 2) |u|^2,
 
 a restriction of r to a class: over every Q and every zeta the minimum is the plug-in's.
 
 Implementation choices:
-- The minimum is found by Fisher scoring (`risk`). The point reached is stationary; that it is the
-  global minimum is not proved.
-- The monomials of r are thinned out by BIC.
-- lambda is chosen by restricted maximum likelihood (REML, Laplace's approximation at the current
-  fit) by the two rules of the class `smooth`: it stays at infinity unless REML gains CRITICAL, and
-  a finite one is taken UNDERSMOOTHING_STEPS below REML's choice.
+- The point that Fisher scoring (`risk`) reaches is stationary; that it is the global minimum is not
+  proved. `form` chooses monomials and lambda, by the rules of the class `smooth`.
 - Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
   above NEAR_ONE the anchor's reward is lowered for the fit so that V is near 0, and r and Q are
   raised after it: rounding stays small.
-- `trust` says whether the fit is reliable.
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 
 import numpy as np
@@ -44,7 +35,7 @@ import torch
 from gladius import trust
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
-from gladius.estimate import Estimate, Fit, StateFunction
+from gladius.estimate import Estimate, Fit
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
@@ -155,11 +146,12 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     rows = Rows.of(data, used, anchor, discount)
     zeta = make_zeta(rows, inputs, choice.inputs)
     *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
-    level, centred = 0.0, anchor
+    level = 0.0
     if discount > NEAR_ONE and not data.done.any():
         level = float(rows.seen @ value / rows.seen.sum())
-        centred = lowered(anchor, (1 - discount) * level)
-        rows, value = Rows.of(data, used, centred, discount), value - level
+        value = value - level
+    by = (1 - discount) * level
+    rows = replace(rows, anchor_reward=rows.anchor_reward - by)
     rounds: list[tuple[int, ...]] = []
     while len(rounds) < ROUNDS:
         next_value = value[rows.next_index] * rows.continues
@@ -170,7 +162,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
             break
         united = tuple(sorted({*choice.inputs, *rounds[-1]}))
         if united != used:
-            rows, used = Rows.of(data, united, centred, discount), united
+            rows, used = Rows.of(data, united, anchor, discount, by), united
         fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
         value = fit.v
     fit = add_curvature(fit, inputs)
@@ -220,16 +212,6 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
             hint = "it cannot be computed where inputs are exchanged: name those of r in inputs="
             raise InputError("anchor_reward", type(error).__name__, hint) from error
     return InputSelection(tuple(dict.fromkeys((*choice.inputs, *of_anchor))), choice.p_values)
-
-
-def lowered(anchor: Anchor, by: float) -> Anchor:
-    """The anchor with a reward that is lower by a constant."""
-    reward = anchor.reward
-    return replace(anchor, reward=partial(_less, reward, by) if callable(reward) else reward - by)
-
-
-def _less(function: StateFunction, by: float, states: Array) -> Array:
-    return function(states) - by
 
 
 def estimate(

@@ -1,10 +1,8 @@
 """Rust's bus engine, exactly as in the paper's experiment section (Section 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -18,7 +16,7 @@ from gladius.checks import (
     check_generators,
     check_whole,
 )
-from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.linear_reward import KnownTransitions, LinearReward, anchor_offset
 from gladius.mdp import TabularMDP
 from gladius.transitions import Transitions
 
@@ -42,21 +40,10 @@ def upkeep_design(states: Array) -> Array:
     return bus_design(states)[:, :, :1]
 
 
-@dataclass(frozen=True)
-class ReplacementCost:
-    """(n, d) features -> (n, 2) the offset of the reward, -theta_1 of replacing."""
-
-    theta_1: float
-
-    def __call__(self, states: Array) -> Array:
-        offset = np.zeros((len(states), 2))
-        offset[:, REPLACE] = -self.theta_1
-        return offset
-
-
 def bus_reward_given(theta_1: float) -> LinearReward:
     """The linear form with theta_1 fixed, so that only theta_0 is estimated."""
-    return LinearReward(upkeep_design, ReplacementCost(float(theta_1)))
+    offset = partial(anchor_offset, 2, REPLACE, -float(theta_1))
+    return LinearReward(upkeep_design, offset)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ This is an ordinary differential equation, stable when integrated downwards; V(N
 one scalar equation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,25 +32,16 @@ LARGEST_VALUE = 1e3  # utils; brackets V(NEW)
 
 @dataclass(frozen=True)
 class ContinuousBus:
-    """The bus engine on [NEW, infinity).
+    """The bus engine on [NEW, infinity)."""
 
-    Attributes:
-        inputs: K further inputs, uniform on {-10, ..., 10}.
-        effect: (21,) what the first input adds to r(., maintain), or a single 0 for nothing.
-        mean: of the increments.
-        discount: beta.
-        horizon: H.
-        anchor_reward: r(., replace).
-        accuracy: relative, of the differential equation.
-    """
-
-    inputs: int = 0
+    inputs: int = 0  # K further inputs, uniform on {-10, ..., 10}
+    # (21,) what the first input adds to r(., maintain), or a single 0 for nothing
     effect: tuple[float, ...] = (0.0,)
-    mean: float = 2.5
-    discount: float = 0.95
-    horizon: int = 100
-    anchor_reward: float = -5.0
-    accuracy: float = 1e-10
+    mean: float = 2.5  # of the increments
+    discount: float = 0.95  # beta
+    horizon: int = 100  # H
+    anchor_reward: float = -5.0  # r(., replace)
+    accuracy: float = 1e-10  # relative, of the differential equation
 
     anchor_action = REPLACE
 

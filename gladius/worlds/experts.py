@@ -6,8 +6,6 @@ beside it with its origin and the SHA-256 of the weights, which is checked on re
 executes no code from the file and needs neither gymnasium nor a library of reinforcement learning.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
@@ -41,21 +39,15 @@ class Normaliser:
 
 @dataclass(frozen=True)
 class Expert:
-    """A policy: (n, d) observations -> (n, A) probabilities.
+    """A policy: (n, d) observations -> (n, A) probabilities."""
 
-    Attributes:
-        environment: whose.
-        layers: weight (in, out) and bias (out,) of each layer in turn, tanh between them.
-        normaliser: of the observations, or None.
-        deterministic: whether the most probable action is always taken.
-        legs_down: whether action 0 is taken as soon as both legs stand on the ground (LunarLander).
-            The sampled expert otherwise fires a side engine now and then and never comes to rest.
-    """
-
-    environment: str
+    environment: str  # whose
+    # weight (in, out) and bias (out,) of each layer in turn, tanh between them
     layers: tuple[Array, ...]
-    normaliser: Normaliser | None = None
-    deterministic: bool = False
+    normaliser: Normaliser | None = None  # of the observations, or None
+    deterministic: bool = False  # whether the most probable action is always taken
+    # whether action 0 is taken as soon as both legs stand on the ground (LunarLander). The sampled
+    # expert otherwise fires a side engine now and then and never comes to rest
     legs_down: bool = False
 
     def __call__(self, states: Array) -> Array:
@@ -95,7 +87,7 @@ def read_weights(path: Path, environment: str) -> Expert:
     """The expert of a weight file; its SHA-256 must be that of the card beside it.
 
     Raises:
-        InputError: a file is missing, the digests differ, or it is another environment's.
+        InputError: a file is missing, or the digests differ.
     """
     card = path.with_suffix(".md")
     for file in (path, card):
@@ -108,9 +100,6 @@ def read_weights(path: Path, environment: str) -> Expert:
         raise InputError("expert", str(path), hint)
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
-    trained_in = str(arrays["environment"])
-    if trained_in != environment:
-        raise InputError("expert", str(path), f"an expert for {trained_in}, not for {environment}")
     number = sum(name.startswith("layer_") for name in arrays)
     layers = tuple(arrays[f"layer_{i}"].astype(np.float64) for i in range(number))
     if "centre" not in arrays:

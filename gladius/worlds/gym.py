@@ -2,23 +2,14 @@
 
 The environments are gymnasium's own; CartPole is its vector environment. Features are the
 observations (float32) as float64. All need gymnasium, LunarLander Box2D too
-(`pip install 'gladius-checked[gym]'`).
+(`pip install 'gladius-checked[gym]'`). LunarLander is v3: gymnasium no longer has v2, in which the
+published experts were trained; observations, actions, forces and rewards are the same.
 
-An episode is decided by its seed: its start (gymnasium's `reset(seed=...)`), the environment's own
-noise, and the uniform numbers that draw the actions of a sampled policy. Policies are compared on
-common random numbers.
-
-An episode ends in one of two ways. Terminated: the pole fell, the lander crashed or rests. There is
-no next state, its value is zero, and `done` is true in `Transitions`. Truncated: the episode
-reached `limit` steps. The path continues, s' has a value, and `done` is false.
-
-Implementation choices:
-
-- LunarLander is v3. Gymnasium no longer has v2, in which the published experts were trained;
-  observations, actions, forces and rewards are the same.
+An episode is decided by its seed: its start, the environment's own noise, and the uniform numbers
+that draw the actions of a sampled policy. It ends in one of two ways. Terminated: the pole fell,
+the lander crashed or rests; the value of s' is zero, and `done` is true in `Transitions`.
+Truncated: the episode reached `limit` steps; s' has a value, and `done` is false.
 """
-
-from __future__ import annotations
 
 import math
 import warnings
@@ -29,7 +20,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gladius.checks import (
     Array,
@@ -90,24 +81,15 @@ class CartPoles(Episodes):
 
 @dataclass(frozen=True)
 class Environment:
-    """One of gymnasium's environments.
+    """One of gymnasium's environments."""
 
-    Attributes:
-        name: gymnasium's.
-        features: names of the d observed numbers.
-        number_of_actions: A.
-        limit: steps after which an episode is truncated.
-        module, kind: where gymnasium defines it.
-        packages: that it needs beside gymnasium.
-    """
-
-    name: str
-    features: tuple[str, ...]
-    number_of_actions: int
-    limit: int
-    module: str
+    name: str  # gymnasium's
+    features: tuple[str, ...]  # names of the d observed numbers
+    number_of_actions: int  # A
+    limit: int  # steps after which an episode is truncated
+    module: str  # where gymnasium defines `kind`
     kind: str
-    packages: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()  # that it needs beside gymnasium
 
     def load(self) -> Callable[..., Any]:
         """Gymnasium's class, or an InputError that names the missing package."""
@@ -168,15 +150,10 @@ def environment(name: str) -> Environment:
 
 @dataclass(frozen=True)
 class Scores:
-    """How n episodes went.
+    """How n episodes went."""
 
-    Attributes:
-        returns: (n,) sums of rewards, undiscounted.
-        lengths: (n,) steps.
-    """
-
-    returns: Array
-    lengths: Integers
+    returns: Array  # (n,) sums of rewards, undiscounted
+    lengths: Integers  # (n,) steps
 
 
 class Step(NamedTuple):
@@ -196,17 +173,12 @@ def episode_seeds(rng: np.random.Generator, number: int) -> Integers:
 
 
 def evaluate(environment: Environment, policy: Policy, seeds: Sequence[int] | Integers) -> Scores:
-    """Returns of a policy, one episode for each seed.
-
-    Args:
-        environment: where.
-        policy: (n, d) observations -> (n, A) probabilities.
-        seeds: whole numbers from 0, see `episode_seeds`.
+    """Returns of a policy, (n, d) -> (n, A) probabilities, one episode for each seed.
 
     Raises:
-        InputError: wrong seeds, or a policy that returns no (n, A) probabilities.
+        InputError: a policy that returns no (n, A) probabilities.
     """
-    seeds = check_seeds(seeds)
+    seeds = np.asarray(seeds)
     returns, lengths = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.int64)
     for step in play(environment, policy, seeds):
         returns[step.episodes] += step.rewards
@@ -221,7 +193,7 @@ def rollout(
 
     Args and errors: those of `evaluate`. A trajectory's label numbers its seed.
     """
-    steps = play(environment, policy, check_seeds(seeds))
+    steps = play(environment, policy, np.asarray(seeds))
     columns = (np.concatenate(column) for column in zip(*steps, strict=True))
     episodes, states, actions, next_states, _, terminated = columns
     size = environment.number_of_actions
@@ -247,16 +219,6 @@ def play(environment: Environment, policy: Policy, seeds: Integers) -> Iterator[
         active, states = active[~terminated], next_states[~terminated]
         if not len(active):
             return
-
-
-def check_seeds(seeds: ArrayLike) -> Integers:
-    """(n,) seeds of episodes, or an error."""
-    given = np.asarray(seeds)
-    is_valid = given.dtype.kind in "iu" and given.ndim == 1 and len(given) > 0
-    if not is_valid or np.any(given < 0) or np.any(given >= LARGEST_SEED):
-        hint = "give one whole number from 0 to 2**31 - 1 for each episode, one or more"
-        raise InputError("seeds", seeds, hint)
-    return given.astype(np.int64)
 
 
 def call_policy(policy: Policy, states: Array, actions: int) -> Array:

@@ -9,8 +9,6 @@ solved exactly on the table of (x, g). Two input paths drawn from one seed are t
 is, so that comparisons over K are paired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,32 +27,20 @@ TOLERANCE = 1e-10  # of the value function, in utils, times 1 - beta
 
 @dataclass(frozen=True)
 class InputsBus:
-    """A bus engine whose reward or transitions depend on some of its inputs.
+    """A bus engine whose reward or transitions depend on some of its inputs."""
 
-    Attributes:
-        inputs: K, relevant ones first.
-        draw: (generator, paths, periods) -> (paths, periods, m) the relevant inputs, m <= K.
-        type_of: (n, m) relevant inputs -> (n,) g.
-        kernel: (G, G) P(g' | g).
-        effect: (X, G) what is added to r(x, maintain) = -x.
-        increments: (G, 4) probabilities of the increments 1 to 4 under maintaining.
-        discount: beta.
-        max_mileage: the cap X.
-        horizon: H.
-        anchor_reward: r(., replace).
-        partial: reward of a third action, (X, G), which takes two off the mileage; or none.
-    """
-
-    inputs: int
+    inputs: int  # K, relevant ones first
+    # (generator, paths, periods) -> (paths, periods, m) the relevant inputs, m <= K
     draw: Callable[[np.random.Generator, int, int], NDArray[np.int64]]
-    type_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]
-    kernel: Array
-    effect: Array
-    increments: Array
-    discount: float = 0.95
-    max_mileage: int = 20
-    horizon: int = 100
-    anchor_reward: float = -5.0
+    type_of: Callable[[NDArray[np.int64]], NDArray[np.int64]]  # (n, m) relevant inputs -> (n,) g
+    kernel: Array  # (G, G) P(g' | g)
+    effect: Array  # (X, G) what is added to r(x, maintain) = -x
+    increments: Array  # (G, 4) probabilities of the increments 1 to 4 under maintaining
+    discount: float = 0.95  # beta
+    max_mileage: int = 20  # the cap X
+    horizon: int = 100  # H
+    anchor_reward: float = -5.0  # r(., replace)
+    # reward of a third action, (X, G), which takes two off the mileage; or none
     partial: Array | None = None
 
     anchor_action = REPLACE

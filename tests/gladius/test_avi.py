@@ -36,7 +36,7 @@ RECURSION = make_recursion(sarsa_tuples(LARGE), BUS_REWARD, BETA, ONE_HOT)
 def h_and_g(continuation: Any) -> Array:
     """(P, 3) h and g at the pairs of RECURSION with departures."""
     data = RECURSION.data
-    table = RECURSION.flow + RECURSION.at_actions(continuation(data.states))
+    table = RECURSION.flow + continuation(data.states)[np.arange(len(data.actions)), data.actions]
     return np.asarray(table[data.departures > 0])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from dataclasses import replace
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from gladius.checks import Array, InputError
 from gladius.worlds import experts
-from gladius.worlds.experts import expert, read_weights
+from gladius.worlds.experts import expert
 from gladius.worlds.gym import ACROBOT, CARTPOLE, ENVIRONMENTS, LUNAR_LANDER, evaluate
 
 gymnasium_needed = pytest.mark.skipif(not find_spec("gymnasium"), reason="gymnasium not installed")
@@ -108,15 +107,6 @@ def test_weights_that_are_not_those_of_the_card(
     with pytest.raises(InputError, match="install the package again") as caught:
         expert("CartPole-v1")
     assert caught.value.field == "expert"
-
-
-def test_another_environments_expert(tmp_path: Path) -> None:
-    path = tmp_path / "CartPole-v1.npz"
-    shutil.copy(experts.WEIGHTS / "Acrobot-v1.npz", path)
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    path.with_suffix(".md").write_text(f"SHA-256 of the weights: `{digest}`\n", "utf-8")
-    with pytest.raises(InputError, match="an expert for Acrobot-v1, not for CartPole-v1"):
-        read_weights(path, "CartPole-v1")
 
 
 def test_wrong_options() -> None:

@@ -171,7 +171,6 @@ def test_actions_are_drawn_by_their_probabilities() -> None:
 # Bad input ----------------------------------------------------------------------------------------
 
 
-BAD_SEEDS: list[Any] = [[], [-1], [0.5], [[1, 2]], [2**31], ["a"], 3]
 BAD_SHARES: list[list[Any]] = [[0.5, 0.5], [0.5, 0.6, 0.1], [1.5, -0.5, 0.0], ["a", "b", "c"]]
 BAD_SHARES += [[np.nan, 0.5, 0.5]]
 
@@ -183,7 +182,6 @@ def act(shares: list[Any]) -> object:
 @pytest.mark.parametrize(
     ("work", "field", "hint"),
     [
-        *[(lambda bad=bad: evaluate(ACROBOT, uniform(3), bad), "seeds", "") for bad in BAD_SEEDS],
         *[(lambda bad=bad: act(bad), "policy", "") for bad in BAD_SHARES],
         (lambda: environment("Pong-v5"), "environment", "choose one of"),
         (lambda: gym.episode_seeds(np.random.default_rng(0), 0), "number", "at least 1"),

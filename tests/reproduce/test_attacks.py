@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gladius.checks import InputError
 from reproduce import run as runner
 from reproduce.output import STAGING
 from reproduce.provenance import ROOT
 from reproduce.store import Store, _sealed
-from tests.reproduce.toys import files, toy
+from tests.reproduce.toys import toy
 
 Run = Callable[..., runner.Outcome]
 
@@ -42,47 +39,6 @@ def test_a_manifest_cannot_remove_a_file_outside_its_folder(
     assert "victim" not in path.read_text()
 
 
-def _set(content: Any, path: str, value: object) -> None:
-    *parents, last = (int(name) if name.isdigit() else name for name in path.split("/"))
-    for name in parents:
-        content = content[name]
-    content[last] = value
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        ("result/records/0/value", "nan"),
-        ("result/records/0/se", "inf"),
-        ("result/records/0/status", 7),
-        ("result/records/0/statistic", ["MAPE"]),
-        ("result/records/0/repetitions", "many"),
-        ("result/records", [{"value": 1.0, "se": 1.0}]),
-        ("result/records", []),
-        ("result/records/0", {"other": 1}),
-        ("result/arrays", {"r": ["text"]}),
-        ("status", "fine"),
-        ("status", "failed: and has records"),
-        ("provenance", []),
-        ("provenance/finished", 3),
-        ("provenance/cpu_seconds", "long"),
-    ],
-)
-def test_a_forged_cell_with_a_right_checksum_is_computed_again(
-    run: Run, tmp_path: Path, path: str, value: object
-) -> None:
-    exhibit = toy(rows=("10",), columns=("A",))
-    run(exhibit)
-    before = files(tmp_path / "out")["toy.csv"]
-    file = Store(tmp_path / "build").path(exhibit.entries(False)[0].cell)
-    content = json.loads(file.read_text())["cell"]
-    _set(content, path, value)
-    file.write_text(_sealed(json.dumps(content, indent=1)))
-    with pytest.warns(UserWarning, match="computed again"):
-        assert len(run(exhibit).computed) == 1
-    assert files(tmp_path / "out")["toy.csv"] == before
-
-
 def test_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:
     run(toy())
     deep = "[" * 200_000
@@ -90,13 +46,6 @@ def test_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> N
     (tmp_path / "out" / "manifests" / "toy.json").write_text(deep)
     with pytest.warns(UserWarning, match="not readable"):
         assert len(run(toy()).computed) == 1
-
-
-@pytest.mark.parametrize("name", ["lock", "owner"])
-def test_a_folder_in_the_place_of_the_lock_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / "build" / name).mkdir(parents=True)
-    with pytest.raises(InputError, match="cannot be used as a lock"):
-        run(toy())
 
 
 SCRIPT = """
@@ -129,17 +78,6 @@ def children(process: int) -> list[int]:
     """Processes that this one started, and theirs."""
     found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     return [n for child in map(int, found) for n in (child, *children(child))]
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_sigterm_ends_a_run_like_an_interrupt(tmp_path: Path, workers: int) -> None:
-    process = started(tmp_path, workers)
-    try:
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 130
-    finally:
-        process.kill()
-    assert not list((tmp_path / "out").glob(f"{STAGING}*"))
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")

@@ -421,25 +421,25 @@ def test_another_status_a_lost_number_and_a_lost_line_differ(
     assert set(both["change"]) == {change}
 
 
-def test_a_changed_number_is_told_with_its_verdict(tmp_path: Path) -> None:
+def test_a_changed_number_is_listed(tmp_path: Path) -> None:
     """GLADIUS's at N = 250, in a copy; another count of its steps is no change of a result."""
-    for name in ("table_2.csv", "accuracy.csv", "figure_gumbel.csv"):
+    for name in ("table_2.csv", "figure_gumbel.csv"):
         shutil.copy(runner.GENERATED / name, tmp_path)
+    command = ["compare", "figure_gumbel", "table_2", "--with", str(tmp_path)]
+    same = CliRunner().invoke(app, command)
+    assert (same.exit_code, same.output) == (0, "No number differs.\n")
     frame = pd.read_csv(tmp_path / "table_2.csv", dtype=str)
     of_line = frame["row"].eq("250") & frame["protocol"].eq("author oracle")
     changed = of_line & frame["statistic"].eq("MAPE")
     frame.loc[changed | (of_line & frame["statistic"].eq("iterations")), "value"] = "1000"
     frame.to_csv(tmp_path / "table_2.csv", index=False)
-    command = ["compare", "figure_gumbel", "table_2", "--with", str(tmp_path)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
     loaded = [exhibits.load(name) for name in ("figure_gumbel", "table_2")]
-    frame, lines = differences.compare_folders(loaded, runner.GENERATED, tmp_path)
+    lines = differences.compare_folders(loaded, runner.GENERATED, tmp_path)
     assert set(lines["statistic"]) == {"MAPE"}
     assert len(lines) == changed.sum() > 0
     assert done.output.count("author oracle") == len(lines)
-    assert frame["differ"].to_list() == [0, changed.sum()]
-    assert frame["other verdicts"].to_list() == [0, 1]
 
 
 def test_no_exhibit_in_both_folders_is_an_error(tmp_path: Path) -> None:
