@@ -19,15 +19,6 @@ def test_the_table_is_the_one_that_was_compared_with_the_paper() -> None:
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == DIGEST
 
 
-def test_known_numbers() -> None:
-    numbers = {s.label: s.name for s in numbering.statements()}
-    assert numbers["thm:MagnacThesmar"] == "Lemma 1"
-    assert numbers["lem:BE_PL"] == "Lemma 8"
-    assert numbers["thm:bothPL"] == "Theorem 11"
-    assert numbers["prop:linConvergence"] == "Theorem 12"
-    assert numbers["lem:EmpLipschitz"] == "Lemma 29"
-
-
 def test_a_claim_is_about_one_statement_at_most() -> None:
     for id_ in listed():
         assert sum(statement.has(id_) for statement in numbering.statements()) <= 1, id_
