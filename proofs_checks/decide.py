@@ -10,8 +10,6 @@ Implementation choices:
 - Finished decisions are stored, so that an interrupted run resumes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import time

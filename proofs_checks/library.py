@@ -17,7 +17,8 @@ from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
 from proofs_checks.claims import CheckResult, equal
-from proofs_checks.oracle.risk import Sample
+from proofs_checks.oracle import ccp
+from proofs_checks.oracle.risk import Sample, Whole
 
 __all__ = ["MLP", "Linear", "ascent_slope", "descent"]
 
@@ -39,6 +40,13 @@ def rounding(mdp: TabularMDP, *tables: Array) -> float:
 def zero(gap: Array, tolerance: float, reason: str = WHY) -> CheckResult:
     """The largest absolute value of an array of differences == 0."""
     return equal(np.max(np.abs(gap)), 0.0, tolerance, reason)
+
+
+def observed(mdp: TabularMDP, anchor: Whole) -> ccp.Observed:
+    """What identification may use: CCPs, and the anchors' own rewards."""
+    star, given = mdp.solution, mdp.reward[np.arange(len(anchor)), anchor]
+    log_policy = star.q - star.v[:, None]
+    return ccp.Observed(log_policy, mdp.transition, anchor, given, mdp.discount)
 
 
 # --- the expected risk: the data are the expert's discounted occupancy itself
@@ -94,6 +102,13 @@ def sample_risk(sample: Sample, q: Complex, zeta: Complex | None = None) -> Risk
     return grouped_risk(ordered, counts, 0, sample.reward, sample.discount, zeta)
 
 
+def risk_at_anchors(sample: Sample, q: Array, zeta: Complex) -> Risk:
+    """The terms of f-hat_N at outputs q (X, A) and zeta (R, B) of the states with anchor rows."""
+    full = np.zeros((len(zeta), len(q)), dtype=zeta.dtype)
+    full[:, sample.be_states] = zeta
+    return sample_risk(sample, np.broadcast_to(q, (len(zeta), *q.shape)), full)
+
+
 def objective(sample: Sample, q: Array, zeta: Array | None = None) -> float:
     """f-hat_N, or g-hat_N without zeta."""
     return float(sample_risk(sample, q, zeta).total()[0])
@@ -110,15 +125,16 @@ def objective_rounding(sample: Sample, q: Array, zeta: Array | None = None) -> f
 
 
 def descent_slope(sample: Sample, q: Array, zeta: Array | None = None) -> Array:
-    """(X, A) gradient of f-hat_N in q by the printed step, anchor first; g-hat_N's without zeta."""
-    counts = sample_counts(sample)
-    ordered = np.take_along_axis(q, anchor_first(sample), axis=1)[None]
+    """(X, A) gradient of f-hat_N in q by the printed step; g-hat_N's without zeta."""
+    counts, order, slope = sample_counts(sample), anchor_first(sample), np.zeros_like(q)
+    ordered = np.take_along_axis(q, order, axis=1)[None]
     if zeta is None:
         table = conditional_mean(value(ordered), counts)
     else:
         table = np.repeat(zeta[None, :, None], q.shape[1], axis=2)
     step = descent(ordered, table, counts, counts, 0, sample.reward, sample.discount)
-    return np.asarray(step.slope[0] / sample.size)
+    np.put_along_axis(slope, order, step.slope[0] / sample.size, axis=1)
+    return slope
 
 
 def residual(sample: Sample, q: Complex) -> Complex:

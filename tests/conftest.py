@@ -6,8 +6,6 @@ The time limit of an example is off in both: the first call of a compiled routin
 machine, is no failure. Array shapes in signatures are checked at each call.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

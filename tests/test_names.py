@@ -1,7 +1,5 @@
 """Names and words that a reader has to decode stay out of the sources and the generated pages."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

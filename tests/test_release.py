@@ -1,7 +1,5 @@
 """What is handed out: the lock covers what is required, the wheel runs where no checkout is."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -121,10 +121,7 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
         level *= 2
     tau, weight = tuned(level)
     before = _lyapunov(sample, q, zeta, weight)
-    slope = np.zeros_like(q)
-    order = library.anchor_first(sample)
-    np.put_along_axis(slope, order, library.descent_slope(sample, q, zeta), axis=1)
-    updated = q - tau * slope / w[:, None]
+    updated = q - tau * library.descent_slope(sample, q, zeta) / w[:, None]
     target = polyak.zeta_at(sample, updated)
     after = _lyapunov(sample, updated, zeta + rho * (target - zeta), weight)
     rate = min(tau * separated.pl_constant(sample, level, visits=True), rho) / 2

@@ -8,8 +8,8 @@ from scipy.linalg import helmert, sqrtm
 from scipy.optimize import brentq, minimize
 from scipy.special import log_softmax
 
-from proofs_checks.oracle import separated
-from proofs_checks.oracle.risk import Array, Sample
+from proofs_checks.oracle import Array, separated
+from proofs_checks.oracle.risk import Sample
 
 SHARES = (0.01, 0.1, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)  # of the level, spent on a state's choices
 STARTS = 4  # states, of those that do best alone

@@ -10,9 +10,8 @@ from collections import namedtuple
 import numpy as np
 from numpy.typing import NDArray
 
+from proofs_checks.oracle import Array
 from proofs_checks.oracle.soft_bellman import discounted_sum
-
-Array = NDArray[np.float64]
 
 
 class Observed(namedtuple("Observed", "log_policy transition anchor given discount")):

@@ -8,9 +8,8 @@ ascends with tau_2. Only two facts about f enter the rate: g = max_y f is mu_1-P
 from collections import namedtuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from proofs_checks.oracle import Array
 
 WEIGHT = 0.1  # of the inner gap in the potential P = (g - g*) + WEIGHT (g - f)
 

@@ -7,9 +7,8 @@ of 24 nodes leave a relative error below 1e-13 (tests/proofs_checks/test_oracle_
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from proofs_checks.oracle import Array
 
 EDGES = np.array([-5.0, -3.0, -1.0, 1.0, 4.0, 8.0, 16.0, 28.0, 45.0])
 NODES, SHARES = np.polynomial.legendre.leggauss(24)  # of a panel [-1, 1]

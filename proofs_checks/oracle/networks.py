@@ -12,13 +12,11 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 from scipy.stats import binom
 
+from proofs_checks.oracle import Array
 from proofs_checks.oracle.occupancy import row_echelon
-
-Array = NDArray[np.float64]
 
 
 def rank(matrix: Array) -> int:
@@ -164,19 +162,13 @@ def dual(covariance: Array, f: Scalar) -> Array:
     return moments
 
 
-def limit_kernel(u: Array, activation: Activation, layers: int = 1) -> Array:
+def limit_kernel(u: Array, activation: Activation) -> Array:
     """K_infinity on the points u (M, n + 1), whose last entry is 1.
 
-    Layer by layer Theta <- Theta . E sigma' sigma' + E sigma sigma + 1 (the 1 is the bias), from
-    the Gram matrix of the inputs.
+    Gram matrix . E sigma' sigma' + E sigma sigma + 1 (the 1 is the bias).
     """
-    forward = u @ u.T
-    theta = forward
-    for _ in range(layers):
-        slopes = dual(forward, activation.slope)
-        forward = dual(forward, activation.value) + 1
-        theta = theta * slopes + forward
-    return theta
+    gram = u @ u.T
+    return gram * dual(gram, activation.slope) + dual(gram, activation.value) + 1
 
 
 def hessian_bound(v: Array, u: Array, activation: Activation, radius: float) -> float:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp, softmax, xlogy
 
-Array = NDArray[np.float64]
+from proofs_checks.oracle import Array
+
 Exact = NDArray[np.object_]  # of Fractions
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.linalg import block_diag
 from scipy.special import softmax
 
-from proofs_checks.oracle.risk import Array, Sample
+from proofs_checks.oracle import Array
+from proofs_checks.oracle.risk import Sample
 
 # of u^2 + 3 sin^2 u, which is not convex; the largest possible is .17553, met near u = 2.2017
 WAVE = 0.17

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax, xlogy
 
-Array = NDArray[np.float64]
+from proofs_checks.oracle import Array
+
 Values = NDArray[Any]  # real, or complex where a derivative is taken
 Whole = NDArray[np.int64]
 
@@ -24,13 +25,13 @@ Whole = NDArray[np.int64]
 GOLDEN = (5**0.5 - 1) / 2
 
 
-def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array, steps: int = 45) -> Array:
+def golden_maximum(f: Callable[[Array], Array], low: Array, high: Array) -> Array:
     """Entrywise maximum of unimodal functions on [low, high], by golden section.
 
     The bracket shrinks by 0.618^45 = 4e-10, so the value is exact to the square of that.
     """
     lower, upper = low, high
-    for _ in range(steps):
+    for _ in range(45):
         inner = upper - GOLDEN * (upper - lower), lower + GOLDEN * (upper - lower)
         rising = f(inner[0]) < f(inner[1])
         lower, upper = np.where(rising, inner[0], lower), np.where(rising, upper, inner[1])
@@ -80,24 +81,6 @@ class Population:
         """D(Q), the least spread over zeta, searched for."""
         low, high = np.full(self.q.shape, self.v.min()), np.full(self.q.shape, self.v.max())
         return -golden_maximum(lambda zeta: -self.spread(zeta), low, high)
-
-
-def least_squares_zeta(transition: Array, weight: Array, v: Array) -> Array:
-    """(S, A) the zeta of least mean square over all pairs, from the regression on pair dummies.
-
-    `transition` is (S, A, S), `weight` (S, A), `v` (S,). Pairs of weight zero get zero.
-    """
-    joint = (weight[:, :, None] * transition).reshape(-1, len(v))
-    pair, after = np.nonzero(joint)
-    root = np.sqrt(joint[pair, after])
-    dummies = root[:, None] * (pair[:, None] == np.arange(len(joint)))
-    # each column is a pair of its own, so scaling it changes nothing but the conditioning
-    size = np.sqrt(np.sum(dummies**2, axis=0))
-    observed = size > 0
-    scaled = dummies[:, observed] / size[observed]
-    zeta = np.zeros(len(joint))
-    zeta[observed] = np.linalg.lstsq(scaled, root * v[after], rcond=None)[0] / size[observed]
-    return zeta.reshape(weight.shape)
 
 
 # --- functions that a complex step may enter

@@ -19,8 +19,9 @@ from scipy.linalg import block_diag, helmert
 from scipy.optimize import brentq
 from scipy.special import lambertw, log_softmax, softmax
 
+from proofs_checks.oracle import Array
 from proofs_checks.oracle.polyak import share, solution
-from proofs_checks.oracle.risk import Array, Sample
+from proofs_checks.oracle.risk import Sample
 
 # --- the coordinates
 

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax, xlogy
 
+from proofs_checks.oracle import Array
 from proofs_checks.oracle.gumbel import largest
-
-Array = NDArray[np.float64]
 
 
 def backup(q: Array, reward: Array, transition: Array, discount: float) -> Array:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-Array = NDArray[np.float64]
+from proofs_checks.oracle import Array
+
 Interval = tuple[Fraction, Fraction]
 
 DISCOUNT = 0.95
@@ -59,15 +60,8 @@ def choice(q: Array) -> Array:
 
 # --- Bellman equation of printed numbers
 def residual(reward: float, q: Array, mileage: int, action: int) -> float:
-    """r + beta E V(s') - Q(mileage, action) from a table (X, 2) of the first mileages.
-
-    Raises:
-        ValueError: a next mileage is not in the table.
-    """
-    after = moves(mileage, action)
-    if max(after) > len(q):
-        raise ValueError(f"mileage {max(after)} is not printed")
-    v = np.logaddexp(q[:, 0], q[:, 1])
+    """r + beta E V(s') - Q(mileage, action) from a table (X, 2) that has the next mileages."""
+    after, v = moves(mileage, action), np.logaddexp(q[:, 0], q[:, 1])
     mean = math.fsum(float(v[y - 1]) for y in after) / len(after)
     return reward + DISCOUNT * mean - float(q[mileage - 1, action])
 

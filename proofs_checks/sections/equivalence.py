@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 from scipy.integrate import quad
-from scipy.optimize import brentq
 from scipy.special import xlogy
 
 from gladius.checks import Array
@@ -158,15 +157,15 @@ def mean_of_the_largest(nu: Array) -> CheckResult:
 
 
 # --- entropy regularisation
-SUMS = "1e-12 of the sizes of x and tau log n: root to 1e-14, and sums of n products"
+SUMS = "1e-12 of the sizes of x and tau log n: sums of n products"
 
 
 class Programme(namedtuple("Programme", "x tau other")):
     """The programme max over the simplex of G(q) = <q, x> + tau H(q), and some other q there.
 
-    It is solved by Lagrange duality: for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0} [q_i
-    (x_i - lam) - tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1), a certificate that
-    needs no formula for the maximiser.
+    By Lagrange duality, for any multiplier lam, G <= lam + sum_i sup_{q_i >= 0} [q_i (x_i - lam) -
+    tau q_i log q_i] = lam + tau sum_i exp((x_i - lam)/tau - 1): a bound that is attained certifies
+    the maximum.
     """
 
     def objective(self, q: Array) -> float:
@@ -184,16 +183,6 @@ class Programme(namedtuple("Programme", "x tau other")):
         """An upper bound on the maximum, for every lam."""
         return float(lam + self.tau * np.sum(np.exp((self.x - lam) / self.tau - 1)))
 
-    def multiplier(self) -> float:
-        """The lam of the least bound: where the slope of `dual` changes sign."""
-        low = float(np.max(self.x)) - self.tau * (1 + 1e-9)
-        high = low + self.tau * float(np.log(len(self.x)) + 2e-9)
-
-        def slope(lam: float) -> float:
-            return 1.0 - float(np.sum(np.exp((self.x - lam) / self.tau - 1)))
-
-        return float(brentq(slope, low, high, xtol=1e-14 * max(1.0, abs(low)), rtol=1e-14))
-
 
 @st.composite
 def programmes(draw: st.DrawFn) -> Programme:
@@ -208,13 +197,13 @@ def _scale(p: Programme) -> float:
 
 
 def _solves(p: Programme, maximum: float, maximiser: Array) -> CheckResult:
-    """A claimed maximum and maximiser against the dual bound, and against another q.
+    """A claimed maximum and maximiser against a dual bound, and against another q.
 
     No q beats the dual bound, so a maximum equal to it, attained at the maximiser, is one. The
     maximiser is the only one if every other q falls short by tau/2 |q - q*|_1^2 or more.
     """
     tolerance = 1e-12 * _scale(p)
-    certificate = p.dual(p.multiplier())
+    certificate = p.dual(maximum - p.tau)
     attained = p.objective(maximiser)
     short = maximum - p.objective(p.other)
     away = p.tau / 2 * float(np.sum(np.abs(p.other - maximiser))) ** 2
@@ -247,10 +236,10 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
 
     Assumes: tau > 0 (said at the start of the proof); x in R^n.
 
-    Decided: the library's log sum exp is compared with a Lagrange dual bound found by root
-    search, and is attained at its softmax: that certifies a maximum. It is the only one: other
-    drawn q fall short by at least tau/2 |q - q*|_1^2 (strong concavity). The statement stands
-    although one step of its proof does not: see the next claim.
+    Decided: the library's log sum exp is compared with a Lagrange dual bound, and is attained at
+    its softmax: that certifies a maximum. It is the only one: other drawn q fall short by at least
+    tau/2 |q - q*|_1^2 (strong concavity). The statement stands although one step of its proof does
+    not: see the next claim.
     """
     log_sum, maximiser = _library(p)
     return _solves(p, p.tau * log_sum, maximiser)
@@ -260,10 +249,9 @@ def stationary_on_the_simplex(p: Programme, slope: float | None = None) -> Check
     """This q* is a stationary point of the Lagrangian G(q) - lambda (sum_i q_i - 1), with
     lambda = tau log sum_j exp(x_j/tau) - tau; G being concave, q* maximises G on the simplex.
 
-    Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal
-    the multiplier that the dual's root search finds.
+    Decided: the partial derivatives of G at the library's softmax, by complex steps, all equal it.
     """
-    expected = p.multiplier() if slope is None else slope
+    expected = p.tau * (_library(p)[0] - 1) if slope is None else slope
     tolerance, why = 1e-11 * _scale(p), "complex steps: 1e-15 of the terms"
     partials = p.gradient(_library(p)[1])
     return weakest(*(equal(partial, expected, tolerance, why) for partial in partials))

@@ -6,6 +6,7 @@ exactly, so tolerances are zero.
 
 import math
 from collections import namedtuple
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -91,18 +92,23 @@ def telescoping_discounted(
     target = oracle.backup(world, policy, f, beta if inside is None else inside)
     d = oracle.occupancy_given(world, policy, s, a)
     right = (d * (target - f)).sum() / (1 - beta) ** power
-    visits = _library_occupancy(world, policy, s, a)
+    visits = _occupancy_given(_in_floats(world), policy.astype(float), function.pair)
     solved = equal(visits, d.astype(float), 1e-9, "the library solves a linear system in floats")
     return weakest(equal(q[s, a] - f[s, a], right, 0.0, EXACT), solved)
 
 
-def _library_occupancy(world: World, policy: Exact, s: int, a: int) -> Array:
+def _in_floats(world: World) -> TabularMDP:
+    """The world for the library."""
+    reward, moves, initial = (x.astype(float) for x in world[:3])
+    return TabularMDP(reward, moves, float(world.discount), initial)
+
+
+def _occupancy_given(mdp: TabularMDP, policy: Array, pair: tuple[int, int]) -> Array:
     """(S, A) d^pi given the first pair, of the library's occupancy from the next state on."""
-    beta = float(world.discount)
-    reward, moves = world.reward.astype(float), world.moves.astype(float)
-    later = TabularMDP(reward, moves, beta, moves[a, s])
-    visits = beta * later.discounted_occupancy(policy.astype(float))
-    visits[s, a] += 1 - beta
+    s, a = pair
+    later = replace(mdp, initial=mdp.transition[a, s])
+    visits = mdp.discount * later.discounted_occupancy(policy)
+    visits[s, a] += 1 - mdp.discount
     return visits
 
 
@@ -157,15 +163,6 @@ def rivals(draw: st.DrawFn) -> Rival:
     return Rival(mdp, draw(distributions((states, actions))), pair)
 
 
-def _mean_reward(rival: Rival, policy: Array) -> float:
-    """E_{d^policy}[r | s_0, a_0] by the library's occupancy from the distribution of s_1."""
-    s, a = rival.pair
-    mdp, beta = rival.mdp, rival.mdp.discount
-    later = TabularMDP(mdp.reward, mdp.transition, beta, mdp.transition[a, s])
-    rest = float(np.sum(later.discounted_occupancy(policy) * mdp.reward))
-    return float((1 - beta) * mdp.reward[s, a] + beta * rest)
-
-
 def _rational(table: Array) -> Exact:
     rows = exact(table)
     return np.asarray(rows / rows.sum(axis=-1, keepdims=True))
@@ -192,19 +189,15 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
     """
     mdp = rival.mdp
     expert = softmax(mdp.solution.q, axis=1)  # sums to one to the last digit, however large Q
-    world = World(
-        exact(mdp.reward),
-        _rational(mdp.transition),
-        _rational(mdp.initial),
-        Fraction(mdp.discount),
-    )
-    followed = _rational(expert)
+    moves, initial, followed = map(_rational, (mdp.transition, mdp.initial, expert))
+    world = World(exact(mdp.reward), moves, initial, Fraction(mdp.discount))
     q = oracle.action_values(world, _rational(rival.policy))
     d = oracle.occupancy_given(world, followed, *rival.pair)
-    gap = _mean_reward(rival, expert) - _mean_reward(rival, rival.policy)
+    visits = (_occupancy_given(mdp, policy, rival.pair) for policy in (expert, rival.policy))
+    first, second = (float(np.sum(of * mdp.reward)) for of in visits)
     rounding = EPS * float(np.max(np.abs(mdp.reward), initial=1e-300))
     return equal(
-        gap / (1 - mdp.discount) ** power,
+        (first - second) / (1 - mdp.discount) ** power,
         (d * oracle.bellman_error(world, followed, q)).sum(),
         64 * rounding / (1 - mdp.discount),
         "the library solves two systems with condition 2/(1 - beta); the oracle is exact",
@@ -298,10 +291,8 @@ def _alternating() -> Match:
     swap = [[[0, 1], [1, 0]]] * 2
     world = World(exact([[0, math.log(3)]] * 2), exact(swap), exact([1, 0]), HALF)
     imitation = Match(world, exact([[0.25, 0.75]] * 2), exact([[0.75, 0.25], [0, 1]]))
-    mdp = TabularMDP(
-        world.reward.astype(float), world.moves.astype(float), 0.5, world.initial.astype(float)
-    )
-    gap = float(np.max(np.abs(mdp.solution.policy - imitation.expert.astype(float))))
+    chosen = _in_floats(world).solution.policy
+    gap = float(np.max(np.abs(chosen - imitation.expert.astype(float))))
     assumed(gap < 1e-14, "the expert follows the entropy-regularised optimal policy of r")
     return imitation
 

@@ -13,7 +13,7 @@ from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import sampled_risk, value
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import WHY, population_risk, rounding, sample_risk, zero
+from proofs_checks.library import WHY, observed, population_risk, rounding, sample_risk, zero
 from proofs_checks.oracle import ccp, gumbel, polyak
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.oracle.risk import Sample
@@ -72,10 +72,7 @@ def partly_solved(draw: st.DrawFn, mdp: TabularMDP, q: Array) -> Array:
     if region == "none":
         return q
     inside = mdp.initial > 0 if region == "first states" else draw(arrays(np.bool_, len(q)))
-    star, anchor = mdp.solution, np.zeros(len(q), dtype=np.int64)
-    log_policy = star.q - star.v[:, None]
-    seen = ccp.Observed(log_policy, mdp.transition, anchor, mdp.reward[:, 0], mdp.discount)
-    return ccp.extended(seen, q, inside)
+    return ccp.extended(observed(mdp, np.zeros(len(q), dtype=np.int64)), q, inside)
 
 
 @st.composite
@@ -293,9 +290,7 @@ def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult
 def _solved_on(candidate: Candidate, inside: NDArray[np.bool_], weight: Array) -> list[CheckResult]:
     """A Q without anchor residual on `inside`: its expected error is the least, zero."""
     mdp = candidate.mdp
-    star, anchor = mdp.solution, np.zeros(len(candidate.change), dtype=np.int64)
-    log_policy = star.q - star.v[:, None]
-    seen = ccp.Observed(log_policy, mdp.transition, anchor, mdp.reward[:, 0], mdp.discount)
+    star, seen = mdp.solution, observed(mdp, np.zeros(len(inside), dtype=np.int64))
     q = ccp.extended(seen, star.q + candidate.change, inside)
     error = weight @ excess_over(mdp, q).residual ** 2
     size = 1 + float(np.abs(q).max() + np.abs(star.q).max())

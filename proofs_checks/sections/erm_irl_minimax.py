@@ -314,17 +314,14 @@ def all_pairs_minimiser(probe: Fitted, shared: bool = False) -> CheckResult:
     - zeta(s, a))^2], so the former may stand in Equation modifiedExpRM; the converse is false.
 
     Decided: both sums split over pairs, and the pairs of the second are among those of the first.
-    The all-pairs minimiser is found by least squares on dummies and put into the anchor-only sum.
+    The all-pairs minimiser, each pair's mean of V_Q(s'), is put into the anchor-only sum.
     """
     # `shared`: one zeta a state.
     model, weight = population(probe), probe.mdp.discounted_occupancy()
+    zeta = model.mean(model.v)
     if shared:
-        pooled = (weight[:, :, None] * model.transition).sum(axis=1, keepdims=True)
-        seen = pooled.sum(axis=2)
-        chances = pooled / np.where(seen > 0, seen, 1.0)[:, :, None]
-        zeta = np.broadcast_to(oracle.least_squares_zeta(chances, seen, model.v), probe.q.shape)
-    else:
-        zeta = oracle.least_squares_zeta(model.transition, weight, model.v)
+        seen = np.maximum(weight.sum(axis=1, keepdims=True), 1e-300)
+        zeta = np.broadcast_to((weight * zeta / seen).sum(axis=1, keepdims=True), zeta.shape)
     least = float(weight[:, 0] @ model.deviation()[:, 0])
     return _below(probe, float(population_risk(probe.mdp, probe.q, zeta).deviation[0]), least)
 

@@ -34,16 +34,14 @@ def _midpoint(
     """How far f-hat_N at the midpoint is above its mean at the ends, against modulus/8 apart; with
     `level` that mean is added to both sides, which then depend on Q.
     """
-    sample, spread = regression.sample, []
-    for phi in (regression.phi, regression.other, (regression.phi + regression.other) / 2):
-        zeta = np.zeros(len(regression.q))
-        zeta[sample.be_states] = regression.features @ phi
-        spread.append(float(library.sample_risk(sample, regression.q, zeta).deviation[0]))
+    sample, q, features, *ends = regression
+    zeta = np.stack([*ends, sum(ends) / 2]) @ features.T
+    spread = library.risk_at_anchors(sample, q, zeta).deviation
     first, second, middle = (0.0 - sample.discount**2 * x for x in spread)
-    ends, rise = (first + second) / 2, modulus / 8 * apart
+    mean, rise = (first + second) / 2, modulus / 8 * apart
     return at_least(
-        middle if level else middle - ends,
-        ends + rise if level else rise,
+        middle if level else middle - mean,
+        mean + rise if level else rise,
         100 * library.EPS * (1 + max(spread) + apart),
         "100 eps times the squares that are added up",
     )

@@ -12,7 +12,7 @@ from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import library
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
-from proofs_checks.library import Complex, complex_slope, sample_risk
+from proofs_checks.library import Complex, complex_slope
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import Empirical, absorbing, empirical, one_state, tables, tightest
@@ -103,9 +103,7 @@ def auxiliary_gradient(regression: Regression) -> Array:
     (sample, q), family = regression
 
     def loss(phi: Complex) -> Complex:
-        zeta = np.zeros((len(phi), len(q)), dtype=complex)
-        zeta[:, sample.be_states] = family.outputs(phi)
-        deviation = sample_risk(sample, np.broadcast_to(q, (len(phi), *q.shape)), zeta).deviation
+        deviation = library.risk_at_anchors(sample, q, family.outputs(phi)).deviation
         return np.asarray(sample.discount**2 * deviation / polyak.share(sample))
 
     return complex_slope(loss, family.theta)

@@ -164,6 +164,9 @@ def finite_overlap(problem: Overlap) -> CheckResult:
 Identified = namedtuple("Identified", "mdp anchor q constant", defaults=[1.0])
 
 
+SUPPORT = 1e-12  # occupancies from here on are no rounding
+
+
 @st.composite
 def identified(draw: st.DrawFn) -> Identified:
     mdp = draw(worlds.tabular_mdps(4, 2, rewards=worlds.VALUES))
@@ -180,6 +183,14 @@ def inverse_norm(flow: Array, states: Array, discount: float) -> float:
     system = np.eye(len(root)) - discount * flow[np.ix_(support, support)]
     least = np.linalg.svd(root[:, None] * system / root, compute_uv=False).min()
     return float(1 / least) if least > 0 else float("inf")
+
+
+def _anchored(problem: Identified, solved: Expert) -> tuple[float, float]:
+    """kappa of the anchor's moves on L2(d*_S), and p_A, the least pi*(a_s|s) in its support."""
+    support, rows = solved.states > SUPPORT, np.arange(len(problem.q))
+    moves = problem.mdp.transition[problem.anchor, rows]
+    kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
+    return kappa, float(solved.policy[rows, problem.anchor][support].min())
 
 
 def identification_constant(kappa: float, p_anchor: float, reach: float) -> float:
@@ -235,11 +246,8 @@ def identification_with_a_bounded_inverse(
     derivative is needed: (exp(x) - 1 - x)/x^2 >= m for x >= -l. Every drawn finite world, any Q.
     """
     solved = expert(problem.mdp)
-    support, rows = solved.states > 1e-12, np.arange(len(problem.q))
-    moves = problem.mdp.transition[problem.anchor, rows]
-    kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
-    p_anchor = float(solved.policy[rows, problem.anchor][support].min())
-    reach = float(np.abs(_log_ratio(problem.q, solved)[support]).max())
+    kappa, p_anchor = _anchored(problem, solved)
+    reach = float(np.abs(_log_ratio(problem.q, solved)[solved.states > SUPPORT]).max())
     used = kappa if squared else np.sqrt(kappa)
     constant = share * identification_constant(used, p_anchor, reach)
     return _identification(problem, solved, constant)
@@ -337,11 +345,8 @@ def every_direction_curved(problem: Identified, halves: float = 2.0) -> CheckRes
     Decided: as C_id, with m = 1/2. The library's Q* and occupancy against the oracle's variation.
     """
     solved, h = expert(problem.mdp), problem.q - problem.mdp.solution.q
-    rows = np.arange(len(problem.q))
-    support = solved.states > 1e-12
-    moves = problem.mdp.transition[problem.anchor, rows]
-    kappa = inverse_norm(moves, np.where(support, solved.states, 0.0), problem.mdp.discount)
-    per_root = kappa / np.sqrt(float(solved.policy[rows, problem.anchor][support].min()))
+    kappa, p_anchor = _anchored(problem, solved)
+    per_root = kappa / np.sqrt(p_anchor)
     constant = per_root**2 + halves * (per_root + 1) ** 2
     norm = float(np.sum(problem.mdp.discounted_occupancy() * h**2))
     noise = 1e-11 * (1 + float(np.abs(h).max())) ** 2

@@ -20,7 +20,7 @@ from gladius.mdp import TabularMDP
 from gladius.objective import value
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_most, claim
-from proofs_checks.library import Complex, complex_slope, sample_risk
+from proofs_checks.library import Complex, complex_slope, risk_at_anchors, sample_risk
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
 
@@ -324,18 +324,15 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) 
     the pair in the data, at most 1. Attained by one pair. In the parameters phi of a class there
     are further factors, |J_zeta|^2 and the curvature of zeta.
     """
-    sample, q = pair.data.sample, pair.data.q
-
-    def loss(zeta: Complex) -> Complex:
-        full = np.zeros((len(zeta), len(q)), dtype=complex)
-        full[:, sample.be_states] = zeta
-        return sample_risk(sample, np.broadcast_to(q, (len(zeta), *q.shape)), full).bellman
-
-    apart = complex_slope(loss, pair.first) - complex_slope(loss, pair.second)
+    sample, q = pair.data
+    slopes = [
+        complex_slope(lambda zeta: risk_at_anchors(sample, q, zeta).bellman, at)
+        for at in (pair.first, pair.second)
+    ]
     bound = factor * sample.discount**power * float(np.linalg.norm(pair.first - pair.second))
     largest = 1 + np.abs(q).max() + np.abs(pair.first).max() + np.abs(pair.second).max()
     why = "rounding of two gradients of size |V| + |zeta|"
-    return at_most(np.linalg.norm(apart), bound, 1e-14 * largest, why)
+    return at_most(np.linalg.norm(slopes[0] - slopes[1]), bound, 1e-14 * largest, why)
 
 
 @claim.fails(

@@ -378,8 +378,7 @@ def atoms_carry_data(space: Cells) -> CheckResult:
     broken="both sides squared: the mean squared TD error against the squared Bellman error",
     rejected={"power": 2},
     rejected_at=lambda: worlds.Fitted(
-        TabularMDP(np.zeros((2, 1)), np.full((1, 2, 2), 0.5), 0.5, np.array([1.0, 0.0])),
-        np.array([[0.0], [1.0]]),
+        worlds.uniform(np.zeros((2, 1)), 0.5, [1, 0]), np.array([[0.0], [1.0]])
     ),
 )
 def mean_td_error(guess: worlds.Fitted, power: int = 1) -> CheckResult:

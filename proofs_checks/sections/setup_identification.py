@@ -11,7 +11,7 @@ from gladius.mdp import TabularMDP, soft_bellman
 from gladius.objective import value
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
-from proofs_checks.library import WHY, rounding, zero
+from proofs_checks.library import WHY, observed, rounding, zero
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.setup import Track
@@ -29,11 +29,8 @@ class Anchored(namedtuple("Anchored", "mdp anchor table intervals", defaults=[()
 
     @property
     def observed(self) -> ccp.Observed:
-        """What identification may use: CCPs from the library, and the anchors' own rewards."""
-        star = self.mdp.solution
-        log_policy = star.q - star.v[:, None]
-        given = self.mdp.reward[self.here]
-        return ccp.Observed(log_policy, self.mdp.transition, self.anchor, given, self.mdp.discount)
+        """What identification may use."""
+        return observed(self.mdp, self.anchor)
 
 
 @st.composite
@@ -188,7 +185,7 @@ def _counterfactual(experiment: Relabelled, conservatism: float) -> tuple[Array,
     joint = mdp.solution.policy[:, :, None] * np.swapaxes(mdp.transition, 0, 1)
     s, a, after = np.nonzero((joint > 0) & inside[:, None, None])
     rows = (s, a, after, joint[s, a, after])
-    seen = Anchored(mdp, np.zeros(len(inside), dtype=np.int64), mdp.reward).observed
+    seen = observed(mdp, np.zeros(len(inside), dtype=np.int64))
     recovered = np.zeros_like(mdp.reward)
     recovered[inside] = ccp.solve(seen.restricted(inside))[1]
     label = (recovered + experiment.intervention)[s, a]

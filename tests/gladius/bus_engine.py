@@ -15,3 +15,8 @@ ANCHOR = Anchor(1, -5.0)
 KNOWN: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.95}
 FORM: dict[str, Any] = {"reward": BUS_REWARD}
 ORACLE: dict[str, Any] = {**FORM, "transition": BUS.known_transitions}
+
+
+def rngs(number: int, seed: int = 0) -> list[np.random.Generator]:
+    """Independent generators, one for each replication."""
+    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(number)]

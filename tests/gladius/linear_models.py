@@ -1,7 +1,5 @@
 """Small models that are linear in their parameters, and the plain oracles of several methods."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

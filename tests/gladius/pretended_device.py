@@ -7,8 +7,6 @@ numbers, a draw by a generator of the CPU, and a sum whose order no setting fixe
 and rounding are a real GPU's to show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

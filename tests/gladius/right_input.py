@@ -1,7 +1,5 @@
 """Right input for everything that checks its input; keyword arguments replace parts of it."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

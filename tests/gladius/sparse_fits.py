@@ -1,7 +1,5 @@
 """Fits of the class `sparse` on the bus engine, and a risk on few rows with a plain double."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hypothesis strategies of the library's tests; those of worlds are the claims' own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from proofs_checks.worlds import distributions as laws
 
 __all__ = ["DISCOUNTS", "REWARDS", "laws", "mdp_batches", "paths", "tabular_mdps", "transitions"]
 
-Array = NDArray[np.float64]
 
 # 0.1 to 0.3 and their sums are not what they seem in binary; -0.0 equals 0.0 with other bits.
 FLOATS = st.sampled_from([-0.0, 0.0, 0.1, 0.2, 0.3, -1.5, 1e-300, 1e15])

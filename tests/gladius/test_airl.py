@@ -1,7 +1,5 @@
 """AIRL: what it identifies (the choices), what it does not (the reward), and the anchored form."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -12,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import logsumexp
-from strategies import laws, tabular_mdps, transitions
+from strategies import laws, transitions
 
-from gladius.anchor import Anchor
 from gladius.baselines import airl, plug_in
 from gladius.baselines.airl import expected_visits, path_starts
 from gladius.mdp import TabularMDP
@@ -64,25 +61,6 @@ def test_any_shaping_finds_the_choices_and_none_the_reward(seed: int) -> None:
     assert wrong_by > 0.5
     other = population(BUS.mdp, 100, start=random_start(seed + 10))
     assert np.abs(end.g - other.g).max() > 0.5  # the start moves the reward
-
-
-@settings(max_examples=30)
-@given(tabular_mdps(discounts=st.sampled_from([0.5, 0.9, 0.95])))
-def test_anchored_it_is_the_reward_of_any_world(mdp: TabularMDP) -> None:
-    """From any start."""
-    rng = np.random.default_rng(1)
-    everywhere = np.full(len(mdp.initial), 1 / len(mdp.initial))
-    mild = 3 * np.tanh(mdp.reward / 3)  # so that every action is taken
-    mdp = TabularMDP(mild, mdp.transition, mdp.discount, everywhere)
-    anchor = Anchor(0, lambda s: mdp.reward[s[:, 0].astype(int), 0])
-    states = len(mdp.initial)
-    start = (5 * rng.standard_normal(mdp.reward.shape), 5 * rng.standard_normal(states))
-    end = population(mdp, 5, anchor=anchor, tolerance=1e-11, start=start)
-    assert end.status == "ok"
-    np.testing.assert_allclose(end.g, mdp.reward, atol=1e-7)
-    np.testing.assert_allclose(end.phi, mdp.solution.v, atol=1e-7)
-    np.testing.assert_allclose(end.v, mdp.solution.v, atol=1e-7)
-    np.testing.assert_allclose(end.f, np.log(mdp.solution.policy), atol=1e-8)
 
 
 # --- the two players, against plain oracles ---------------------------------------------------

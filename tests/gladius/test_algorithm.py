@@ -1,39 +1,31 @@
 """Algorithms 1 and 2 against autograd on raw rows, and the stability of their steps."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from bus_engine import KNOWN
+from bus_engine import KNOWN, rngs
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from numpy.typing import NDArray
 from strategies import transitions
 
 import gladius
 from gladius import algorithm, stability
 from gladius.algorithm import ascent_slope, descent, draw
 from gladius.anchor import Anchor
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.mdp import TabularMDP
 from gladius.objective import grouped_risk
 from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BusEngine
 
-Array = NDArray[np.float64]
 Tensor = torch.Tensor
 BUS = BusEngine(horizon=20)
 ANCHOR = Anchor(BUS.anchor_action, BUS.anchor_reward)
 TABLES = st.floats(-5, 5)
-
-
-def rngs(number: int, seed: int = 0) -> list[np.random.Generator]:
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(number)]
 
 
 def rows(data: Transitions, states: Array) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -3,8 +3,6 @@
 Each case starts from right input and changes one thing. It must fail before any work starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

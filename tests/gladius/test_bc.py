@@ -1,7 +1,5 @@
 """Behavioural cloning: the policy it learns, and the reward that its loss does not identify."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

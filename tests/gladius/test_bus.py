@@ -1,7 +1,5 @@
 """The bus engine against the paper: its transition probabilities and its dummies."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CCP against series written out, refits, independent optimisers, NFXP and known answers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CLARE against its known answers, an independent damped iteration and IQ-Learn's limit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The bus engine with continuous mileage: its solution against quadrature, and its paths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -4,8 +4,6 @@ The cases are those of the golden file (tests/golden/cases.py) and the options t
 method computes. That no estimator imports the true reward is tested in tests/test_layers.py.
 """
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,12 +20,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
+from gladius.checks import Array
 from gladius.linear_reward import linear_in_features
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.networks import Training
 from gladius.worlds.bus import BUS_REWARD
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Fitted = tuple[str, list[Results]]
 
@@ -35,6 +33,7 @@ BUS = BusEngine()
 SETS = BUS.simulate(16, [np.random.default_rng([12, i]) for i in range(2)])
 GRID = BUS.mdp.features[:8]  # mileages of both data sets
 PRINTED = {"protocol": "printed"}
+MLP = {"function_class": "mlp"}
 ONE_HOT: dict[str, Any] = {"regression": "one_hot"}
 # every gradient is small enough
 QUICK: dict[str, Any] = {"training": Training(steps=50, tolerance=1e6)}
@@ -44,7 +43,7 @@ VARIANTS = variants() | {
     "airl anchored": ("airl", {"anchored": True}),
     "gladius printed batch": ("gladius", {**PRINTED, "iterations": 20, "batch": 32}),
     "gladius sparse": ("gladius", {"function_class": "sparse"}),
-    "gladius mlp": ("gladius", {"function_class": "mlp", "steps": 100}),
+    "gladius mlp": ("gladius", {**MLP, "steps": 100}),
     "bc batch": ("bc", {"training": Training(steps=50, batch=64)}),
     "bc validation": ("bc", {"training": Training(steps=50, validation=0.25)}),
 }
@@ -240,6 +239,25 @@ def test_a_parameter_without_effect_is_no_convergence(name: str) -> None:
         assert "not identified" in estimate.diagnostics.status
 
 
+NEAR = [[0.0, 0.0], [5.0, 20.0], [10.0, -10.0], [-3.0, 3.0], [0.1, -9.0]]
+# far out the information is zero to the last digit, and no Newton step exists
+FAR = [[1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]]
+
+
+@pytest.mark.parametrize(
+    ("method", "starts"), [("nfxp", NEAR + FAR), ("ml_irl", NEAR), ("mpec", NEAR)]
+)
+def test_the_start_does_not_matter(method: str, starts: list[list[float]]) -> None:
+    data = BUS.simulate(50, np.random.default_rng(4))
+    options: dict[str, Any] = {**KNOWN, "reward": BUS_REWARD}
+    found = fit([data] * len(starts), method, **options, start=np.array(starts))
+    ends = np.array([estimate.diagnostics.extra["theta"] for estimate in found])
+    best = fit(data, method, **options).diagnostics.extra["theta"]
+    assert {estimate.diagnostics.status for estimate in found} == {"ok"}
+    np.testing.assert_allclose(ends, np.tile(np.asarray(best), (len(starts), 1)), atol=1e-7)
+    assert len({estimate.diagnostics.iterations for estimate in found}) > 1, "no start was used"
+
+
 FEW: list[tuple[str, dict[str, Any], int]] = [
     ("gladius", {**PRINTED, "iterations": 2}, 2),
     ("avi", {**ONE_HOT, "tolerance": 1e-9, "iterations": 3}, 2),
@@ -275,6 +293,10 @@ BAD: list[tuple[str, dict[str, Any], str, list[Any]]] = [
     ("gladius", PRINTED, "tolerance", [-1.0]),
     *[("gladius", PRINTED, field, [0]) for field in ("ascents", "iterations", "batch")],
     ("gladius", {"protocol": "author"}, "epochs", [0]),
+    ("gladius", MLP, "hidden", [()]),
+    ("gladius", MLP, "steps", [-1]),
+    ("gladius", MLP, "learning_rate", [0.0]),
+    ("gladius", MLP, "restricted", [1]),
     ("nfxp", {}, "start", [np.zeros(3)]),
     ("avi", {}, "regression", ["forest", "polynomial"]),
     ("avi", {}, "iterations", [1]),

@@ -1,7 +1,5 @@
 """Networks and regressions on observations on a GPU: on a pretended one, and on a real one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ The estimators are NFXP and a plug-in, which share nothing with the matrix calcu
 `gladius.efficiency`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Experts: weight files that are the card's, and how the policies act."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from importlib.util import find_spec

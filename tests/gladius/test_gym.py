@@ -1,7 +1,5 @@
 """The worlds of gymnasium against gymnasium itself, and what an end is that a time limit is not."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,18 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 
 from gladius.checks import Array, InputError
-from gladius.methods import fit
-from gladius.transitions import Integers
 from gladius.worlds import gym
 from gladius.worlds.gym import (
     ACROBOT,
     CARTPOLE,
-    Environment,
-    Episodes,
-    StepResult,
     environment,
     evaluate,
     rollout,
@@ -86,48 +78,6 @@ def test_an_ended_episode_is_done_in_its_last_row_alone() -> None:
     done = data.done[data.trajectory == 0]
     at_limit = rollout(replace(CARTPOLE, limit=len(done)), uniform(2), [0])
     np.testing.assert_array_equal(at_limit.done, done)
-
-
-class WaitingEpisodes(Episodes):
-    """One state, any two actions; no episode terminates."""
-
-    def __init__(self, number: int) -> None:
-        self.observations = np.zeros((number, 1))
-
-    def step(self, episodes: Integers, actions: Integers) -> StepResult:
-        rows = len(episodes)
-        return np.zeros((rows, 1)), np.zeros(rows), np.zeros(rows, dtype=bool)
-
-
-class Waiting(Environment):
-    """The environment of these episodes, of two steps each."""
-
-    def __init__(self) -> None:
-        super().__init__("waiting", ("x",), 2, 2, "none", "none")
-
-    def start(self, seeds: Integers) -> Episodes:
-        return WaitingEpisodes(len(seeds))
-
-
-@pytest.mark.parametrize("anchor", [0, 1])
-def test_what_it_costs_to_take_a_time_limit_for_an_end(anchor: int) -> None:
-    """Two steps, action 0 and then 1, over and over, both worth nothing: V = log 2 / (1 - beta).
-
-    Called an end, the limit makes action 1 one that ends everything. With action 0 as the anchor V
-    stays and r-hat(1) has to make up for beta V, ten standard deviations of a taste shock; with
-    action 1, V falls to log 2.
-    """
-    times = iter([0, 1])
-    right = rollout(Waiting(), lambda states: np.eye(2)[[next(times)] * len(states)], range(6))
-    wrong = replace(right, done=right.actions == 1)
-    other, state, beta = 1 - anchor, np.zeros((1, 1)), 0.95
-    told: dict[str, Any] = {"anchor_action": anchor, "anchor_reward": 0.0, "discount": beta}
-    estimates = [fit(data, "plug_in", **told) for data in (right, wrong)]
-    values = [float(logsumexp(estimate.q(state))) for estimate in estimates]
-    rewards = [float(estimate.reward(state, other)[0]) for estimate in estimates]
-    truth, log_2 = np.log(2) / (1 - beta), np.log(2)
-    assert values == pytest.approx([truth, truth if anchor == 0 else log_2], abs=1e-8)
-    assert rewards == pytest.approx([0, beta * truth if anchor == 0 else -beta * log_2], abs=1e-8)
 
 
 # Seeds and policies -------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """The Markov check on data that are Markov, on unobserved types and on a hidden regime."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from bus_engine import BUS, KNOWN

@@ -4,21 +4,16 @@ Nothing of `gladius.mdp` is used by the oracles here: fixed points come from suc
 approximation, occupancies from sums over periods or over every path, frequencies from counting.
 """
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from strategies import laws, mdp_batches, tabular_mdps
 
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.mdp import Categorical, TabularMDP, soft_bellman
-
-Array = NDArray[np.float64]
 
 RESIDUAL = 1e-12  # what `Solution` promises, relative to max(1, |V|)
 FALSE_ALARM = 1e-7  # of one statistical comparison; a few thousand are made in a deep run

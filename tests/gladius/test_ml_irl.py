@@ -1,7 +1,5 @@
 """ML-IRL against the weighted likelihood, Monte Carlo and known answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -45,16 +43,6 @@ def test_the_maximum_is_that_of_an_independent_optimiser() -> None:
     assert ours.diagnostics.converged
     np.testing.assert_allclose(extra(ours, "theta"), best.x, atol=1e-4)
     np.testing.assert_allclose(ours.diagnostics.extra["objective"] * weight.sum(), best.fun)
-
-
-def test_the_start_does_not_matter() -> None:
-    data = BUS.simulate(50, np.random.default_rng(6))
-    best = extra(fitted(data), "theta")
-    starts = np.random.default_rng(7).normal(0, 10, (20, 2))
-    every = ml_irl.fit([data] * 20, ANCHOR, 0.95, reward=BUS_REWARD, start=starts)
-    for one in every:
-        assert one.diagnostics.converged
-        np.testing.assert_allclose(extra(one, "theta"), best, atol=1e-6)
 
 
 @pytest.mark.parametrize("options", [{}, ORACLE])
@@ -116,6 +104,5 @@ def test_interleaved_trajectories_and_paths_after_an_end() -> None:
 def test_rows_that_are_no_path_are_refused() -> None:
     data = BUS.simulate(4, np.random.default_rng(5))
     shuffled = data.take(np.random.default_rng(0).permutation(len(data)))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^trajectory ="):
         fitted(shuffled)
-    assert caught.value.field == "trajectory"

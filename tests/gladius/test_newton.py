@@ -1,7 +1,5 @@
 """The one damped Newton against SciPy, on likelihoods, saddles and minima that do not exist."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,9 +8,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from gladius.checks import Array
 from gladius.newton import minimise
-
-Array = NDArray[np.float64]
 
 
 def logistic(x: Array, y: Array, rows: NDArray[np.int64], theta: Array) -> tuple[Array, ...]:

@@ -1,12 +1,10 @@
 """NFXP against finite differences, an independent optimiser, Monte Carlo and known answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from bus_engine import ANCHOR, BUS, FORM, KNOWN, MDP, ORACLE, Array
+from bus_engine import ANCHOR, BUS, KNOWN, MDP, ORACLE, Array
 from hypothesis import given, settings
-from linear_models import THETAS, LinearModel, extra, linear_models, log_likelihood
+from linear_models import THETAS, LinearModel, linear_models, log_likelihood
 
 import gladius
 from gladius.baselines import nfxp
@@ -98,21 +96,8 @@ def test_no_maximum_is_not_called_convergence() -> None:
 
 def test_q_is_defined_on_the_grid_of_known_transitions() -> None:
     estimate = nfxp.fit([BUS.simulate(4, np.random.default_rng(5))], ANCHOR, 0.95, **ORACLE)[0]
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^grid ="):
         estimate.q(np.array([[2.5]]))
-    assert caught.value.field == "grid"
-
-
-def test_the_maximum_does_not_depend_on_the_start() -> None:
-    """In the second half the information is zero to the last digit: no Newton step exists."""
-    data = BUS.simulate(50, np.random.default_rng(4))
-    near = [[0.0, 0.0], [5.0, 20.0], [-2.0, 1.0], [0.1, -9.0]]
-    far = [[1000.0, 5.0], [-1000.0, 5.0], [1e6, 1e6], [-50.0, 50.0]]
-    found = nfxp.fit([data] * 8, ANCHOR, 0.95, start=np.array(near + far), **FORM)
-    assert [e.diagnostics.status for e in found] == ["ok"] * 8
-    theta = np.stack([extra(e, "theta") for e in found])
-    np.testing.assert_allclose(theta, np.broadcast_to(theta[0], theta.shape), atol=1e-8)
-    assert len({e.diagnostics.iterations for e in found}) > 1, "the start was not used"
 
 
 def test_a_start_is_left_only_where_the_choices_observed_are_certain() -> None:

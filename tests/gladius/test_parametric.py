@@ -1,24 +1,19 @@
 """What is given to methods, transitions and a form, is compared with the data and the anchor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gladius import fit
 from gladius.anchor import Anchor
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.methods import METHODS, takes
 from gladius.networks import Training
 from gladius.parametric import make_model
 from gladius.transitions import Transitions
-
-Array = NDArray[np.float64]
 
 # Two states; paths may end after action 0 in state 0.
 DATA = Transitions(

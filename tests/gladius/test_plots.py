@@ -1,7 +1,5 @@
 """The two figures of a fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from bus_engine import BUS, KNOWN

@@ -1,7 +1,5 @@
 """The tabular plug-in: exact at the true frequencies of any model."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -39,9 +37,8 @@ def test_true_frequencies_return_the_true_reward_of_any_world(mdp: TabularMDP) -
 def test_an_anchor_seldom_offered_is_refused() -> None:
     states = np.array([1.0, 2.0, 2.0, 2.0])
     data = Transitions(states, np.array([1, 0, 0, 0]), np.array([2.0, 2.0, 2.0, 1.0]))
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(InputError, match=r"^anchor_action ="):
         plug_in.fit([data], ANCHOR, 0.95)
-    assert caught.value.field == "anchor_action"
 
 
 def test_frequencies_are_those_of_the_nearest_state_with_observations() -> None:

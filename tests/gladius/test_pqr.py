@@ -1,7 +1,5 @@
 """PQR: the plug-in in a table, near it with networks, and its steps' ends in closed form."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The network on rows: its gradient, what ends a path, what training may see, and its control."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +11,7 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
+from gladius.checks import Array
 from gladius.metrics import mape
 from gladius.objective import sampled_risk
 from gladius.rows.data import Rows
@@ -223,15 +221,6 @@ def test_unrestricted_it_has_the_policy_of_behavioural_cloning() -> None:
         pairs = zip(first.reward_function.theta, other.reward_function.theta, strict=True)
         assert all(np.array_equal(*pair) for pair in pairs) != restricted
         np.testing.assert_allclose(first.reward(grid, 1), -5.0)
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("hidden", ()), ("steps", -1), ("learning_rate", 0.0), ("restricted", 1)],
-)
-def test_bad_options_name_the_field(option: str, value: object) -> None:
-    with pytest.raises(InputError, match=option):
-        fit(bus_rows(20, 0), **{option: value})
 
 
 def test_an_action_hardly_ever_taken_does_not_explode() -> None:

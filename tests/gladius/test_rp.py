@@ -1,7 +1,5 @@
 """RP: its criterion against plain counting, its two ends (no split, one true split), its limits."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any

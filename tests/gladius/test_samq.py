@@ -1,7 +1,5 @@
 """SAmQ: NFXP where cells are states, cells against plain loops, Ward against SciPy's."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The score test against its formula, observation by observation, and what screening selects."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The roughness of the class `smooth`: divided second differences on any grid."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """GLADIUS on rows: flat in K, the minimum of its stated risk, and the inputs that matter."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The empirical transition law against dictionaries, and the law of states never seen."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import log
 
@@ -14,13 +12,11 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
 from gladius.anchor import check_anchor_support
-from gladius.checks import InputError
+from gladius.checks import Array, InputError
 from gladius.methods import fit
 from gladius.transition_probabilities import check_support, empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, group
 from gladius.worlds.bus import BUS_REWARD, BusEngine
-
-Array = NDArray[np.float64]
 
 WIDTH = 5  # the chain 0 .. 4 of `chains`
 TOUCH = 2  # an action that visits each of its states, so that the grid has no gaps
@@ -134,14 +130,6 @@ def test_displacements_that_differ_by_rounding_are_one() -> None:
     assert step.probabilities.tolist() == [1.0]
     assert step.points[0, 0] == pytest.approx(0.1)
     assert p_hat.transition[0, 0, 5].tolist() == [0, 0, 0, 0, 0, 0, 1]
-
-
-def test_a_path_that_ended_has_no_row() -> None:
-    ended = np.ones(2, dtype=bool)
-    data = Transitions(np.array([0.0, 1.0]), np.zeros(2, dtype=int), np.ones(2), done=ended)
-    p_hat = empirical_transition_probabilities(group(data))
-    assert not p_hat.transition.any()
-    assert not p_hat.rows(0, np.array([[5.0]])).any()
 
 
 def counts_of(visits: list[list[list[float]]]) -> Counts:

@@ -1,7 +1,5 @@
 """What a fit is held against: the choices along each input, their certainty, and frequencies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

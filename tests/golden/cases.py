@@ -4,22 +4,18 @@ The file is never written again. Its keys are 'data set/method/quantity'. The nu
 the library before it was rebuilt, or of release 0.2.0 where a method has improved in between.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
+from gladius.checks import Array
 from gladius.linear_reward import linear_in_features
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
 from gladius.networks import Training
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
-
-Array = NDArray[np.float64]
 
 DISCOUNT = 0.95
 STATES = 10  # r and Q are compared at the first ten states

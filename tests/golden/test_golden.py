@@ -1,7 +1,5 @@
 """The numbers of every method are those that were frozen: theta, r and Q on small data sets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import cases

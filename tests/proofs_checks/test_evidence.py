@@ -48,17 +48,6 @@ def test_a_printed_constant_is_rejected_where_the_corrected_one_is_tight(id_: st
     assert not claim.printed(instance).holds
 
 
-UNPROVED = ("thm:bothPL", "rem:sub-gaussian-features", "lem:erm_ddc_quant_identification")
-
-
-@pytest.mark.parametrize("id_", UNPROVED)
-def test_a_constant_that_nothing_pins_is_marked_in_the_ledger(
-    id_: str, decided: dict[str, Decision]
-) -> None:
-    assert find(id_).unproved
-    assert (decided[id_].how_corrected or decided[id_].how).endswith(NOT_TIGHT)
-
-
 def test_a_claim_without_such_a_constant_is_not_marked(decided: dict[str, Decision]) -> None:
     for id_, decision in decided.items():
         is_marked = NOT_TIGHT in decision.how + decision.how_corrected

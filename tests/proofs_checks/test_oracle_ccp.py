@@ -27,18 +27,6 @@ def observations(draw):
     )
 
 
-def test_one_state_by_hand():
-    seen = ccp.Observed(
-        np.log([[0.5, 0.5]]), np.ones((2, 1, 1)), np.array([0]), np.array([0.0]), 0.5
-    )
-    q, r = ccp.solve(seen)
-    assert q == pytest.approx(np.full((1, 2), np.log(2)))
-    assert r == pytest.approx(np.zeros((1, 2)))
-    matrix, right = ccp.system(seen)
-    assert matrix.tolist() == [[0.5, 0.0], [-1.0, 1.0]]
-    assert right == pytest.approx([np.log(2) / 2, 0.0])
-
-
 @given(observations(), st.data())
 def test_nearest_solution_of_the_anchor_rows_keeps_what_they_leave_free(seen, data):
     start = data.draw(arrays(np.float64, seen.log_policy.shape, elements=VALUES))

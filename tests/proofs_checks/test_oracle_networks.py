@@ -18,38 +18,8 @@ from proofs_checks.oracle.networks import (
     gram_below,
     hessian_bound,
     least_in_ball,
-    least_response,
     limit_kernel,
-    rank,
 )
-
-WHOLE = st.integers(-2, 2).map(float)
-MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 3)).flatmap(
-    lambda shape: arrays(np.float64, shape, elements=WHOLE)
-)
-
-
-@given(MATRICES)
-def test_rank_is_that_of_the_singular_values(matrix: np.ndarray) -> None:
-    assert rank(matrix) == np.linalg.matrix_rank(matrix)
-
-
-def test_rank_notices_what_rounding_hides() -> None:
-    assert rank(np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])) == 2
-
-
-@given(MATRICES)
-def test_least_response_is_the_infimum_over_unit_vectors(gradients: np.ndarray) -> None:
-    n, d = gradients.shape
-    infimum = least_response(gradients)
-    assert (infimum > 0) == (rank(gradients) == d)
-    directions = np.array([h for h in itertools.product(np.linspace(-1, 1, 9), repeat=d) if any(h)])
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    responses = np.abs(directions @ gradients.T).max(axis=1)
-    assert responses.min() >= infimum - 1e-9
-    singular = np.linalg.svd(gradients, compute_uv=False)[-1] if n >= d else 0.0
-    assert singular / math.sqrt(n) - 1e-9 <= infimum <= singular + 1e-9
-
 
 LISTED = [(1, 4, 1 / 3, 1.0), (1, 3, 0.5, 0.5), (2, 4, 1.0, 1.0), (2, 3, 1.0, 0.5)]
 

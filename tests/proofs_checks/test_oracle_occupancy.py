@@ -22,25 +22,6 @@ from proofs_checks.sections.proofs_quantitative_identification import (
 )
 from proofs_checks.worlds import VALUES, tabular_mdps
 
-ONE = oracle.exact([[1]])
-
-
-def test_one_state_by_hand():
-    world = oracle.World(oracle.exact([[3]]), ONE[None], ONE[0], Fraction(1, 4))
-    assert oracle.action_values(world, ONE) == 4
-    assert oracle.occupancy(world, ONE, world.initial) == 1
-    assert oracle.backup(world, ONE, ONE, Fraction(1)) == 4
-
-
-def test_two_states_that_alternate_by_hand():
-    moves, first = oracle.exact([[[0, 1], [1, 0]]]), oracle.exact([1, 0])
-    world = oracle.World(oracle.exact([[0], [1]]), moves, first, Fraction(1, 2))
-    policy = oracle.exact([[1], [1]])
-    third = Fraction(1, 3)
-    assert oracle.occupancy(world, policy, first).tolist() == [[2 * third], [third]]
-    assert oracle.occupancy_given(world, policy, 1, 0).tolist() == [[third], [2 * third]]
-    assert oracle.action_values(world, policy).tolist() == [[2 * third], [4 * third]]
-
 
 @given(functions())
 def test_values_and_occupancies_are_their_series_to_the_exact_tail(drawn: Function) -> None:

@@ -11,7 +11,7 @@ from gladius.mdp import Array
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.worlds import Empirical, empirical, full_samples
+from proofs_checks.worlds import Empirical, empirical, full_samples, one_state
 
 
 def by_hand() -> polyak.Constants:
@@ -74,10 +74,6 @@ def test_printed_bounds_are_enough_from_four_actions_on(
 # --- the min-max objective
 
 
-def one_state(discount: float = 0.95) -> Sample:
-    return Sample(np.ones((1, 2, 1)), np.array([0]), np.array([-discount * math.log(2)]), discount)
-
-
 def at_pairs(zeta: Array) -> Array:
     """(states, 2) of one number for each state."""
     return np.stack([zeta, zeta], axis=1)
@@ -118,7 +114,7 @@ def test_the_hessian_is_that_of_the_objective(sample: Sample) -> None:
 
 
 def test_one_state_by_hand() -> None:
-    sample = one_state()
+    sample = one_state([1, 1], -0.95 * math.log(2), 0.95)
     assert polyak.solution(sample) == pytest.approx(np.zeros((1, 2)), abs=1e-15)
     assert polyak.share(sample) == 0.5
     assert polyak.strong_concavity(sample) == pytest.approx(0.9025)

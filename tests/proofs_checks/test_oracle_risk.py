@@ -4,8 +4,6 @@ The gradients that the claims take from the library are those of the oracle; the
 compared with the library's in the claims that rest on them.
 """
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,40 +14,6 @@ from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import Regression, auxiliary_gradient, regressions
 from proofs_checks.worlds import Empirical, empirical
-
-
-def hand_made() -> Sample:
-    """Two states, two actions, anchors 0 and 1: six rows, three of them anchor rows at state 0."""
-    moves = np.zeros((2, 2, 2))
-    moves[0, 0] = 2, 1  # state 0, anchor
-    moves[0, 1] = 0, 2
-    moves[1, 0] = 1, 0  # state 1, not its anchor
-    return Sample(moves, np.array([0, 1]), np.array([1.0, 9.0]), 0.5)
-
-
-def test_weights_by_hand() -> None:
-    sample = hand_made()
-    assert (sample.size, sample.be_size) == (6, 3)
-    assert sample.nll_weight.tolist() == pytest.approx([5 / 6, 1 / 6])
-    assert sample.choices.tolist() == [[0.6, 0.4], [1.0, 0.0]]
-    assert sample.be_states.tolist() == [0]
-    assert sample.be_weight.tolist() == [1.0]
-    assert sample.transition.tolist() == [pytest.approx([2 / 3, 1 / 3])]
-    assert sample.evaluated.tolist() == [True, True]
-
-
-def test_terms_by_hand() -> None:
-    sample, q = hand_made(), np.log(np.array([[1.0, 3.0], [1.0, 1.0]]))
-    nll = -(3 * math.log(1 / 4) + 2 * math.log(3 / 4) + math.log(1 / 2)) / 6
-    psi = 1 + 0.5 * (2 / 3 * math.log(4) + 1 / 3 * math.log(2))
-    assert sample.nll(q) == pytest.approx(nll)
-    assert sample.residual(q).tolist() == pytest.approx([psi])
-    assert sample.bellman(q) == pytest.approx(psi**2)
-    assert sample.risk(q) == pytest.approx(nll + psi**2)
-    assert sample.entropy() == pytest.approx(-5 / 6 * (0.6 * math.log(0.6) + 0.4 * math.log(0.4)))
-    y = 2 / 3 * math.log(4) + 1 / 3 * math.log(2)
-    assert sample.target(q).tolist() == pytest.approx([y])
-    assert sample.auxiliary(np.array([y + 3]), q) == pytest.approx(0.25 * 9)
 
 
 def test_a_state_that_only_follows_another_action_is_not_evaluated() -> None:

@@ -29,13 +29,6 @@ def test_best_blind_policy_is_the_linear_programme_of_dynamic_programming(mdp):
     assert rows.shape == (states * actions, states)
 
 
-def test_reachable_states_of_a_chain():
-    chain = np.array([[[0.0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 0], [1, 0, 0, 0]]])
-    first = np.array([1.0, 0, 0, 0])
-    assert oracle.reachable(first, chain).tolist() == [True, True, True, False]
-    assert oracle.reachable(first, chain, periods=1).tolist() == [True, True, False, False]
-
-
 def test_visits_of_a_chain_by_hand():
     move = np.array([[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]])
     args = (move, 0.5, np.array([1.0, 0.0, 0.0]))
@@ -44,12 +37,3 @@ def test_visits_of_a_chain_by_hand():
     assert likeliest == pytest.approx([1 / 2, 1 / 4, 1 / 8])
     nowhere = oracle.log_likeliest(np.zeros((3, 1)), move, 0.5, np.array([0.0, 1.0, 0.0]))
     assert np.isfinite(nowhere).tolist() == [False, True, True]
-
-
-@pytest.mark.parametrize(("alpha", "gap"), [(1.0, np.log(3)), (0.0, 1 + np.log(3))])
-def test_conservative_penalty_by_hand(alpha, gap):
-    """x = 1 + log 3 - alpha 2 (2 p(x) - 1) has these solutions; both actions are in the data."""
-    zeros, label = np.zeros(2, dtype=np.int64), np.array([1 + np.log(3), 0.0])
-    rows = zeros, np.arange(2), zeros, np.array([0.5, 0.5])
-    q = oracle.offline(np.zeros((1, 2)), rows, label, 0.5, conservatism=alpha)
-    assert q[0, 0] - q[0, 1] == pytest.approx(gap)

@@ -6,56 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
-from numpy.testing import assert_allclose
 from scipy.stats import binom
 
-from gladius import BusEngine
 from proofs_checks.oracle import tables as oracle
-
-THETAS = st.tuples(st.floats(0.1, 3.0), st.floats(0.5, 12.0))
-
-
-@given(THETAS, st.sampled_from([0.1, 0.5, 0.9, 0.95]))
-@settings(max_examples=25, deadline=None)
-def test_solution_is_the_librarys(theta, discount):
-    expected = BusEngine(theta=theta, discount=discount).mdp.solution.q
-    assert_allclose(oracle.solve(oracle.linear_reward(theta), discount), expected, atol=1e-9)
-
-
-@pytest.mark.parametrize("theta", [(1.0, 5.0), (0.7, 6.3), (1.4, 3.1)])
-def test_fit_finds_the_parameters_of_rounded_tables(theta):
-    reward = oracle.linear_reward(theta)
-    q = oracle.solve(reward)
-    fitted, distance = oracle.fit(np.round(q[:10], 3), np.round(reward[:10], 3))
-    assert distance <= 0.0005 + 1e-7
-    assert_allclose(fitted, theta, atol=0.003)
-
-
-def test_residual_of_the_solution_is_zero():
-    reward = oracle.linear_reward((1.0, 5.0))
-    q = oracle.solve(reward)
-    for x in range(1, 17):
-        for a in range(2):
-            assert abs(oracle.residual(reward[x - 1, a], q, x, a)) < 1e-10
-
-
-@given(
-    arrays(np.float64, (10, 2), elements=st.floats(-60, -40)),
-    arrays(np.float64, (11, 2), elements=st.floats(-1, 1)),
-    st.integers(1, 6),
-    st.integers(0, 1),
-)
-def test_rounding_moves_a_residual_by_no_more_than_its_bound(q, errors, mileage, action):
-    half = 0.0005
-    rounded = oracle.residual(half * errors[10, 0], q + half * errors[:10], mileage, action)
-    difference = rounded - oracle.residual(0.0, q, mileage, action)
-    assert abs(difference) <= float(oracle.rounding(Fraction(1, 2000))) + 1e-12
-
-
-def test_residual_needs_the_next_mileages():
-    with pytest.raises(ValueError, match="mileage 11 is not printed"):
-        oracle.residual(-7.0, np.zeros((10, 2)), 7, 0)
 
 
 @given(st.integers(1, 40), st.data())

@@ -8,16 +8,10 @@ from hypothesis import strategies as st
 
 from gladius.checks import InputError
 from proofs_checks.printed_tables import (
-    ACTIONS,
-    MILEAGES,
-    TABLES,
     Printed,
     cell,
-    frequencies,
-    grid,
     load,
     rows,
-    values,
 )
 
 
@@ -69,24 +63,3 @@ def test_digits_are_decimal():
 
 def test_rows_are_in_the_printed_order():
     assert rows("figure_1") == ("2", "5", "20", "50", "100")
-
-
-@pytest.mark.parametrize("method", ["Rust", "ML-IRL", "GLADIUS"])
-def test_table_3_is_a_part_of_table_a3(method):
-    again = [cell("table_3", x, method, "r a0") for x in MILEAGES]
-    assert again == [row[0] for row in grid(1000, method, "r")]
-
-
-@pytest.mark.parametrize("trajectories", TABLES)
-def test_both_tables_of_a_size_print_the_same_frequencies(trajectories):
-    of_q = TABLES[trajectories][1]
-    again = tuple(
-        tuple(int(cell(of_q, x, "Frequency", f"frequency a{a}").value) for a in ACTIONS)
-        for x in MILEAGES
-    )
-    assert again == frequencies(trajectories)
-    assert values(trajectories, "Rust", "Q").shape == (10, 2)
-
-
-def test_totals():
-    assert [sum(map(sum, frequencies(n))) for n in TABLES] == [1000, 19997]

@@ -1,7 +1,5 @@
 """Estimates with a known error, for tests of what the exhibits measure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

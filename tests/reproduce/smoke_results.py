@@ -1,7 +1,5 @@
 """An exhibit's entries, computed in this process and written as a run would write them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a hostile folder or a kill does to a run: no file outside, no forged number, no orphan."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

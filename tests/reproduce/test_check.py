@@ -1,7 +1,5 @@
 """`check`, `stamp` and the README's sections: what says that a number is not of this tree."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The exhibit `constants`: its losses, its search, the chain's steps, and its files."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

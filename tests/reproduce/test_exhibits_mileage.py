@@ -1,7 +1,5 @@
 """Tables 3 and A1 to A4, Figures A1 and A2 and the Gumbel figure, on their smoke cells."""
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Our own exhibits: accuracy with the counts that it draws, tests of means."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from bus_engine import rngs
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import DISCOUNTS, tabular_mdps
@@ -66,18 +65,14 @@ def test_counts_are_conserved(world: TabularMDP, horizon: int, trajectories: int
 def test_splits_have_the_occupancy_of_the_bus() -> None:
     """And the spread of independent paths."""
     world = BusEngine()
-    train, test = data.splits(world.mdp, world.horizon, 50, generators(200))
+    train, test = data.splits(world.mdp, world.horizon, 50, rngs(200, 7))
     assert np.all(train.size == 40 * world.horizon)
     assert np.all(test.size == 10 * world.horizon)
     share = train.visits.sum(axis=0) / train.size.sum()
     assert np.abs(share - world.mdp.occupancy(world.horizon)).max() < 1e-3
-    paths = group([one.split(0.8)[0] for one in world.simulate(50, generators(200))])
+    paths = group([one.split(0.8)[0] for one in world.simulate(50, rngs(200, 7))])
     spread = [t.visits[:, :3, 1].std(axis=0) for t in (train, paths)]
     assert spread[0] == pytest.approx(spread[1], rel=0.25)
-
-
-def generators(number: int) -> list[np.random.Generator]:
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(7).spawn(number)]
 
 
 def transitions_of(counts: Counts, r: int) -> Transitions:

@@ -1,7 +1,5 @@
 """What decides that a stored cell is still good: the key, its parts, and who may compute it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

@@ -1,7 +1,5 @@
 """Figure 1 and the worlds with inputs that matter: solutions, pairing, scores, drawing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`--device`: the cells that compute on a GPU, here a pretended one, and what their record says."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

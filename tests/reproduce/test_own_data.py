@@ -1,7 +1,5 @@
 """The exhibits `rust` and `coverage`: the panel, Table IX, and coverage with a known answer."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from dataclasses import replace

@@ -42,23 +42,6 @@ def test_the_file_is_the_one_that_was_compared_with_the_paper(exhibit: str) -> N
     assert set(frame["protocol"]) == {"published"}
 
 
-def test_tables_that_print_the_same_cells_agree() -> None:
-    """Table 3 is the action-0 half of Table A3, and r and Q tables share their frequencies."""
-
-    def cells(name: str, of: str = "") -> dict[tuple[str, str, str], str]:
-        frame = published.load(name)
-        keys = zip(frame["row"], frame["column"], frame["statistic"], strict=True)
-        both = zip(keys, frame["value"], strict=True)
-        return {key: value for key, value in both if key[1].startswith(of)}
-
-    a0 = {key: value for key, value in cells("table_a3").items() if key[2].endswith("a0")}
-    renamed = {(r, c.replace("Ground Truth", "True reward"), s): v for (r, c, s), v in a0.items()}
-    assert renamed == cells("table_3")
-    for one, two in (("table_a1", "table_a2"), ("table_a3", "table_a4")):
-        assert len(cells(one, "Frequency")) == 20
-        assert cells(one, "Frequency") == cells(two, "Frequency")
-
-
 def test_numbers_are_those_of_the_texts() -> None:
     for exhibit in EXHIBITS:
         frame = published.load(exhibit)

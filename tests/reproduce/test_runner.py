@@ -1,7 +1,5 @@
 """The runner: resumption, failures, interrupts, the disk, one run at a time, files, the command."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

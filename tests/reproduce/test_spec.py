@@ -1,7 +1,5 @@
 """Seeds by key, specs that refuse what they do not know, records that drop nothing."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The exhibit `stability`: Algorithm 1 against the printed loss by torch, its slopes, its files."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Table 2's entries, its equalities between methods, and its files."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

@@ -1,7 +1,5 @@
 """Table 4: what its learners see, what its seeds decide, and its comparisons of methods."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Exhibits that cost nothing, and what can go wrong in a cell."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal
