@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -110,8 +110,8 @@ def read_anchor_action(
         action = Column(one.feature_names.index(given))
     elif not callable(given):
         if np.ndim(given) == 0:
-            return given, None  # a number, which make_anchor checks
-        action = state_table(data, given, "anchor_action")
+            return cast("int", given), None  # make_anchor checks it
+        action = state_table(data, np.asarray(given), "anchor_action")
     exchange = Exchange(action, 0, one.number_of_actions)
     own = np.concatenate([exchange.index(rows.states) for rows in data])
     return 0, replace(exchange, reference=int(np.argmax(np.bincount(own))))

@@ -58,12 +58,10 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
     def again(part: Any) -> Any:
         return _encoded(part, arrays)
 
-    if value is None or (
-        isinstance(value, bool | int | float | str) and not isinstance(value, np.generic)
-    ):
-        return value
     if isinstance(value, np.generic):
         return again(value.item())
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     if isinstance(value, torch.Tensor):
         return {"tensor": again(value.numpy(force=True))}
     if isinstance(value, np.ndarray):

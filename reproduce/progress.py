@@ -1,35 +1,40 @@
-"""How far a run is: a line a minute."""
+"""How far a run is: a line that changes on a terminal, elsewhere a line a minute."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 
 
+@contextmanager
 def progress(
     expected: Mapping[str, float], size: int, console: Console, interval: float = 60.0
-) -> Callable[[str], None]:
-    """What to call with the id of each stored cell, `size` of which run at a time.
+) -> Iterator[Callable[[str], None]]:
+    """Counts cells, `size` of them running at a time; yields what to call with each stored id.
 
-    It prints a line where the last one is `interval` seconds old. `expected` has the cells' rough
-    processor seconds in the order in which they start. The time to go is that of the remaining
-    cells, scaled by how far the estimates were off so far.
+    `expected` has their rough processor seconds in the order in which they start. The time to go
+    is that of the remaining cells, scaled by how far the estimates were off so far. A console
+    that is no terminal gets a line where the last one is `interval` seconds old.
     """
     remaining, start, last = dict(expected), time.monotonic(), 0.0
+    with console.status("starting") as status:  # prints nothing where there is no terminal
 
-    def stored(id_: str) -> None:
-        nonlocal last
-        del remaining[id_]
-        elapsed, to_go = time.monotonic() - start, sum(remaining.values())
-        if elapsed - last >= interval:
-            last = elapsed
+        def stored(id_: str) -> None:
+            nonlocal last
+            del remaining[id_]
+            elapsed, to_go = time.monotonic() - start, sum(remaining.values())
             pace = elapsed / (sum(expected.values()) - to_go)
             counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
             times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
-            running = ", ".join(list(remaining)[:size])
-            console.print(f"{counts} {times}; running: {running}", markup=False, soft_wrap=True)
+            line = f"{counts} {times}; running: {', '.join(list(remaining)[:size])}"
+            status.update(escape(line))
+            if not console.is_terminal and elapsed - last >= interval:
+                last = elapsed
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    return stored
+        yield stored
 
 
 def duration(seconds: float) -> str:

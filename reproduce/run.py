@@ -100,14 +100,14 @@ def run(
         provenance.check_compiler(job.digests for job in jobs)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
-        report_stored = progress(expected, max(workers, 1), Console())
-        for job, text in computed(jobs, workers, dask):
-            try:
-                drawing.final[job.cell] = store.save(job.cell, text)
-            except OSError as error:
-                raise disk_error("build", build, error, job.cell.id) from None
-            report_stored(job.cell.id)
-            drawing.draw()
+        with progress(expected, max(workers, 1), Console()) as report_stored:
+            for job, text in computed(jobs, workers, dask):
+                try:
+                    drawing.final[job.cell] = store.save(job.cell, text)
+                except OSError as error:
+                    raise disk_error("build", build, error, job.cell.id) from None
+                report_stored(job.cell.id)
+                drawing.draw()
     final = drawing.final
     failed = {cell.id: stored.status for cell, stored in final.items() if stored.failed}
     return Outcome(

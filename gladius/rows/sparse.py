@@ -18,8 +18,8 @@ Implementation choices:
 - The point that Fisher scoring (`risk`) reaches is stationary; that it is the global minimum is not
   proved. `form` chooses monomials and lambda, by the rules of the class `smooth`.
 - Where no path ends, a constant added to all rewards changes V by a constant. At discount factors
-  above NEAR_ONE the anchor's reward is lowered for the fit so that V is near 0, and r and Q are
-  raised after it: rounding stays small.
+  above NEAR_ONE a second fit has the anchor's reward lowered so that V is near 0, where steps are
+  best conditioned. If its steps converge it replaces the first, and r and Q are raised again.
 - Constants were tuned on other seeds than the exhibits use. FALSE_SHARE, the undersmoothing and the
   price of a curve in a new input were tuned after an exhibit had shown a fault.
 """
@@ -142,33 +142,20 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     choice = select_inputs(inputs, Choice(actions, (*others, anchor.action)), of_reward)
     if of_reward is None:
         choice = with_anchor(choice, inputs, anchor)
-    used = tuple(sorted(choice.inputs))
-    rows = Rows.of(data, used, anchor, discount)
-    zeta = make_zeta(rows, inputs, choice.inputs)
-    *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
+    asked = (of_reward, of_zeta)
+    fit, transition, is_settled = settle(data, inputs, choice, asked, anchor, discount, 0.0)
     level = 0.0
     if discount > NEAR_ONE and not data.done.any():
-        level = float(rows.seen @ value / rows.seen.sum())
-        value = value - level
-    by = (1 - discount) * level
-    rows = replace(rows, anchor_reward=rows.anchor_reward - by)
-    rounds: list[tuple[int, ...]] = []
-    while len(rounds) < ROUNDS:
-        next_value = value[rows.next_index] * rows.continues
-        outcome = NextValue(next_value, actions, data.number_of_actions)
-        transition = select_inputs(inputs, outcome, of_zeta)
-        rounds.append(tuple(sorted(set(transition.inputs))))
-        if rounds[-1] in rounds[:-1]:
-            break
-        united = tuple(sorted({*choice.inputs, *rounds[-1]}))
-        if united != used:
-            rows, used = Rows.of(data, united, anchor, discount, by), united
-        fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
-        value = fit.v
+        mean = float(fit.risk.rows.seen @ fit.v / fit.risk.rows.seen.sum())
+        again, *other = settle(data, inputs, choice, asked, anchor, discount, mean)
+        if again.converged and again.is_sound:
+            fit, level, (transition, is_settled) = again, mean, other
+        else:
+            fit = fit._replace(is_sound=False)  # the constant would decide
     fit = add_curvature(fit, inputs)
     policy = torch.softmax(fit.q, dim=1).numpy(force=True)
     misfit = trust.misfit_p_values(
-        inputs, data.actions, policy[rows.state_index.numpy(force=True)], others
+        inputs, data.actions, policy[fit.risk.rows.state_index.numpy(force=True)], others
     )
     for k, p in misfit.items():
         if trust.REJECTED <= p < trust.DOUBTFUL / len(misfit):  # below, the status says so
@@ -183,11 +170,50 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "p_values": choice.p_values,
         "zeta_p_values": transition.p_values,
         "penalty": float(fit.penalty.max()),
-        "inputs_settled": len(rounds) > 1 and rounds[-1] == rounds[-2],
+        "inputs_settled": is_settled,
         "misfit_p_values": misfit,
         "misfit_inputs": tuple(k for k, p in misfit.items() if p < trust.REJECTED),
     }
     return estimate(fit, anchor, level, policy, extra)
+
+
+def settle(
+    data: Transitions,
+    inputs: Inputs,
+    choice: InputSelection,
+    asked: tuple[Sequence[int] | None, Sequence[int] | None],
+    anchor: Anchor,
+    discount: float,
+    level: float,
+) -> tuple[RiskMinimum, InputSelection, bool]:
+    """The fit, the inputs of zeta, and whether their choice settled.
+
+    Args:
+        data, anchor, discount: as in `fit_rows`.
+        inputs: standardised.
+        choice: of the inputs of r.
+        asked: inputs of r and of zeta that the user named.
+        level: a constant by which the V of the fit is lower.
+    """
+    of_reward, of_zeta = asked
+    by, used = (1 - discount) * level, tuple(sorted(choice.inputs))
+    rows = Rows.of(data, used, anchor, discount, by)
+    zeta = make_zeta(rows, inputs, choice.inputs)
+    *_, value = ObservationRisk(rows, make_features(choice.inputs, inputs), zeta).start()
+    rounds: list[tuple[int, ...]] = []
+    while len(rounds) < ROUNDS:
+        next_value = value[rows.next_index] * rows.continues
+        outcome = NextValue(next_value, torch.tensor(data.actions), data.number_of_actions)
+        transition = select_inputs(inputs, outcome, of_zeta)
+        rounds.append(tuple(sorted(set(transition.inputs))))
+        if rounds[-1] in rounds[:-1]:
+            break
+        united = tuple(sorted({*choice.inputs, *rounds[-1]}))
+        if united != used:
+            rows, used = Rows.of(data, united, anchor, discount, by), united
+        fit = fit_form(rows, inputs, used if of_reward is None else choice.inputs, rounds[-1])
+        value = fit.v
+    return fit, transition, len(rounds) > 1 and rounds[-1] == rounds[-2]
 
 
 def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> InputSelection:
