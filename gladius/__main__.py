@@ -81,8 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options["function_class"] = given.function_class
         if "form" in needs(given.method):
             number, features = data.number_of_actions, data.feature_names
-            known, _ = read_anchor_action([data], given.anchor_action)
-            form = number, known, given.anchor_reward, features
+            action, _ = read_anchor_action([data], given.anchor_action)
+            form = number, action, given.anchor_reward, features
             options["reward"] = linear_in_features(*form)
         estimate = fit(data, given.method, **options)
     except InputError as error:

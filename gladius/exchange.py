@@ -104,8 +104,8 @@ def read_anchor_action(
         if given in one.action_names:
             return one.action_names.index(given), None
         if given not in one.feature_names:
-            known = ", ".join((*one.action_names, *one.feature_names))
-            hint = f"name one of {known}, or give the number of an action"
+            choices = ", ".join((*one.action_names, *one.feature_names))
+            hint = f"name one of {choices}, or give the number of an action"
             raise InputError("anchor_action", given, hint)
         action = Column(one.feature_names.index(given))
     elif not callable(given):

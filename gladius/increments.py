@@ -148,12 +148,12 @@ class PooledIncrements:
             starts[action] = start
         return starts
 
-    def p_value(self, data: Transitions, parts: int = 10) -> float:
+    def p_value(self, data: Transitions, ranges: int = 10) -> float:
         """Of the likelihood ratio test that the distribution of d is the same in all states.
 
         Args:
             data: one data set.
-            parts: number of ranges of the first feature that moves, at the start of d.
+            ranges: number of ranges of the first feature that moves, at the start of d.
         """
         live = ~data.done
         states, actions = data.states[live], data.actions[live]
@@ -161,12 +161,12 @@ class PooledIncrements:
         moving = [k for k in range(states.shape[1]) if k not in self.own]
         shift = np.round((data.next_states[live] - start)[:, moving], DECIMALS)
         _, (label,) = index_rows([shift])
-        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, parts + 1)[1:-1]))
-        part = np.searchsorted(edges, start[:, moving[0]], side="right")
+        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, ranges + 1)[1:-1]))
+        interval = np.searchsorted(edges, start[:, moving[0]], side="left")
         statistic, freedom = 0.0, 0
         for group in [0] if self.common else np.unique(actions):
             rows = (actions == group) | self.common
-            table = pd.crosstab(part[rows], label[rows])
+            table = pd.crosstab(interval[rows], label[rows])
             if min(table.shape) > 1:
                 test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
                 statistic, freedom = statistic + test.statistic, freedom + test.dof

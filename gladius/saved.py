@@ -55,13 +55,13 @@ def load(folder: Path | str) -> Any:
 def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
     """What stands in the JSON file for a value."""
 
-    def again(part: Any) -> Any:
-        return _encoded(part, arrays)
+    def again(entry: Any) -> Any:
+        return _encoded(entry, arrays)
 
+    if value is None or type(value) in (bool, int, float, str):
+        return value
     if isinstance(value, np.generic):
         return again(value.item())
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, torch.Tensor):
         return {"tensor": again(value.numpy(force=True))}
     if isinstance(value, np.ndarray):
@@ -70,13 +70,12 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
         key = f"array_{len(arrays)}"
         arrays[key] = value
         return {"array": key}
-    for name, kind in SEQUENCES.items():
-        if type(value) is kind:
-            return {name: [again(entry) for entry in value]}
+    if type(value).__name__ in SEQUENCES:
+        return {type(value).__name__: [again(entry) for entry in value]}
     if isinstance(value, dict):
         return {"dict": [[again(key), again(entry)] for key, entry in value.items()]}
     if isinstance(value, partial):
-        return {"partial": [again(part) for part in (value.func, value.args, value.keywords)]}
+        return {"partial": [again(entry) for entry in (value.func, value.args, value.keywords)]}
     if ismethod(value):
         return {"method": [again(value.__self__), value.__name__]}
     of: Any = type(value)
@@ -110,8 +109,8 @@ def _decoded(value: Any, arrays: dict[str, Array]) -> Any:
     if not isinstance(value, dict):
         return value
 
-    def again(part: Any) -> Any:
-        return _decoded(part, arrays)
+    def again(entry: Any) -> Any:
+        return _decoded(entry, arrays)
 
     kind, content = next(iter(value.items()))
     if kind == "object":

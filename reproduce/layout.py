@@ -115,26 +115,26 @@ def estimate(value: float, *errors: float) -> str:
     """`value (error)`: two digits of the first error, and all numbers to the same place."""
     if not 1e-5 < errors[0] < 1e4 or not abs(value) < 1e6:
         return f"{number(value)} ({', '.join(map(number, errors))})"
-    places = max(0, 1 - math.floor(math.log10(float(f"{errors[0]:.1e}"))))
-    return f"{value:.{places}f} ({', '.join(f'{error:.{places}f}' for error in errors)})"
+    digits = max(0, 1 - math.floor(math.log10(float(f"{errors[0]:.1e}"))))
+    return f"{value:.{digits}f} ({', '.join(f'{error:.{digits}f}' for error in errors)})"
 
 
 def mathematics(text: str, escape: Callable[[str], str] = str) -> str:
     """The text with its MATHS between dollars, as LaTeX and figures have it; `escape` the rest."""
-    parts = MATHS.split(text)
-    for i, part in enumerate(parts):
-        parts[i] = f"${_tex(part)}$" if i % 2 else escape(part)
-    return "".join(parts)
+    pieces = MATHS.split(text)
+    for i, words in enumerate(pieces):
+        pieces[i] = f"${_tex(words)}$" if i % 2 else escape(words)
+    return "".join(pieces)
 
 
-def _tex(part: str) -> str:
+def _tex(formula: str) -> str:
     for pattern, tex in TEX.items():
-        part = re.sub(pattern, tex, part)
-    return part
+        formula = re.sub(pattern, tex, formula)
+    return formula
 
 
 def _escaped(text: object) -> str:
-    return mathematics(str(text), lambda part: part.translate(str.maketrans(MARKUP)))
+    return mathematics(str(text), lambda words: words.translate(str.maketrans(MARKUP)))
 
 
 def as_html(text: str) -> str:
@@ -160,24 +160,24 @@ def write(table: pd.DataFrame, out: Path, name: str, title: str, notes: Sequence
             break
     caption = re.sub(r"^(Table|Figure) (\w+)\b", r"Replication of \1 \2 of the paper", title)
     about: dict[str, Any]
-    parts, size = [], 0.0
+    pages, size = [], 0.0
     for i, piece in enumerate(pieces, 1):
-        part = table.iloc[:, piece]
+        columns = table.iloc[:, piece]
         under = notes if i == len(pieces) else ()
         sides = [_side(max(map(points_of, labels), default=0), LABEL, "l")]
         sides += [_side(longest[j], WRAPPED, "r") for j in piece]
         groups = [
             (_escaped(", ".join(group)), [list(map(_escaped, line)) for _, line in lines])
-            for group, lines in groupby(_lines(part), lambda line: line[0])
+            for group, lines in groupby(_lines(columns), lambda line: line[0])
         ]
         about = {"caption": _escaped(caption) + (f" ({i} of {len(pieces)})" if pieces[1:] else "")}
         about |= {"label": name + (f"-{i}" if i > 1 else ""), "sides": "".join(sides)}
-        about |= {"width": len(sides), "heads": _heads(part), "groups": groups}
-        parts.append(about | {"notes": list(map(_escaped, under))})
-        lengths = [max(1.0, *(points_of(x) / WRAPPED for x in line)) for _, line in _lines(part)]
+        about |= {"width": len(sides), "heads": _heads(columns), "groups": groups}
+        pages.append(about | {"notes": list(map(_escaped, under))})
+        lengths = [max(1.0, *(points_of(x) / WRAPPED for x in line)) for _, line in _lines(columns)]
         of_notes = sum(points_of(note) / TEXT_WIDTH + 0.5 for note in under)
         size = max(size, sum(lengths) + 1.3 * len(groups) + of_notes)
-    text = _template().render(parts=parts, is_long=size > MOST_LINES, gap=GAP)
+    text = _template().render(parts=pages, is_long=size > MOST_LINES, gap=GAP)
     (out / f"{name}.tex").write_text(text, encoding="utf-8")
     with pd.option_context("display.max_colwidth", None):  # or long texts are cut
         body = table.to_html(border=0)

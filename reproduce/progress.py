@@ -25,7 +25,8 @@ def progress(
             nonlocal last
             del remaining[id_]
             elapsed, to_go = time.monotonic() - start, sum(remaining.values())
-            pace = elapsed / (sum(expected.values()) - to_go)
+            done = sum(expected.values()) - to_go
+            pace = elapsed / done if done > 0 else 1 / size
             counts = f"{len(expected) - len(remaining)} of {len(expected)} cells"
             times = f"after {duration(elapsed)}, about {duration(pace * to_go)} to go"
             line = f"{counts} {times}; running: {', '.join(list(remaining)[:size])}"

@@ -82,8 +82,8 @@ def release() -> dict[str, str]:
 def listed(text: str) -> list[dict[str, Any]]:
     """The parts of each finding in the README's section; SENTENCES of it are `text`."""
     found = []
-    for part in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
-        if match := FINDING.fullmatch(part):
+    for finding in re.split(r"^(?=\*\*\d+\. )", text + "\n", flags=re.MULTILINE):
+        if match := FINDING.fullmatch(finding):
             number, heading, body, limit, command, below = match.groups("")
             said = re.split(r"(?<=[.?!]) (?=[A-Z])", body)
             texts = {"text": " ".join(said[:SENTENCES]), "more": " ".join(said[SENTENCES:])}
@@ -135,7 +135,7 @@ def plain(formula: str) -> str:
 
 def pictures(folder: Path) -> dict[str, dict[str, Any]]:
     """Of every figure: what it shows (alt), caption, width, and itself in 256 colours."""
-    shown = {}
+    found = {}
     alts = pd.read_csv(ALTS, index_col="file")["alt"]
     for path in folder.glob("*.png"):
         alt = alts.get(path.name, path.name)
@@ -143,9 +143,9 @@ def pictures(folder: Path) -> dict[str, dict[str, Any]]:
             width, content = min(920, round(SCALE * image.width)), BytesIO()  # the page's column
             image.convert("RGB").quantize().save(content, "PNG", optimize=True)
         source = f"data:image/png;base64,{b64encode(content.getvalue()).decode()}"
-        shown[path.name] = {"alt": alt, "width": width, "source": source}
-        shown[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
-    return shown
+        found[path.name] = {"alt": alt, "width": width, "source": source}
+        found[path.name]["caption"] = Markup(as_html(html.escape(caption(path.name))))
+    return found
 
 
 def made_table(path: Path) -> dict[str, Any]:

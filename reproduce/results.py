@@ -3,13 +3,16 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from gladius.checks import InputError
 from reproduce.spec import Array, Entry, Record, Result, as_stored
 from reproduce.store import Stored
+
+if TYPE_CHECKING:  # pandas costs what the command `list` takes
+    import pandas as pd
 
 COLUMNS = ["row", "column", "protocol", "statistic", "value", "se", "repetitions", "status"]
 TIMES = ["row", "column", "protocol", "cpu_seconds"]
@@ -25,8 +28,10 @@ class Results:
     smoke: bool  # whether this is a smoke run, whose numbers mean nothing
     view: View = as_stored  # the exhibit's
 
-    def frame(self, hidden: bool = False) -> pd.DataFrame:
+    def frame(self, hidden: bool = False) -> "pd.DataFrame":
         """The long table (COLUMNS) of the entries shown; with `hidden`, of all."""
+        import pandas as pd
+
         rows = []
         for entry, stored in self:
             for record in records(entry, stored, self.view) if hidden or entry.is_shown else ():
@@ -40,8 +45,10 @@ class Results:
         """The rows of all entries, in their order."""
         return list(dict.fromkeys(entry.row for entry in self.entries))
 
-    def times(self) -> pd.DataFrame:
+    def times(self) -> "pd.DataFrame":
         """Processor seconds of one repetition's fit (TIMES) of each entry that has a result."""
+        import pandas as pd
+
         fits = [(e, stored.result.cpu_seconds) for e, stored in self if e.is_shown]
         rows = [(e.row, e.column, e.protocol, seconds) for e, seconds in fits]
         return pd.DataFrame(rows, columns=pd.Index(TIMES))

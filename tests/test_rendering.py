@@ -28,7 +28,7 @@ def read(inline: Token) -> tuple[str, list[str]]:
     for token in inline.children or ():
         depth += token.nesting * token.type.startswith(("em_", "strong_"))
         words += token.content if token.type == "text" else shown.get(token.type, "")
-        inside += [token.content] * (depth > 0)
+        inside += [token.content] * (depth > 0 and token.type != "code_inline")
     return words, inside
 
 

@@ -147,9 +147,9 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
     level = 0.0
     if discount > NEAR_ONE and not data.done.any():
         mean = float(fit.risk.rows.seen @ fit.v / fit.risk.rows.seen.sum())
-        again, *other = settle(data, inputs, choice, asked, anchor, discount, mean)
+        again, other, ended = settle(data, inputs, choice, asked, anchor, discount, mean)
         if again.converged and again.is_sound:
-            fit, level, (transition, is_settled) = again, mean, other
+            fit, transition, is_settled, level = again, other, ended, mean
         else:
             fit = fit._replace(is_sound=False)  # the constant would decide
     fit = add_curvature(fit, inputs)

@@ -279,7 +279,7 @@ def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult
 
     Decided: there the two estimators have one and the same policy, so that neither is easier for
     imitation. IRL asks for more (the reward), and its solution set is strictly smaller
-    (rem:BC-superset); that is no statement on the error of the policy.
+    too; that is no statement on the error of the policy.
     """
     sample = pair[0]
     gap = np.abs(softmax(polyak.solution(sample), axis=1) - sample.choices).max()

@@ -195,10 +195,10 @@ def _curves(results: Results) -> Figure:
                 mean, low, _ = np.transpose([interval(scores) for scores in curve.T])
                 x = share / share[-1] + 0.02 * (k - 1.5)  # no interval hides another
                 is_bc = column == SAME_CLASS  # another class of the same method
-                shown = "GLADIUS" if column == "Gladius" else column
-                colour, marker = layout.LOOKS["BC" if is_bc else shown]
+                name = "GLADIUS" if column == "Gladius" else column
+                colour, marker = layout.LOOKS["BC" if is_bc else name]
                 axes.errorbar(
-                    x, mean, mean - low, color=colour, label=shown, marker="x" if is_bc else marker,
+                    x, mean, mean - low, color=colour, label=name, marker="x" if is_bc else marker,
                     linestyle=":" if is_bc else "-", markersize=4, linewidth=1, elinewidth=0.7,
                 )  # fmt: skip
             name, _, number = label.partition("/")

@@ -375,6 +375,6 @@ def test_equal_increments_are_tested() -> None:
     found = [pooled.p_value(BUS.simulate(40, np.random.default_rng([8, i])), 4) for i in range(60)]
     assert stats.kstest(found, "uniform").pvalue > 0.01
     data = BUS.simulate(40, np.random.default_rng(9))
-    faster = np.where(data.states > 4, data.states + 2.0, data.next_states)
+    faster = np.where(data.states > 2, data.states + 1.0, data.next_states)
     assert pooled.p_value(replace(data, next_states=faster)) < 1e-12
     assert pooled.p_value(data.take(np.flatnonzero(data.states[:, 0] == 1))) == 1.0

@@ -377,10 +377,11 @@ def test_a_disk_that_fills_midway_is_one_line_and_loses_nothing_silently(
 def test_a_line_now_and_then_says_how_far_the_run_is() -> None:
     stream = io.StringIO()
     console = Console(file=stream, width=200, force_terminal=False)
-    stored = progress({"a": 10.0, "b": 20.0, "dear": 18_000.0}, 2, console, interval=0.15)
-    time.sleep(0.2)
-    stored("a")
-    stored("b")  # too soon for a line
+    expected = {"a": 10.0, "b": 20.0, "dear": 18_000.0}
+    with progress(expected, 2, console, interval=0.15) as stored:
+        time.sleep(0.2)
+        stored("a")
+        stored("b")  # too soon for a line
     # two tenths of a second for ten that were expected: fifty times less for the others
     found = re.fullmatch(
         r"1 of 3 cells after \d s, about (\d+) min to go; running: b, dear\n", stream.getvalue()
