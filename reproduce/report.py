@@ -55,10 +55,7 @@ def page(folder: Path) -> str:
         {name: Markup(markdown(text)) for name, text in texts.items()},
         listed=listed(texts["findings"]),
         pictures=pictures(folder),
-        kinds={
-            kind: [exhibit_page(exhibit.name, folder) for exhibit in of_kind]
-            for kind, of_kind in loaded.items()
-        },
+        kinds={k: [exhibit_page(e.name, folder) for e in one] for k, one in loaded.items()},
         problems={finding.name: finding.problems for finding in found},
         release=release() | {"title": TITLE, "authors": AUTHORS},
         commit=str(provenance.commit()["commit"])[: readme.SHORT],
@@ -152,10 +149,9 @@ def made_table(path: Path) -> dict[str, Any]:
     """A table that the exhibit wrote as HTML: its title, its body and whether it is long."""
     text = path.read_text("utf-8")
     title = re.search(r"<title>(.*?)</title>", text)
-    body = Markup(text.partition("</h1>")[2])
-    heading = Markup(title[1]) if title else path.stem
-    rows = max(text.count("<tr"), text.count("<p>"))
-    return {"title": heading, "body": body, "is_long": rows > MOST_ROWS}
+    made = {"title": Markup(title[1]) if title else path.stem}
+    made |= {"body": Markup(text.partition("</h1>")[2])}
+    return made | {"is_long": max(text.count("<tr"), text.count("<p>")) > MOST_ROWS}
 
 
 def table(frame: pd.DataFrame) -> Markup:
