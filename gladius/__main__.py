@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     cli.add_argument("--categorical", action="append", default=[], help="a column of labels")
     cli.add_argument("--done", help="a column that says whether the path ended after the row")
     helped = "the action a_s: its number, or its label, or a column that holds its number"
-    cli.add_argument("--anchor-action", type=_number_or_name, required=True, help=helped)
+    cli.add_argument("--anchor-action", required=True, help=helped)
     cli.add_argument("--anchor-reward", type=float, required=True, help="its reward, known")
     cli.add_argument("--discount", type=float, required=True, help="beta")
     cli.add_argument("--method", default="gladius", choices=sorted(METHODS), help=METHOD_HELP)
@@ -63,25 +63,23 @@ def parser() -> argparse.ArgumentParser:
     return cli
 
 
-def _number_or_name(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; exit code 2 for bad input (one line), 1 for a fit that did not converge."""
     given = parser().parse_args(arguments)
-    anchor = {"anchor_action": given.anchor_action, "anchor_reward": given.anchor_reward}
-    options: dict[str, Any] = {**anchor, "discount": given.discount}
+    options: dict[str, Any] = {"anchor_reward": given.anchor_reward, "discount": given.discount}
     names = {name: getattr(given, name) for name in ("state", "action", "id", "time", "done")}
     try:
         frame = _read(given.csv, given.out)
         names |= {"next_state": given.next_state, "categorical": given.categorical}
         data = Transitions.from_frame(frame, **names)
+        label = given.anchor_action
+        is_number = label.isdigit() and label not in data.action_names
+        options["anchor_action"] = int(label) if is_number else label
         if given.function_class is not None:
             options["function_class"] = given.function_class
         if "form" in needs(given.method):
             number, features = data.number_of_actions, data.feature_names
-            action, _ = read_anchor_action([data], given.anchor_action)
+            action, _ = read_anchor_action([data], options["anchor_action"])
             form = number, action, given.anchor_reward, features
             options["reward"] = linear_in_features(*form)
         estimate = fit(data, given.method, **options)
@@ -108,7 +106,7 @@ def write(folder: Path, results: Results, rewards: pd.DataFrame, arguments: Sequ
     (folder / "call.txt").write_text(f"python -m gladius {shlex.join(arguments)}\n", "utf-8")
     (folder / "summary.txt").write_text(f"{results.summary()}\n", "utf-8")
     rewards.to_csv(folder / "reward.csv", index=False)
-    if results.has_parameter_errors:
+    if results.has_parameter_errors and not results.diagnostics.status.startswith("failed"):
         results.to_frame().to_csv(folder / "parameters.csv", index_label="parameter")
     for plot, name in ((plot_reward, "reward"), (plot_choices, "choices")):
         figure = Figure(layout="constrained")

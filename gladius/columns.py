@@ -173,7 +173,7 @@ def warn_of_ends(
                 )
 
 
-def warn_of_codes(states: Array, names: Sequence[str]) -> None:
+def warn_of_codes(states: Array, names: Sequence[str], categories: Categories) -> None:
     """Warn of features with values so far out that they may be codes.
 
     A spread is the interquartile range over 1.35. Where the middle half of a feature is one value,
@@ -183,7 +183,10 @@ def warn_of_codes(states: Array, names: Sequence[str]) -> None:
     spread = np.where(third > first, (third - first) / 1.35, states.std(axis=0))
     low, high = states.min(axis=0), states.max(axis=0)
     farthest = np.maximum(high - middle, middle - low) / np.where(spread > 0, spread, 1.0)
+    levels = {f"{name}={level}" for name, of in categories.items() for level in of}
     for k in np.flatnonzero(farthest > CODE):
+        if names[int(k)] in levels:
+            continue
         message = (
             f"{names[int(k)]}: a value {farthest[k]:.0f} spreads from the median; if it is a code,"
         )
@@ -211,8 +214,12 @@ def find_categories(
         values = pd.concat([frame[name].astype(object) for name in names])
         if values.isna().any():
             raise InputError(names[0], None, "remove rows with missing values, or give a level")
+        dtypes = [frame[name].dtype for name in names]
         try:
             levels = tuple(sorted(values.unique().tolist()))
+            for dtype in dtypes:
+                if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+                    levels = tuple(x for x in dtype.categories if x in levels)
         except TypeError:
             raise InputError(names[0], "mixed types", "give all levels the same type") from None
         if len(levels) < 2:

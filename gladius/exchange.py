@@ -2,8 +2,8 @@
 
 In each state the numbers of a_s and of one reference action are exchanged. The reference is then
 the anchor in every state, so a method needs no code of its own. Its answers are exchanged back.
-This is exact where a method treats each state by itself. The class `smooth` compares neighbouring
-states, so where a_s changes it smooths across two different actions.
+This needs every action in every state, or another state's choices of another action would be
+borrowed. The class `smooth` compares neighbouring states: where a_s changes, two actions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from gladius.anchor import state_table
 from gladius.checks import Array, InputError, Integers, asked
 from gladius.estimate import Estimate, StateFunction
-from gladius.transitions import Transitions
+from gladius.transitions import Transitions, index_rows
 
 ANSWERS = ("plug_in", "gladius")  # methods that take such an anchor
 
@@ -41,15 +41,28 @@ class Exchange:
     def index(self, states: Array) -> Integers:
         """(n,) a_s."""
         found = np.asarray(asked("anchor_action", self.action, states))
-        is_whole = found.shape == (len(states),) and np.all(found == np.round(found))
+        is_number = found.dtype.kind in "biuf" and found.shape == (len(states),)
+        is_whole = is_number and np.all(found == np.round(found))
         if not is_whole or np.any((found < 0) | (found >= self.actions)):
             hint = f"give one whole number from 0 to {self.actions - 1} for each state"
             raise InputError("anchor_action", found, hint)
         return found.astype(np.int64)
 
     def data(self, data: Transitions) -> Transitions:
-        """The observations with exchanged actions."""
+        """The observations with exchanged actions.
+
+        Raises:
+            InputError: a_s varies, and some action is never taken in a state.
+        """
         own, taken = self.index(data.states), data.actions
+        states, (visited, _) = index_rows([data.states, data.next_states[~data.done]])
+        times = np.zeros((len(states), self.actions))
+        np.add.at(times, (visited, taken), 1.0)
+        if len(np.unique(self.index(states))) > 1 and np.any(times == 0):
+            state, action = np.argwhere(times == 0)[0]
+            where = f"action {action} never occurs in state {states[state].tolist()}"
+            hint = f"{where}: an anchor that depends on the state needs every action in every state"
+            raise InputError("anchor_action", "by state", hint)
         back = np.where(taken == self.reference, own, taken)
         return replace(data, actions=np.where(taken == own, self.reference, back))
 
@@ -110,8 +123,9 @@ def read_anchor_action(
         action = Column(one.feature_names.index(given))
     elif not callable(given):
         if np.ndim(given) == 0:
+            if str(given) in one.action_names and one.action_names.index(str(given)) != given:
+                hint = f"a number or a label? give the label as text, of {one.action_names}"
+                raise InputError("anchor_action", given, hint)
             return cast("int", given), None  # make_anchor checks it
         action = state_table(data, np.asarray(given), "anchor_action")
-    exchange = Exchange(action, 0, one.number_of_actions)
-    own = np.concatenate([exchange.index(rows.states) for rows in data])
-    return 0, replace(exchange, reference=int(np.argmax(np.bincount(own))))
+    return 0, Exchange(action, 0, one.number_of_actions)

@@ -8,12 +8,16 @@ would share and no choice identifies.
 
 from __future__ import annotations
 
+import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.linear_reward import LinearReward
 from gladius.transitions import Transitions, distinct_rows
@@ -35,7 +39,16 @@ class FormulaDesign:
     states: Array
 
     def __call__(self, states: Array) -> Array:
-        rows = self._spec.get_model_matrix(self._frame(states)).to_numpy(dtype=float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # of formulaic, about a level that it has not seen
+            try:
+                table = self._spec.get_model_matrix(self._frame(states), na_action="raise")
+            except InputError:
+                raise
+            except Exception as error:
+                hint = f"it cannot be computed in all states: {str(error).splitlines()[0]}"
+                raise InputError("reward", self.formula, hint) from error
+        rows = table.to_numpy(dtype=float)
         return np.asarray(rows.reshape(len(states), len(self.actions), -1))
 
     @property
@@ -50,9 +63,12 @@ class FormulaDesign:
         except ImportError as error:
             raise InputError("reward", self.formula, "install formulaic") from error
         try:
-            return model_matrix(
+            spec = model_matrix(
                 self.formula, self._frame(self.states), na_action="raise"
             ).model_spec
+            if not hasattr(spec, "column_names"):
+                raise ValueError("give the right-hand side alone")
+            return spec
         except Exception as error:  # formulaic has one for each kind of fault
             names = ", ".join((*self.features, *self.actions))
             hint = f"{str(error).splitlines()[0]}; the variables are {names}"
@@ -66,21 +82,45 @@ class FormulaDesign:
         return pd.DataFrame(np.hstack([table, taken]), columns=[*self.features, *self.actions])
 
 
-def linear_reward(formula: str, data: Transitions) -> LinearReward:
-    """The form of a formula in the variables of a data set.
+@dataclass(frozen=True)
+class AnchorOffset:
+    """(n, d) features -> (n, A), the reward of the anchor and 0 for other actions."""
+
+    anchor: Anchor
+    actions: int
+
+    def __call__(self, states: Array) -> Array:
+        table = np.zeros((len(states), self.actions))
+        table[:, self.anchor.action] = self.anchor.values(states)
+        return table
+
+
+def linear_reward(formula: str, data: Sequence[Transitions], anchor: Anchor) -> LinearReward:
+    """The form of a formula in the variables of data sets.
+
+    Where no term is at the anchor's action, its reward is the given one.
 
     Args:
         formula: right-hand side in formulaic's language. A name that is no Python name stands in
             backquotes.
-        data: gives the names: of the features, and of the actions, by default action_0, ...
+        data: gives the names: of the features, and of the actions, by default action_0, ...; terms
+            such as center(x) are computed by the states of all sets.
+        anchor: the action whose reward is given.
 
     Raises:
         InputError: formulaic is not installed or cannot read the formula.
     """
-    actions = data.action_names or tuple(f"action_{a}" for a in range(data.number_of_actions))
-    both = set(actions) & set(data.feature_names)
+    number, features = data[0].number_of_actions, data[0].feature_names
+    actions = data[0].action_names or tuple(f"action_{a}" for a in range(number))
+    both = set(actions) & set(features)
     if both:
         raise InputError("reward", formula, f"features and actions are both named {sorted(both)}")
-    states, _ = distinct_rows(data.states)
-    design = FormulaDesign(formula, data.feature_names, actions, states)
-    return LinearReward(design, names=design.names)
+    numbers = [name for name in (*features, *actions) if re.fullmatch(r"[\d.]+", name)]
+    if numbers:
+        raise InputError("reward", formula, f"{numbers[0]} is a name: give it letters")
+    blocks = [block for one in data for block in (one.states, one.next_states[~one.done])]
+    states, _ = distinct_rows(np.concatenate(blocks))
+    design = FormulaDesign(formula, features, actions, states)
+    is_free = np.any(design(states)[:, anchor.action])
+    offset = None if is_free else AnchorOffset(anchor, number)
+    return LinearReward(design, offset, design.names)

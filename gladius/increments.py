@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, chi2_contingency
 
 from gladius.anchor import nearest
-from gladius.checks import Array, InputError, check_finite
+from gladius.checks import Array, InputError, check_finite, check_whole
 from gladius.transition_probabilities import Pooled, TransitionProbabilities
 from gladius.transitions import Counts, Integers, Transitions, index_rows
 
@@ -100,6 +100,18 @@ def frequency_factors(counts: Counts, p_hat: TransitionProbabilities) -> tuple[F
     return (*factors, Factor(uses, feeds, outcome, worth))
 
 
+def _merged(label: Integers, least: float) -> Integers:
+    """Labels in order, neighbours merged until each occurs so often: a chi-square needs five."""
+    times = np.bincount(label)
+    merged, total, current = np.zeros(len(times), dtype=np.int64), 0, 0
+    for value, count in enumerate(times):
+        merged[value], total = current, total + count
+        if total >= least:
+            current, total = current + 1, 0
+    merged[merged == current] = max(current - 1, 0)
+    return np.asarray(merged[label])
+
+
 @dataclass(frozen=True)
 class PooledIncrements:
     """s' = start(s, a) + d, with d pooled over all states; a parametric method's `transition`.
@@ -155,18 +167,22 @@ class PooledIncrements:
             data: one data set.
             ranges: number of ranges of the first feature that moves, at the start of d.
         """
-        live = ~data.done
+        number, live = check_whole("ranges", ranges, 2), ~data.done
+        if not live.any() or not set(self.own) < set(range(data.states.shape[1])):
+            raise InputError("transition.own", self.own, "some feature must move by increments")
         states, actions = data.states[live], data.actions[live]
         start = self.starts(states, data.number_of_actions)[actions, np.arange(len(states))]
         moving = [k for k in range(states.shape[1]) if k not in self.own]
         shift = np.round((data.next_states[live] - start)[:, moving], DECIMALS)
         _, (label,) = index_rows([shift])
-        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, ranges + 1)[1:-1]))
+        edges = np.unique(np.quantile(start[:, moving[0]], np.linspace(0, 1, number + 1)[1:-1]))
         interval = np.searchsorted(edges, start[:, moving[0]], side="left")
         statistic, freedom = 0.0, 0
         for group in [0] if self.common else np.unique(actions):
             rows = (actions == group) | self.common
-            table = pd.crosstab(interval[rows], label[rows])
+            smallest = np.min(np.unique(interval[rows], return_counts=True)[1])
+            least = max(5 * rows.sum() / smallest, rows.sum() / number)
+            table = pd.crosstab(interval[rows], _merged(label[rows], least))
             if min(table.shape) > 1:
                 test = chi2_contingency(table, correction=False, lambda_="log-likelihood")
                 statistic, freedom = statistic + test.statistic, freedom + test.dof

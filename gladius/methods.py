@@ -122,23 +122,31 @@ def fit(
     if not data or not all(isinstance(given, Transitions) for given in data):
         hint = "give Transitions, or a sequence of them, one or more"
         raise InputError("transitions", type(transitions).__name__, hint)
-    if isinstance(options.get("reward"), str):
-        options["reward"] = linear_reward(options["reward"], data[0])
+    for name in ("feature_names", "action_names", "categories"):
+        different = [
+            getattr(one, name) for one in data if getattr(one, name) != getattr(data[0], name)
+        ]
+        if different:
+            raise InputError(f"transitions.{name}", different[0], "give all data sets the same")
     action, exchange = read_anchor_action(data, anchor_action)
     own = data
     if exchange is not None:
         if method not in ANSWERS:
             hint = f"an anchor that depends on the state is for {', '.join(ANSWERS)}"
             raise InputError("anchor_action", anchor_action, hint)
-        options |= {"function_class": "smooth"} if method == "gladius" else {}
+        if method == "gladius" and options.setdefault("function_class", "smooth") != "smooth":
+            hint = "an anchor that depends on the state is for the class smooth"
+            raise InputError("function_class", options["function_class"], hint)
         action, own = exchange.reference, [exchange.data(rows) for rows in data]
     function = _find(method)
     check_options(function, options)
     is_needed = "anchor" in needs(method)
     anchor = make_anchor(own, action, anchor_reward, must_occur=is_needed)
+    if isinstance(options.get("reward"), str):
+        options["reward"] = linear_reward(options["reward"], data, anchor)
     _check_actions(data)
     for rows in data:
-        warn_of_codes(rows.states, rows.feature_names)
+        warn_of_codes(rows.states, rows.feature_names, rows.categories)
     beta, start_time = check_discount(discount), time.process_time()
     estimates = function(own, anchor, beta, **options)
     if exchange is not None:

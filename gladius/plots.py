@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from gladius.anchor import nearest
 from gladius.checks import Array, InputError
 from gladius.results import Results
 from gladius.transitions import index_rows
@@ -33,10 +34,11 @@ def _labels(results: Results) -> tuple[str, ...]:
 
 
 def _line(results: Results, column: int) -> Array:
-    """Observed values of one feature, the others at their medians."""
+    """Observed values of one feature, the others as in the state nearest to their medians."""
     states = results.data.states
     values = np.unique(states[:, column])
-    line = np.repeat(np.median(states, axis=0)[None], len(values), axis=0)
+    middle = states[nearest(states, np.median(states, axis=0)[None])]
+    line = np.repeat(middle, len(values), axis=0)
     line[:, column] = values
     return line
 
@@ -47,7 +49,8 @@ def plot_reward(results: Results, axes: Axes | None = None, feature: str | None 
     Args:
         results: of `gladius.fit`.
         axes: to draw on; new ones by default.
-        feature: its name, by default the first. Other features are at their medians.
+        feature: its name, by default the first. Other features are those of the
+            observed state nearest to their medians.
 
     Raises:
         InputError: the data have no such feature.

@@ -36,6 +36,7 @@ WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
 OWN_ERRORS = ("gladius smooth", "gladius sparse", "plug_in")  # of r-hat, without parameters
 BY_FREQUENCIES = ("nfxp", "ccp", "mpec")
 BY_LIKELIHOOD = ("nfxp", "mpec")
+COLUMNS = ("action", "label", "observations", "reward", "se", "low", "high", "q", "probability")
 ROUNDING = 1e-9  # nats an observation by which two solvers may end apart
 BATCH = 20  # refits that are in memory together
 
@@ -113,6 +114,9 @@ class Results(Estimate):
                 product of scores, without the noise of transition probabilities.
         """
         check_choice("kind", kind, KINDS)
+        if self.diagnostics.status.startswith("failed"):
+            hint = f"{self.diagnostics.status}: a failed fit has no standard errors"
+            raise InputError("status", self.diagnostics.status.partition(":")[0], hint)
         params, model = self.params, self.model
         q = self.q_function(model.states)
         matrix = covariance(model, q, self.data, kind, self.name)
@@ -154,14 +158,17 @@ class Results(Estimate):
     def summary(self, level: float = 0.95, kind: str = "model") -> str:
         """One screen: the fit, and where there are standard errors the parameters."""
         run, names = self.diagnostics, np.unique(self.data.trajectory)
-        beta, a = self.discount, self.anchor.action if self.exchange is None else "by state"
+        beta, a = self.discount, "by state"
+        if self.exchange is None:
+            labels = self.data.action_names or range(self.data.number_of_actions)
+            a = str(labels[self.anchor.action])
         lines = [
             f"{self.method}: {run.status}",
             f"{len(self.data):,} observations, {len(names):,} trajectories, discount {beta:g},"
             f" anchor action {a}",
             f"log-likelihood {-run.nll * len(self.data):,.3f}, {run.iterations} iterations",
         ]
-        if self.has_parameter_errors:
+        if self.has_parameter_errors and not run.status.startswith("failed"):
             frame = self.to_frame(level, kind)
             lines += ["", frame.to_string(float_format=lambda x: f"{x:.4g}")]
             lines.append(f"Standard errors: {kind}. Interval: {level:.0%}.")
@@ -219,7 +226,12 @@ class Results(Estimate):
         each, actions = np.repeat(at, number, axis=0), np.tile(np.arange(number), len(at))
         observed = np.column_stack([pairs.states, pairs.actions])
         pair = grid_positions(observed, np.column_stack([each, actions]))
+        if set(COLUMNS) & set(data.feature_names):
+            hint = f"the table has columns {', '.join(COLUMNS)}: rename the features"
+            raise InputError("feature_names", data.feature_names, hint)
         columns: dict[str, NDArray[Any]] = dict(zip(data.feature_names, each.T, strict=True))
+        if data.action_names:
+            columns["label"] = np.array(data.action_names)[actions]
         columns |= {"action": actions, "observations": np.where(pair >= 0, pairs.weights[pair], 0)}
         columns["reward"] = self.reward_function(at).ravel()
         if self.has_reward_errors:
@@ -269,7 +281,9 @@ class Results(Estimate):
         s, a, t, names, done = (np.concatenate(block) for block in zip(*blocks, strict=True))
         order = np.argsort(names, kind="stable")
         path = grid.states[s], a, grid.states[t], names, done
-        return Transitions(*path, self.data.number_of_actions, self.data.feature_names).take(order)
+        of = self.data
+        labels = of.feature_names, of.categories, of.action_names
+        return Transitions(*path, of.number_of_actions, *labels).take(order)
 
     def wald(self, restrictions: Array, values: Array | float = 0.0, kind: str = "model") -> float:
         """The p-value of R theta = values, for a matrix R with a row for each restriction."""
@@ -277,6 +291,10 @@ class Results(Estimate):
         if matrix.shape[1] != len(self.params):
             hint = f"give {len(self.params)} numbers a row, one for each parameter"
             raise InputError("restrictions", matrix.shape, hint)
+        if not np.all(np.isfinite(matrix)) or np.linalg.matrix_rank(matrix) < len(matrix):
+            raise InputError("restrictions", matrix, "give rows of which none follows from others")
+        if np.shape(values) not in [(), (len(matrix),)]:
+            raise InputError("values", np.shape(values), f"give one number, or {len(matrix)}")
         gap = matrix @ self.params.to_numpy() - values
         spread = matrix @ self.cov(kind).to_numpy() @ matrix.T
         return float(chi2.sf(gap @ np.linalg.solve(spread, gap), len(matrix)))
@@ -316,14 +334,16 @@ class Results(Estimate):
         Its standard deviation over draws is a standard error, for every method.
 
         Args:
-            statistic: of Results, such as `lambda e: e.reward(states, 0)`, or a counterfactual
-                outcome of `e.data` and `e.reward_function`; by default theta.
+            statistic: numbers of Results, such as `lambda e: e.reward(states, 0)`, or an outcome
+                of a counterfactual by `e.data` and `e.reward_function`; by default theta.
             draws: number of refits.
             rng: a seed or a generator.
             holds_inputs: whether refits of the class `sparse` take the inputs selected here; else
                 each selects its own.
         """
-        options = dict(self.options)
+        options = {name: value for name, value in self.options.items() if name != "start"}
+        if self.method in ("gladius smooth", "gladius sparse"):
+            options["function_class"] = self.method.split()[1]
         if holds_inputs:
             if "reward_inputs" not in self.diagnostics.extra:
                 raise InputError("holds_inputs", True, f"{self.method} selects no inputs")
@@ -351,8 +371,15 @@ class Results(Estimate):
                 found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
         if statistic is None:
             assert len(self.params)  # an InputError where there are none
-            return np.array([estimate.diagnostics.extra["theta"] for estimate in found])
-        return np.array([statistic(estimate) for estimate in found])
+            values = [np.asarray(estimate.diagnostics.extra["theta"]) for estimate in found]
+        else:
+            values = [np.asarray(statistic(estimate), dtype=float) for estimate in found]
+        bad = [not estimate.diagnostics.converged for estimate in found]
+        if any(bad):
+            message = f"{sum(bad)} of {len(found)} refits are not ok; those that failed are NaN"
+            warnings.warn(message, stacklevel=2)
+        failed = [estimate.diagnostics.status.startswith("failed") for estimate in found]
+        return np.array([v * np.nan if f else v for v, f in zip(values, failed, strict=True)])
 
     def save(self, folder: Path | str) -> None:
         """Write this to a folder, as JSON and npz; `gladius.load` reads it."""

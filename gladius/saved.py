@@ -89,10 +89,15 @@ def _encoded(value: Any, arrays: dict[str, Array]) -> Any:
 def _name(value: Any) -> str:
     """module:name of a function or class that can be imported."""
     module, name = (getattr(value, key, "") for key in ("__module__", "__qualname__"))
-    if module in ("", "__main__") or not name or "<" in name:
+    text = f"{module}:{name}"
+    try:
+        is_its = module != "__main__" and _found(text) is value
+    except (ImportError, AttributeError, ValueError):
+        is_its = False
+    if not is_its:
         hint = "it cannot be imported by name: put the function in a module, or use pickle"
         raise InputError("save", value, hint)
-    return f"{module}:{name}"
+    return text
 
 
 def _found(name: str) -> Any:
@@ -128,7 +133,9 @@ def _decoded(value: Any, arrays: dict[str, Array]) -> Any:
     if kind == "tensor":
         return torch.as_tensor(again(content))
     if kind == "objects":
-        return np.array([again(entry) for entry in content], dtype=object)
+        objects = np.empty(len(content), dtype=object)
+        objects[:] = [again(entry) for entry in content]
+        return objects
     if kind == "dict":
         return {again(key): again(entry) for key, entry in content}
     return _found(content)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -104,8 +104,9 @@ class Transitions:
         names = tuple(self.feature_names) or tuple(f"s{i}" for i in range(width))
         if len(names) != width or len(set(names)) != width:
             raise InputError("feature_names", names, f"give {width} distinct names")
-        if len(self.action_names) not in (0, size):
-            raise InputError("action_names", self.action_names, f"give {size} names, or none")
+        number = self.number_of_actions or size
+        if len(self.action_names) not in (0, number):
+            raise InputError("action_names", self.action_names, f"give {number} names, or none")
         zeros = np.zeros(n, dtype=np.int64)
         vars(self).update(  # the instance itself is frozen
             states=states,
@@ -227,19 +228,19 @@ class Transitions:
             if name not in self.feature_names:
                 raise InputError("bins", name, f"the features are {self.feature_names}")
             k = self.feature_names.index(name)
-            both = np.concatenate([block[:, k] for block in blocks.values()])
-            if isinstance(given, int | np.integer):
-                number = check_whole(f"bins[{name}]", given, 1)
+            both = np.append(self.states[:, k], self.next_states[~self.done, k])
+            if np.ndim(given) == 0:
+                number = check_whole(f"bins[{name}]", cast("int", given), 1)
                 edges = np.linspace(both.min(), both.max(), number + 1)
             else:
                 edges = np.sort(check_finite(f"bins[{name}]", given))
-            if len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
+            if edges.ndim != 1 or len(edges) < 2 or both.min() < edges[0] or both.max() > edges[-1]:
                 hint = f"give edges from {both.min():g} or less to {both.max():g} or more"
                 raise InputError(f"bins[{name}]", given, hint)
             middles = (edges[:-1] + edges[1:]) / 2
             for block in blocks.values():
                 position = np.searchsorted(edges, block[:, k], side="right") - 1
-                block[:, k] = middles[np.minimum(position, len(middles) - 1)]
+                block[:, k] = middles[np.clip(position, 0, len(middles) - 1)]
         return replace(self, **blocks)
 
     def to_frame(self) -> pd.DataFrame:
@@ -259,12 +260,16 @@ class Transitions:
         return pd.DataFrame(columns)
 
     def _periods(self) -> Integers:
-        """(n,) 0, 1, ... within each run of a trajectory, with a number left out at a gap."""
-        is_first = np.append(True, self.trajectory[1:] != self.trajectory[:-1])
-        is_gap = np.append(False, np.any(self.next_states[:-1] != self.states[1:], axis=1))
+        """(n,) 0, 1, ... within each trajectory, with a number left out at a gap."""
+        label = np.unique(self.trajectory, return_inverse=True)[1]
+        order = np.argsort(label, kind="stable")
+        states, after, label = self.states[order], self.next_states[order], label[order]
+        is_first = np.append(True, label[1:] != label[:-1])
+        is_gap = np.append(False, np.any(after[:-1] != states[1:], axis=1))
         clock = np.cumsum(1 + is_gap)
-        start = np.maximum.accumulate(np.where(is_first, clock, 0))
-        return np.asarray(clock - start, dtype=np.int64)
+        periods = np.empty(len(clock), dtype=np.int64)
+        periods[order] = clock - np.maximum.accumulate(np.where(is_first, clock, 0))
+        return periods
 
 
 LARGEST_TABLE = 50_000_000  # entries of the (R, A, S, S) table: 400 MB

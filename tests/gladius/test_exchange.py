@@ -115,8 +115,19 @@ def test_its_intervals_and_its_bootstrap_agree(tmp_path: Path) -> None:
         ("plug_in", np.array([0, 1]), "give a number, a function, or"),
         ("plug_in", "s1", "name one of s0, or give the number of an action"),
         ("plug_in", None, "give a whole number from 0 to 2"),
+        ("plug_in", lambda s: np.full(len(s), "keep"), "give one whole number from 0 to 2"),
     ],
 )
 def test_other_anchors_are_refused(method: str, action: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"^anchor_action = .*{message}"):
-        gladius.fit(observed(10), method, anchor_action=action, **KNOWN)
+        gladius.fit(observed(20), method, anchor_action=action, **KNOWN)
+
+
+def test_an_action_that_is_missing_in_a_state_is_refused() -> None:
+    """The plug-in borrowed the choices of another action from a neighbour, `ok`."""
+    data = observed(100)
+    rare = data.take(np.flatnonzero((data.states[:, 0] != 3) | (data.actions != 1)))
+    with pytest.raises(InputError, match=r"action 1 never occurs in state \[3.0\]"):
+        gladius.fit(rare, "plug_in", anchor_action=own, **KNOWN)
+    with pytest.raises(InputError, match="function_class = 'sparse'"):
+        gladius.fit(data, anchor_action=own, function_class="sparse", **KNOWN)

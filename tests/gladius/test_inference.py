@@ -18,7 +18,7 @@ from scipy import stats
 
 import gladius
 import gladius.worlds.continuous_bus
-from gladius import PooledIncrements, TabularMDP, inference
+from gladius import PooledIncrements, TabularMDP, Transitions, inference
 from gladius.anchor import Anchor, NearestState
 from gladius.baselines.nfxp import fit_counts
 from gladius.checks import InputError
@@ -378,3 +378,13 @@ def test_equal_increments_are_tested() -> None:
     faster = np.where(data.states > 2, data.states + 1.0, data.next_states)
     assert pooled.p_value(replace(data, next_states=faster)) < 1e-12
     assert pooled.p_value(data.take(np.flatnonzero(data.states[:, 0] == 1))) == 1.0
+
+
+def test_many_increments_are_tested_with_power() -> None:
+    """A chi-square on cells of one observation had p = 1 where increments grew tenfold."""
+    rng = np.random.default_rng(0)
+    states = rng.integers(1, 11, (2000, 1)).astype(float)
+    for scale, is_equal in ((1.0, True), (states[:, 0], False)):
+        shift = rng.exponential(scale, 2000)
+        data = Transitions(states, np.arange(2000) % 2, states + shift[:, None])
+        assert (PooledIncrements(common=True).p_value(data) > 0.01) == is_equal

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from contextlib import suppress
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +209,91 @@ def test_the_command_takes_labels(tmp_path: Path, method: str) -> None:
     table = pd.read_csv(tmp_path / "out" / "reward.csv")
     at = table[(table["action"] == 0) & (table["mileage"] == 1)].set_index("brand=Volvo")["reward"]
     assert at[0].mean() - at[1].mean() == pytest.approx(1.5, abs=0.3)
+
+
+def numbered(labels: tuple[str, str]) -> Transitions:
+    """The panel with other names of the actions."""
+    frame = panel(paths=30)
+    frame["choice"] = frame["choice"].map({"keep": labels[0], "replace": labels[1]})
+    return read(frame, state=["mileage"], categorical=["choice"])
+
+
+def test_a_number_that_is_also_a_label_is_no_anchor() -> None:
+    """`--anchor-action 1` was the action with the label 2, `ok`."""
+    data = numbered(("1", "2"))
+    with pytest.raises(InputError, match="a number or a label"):
+        gladius.fit(data, "plug_in", **KNOWN)
+    fit = gladius.fit(data, "plug_in", **KNOWN | {"anchor_action": "2"})
+    assert set(fit.reward_frame().query("action == 1")["label"]) == {"2"}
+    with pytest.raises(InputError, match="1 is a name: give it letters"):
+        gladius.fit(data, "nfxp", reward="0 + mileage:1", **KNOWN | {"anchor_action": "2"})
+
+
+def test_data_sets_of_a_batch_have_one_set_of_names() -> None:
+    """An anchor by name was another action in the second data set, `ok`."""
+    both = [numbered(("keep", "replace")), numbered(("a", "keep"))]
+    with pytest.raises(InputError, match=r"action_names = .*give all data sets the same"):
+        gladius.fit(both, "plug_in", **KNOWN | {"anchor_action": "keep"})
+
+
+def test_parts_of_labelled_data_keep_their_labels() -> None:
+    data = numbered(("keep", "replace"))
+    part = data.take(np.flatnonzero(data.actions == 0))
+    assert part.action_names == ("keep", "replace")
+    fit = gladius.fit(data, "nfxp", reward="0 + mileage:keep + replace", **KNOWN)
+    assert fit.simulate(5, 9).action_names == ("keep", "replace")
+    fit = gladius.fit(data, "nfxp", reward="0 + mileage:keep", **KNOWN)
+    np.testing.assert_allclose(fit.reward(data.states, 1), -5.0)  # the anchor's, as given
+
+
+def test_a_failed_fit_has_no_standard_errors() -> None:
+    """An intercept is not identified: its interval was +- .14, and a Wald test had p = 1."""
+    data = numbered(("keep", "replace"))
+    fit = gladius.fit(data, "nfxp", reward="keep + mileage:keep", **KNOWN)
+    assert fit.diagnostics.status.startswith("failed")
+    with pytest.raises(InputError, match="status = 'failed'"):
+        fit.conf_int()
+    assert "failed" in fit.summary()
+
+
+def test_features_with_the_names_of_the_table_are_refused() -> None:
+    data = gladius.BusEngine().simulate(9, np.random.default_rng(0))
+    fit = gladius.fit(replace(data, feature_names=("low",)), "plug_in", **KNOWN)
+    with pytest.raises(InputError, match="rename the features"):
+        fit.reward_frame()
+
+
+def halved(states: Any) -> Any:
+    return -states[:, 0] / 2
+
+
+@wraps(halved)
+def doubled(states: Any) -> Any:
+    return -states[:, 0] * 2
+
+
+def test_a_function_under_another_s_name_is_not_saved(tmp_path: Path) -> None:
+    data = gladius.BusEngine().simulate(9, np.random.default_rng(0))
+    fit = gladius.fit(data, "plug_in", **KNOWN | {"anchor_reward": doubled})
+    with pytest.raises(InputError, match="it cannot be imported by name"):
+        fit.save(tmp_path)
+
+
+def test_a_frame_of_interleaved_paths_has_their_periods() -> None:
+    data = gladius.BusEngine(horizon=5).simulate(3, np.random.default_rng(0))
+    mixed = data.take(np.argsort(np.tile(np.arange(5), 3), kind="stable"))
+    assert mixed.to_frame()["period"].tolist() == np.repeat(np.arange(5), 3).tolist()
+
+
+def test_the_order_of_an_ordered_category_counts() -> None:
+    frame = panel(paths=20)
+    order = pd.CategoricalDtype(["replace", "keep"], ordered=True)
+    frame["choice"] = frame["choice"].astype(order)
+    assert read(frame, state=["mileage"]).action_names == ("replace", "keep")
+
+
+def test_bins_ignore_what_stands_in_for_a_state_after_an_end() -> None:
+    data = gladius.BusEngine().simulate(20, np.random.default_rng(0))
+    after = np.where(np.arange(len(data))[:, None] % 100 == 99, -9999.0, data.next_states)
+    ended = replace(data, next_states=after, done=after[:, 0] < 0)
+    assert len(np.unique(ended.discretise({"s0": 3}).states)) == 3
