@@ -59,6 +59,7 @@ def evidence(how: str, instances: str) -> str:
 def marked(text: str) -> str:
     """With the PDF's numbers, and formulas as code, so that Markdown takes nothing out of them."""
     text = as_printed(text).replace("[...]", "...")
+    text = re.sub(r"(?<!`)\beq:[\w-]+", r"`\g<0>`", text)  # a name without a number in the PDF
     pieces = re.split(r"(`[^`]*`)", text)
     text = "".join(piece if piece[:1] == "`" else _formulas(piece) for piece in pieces)
     return text.replace("`d*-almost`", "`d*`-almost")

@@ -175,7 +175,7 @@
     ("coercivity" 1/2 (>= C (* 4 (^ gamma 2) W)))
     ("sum omega^2 Psi^2 >= ratio L_BE" (* 2 (^ gamma 2))
       (>= W (* (/ (^ omega_- 2) omega_+) L)))))
-  (joined "N = |grad NLL|^2; the first assumption is the abc inequality, the last step of lem:BE_PL."))
+  (joined "N = |grad NLL|^2; the first assumption is eq:abc-inequality, the last step of lem:BE_PL."))
 
 (derivation thm:bothPL ; S, N, L as in the lemmas
   (nonnegative G T-part S N L) (positive mu a_NLL a_BE c alpha p_- omega_- kappa)
