@@ -1,7 +1,6 @@
 """What `gladius.fit` returns: an Estimate with its data, standard errors and a summary to read.
 
-Standard errors are those of `inference`: of the parameters of nfxp, ccp, mpec and ml_irl, and of
-r-hat by gladius and plug_in. Any method has those of a bootstrap over trajectories.
+Standard errors are those of `inference`; any method has those of a bootstrap over trajectories.
 """
 
 from __future__ import annotations
@@ -109,9 +108,8 @@ class Results(Estimate):
         """The covariance of theta-hat; the noise of estimated transition probabilities is in it.
 
         Args:
-            kind: `model`: independent observations of the model; `cluster`: sums over
-                trajectories, whose observations may depend on one another; `outer`: the outer
-                product of scores, without the noise of transition probabilities.
+            kind: `model`: independent observations; `cluster`: sums over trajectories; `outer`:
+                outer product of scores, without the noise of transition probabilities.
         """
         check_choice("kind", kind, KINDS)
         if self.diagnostics.status.startswith("failed"):
@@ -128,8 +126,7 @@ class Results(Estimate):
         """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
 
         Args:
-            draws: of the transitions, by P-hat.
-            rng: a seed or a generator.
+            draws, rng: of the transitions by P-hat; a seed or a generator.
         """
         if not self.has_frequencies:
             hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
@@ -217,8 +214,7 @@ class Results(Estimate):
             kind: as in `cov`; `model` alone for the class `sparse`.
 
         Warns:
-            UserWarning: intervals are refused, and NaN, since states are too many or the choices
-                do not identify the parameters.
+            UserWarning: no intervals, for too many states or parameters that are not identified.
         """
         data, width = self.data, half_width(level)
         at = distinct_rows(data.states)[0] if states is None else self._check(states)
@@ -334,12 +330,10 @@ class Results(Estimate):
         Its standard deviation over draws is a standard error, for every method.
 
         Args:
-            statistic: numbers of Results, such as `lambda e: e.reward(states, 0)`, or an outcome
-                of a counterfactual by `e.data` and `e.reward_function`; by default theta.
+            statistic: numbers of Results, such as `lambda e: e.reward(states, 0)`; else theta.
             draws: number of refits.
             rng: a seed or a generator.
-            holds_inputs: whether refits of the class `sparse` take the inputs selected here; else
-                each selects its own.
+            holds_inputs: whether refits of the class `sparse` take the inputs selected here.
         """
         options = {name: value for name, value in self.options.items() if name != "start"}
         if self.method in ("gladius smooth", "gladius sparse"):
