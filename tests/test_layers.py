@@ -4,8 +4,6 @@ The source of every file is parsed, not run: imports inside functions, relative 
 names handed to `import_module` or kept in a register count as well.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -31,6 +29,7 @@ BLIND = [
     *("estimator", "algorithm", "newton", "objective", "function_classes"),
     *("transition_probabilities", "anchor", "checks", "transitions", "estimate", "methods"),
     *("parametric", "linear_reward", "baselines", "columns", "rows", "smooth", "trust"),
+    *("exchange", "formula", "increments", "inference", "markov", "results", "saved"),
 ]
 # module or package -> what it may not import, beyond the order of the layers
 ALSO_FORBIDDEN = {
@@ -160,8 +159,8 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
 
 # Caps that only fall: lines and statements of each package, and lines of each file. Statements rose
 # by what people with data of their own need: formulas, categories, anchors by state, saved results.
-LINES = {"gladius": 13_232, "proofs_checks": 12_890, "reproduce": 8_836, "tests": 16_700}
-STATEMENTS = {"gladius": 7_940, "proofs_checks": 6_262, "reproduce": 5_630, "tests": 10_750}
+LINES = {"gladius": 13_223, "proofs_checks": 12_888, "reproduce": 8_836, "tests": 16_664}
+STATEMENTS = {"gladius": 7_938, "proofs_checks": 6_261, "reproduce": 5_625, "tests": 10_724}
 FILE_LINES = 400
 LONGER_FILES = {"proofs_checks/verify.py": 593}
 

@@ -28,7 +28,8 @@ def read(inline: Token) -> tuple[str, list[str]]:
     for token in inline.children or ():
         depth += token.nesting * token.type.startswith(("em_", "strong_"))
         words += token.content if token.type == "text" else shown.get(token.type, "")
-        inside += [token.content] * (depth > 0 and token.type != "code_inline")
+        is_code = token.type == "code_inline"  # in which nothing is lost
+        inside += [token.content] * (depth > 0 and not is_code)
     return words, inside
 
 

@@ -1,7 +1,5 @@
 """An anchor action that depends on the state, against the plug-in's formula written out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Influence tables against derivatives of the estimator, exact bounds, and many data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables of choices as people have them: labels, categories, bins, formulas, and saved results."""
 
-from __future__ import annotations
-
 import warnings
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The data container: splits and frames, counts and SARSA tuples, each against plain loops."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from contextlib import nullcontext
 from typing import Any

@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from urllib.parse import unquote
 
 import pandas as pd
 import pytest
@@ -14,7 +13,7 @@ from matplotlib.mathtext import MathTextParser
 
 from proofs_checks import graph, ledger, pages
 from proofs_checks.claims import CheckResult, claims, errors, listed
-from proofs_checks.decide import ROOT, decide
+from proofs_checks.decide import decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
 from proofs_checks.wording import evidence, marked
 
@@ -131,19 +130,6 @@ def test_formulas_become_code_and_codes_words() -> None:
     assert evidence("sampled", "200") == "not refuted on 200 random instances"
     assert "ratio of the two sides was 1.01" in evidence("adversary, tightness 1.01", "40")
     assert evidence("proof: some constants not known to be tight", "1").endswith("to be tight")
-
-
-def test_all_links_of_the_pages_lead_somewhere(texts: dict[str, str]) -> None:
-    every = [(name, t.attrs.get("href")) for name, text in texts.items() for t in tokens(text)]
-    links = [(name, unquote(str(link))) for name, link in every if link]
-    assert len(links) > 4 * len(claims())
-    for name, link in links:
-        target, _, anchor = link.partition("#")
-        path = (ledger.GENERATED / name).parent / target if target else ledger.GENERATED / name
-        page = path.resolve().relative_to(ROOT).as_posix()
-        page = page.removeprefix("paper_tables/generated/")
-        assert page in {*texts, "claims.csv"} or path.resolve().exists(), (name, link)
-        assert not anchor or f'<a id="{anchor}"></a>' in texts[page], (name, link)
 
 
 def test_the_index_names_the_paper_and_counts(texts: dict[str, str], rows: pd.DataFrame) -> None:

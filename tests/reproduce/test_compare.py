@@ -1,7 +1,5 @@
 """Verdicts on our numbers beside the published ones, and our numbers of two folders."""
 
-from __future__ import annotations
-
 import io
 import math
 import shutil

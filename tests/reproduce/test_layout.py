@@ -1,7 +1,5 @@
 """Tables for LaTeX and as HTML: every text is there, eight columns a page, in any encoding."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The generated pages: every number is read from the files."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

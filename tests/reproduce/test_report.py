@@ -1,7 +1,5 @@
 """The report page: what it opens with, its figures, its folds, and that it fetches nothing."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

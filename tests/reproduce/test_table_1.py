@@ -1,7 +1,5 @@
 """Table 1, executable: its measurements on estimates with a known answer, and its pages."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable
