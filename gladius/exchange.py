@@ -1,7 +1,7 @@
 """An anchor action that depends on the state, the paper's a_s.
 
-In each state the numbers of a_s and of one reference action are exchanged. The reference is then
-the anchor in every state, so a method needs no code of its own. Its answers are exchanged back.
+In each state the numbers of a_s and of action 0 are exchanged. Action 0 is then the anchor in
+every state, so a method needs no code of its own. Its answers are exchanged back.
 This needs every action in every state, or another state's choices of another action would be
 borrowed. The class `smooth` compares neighbouring states: where a_s changes, two actions.
 """
@@ -26,16 +26,14 @@ AnchorAction = int | str | Integers | Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class Exchange:
-    """Exchanges a_s and the reference action in each state; done twice it changes nothing.
+    """Exchanges a_s and action 0 in each state; done twice it changes nothing.
 
     Attributes:
         action: maps (n, d) features to (n,) a_s.
-        reference: the action that is the anchor afterwards.
         actions: number of them.
     """
 
     action: StateFunction
-    reference: int
     actions: int
 
     def index(self, states: Array) -> Integers:
@@ -63,14 +61,13 @@ class Exchange:
             where = f"action {action} never occurs in state {states[state].tolist()}"
             hint = f"{where}: an anchor that depends on the state needs every action in every state"
             raise InputError("anchor_action", "by state", hint)
-        back = np.where(taken == self.reference, own, taken)
-        return replace(data, actions=np.where(taken == own, self.reference, back))
+        return replace(data, actions=np.where(taken == own, 0, np.where(taken == 0, own, taken)))
 
     def table(self, states: Array, table: Array) -> Array:
         """(n, A) a table with exchanged columns."""
         rows, own = np.arange(len(states)), self.index(states)
         new = np.array(table)
-        new[rows, own], new[rows, self.reference] = table[:, self.reference], table[rows, own]
+        new[rows, own], new[rows, 0] = table[:, 0], table[rows, own]
         return new
 
     def estimate(self, estimate: Estimate) -> Estimate:
@@ -128,4 +125,4 @@ def read_anchor_action(
                 raise InputError("anchor_action", given, hint)
             return cast("int", given), None  # make_anchor checks it
         action = state_table(data, np.asarray(given), "anchor_action")
-    return 0, Exchange(action, 0, one.number_of_actions)
+    return 0, Exchange(action, one.number_of_actions)

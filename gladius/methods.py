@@ -137,7 +137,7 @@ def fit(
         if method == "gladius" and options.setdefault("function_class", "smooth") != "smooth":
             hint = "an anchor that depends on the state is for the class smooth"
             raise InputError("function_class", options["function_class"], hint)
-        action, own = exchange.reference, [exchange.data(rows) for rows in data]
+        own = [exchange.data(rows) for rows in data]
     function = _find(method)
     check_options(function, options)
     is_needed = "anchor" in needs(method)

@@ -363,17 +363,15 @@ class Results(Estimate):
                 fits = [change.estimate(estimate) for estimate in fits]
             for estimate, sample in zip(fits, samples, strict=True):
                 found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
-        if statistic is None:
-            assert len(self.params)  # an InputError where there are none
-            values = [np.asarray(estimate.diagnostics.extra["theta"]) for estimate in found]
-        else:
-            values = [np.asarray(statistic(estimate), dtype=float) for estimate in found]
-        bad = [not estimate.diagnostics.converged for estimate in found]
-        if any(bad):
-            message = f"{sum(bad)} of {len(found)} refits are not ok; those that failed are NaN"
+        statistic = statistic or (lambda fit: fit.params.to_numpy())
+        values = np.full((draws, *np.shape(statistic(self))), np.nan)
+        for value, estimate in zip(values, found, strict=True):
+            if not estimate.diagnostics.status.startswith("failed"):
+                value[...] = statistic(estimate)
+        if bad := sum(not estimate.diagnostics.converged for estimate in found):
+            message = f"{bad} of {draws} refits are not ok; those that failed are NaN"
             warnings.warn(message, stacklevel=2)
-        failed = [estimate.diagnostics.status.startswith("failed") for estimate in found]
-        return np.array([v * np.nan if f else v for v, f in zip(values, failed, strict=True)])
+        return values
 
     def save(self, folder: Path | str) -> None:
         """Write this to a folder, as JSON and npz; `gladius.load` reads it."""
