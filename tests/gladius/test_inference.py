@@ -18,9 +18,11 @@ import gladius
 import gladius.worlds.continuous_bus
 from gladius import PooledIncrements, TabularMDP, Transitions, inference
 from gladius.anchor import Anchor, NearestState
+from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
 from gladius.checks import InputError
 from gladius.efficiency import linear_covariance, linearise, tabular_deviation
+from gladius.estimate import Estimate
 from gladius.increments import Factor, frequency_factors
 from gladius.inference import Influence, free_table, influence
 from gladius.linear_reward import linear_in_features
@@ -236,6 +238,19 @@ def test_the_bootstrap_has_the_spread_of_the_influence_table() -> None:
     assert np.all((ratio > 0.7) & (ratio < 1.4))
     again = found.bootstrap(lambda e: e.reward(np.array([[2.0]]), 0), draws=60, rng=1)
     np.testing.assert_allclose(again[:, 0], -2 * draws[:, 0])
+
+
+def test_a_failed_refit_is_nan_and_its_statistic_is_not_computed() -> None:
+    found, fit = fit_bus(), nfxp.fit
+
+    def fails_once(*given: Any, **options: Any) -> list[Estimate]:
+        first, *others = fit(*given, **options)
+        failed = replace(first.diagnostics, converged=False, status="failed: why", extra={})
+        return [replace(first, diagnostics=failed), *others]
+
+    with patch.object(nfxp, "fit", fails_once), pytest.warns(UserWarning, match="1 of 3 refits"):
+        draws = found.bootstrap(draws=3)
+    assert np.isnan(draws).tolist() == [[True] * 2, [False] * 2, [False] * 2]
 
 
 def test_a_data_frame_is_read_by_its_names_and_any_array_by_position() -> None:
