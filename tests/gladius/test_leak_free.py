@@ -196,15 +196,6 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     assert found.status == "not_converged" or found.nll < clean.nll + 0.02
 
 
-def test_anchor_keeps_its_reward_and_bellman_holds():
-    data = BusEngine().simulate(60, np.random.default_rng([5, 0]))
-    counts = group(data)
-    estimate = gladius.fit(data, **KNOWN)
-    np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
-    q = estimate.q(counts.states)
-    assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10
-
-
 def test_several_features_take_pseudo_counts_in_place_of_a_roughness():
     """Next states ignore the choice, so r is the log-odds; nothing is smoothed, and it says so."""
     rng = np.random.default_rng(2)
