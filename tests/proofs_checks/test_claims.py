@@ -3,8 +3,6 @@
 import dataclasses
 import math
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -276,17 +274,10 @@ def test_the_committed_ledger_is_the_decided_one(decided: dict[str, Decision]) -
 
 
 def test_the_command_decides_one_claim(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "proofs_checks", REFUTED, "--examples", "5"),
-            *("--build", str(tmp_path), "--out", str(tmp_path)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "fails, by certificate, 5 instances" in " ".join(done.stdout.split())
+    folders = ["--build", str(tmp_path), "--out", str(tmp_path)]
+    done = CliRunner().invoke(command.app, [REFUTED, "--examples", "5", *folders])
+    assert done.exit_code == 0, done.output
+    assert "fails, by certificate, 5 instances" in " ".join(done.output.split())
 
 
 def test_the_command_fails_and_names_the_claim_when_a_verdict_differs(
