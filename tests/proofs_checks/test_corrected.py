@@ -124,16 +124,6 @@ def test_outputs_that_are_only_led_to_are_free() -> None:
 
 
 # --- descents
-def test_four_times_the_theorem_s_step_diverges_in_the_level() -> None:
-    """One pair at its solution, zeta 1 off: the effective ratio falls from 2.8 to .7 < .8."""
-    sample = one_state([1], 0.0, 0.9)
-    for factor, diverges in ((1.0, False), (4.0, True)):
-        q, zeta = np.zeros((1, 1)), np.ones(1)
-        tau, _ = descent.steps(sample, 0.0, 0.1, factor)
-        for _ in range(3000):
-            q = q - tau * library.descent_slope(sample, q, zeta)
-            zeta = zeta + 0.1 * (polyak.zeta_at(sample, q) - zeta)
-        assert (abs(float(zeta[0])) > 100) == diverges
 
 
 def test_the_smoothness_bounds_the_step_where_zeta_hardly_matters() -> None:
