@@ -16,7 +16,6 @@ from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 BETA = 0.95
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))
-SMALL = BUS.simulate(30, np.random.default_rng([30, 1]))
 
 
 def fit(data: Transitions, **options: Any) -> gladius.Estimate:

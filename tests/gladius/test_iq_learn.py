@@ -23,7 +23,6 @@ from gladius.transitions import Transitions, group
 from gladius.worlds.bus import BusEngine
 
 GRID = MDP.features
-SHARES = MDP.occupancy(100)
 ALPHAS = st.sampled_from([0.1, 0.5, 2.0, 50.0])
 QUARTERS = st.integers(-12, 12).map(lambda n: n / 4)
 FEW = transitions(
