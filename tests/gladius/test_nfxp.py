@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from bus_engine import BUS, KNOWN, MDP, ORACLE, Array
+from bus_engine import ANCHOR, BUS, KNOWN, MDP, ORACLE, Array
 from hypothesis import given, settings
 from linear_models import THETAS, LinearModel, linear_models, log_likelihood
 
 import gladius
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import UNIDENTIFIED
+from gladius.checks import InputError
 from gladius.mdp import soft_bellman
 from gladius.worlds.bus import bus_design
 
@@ -91,6 +92,12 @@ def test_no_maximum_is_not_called_convergence() -> None:
     assert not found.converged[0]
     assert found.status == (UNIDENTIFIED,)
     assert np.max(np.abs(found.gradient)) < 1e-9, "the gradient alone would have called it"
+
+
+def test_q_is_defined_on_the_grid_of_known_transitions() -> None:
+    estimate = nfxp.fit([BUS.simulate(4, np.random.default_rng(5))], ANCHOR, 0.95, **ORACLE)[0]
+    with pytest.raises(InputError, match=r"^grid ="):
+        estimate.q(np.array([[2.5]]))
 
 
 def test_a_start_is_left_only_where_the_choices_observed_are_certain() -> None:
