@@ -365,9 +365,9 @@ class Results(Estimate):
                 found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
         statistic = statistic or (lambda fit: fit.params.to_numpy())
         values = np.full((draws, *np.shape(statistic(self))), np.nan)
-        for value, estimate in zip(values, found, strict=True):
+        for i, estimate in enumerate(found):
             if not estimate.diagnostics.status.startswith("failed"):
-                value[...] = statistic(estimate)
+                values[i] = statistic(estimate)
         if bad := sum(not estimate.diagnostics.converged for estimate in found):
             message = f"{bad} of {draws} refits are not ok; those that failed are NaN"
             warnings.warn(message, stacklevel=2)

@@ -261,9 +261,9 @@ def _by_identification(design: Design) -> float:
 )
 def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
     """N |Q-hat - Q*|^2 in L2(d) tends in distribution to a weighted chi-squared whose mean is v =
-    sum d N Var(dl - R (dl_a - beta (P-hat - P) V*)), R = (I - beta P)^-1, the sum of the Cramer-Rao
-    bounds of all Q*(s, a) in the saturated model; given that every pair occurs, (F), its own mean
-    tends to v; the constant of identification times the excess risk is at least v.
+    sum d N Var(dl - R (dl_a - beta (P-hat - P) V*)), R = (I - beta P)^-1, the sum, weighted by d,
+    of the Cramer-Rao bounds of Q*(s, a) in the saturated model; given that every pair occurs, (F),
+    its own mean tends to v; the constant of identification times the excess risk is at least v.
 
     Where: corrected.md, 6; without (F) there is no minimiser, and at no N a mean over all samples.
 

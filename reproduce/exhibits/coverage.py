@@ -27,7 +27,7 @@ from reproduce.results import Results
 from reproduce.spec import Array, Cell, Entry, Exhibit, Record, Result, worst
 
 NAME = "coverage"
-SETS, SMOKE_SETS, BATCH = 2000, 4, 50
+SETS, SMOKE_SETS, BATCH = 1000, 4, 50
 COSTLY_SETS, DRAWS = 200, 50  # where an interval takes a bootstrap or a fit to observations
 LEVEL = 0.95
 KINDS, BOOTSTRAP = ("model", "cluster"), ("bootstrap",)

@@ -164,7 +164,7 @@ def test_the_readme_has_a_line_an_exhibit_with_a_mark_where_check_says_so(
     assert readme.update(path, [toy()], check.check([toy()], out), out) == []
     change(out, code="0")
     readme.update(path, [toy()], check.check([toy()], out), out)
-    assert "Of earlier code: older code" in (out / "EXHIBITS.md").read_text()
+    assert "`python -m reproduce check` says: older code" in (out / "EXHIBITS.md").read_text()
 
 
 def test_machines_and_times_are_those_of_the_manifests(tmp_path: Path) -> None:
