@@ -9,7 +9,8 @@ from bus_engine import ANCHOR, BUS, Array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.special import logsumexp
+from linear_models import iterated
+from scipy.special import logsumexp, softmax
 from strategies import laws, transitions
 
 from gladius.baselines import airl, plug_in
@@ -66,22 +67,6 @@ def test_any_shaping_finds_the_choices_and_none_the_reward(seed: int) -> None:
 # --- the two players, against plain oracles ---------------------------------------------------
 
 
-def test_split_is_the_least_squares_representation() -> None:
-    """Written again as one design matrix of (g, phi) over all pairs."""
-    start = random_start(3)
-    end = population(BUS.mdp, 100, start=start)
-    design, target = np.zeros((40, 60)), np.zeros(40)
-    for row, (s, a) in enumerate(np.ndindex(20, 2)):
-        design[row, row] = 1
-        design[row, 40:] += 0.95 * BUS.mdp.transition[a, s]
-        design[row, 40 + s] -= 1
-        target[row] = LOG_POLICY[s, a]
-    first = np.concatenate([start[0].ravel(), start[1]])
-    nearest = first + np.linalg.pinv(design) @ (target - design @ first)
-    np.testing.assert_allclose(end.g.ravel(), nearest[:40], atol=1e-7)
-    np.testing.assert_allclose(end.phi, nearest[40:], atol=1e-7)
-
-
 @settings(max_examples=100)
 @given(st.data())
 def test_expected_visits_are_those_of_a_walk(data: st.DataObject) -> None:
@@ -118,11 +103,7 @@ def test_at_the_end_neither_player_can_gain() -> None:
     def slope(shift: float) -> float:
         f = g + 0.95 * np.einsum("aij,j->ia", moves, phi) - phi[:, None]
         f[2, 0] += shift
-        v = np.zeros(size)
-        for _ in range(700):
-            v = logsumexp(f + 0.95 * np.einsum("aij,j->ia", moves, v), axis=1)
-        q = f + 0.95 * np.einsum("aij,j->ia", moves, v)
-        policy = np.exp(q - v[:, None])
+        policy = softmax(iterated(f, moves, 0.95), axis=1)
         if shift == 0:
             np.testing.assert_allclose(estimate.policy(counts.states), policy, atol=1e-10)
         visits, here = np.zeros(size), 60.0 * np.eye(size)[0]

@@ -16,7 +16,6 @@ from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 BETA = 0.95
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))
-SMALL = BUS.simulate(30, np.random.default_rng([30, 1]))
 
 
 def fit(data: Transitions, **options: Any) -> gladius.Estimate:
@@ -70,27 +69,9 @@ def test_the_network_is_close_to_least_squares() -> None:
     assert np.max(np.abs(np.diff(untrained.q(busy)[:6], axis=1) - odds[1])) > 0.1
 
 
-def test_only_the_rule_counts_as_convergence() -> None:
-    loose = fit(SMALL, regression="one_hot")
-    assert loose.diagnostics.converged
-    assert loose.diagnostics.iterations < 19
-    limit = limit_of(SMALL)
-    long = fit(SMALL, regression="one_hot", tolerance=1e-11, iterations=2000)
-    assert long.diagnostics.converged
-    np.testing.assert_allclose(extra(long, "theta"), extra(limit, "theta"), atol=1e-7)
-    np.testing.assert_allclose(long.q(MDP.features), limit.q(MDP.features), atol=1e-6)
-    two = fit(SMALL, regression="one_hot", iterations=2)  # control: no future yet
-    assert np.max(np.abs(extra(two, "theta") - extra(limit, "theta"))) > 0.5
-
-
-def test_relative_change_is_the_papers() -> None:
-    before, after = np.random.default_rng(0).normal(size=(2, len(RECURSION.data.actions), 3))
-    weights, f = RECURSION.data.departures / RECURSION.data.size, RECURSION.flow + before
-    variance = weights @ (f - weights @ f) ** 2
-    expected = np.sqrt(np.max(weights @ (after - before) ** 2 / variance))
-    np.testing.assert_allclose(relative_change(RECURSION, before, after), expected)
+def test_a_constant_function_that_moves_has_not_converged() -> None:
     constant = 1.0 - RECURSION.flow
-    assert relative_change(RECURSION, constant, after) == np.inf
+    assert relative_change(RECURSION, constant, 2.0 * constant) == np.inf
     assert relative_change(RECURSION, constant, constant) == 0.0
 
 

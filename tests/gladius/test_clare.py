@@ -1,4 +1,4 @@
-"""CLARE against its known answers, an independent damped iteration and IQ-Learn's limit."""
+"""CLARE against its known answers and an independent damped iteration."""
 
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,6 @@ from strategies import laws
 
 from gladius.baselines import clare
 from gladius.baselines.clare import FixedPoint, Game, fixed_point
-from gladius.baselines.discounted import discounted_paths
 from gladius.checks import InputError
 from gladius.transitions import Transitions, group
 
@@ -63,29 +62,6 @@ def test_known_answers_of_the_population(eta: float, error: float, gap: float) -
     # negative control: the true reward is no fixed point, and no reward of its size is in reach
     rho = plain_occupancy(MDP.reward, MDP.transition, MDP.initial, 0.95)
     assert np.max(np.abs(MDP.reward - (EXPERT - rho) / (eta * (EXPERT + rho)))) > 0.9
-
-
-def minimum_norm(weight: Array) -> Array:
-    """IQ-Learn's limit: ln pi + v - beta E_a v with the least weighted norm over v."""
-    log_p = np.log(MDP.solution.policy)
-    columns = np.concatenate([np.eye(20) - 0.95 * p for p in MDP.transition])
-    root = np.sqrt(weight.T.ravel())
-    v = np.linalg.lstsq(root[:, None] * columns, -root * log_p.T.ravel(), rcond=None)[0]
-    table: Array = log_p + (columns @ v).reshape(2, 20).T
-    return table
-
-
-def test_small_eta_tends_to_the_limit_of_iq_learn() -> None:
-    limit = minimum_norm(EXPERT)
-    np.testing.assert_allclose(limit[:4, 0], [0.104, 0.353, 0.141, -0.448], atol=7e-3)
-    gaps = [np.max(np.abs(population(eta).reward - limit)[:5]) for eta in (0.1, 0.01, 0.001)]
-    np.testing.assert_allclose(gaps[1], 0.04, atol=5e-3)
-    assert gaps[0] > 5 * gaps[1] > 25 * gaps[2]  # of the order of eta
-    assert gaps[2] < 0.005
-    # negative controls: the undiscounted weights' limit is another one, and the truth is far
-    other = minimum_norm(MDP.occupancy(100))
-    assert np.max(np.abs(population(1e-4).reward - other)[:5]) > 0.005
-    assert np.max(np.abs(limit - MDP.reward)[:5]) > 1
 
 
 STARTS = arrays(np.float64, (20, 2), elements=st.floats(-20, 20))
@@ -148,23 +124,6 @@ def test_the_estimate_is_its_own_fixed_point() -> None:
     np.testing.assert_allclose(r[~there], -1.0)
     v = np.log(np.exp(found.q(MDP.features)).sum(axis=1))
     np.testing.assert_allclose(found.q(MDP.features), r + 0.95 * (MDP.transition @ v).T, atol=1e-9)
-
-
-def test_paths_that_end_have_no_mass_beyond() -> None:
-    ends = Transitions(
-        np.array([[0.0], [1.0]]),
-        np.array([0, 1]),
-        np.array([[1.0], [0.0]]),
-        done=np.array([False, True]),
-    )
-    goes_on = Transitions(ends.states, ends.actions, ends.next_states)
-    grid = np.array([[0.0], [1.0]])
-    for data, expected in [
-        (ends, [[0.5, 0.0], [0.0, 0.25]]),
-        (goes_on, [[2 / 3, 0.0], [0.0, 1 / 3]]),
-    ]:
-        paths = discounted_paths(data, grid, 0.5)
-        np.testing.assert_allclose(clare.mass(paths, 0.5), expected)
 
 
 def test_weights_as_the_paper_counts_them() -> None:

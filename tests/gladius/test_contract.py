@@ -5,13 +5,18 @@ method computes. That no estimator imports the true reward is tested in tests/te
 """
 
 import pickle
+import sys
 from dataclasses import fields, replace
+from inspect import unwrap
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
+from unittest.mock import patch
 
 import cases
 import numpy as np
 import pytest
+import scipy.optimize
 from bus_engine import KNOWN
 from cases import variants
 from hypothesis import assume, given, settings
@@ -19,11 +24,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
+import gladius
+from gladius import (
+    METHODS,
+    BusEngine,
+    InputError,
+    LinearReward,
+    Results,
+    Transitions,
+    fit,
+    load,
+    mdp,
+    networks,
+    newton,
+)
 from gladius.checks import Array
 from gladius.linear_reward import linear_in_features
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.networks import Training
+from gladius.rows import risk
 from gladius.worlds.bus import BUS_REWARD
 
 Integers = NDArray[np.int64]
@@ -403,3 +422,68 @@ def test_alternating_single_steps_are_no_inner_loop(options: dict[str, Any], inn
     printed: dict[str, Any] = {**PRINTED, "iterations": 7, "function_class": "tabular"}
     for estimate in fit(SETS, "gladius", **KNOWN, **printed, **options):
         assert estimate.diagnostics.extra["inner_iterations"] == inner
+
+
+SOLVERS = (
+    newton.minimise,
+    mdp.soft_bellman,
+    risk.minimise,
+    networks.adam_descent,
+    scipy.optimize.minimize,
+    scipy.optimize.root,
+)
+SHORT = {"training": Training(steps=60)}
+LINEAR = {"reward": linear_in_features(2, 1, -5.0)}
+ONE_SHOT = {
+    "gladius": {},
+    "gladius sparse": {"function_class": "sparse"},
+    "mpec": LINEAR,
+    "plug_in": {},
+    "pqr": SHORT,
+    "iq_learn": {},
+    "bc": SHORT,
+}
+NESTED = {"nfxp": LINEAR, "clare": {}}
+
+
+def nested_calls(name: str, options: dict[str, object]) -> tuple[int, int, int]:
+    """(solvers entered inside another, solvers entered, inner iterations reported) of a fit."""
+    data = gladius.BusEngine().simulate(60, np.random.default_rng(3))
+    known: set[CodeType] = {unwrap(solver).__code__ for solver in SOLVERS}
+    open_calls: list[CodeType] = []
+    nested = entered = 0
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        nonlocal nested, entered
+        if frame.f_code not in known:
+            return
+        if event == "call":
+            nested, entered = nested + bool(open_calls), entered + 1
+            open_calls.append(frame.f_code)
+        elif event == "return":
+            open_calls.pop()
+
+    sys.setprofile(watch)
+    try:
+        method = name.split()[0]
+        with patch("gladius.methods._warn_of_bias"):  # a check after the fit, no part of the method
+            estimate = gladius.fit(data, method, **KNOWN, **options)
+    finally:
+        sys.setprofile(None)
+    return nested, entered, int(np.asarray(estimate.diagnostics.extra["inner_iterations"]))
+
+
+@pytest.mark.parametrize("name", ONE_SHOT)
+def test_no_solver_runs_inside_another_where_none_is_reported(name: str) -> None:
+    nested, entered, reported = nested_calls(name, ONE_SHOT[name])
+    assert reported == 0
+    assert nested == 0
+    assert entered > 0 or name == "plug_in"  # which is a closed form
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_the_watch_sees_what_is_nested(name: str) -> None:
+    """The control: where inner steps are reported, a solver is seen inside another."""
+    nested, entered, reported = nested_calls(name, NESTED[name])
+    assert reported > 0
+    assert 0 < nested < entered or name == "clare"

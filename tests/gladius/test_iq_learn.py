@@ -19,33 +19,16 @@ from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import make_table, minimum
 from gladius.checks import InputError
-from gladius.mdp import TabularMDP
-from gladius.transitions import Counts, Transitions, group
+from gladius.transitions import Transitions, group
 from gladius.worlds.bus import BusEngine
 
 GRID = MDP.features
-SHARES = MDP.occupancy(100)
 ALPHAS = st.sampled_from([0.1, 0.5, 2.0, 50.0])
 QUARTERS = st.integers(-12, 12).map(lambda n: n / 4)
 FEW = transitions(
     max_rows=12, elements=st.integers(0, 3).map(float), actions=2, max_trajectories=1, width=1
 )
 NETWORK: dict[str, Any] = {"function_class": "network"}
-
-
-def population(mdp: TabularMDP, shares: Array) -> Counts:
-    """Expected counts: (S, A) shares of the pairs and the true probabilities of what follows."""
-    moves = np.swapaxes(shares, 0, 1)[:, :, None] * mdp.transition
-    return Counts(mdp.features, shares[None], moves[None])
-
-
-def solve(alpha: float, shares: Array = SHARES) -> tuple[Array, Array]:
-    """(Q, r) of IQ-Learn in the population of the bus engine, (20, 2) each."""
-    table = make_table(population(MDP, shares), 0.95, alpha, 0.0)
-    end = minimum(table, np.zeros((20, 2)))
-    assert end.converged[0]
-    q = end.x.reshape(20, 2)
-    return q, table.reward(torch.from_numpy(q)).numpy()
 
 
 def fitted(data: Transitions, **options: Any) -> Any:
@@ -85,19 +68,6 @@ def test_the_objective_is_the_sum_over_rows(
     expected = plain_objective(q, counts.states[:, 0], data, alpha, 0.9, extra)
     objective = make_table(counts, 0.9, alpha, extra).objective(torch.from_numpy(q)).item()
     assert objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("shares", [SHARES, MDP.discounted_occupancy()])
-def test_the_limit_is_a_least_squares_problem(shares: Array) -> None:
-    """min over v of sum d (log pi + v(s) - beta E v(s'))^2, by a library's least squares."""
-    _, reward = solve(5e4, shares)
-    root, flat = np.sqrt(shares).T.ravel(), np.log(MDP.solution.policy).T.ravel()
-    shape = np.concatenate([np.eye(20) - 0.95 * p for p in MDP.transition])
-    v = np.linalg.lstsq(root[:, None] * shape, -root * flat, rcond=1e-14)[0]
-    expected = (flat + shape @ v).reshape(2, 20).T
-    often = shares > 1e-3
-    np.testing.assert_allclose(reward[often], expected[often], atol=1e-3)
-    assert np.max(np.abs(reward - MDP.reward)[often]) > 1.0, "the truth is another member"
 
 
 def test_the_start_does_not_matter() -> None:

@@ -3,6 +3,10 @@
 import numpy as np
 import pytest
 from bus_engine import KNOWN
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
@@ -196,15 +200,6 @@ def test_a_missing_value_code_does_not_pass_for_a_fit(code):
     assert found.status == "not_converged" or found.nll < clean.nll + 0.02
 
 
-def test_anchor_keeps_its_reward_and_bellman_holds():
-    data = BusEngine().simulate(60, np.random.default_rng([5, 0]))
-    counts = group(data)
-    estimate = gladius.fit(data, **KNOWN)
-    np.testing.assert_allclose(estimate.reward(counts.states, 1), -5.0, atol=1e-8)
-    q = estimate.q(counts.states)
-    assert abs(grouped_risk(q[None], counts, 1, np.full(len(q), -5.0), 0.95).bellman[0]) < 1e-10
-
-
 def test_several_features_take_pseudo_counts_in_place_of_a_roughness():
     """Next states ignore the choice, so r is the log-odds; nothing is smoothed, and it says so."""
     rng = np.random.default_rng(2)
@@ -234,3 +229,35 @@ def test_two_states_are_a_table():
     diagnostics = gladius.fit(data, anchor_action=0, anchor_reward=0.0, discount=0.5).diagnostics
     assert diagnostics.status == "ok"
     assert diagnostics.extra["penalty"] == 0.0
+
+
+GAPS = arrays(np.float64, st.integers(2, 8), elements=st.floats(0.1, 10.0))
+
+
+def counts_at(x: NDArray[np.float64], present: NDArray[np.bool_]) -> Counts:
+    visits = present[:, :, None] * np.ones(2)
+    return Counts(x[:, None], visits, np.zeros((len(present), 2, len(x), len(x))))
+
+
+@given(GAPS, st.floats(0.01, 100.0))
+def test_it_is_the_second_derivative_of_a_parabola_on_an_uneven_grid(
+    gaps: NDArray[np.float64], unit: float
+) -> None:
+    """In units of the mean spacing: 2 at every inner state, and 0 for a line and at the ends."""
+    x = unit * np.concatenate([[0.0], np.cumsum(gaps)])
+    (rows,) = roughness_rows(counts_at(x, np.ones((1, len(x)), dtype=bool)))
+    u = x / np.mean(np.diff(x))
+    inner = np.r_[0.0, np.full(len(x) - 2, 2.0), 0.0]
+    scale = np.abs(rows).max() * u[-1] ** 2
+    np.testing.assert_allclose(rows @ u**2, inner, atol=1e-12 * scale)
+    np.testing.assert_allclose(rows @ (3 * u - 1), 0.0, atol=1e-12 * scale)
+
+
+def test_states_that_a_replication_never_saw_are_skipped() -> None:
+    x = np.array([0.0, 1.0, 3.0, 4.0, 9.0])
+    present = np.array([[True] * 5, [True, False, True, True, True]])
+    rows = roughness_rows(counts_at(x, present))[1]
+    alone = roughness_rows(counts_at(x[present[1]], np.ones((1, 4), dtype=bool)))[0]
+    np.testing.assert_allclose(rows[np.ix_(present[1], present[1])], alone)
+    assert not rows[1].any()
+    assert not rows[:, 1].any()

@@ -78,13 +78,6 @@ def test_batched_solution_equals_one_by_one(worlds: list[TabularMDP]) -> None:
         assert np.allclose(batch.policy[i], alone.policy, rtol=0, atol=2 * slack)
 
 
-def test_paths_that_end_are_worth_nothing_afterwards() -> None:
-    """Rows that sum to less than one: V = log sum exp of r alone where every path ends."""
-    reward = np.array([[0.3, -1.2]])
-    found = soft_bellman(reward, np.zeros((2, 1, 1)), 0.9)
-    assert found.v[0] == pytest.approx(np.log(np.exp(0.3) + np.exp(-1.2)), rel=1e-14)
-
-
 def test_contraction_finishes_where_newton_may_not() -> None:
     world = TabularMDP(np.array([[1.0, 0.0]]), np.ones((2, 1, 1)), 0.9, np.ones(1))
     found = soft_bellman(world.reward, world.transition, 0.9, max_iterations=0)

@@ -30,7 +30,7 @@ from gladius.checks import InputError
 from gladius.linear_reward import LinearReward
 from gladius.sarsa import SarsaTuples, sarsa_tuples
 from gladius.transitions import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
+from gladius.worlds.bus import BUS_REWARD, bus_design
 
 BETA = 0.95
 THETA = np.array([1.0, 5.0])
@@ -121,14 +121,6 @@ def test_one_hot_solves_the_recursion_of_any_data(data: Transitions) -> None:
             total[i] += 0.8 * w * (recursion.gain[j] + f[j])
     used = tuples.departures > 0
     np.testing.assert_allclose(f[used], total[used] / tuples.departures[used, None], atol=1e-8)
-
-
-def test_dummies_get_a_polynomial_basis() -> None:
-    data = BusEngine(dummies=10).simulate(40, np.random.default_rng(9))
-    estimate = fit(data)
-    assert extra(estimate, "learner") == "polynomial_2"  # (2 x 21)^2 <= 3,960 < (2 x 31)^2
-    assert estimate.diagnostics.converged
-    assert np.all(np.abs(extra(estimate, "theta") - THETA) < [0.3, 1.0])
 
 
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(1, 4000))

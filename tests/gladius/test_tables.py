@@ -19,7 +19,6 @@ from gladius import InputError, LinearReward, Transitions
 from gladius.__main__ import main
 from gladius.plots import plot_choices
 
-RNG = np.random.default_rng(0)
 LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus", "time": "period"}
 
 

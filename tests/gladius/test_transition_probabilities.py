@@ -111,12 +111,6 @@ def test_a_replication_gets_the_kernel_it_would_get_alone(data: list[Transitions
         assert np.allclose(rows.sum(axis=2), own.rows(0, probes).sum(axis=2), rtol=0, atol=1e-12)
 
 
-@pytest.fixture(scope="module")
-def bus() -> Counts:
-    """Short paths: each replication has states that were reached but never maintained in."""
-    return group(BusEngine(horizon=12).simulate(40, [np.random.default_rng(r) for r in range(3)]))
-
-
 def test_displacements_that_differ_by_rounding_are_one() -> None:
     """On 0.1, 0.2, ... the step 0.1 has several binary forms; the law must not see them."""
     grid = np.arange(1, 8) * 0.1

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax
 
 import proofs_checks
@@ -16,7 +15,6 @@ from proofs_checks.claims import OURS, claims
 from proofs_checks.corrected import classes, coordinates, descent, polyak_lojasiewicz, search
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
-from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import one_state, quarters, tables
 
 PAGE = Path(proofs_checks.__file__).parent / "corrected" / "corrected.md"
@@ -126,16 +124,6 @@ def test_outputs_that_are_only_led_to_are_free() -> None:
 
 
 # --- descents
-def test_four_times_the_theorem_s_step_diverges_in_the_level() -> None:
-    """One pair at its solution, zeta 1 off: the effective ratio falls from 2.8 to .7 < .8."""
-    sample = one_state([1], 0.0, 0.9)
-    for factor, diverges in ((1.0, False), (4.0, True)):
-        q, zeta = np.zeros((1, 1)), np.ones(1)
-        tau, _ = descent.steps(sample, 0.0, 0.1, factor)
-        for _ in range(3000):
-            q = q - tau * library.descent_slope(sample, q, zeta)
-            zeta = zeta + 0.1 * (polyak.zeta_at(sample, q) - zeta)
-        assert (abs(float(zeta[0])) > 100) == diverges
 
 
 def test_the_smoothness_bounds_the_step_where_zeta_hardly_matters() -> None:
@@ -162,20 +150,6 @@ def test_unequal_steps_move_the_edge(rho: float, stable: bool) -> None:
     speed = 2 * rho * b.sum()
     flow = np.block([[of_q / metric, -pull / metric], [speed * ahead, -speed * np.eye(len(b))]])
     assert (np.linalg.eigvals(flow).real.max() < 0) == stable
-
-
-def test_the_profiled_hessian_is_that_of_the_risk_less_its_level() -> None:
-    sample = descent.walk(3.0)
-    star = polyak.solution(sample)
-
-    def risk(q: np.ndarray) -> float:
-        shifted = minimize_scalar(lambda c: library.objective(sample, q + c), method="brent")
-        return float(shifted.fun)
-
-    hessian, step = descent.profiled(sample, sample.discount), 1e-2
-    way = np.array([[1.0, -0.5], [0.3, -0.8]])
-    curvature = (risk(star + step * way) + risk(star - step * way) - 2 * risk(star)) / step**2
-    assert curvature == pytest.approx(way.ravel() @ hessian @ way.ravel(), rel=1e-3)
 
 
 # --- the minimiser's error
@@ -217,46 +191,3 @@ def test_the_hessian_of_a_reward_class_is_a_weighted_variance(family: classes.Re
     curvature = (around[0] + around[1] - 2 * around[2]) / step**2
     bound = family.excess @ resolvent @ spread
     assert curvature == pytest.approx(bound, rel=1e-2, abs=1e-3 / (1 - beta) ** 2)
-
-
-def test_one_period_of_data_is_concave() -> None:
-    family = classes.one_period()
-    assert family.excess.min() < -0.5
-    curvature = family.likelihood(1.0) + family.likelihood(-1.0) - 2 * family.likelihood(0.0)
-    assert curvature < -0.1
-
-
-def network(same: bool) -> fits.Fit:
-    """Two states, a tanh network with three hidden units; all at zero if asked."""
-    moves = np.ones((2, 2, 2))
-    sample = Sample(moves, np.zeros(2, dtype=np.int64), np.array([0.5, -0.5]), 0.9)
-    steep, bends = [2.0, 2.0, 2.0], [2.0, 0.0, -2.0]
-    across = np.eye(3, 2)
-    if same:  # then only the two constants move the outputs
-        steep, bends, across = [0.0] * 3, [0.0] * 3, np.zeros((3, 2))
-    theta = np.concatenate([steep, bends, across.ravel(), [0.0, 0.0]])
-    x = np.array([[-1.0], [1.0]])
-    return fits.Fit(sample, fits.NetworkOutputs(x, 3, 2, theta))
-
-
-def test_a_lifted_path_ends_at_the_minimum_and_equal_units_have_none() -> None:
-    fit = network(same=False)
-    end, length, least = classes.lifted(fit)
-    table = fit.q.outputs(end[None])[0].reshape(2, 2)
-    assert separated.gap(fit.sample, table) < 1e-9
-    assert 0 < np.linalg.norm(end - fit.q.theta) <= length / least**0.5
-    assert classes.lifted(network(same=True))[2] == 0.0
-
-
-def test_descent_in_the_linear_class_ends_above_the_truth() -> None:
-    """In floating point, from where the interval begins: 8.2 above the minimum that it holds."""
-    sample = one_state([1, 99], 0.0, 0.95, anchor=1)
-    star = polyak.solution(sample)
-
-    def gap(theta: np.ndarray) -> float:
-        return separated.gap(sample, star + theta[0] * np.array([[1.0, 0.932]]))
-
-    assert gap(np.zeros(1)) < 1e-12
-    end = minimize(gap, [134.0], method="BFGS", options={"gtol": 1e-9})
-    assert end.x[0] == pytest.approx(134.66, abs=0.1)
-    assert end.fun == pytest.approx(8.20096, abs=1e-4)

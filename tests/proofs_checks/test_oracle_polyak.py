@@ -52,14 +52,9 @@ def test_wave_has_its_constant() -> None:
     assert (2 * u[-1] - 3) ** 2 / 2 > polyak.WAVE * (u[-1] ** 2 + 3)
 
 
-def test_risk_bounds_by_hand() -> None:
+def test_the_smoothness_in_theta_by_hand() -> None:
     of = Sizes(actions=2, discount=0.5, slope=2.0, curvature=1.0, residual=3.0)
-    assert of.lipschitz() == pytest.approx((2 + 9) * 2)
-    assert of.lipschitz(choice=1.0) == pytest.approx((1 + 9) * 2)
-    assert of.choice() == pytest.approx(2 + 4)
-    assert of.choice_printed == pytest.approx(2 + 2)
     assert of.theta() == pytest.approx(6 + 2 * 2.25 * 4 + 6 * (1.5 + 0.5 * 4))
-    assert of.theta_printed == pytest.approx(4 + 2 * 2 * 3 + (2 * 2.25 + 0.5 * 3) * 4)
 
 
 @given(st.integers(4, 9), st.floats(0.01, 0.99), st.floats(0, 5), st.floats(0, 5), st.floats(0, 50))

@@ -1,5 +1,6 @@
 """The pages of the claims and the errata, and what the command says of one claim."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from matplotlib.mathtext import MathTextParser
 
-from proofs_checks import graph, ledger, pages
+from gladius.checks import InputError
+from proofs_checks import graph, ledger, numbering, pages
 from proofs_checks.claims import CheckResult, claims, errors, listed
 from proofs_checks.decide import decide
 from proofs_checks.numbering import SOURCE_SHA256, TITLE, records, statement_of
@@ -230,3 +232,72 @@ def test_one_claim_is_answered_with_control_and_counterexample() -> None:
     assert "is missed by" in facts["at the counterexample"]
     assert facts["control"].startswith(f"{claim.broken}: rejected, ")
     assert facts["write instead"] == claim.correction
+
+
+# --- the table
+LIPS = ("hessian-of-V", "NLL-bound", "L-theta", "L-zeta")
+DIGEST = "8546dbb95f4456f2"
+
+
+def test_the_table_is_the_one_that_was_compared_with_the_paper() -> None:
+    """LaTeX's rules gave the same numbers from the source with SOURCE_SHA256 (release 0.2.0)."""
+    lines = [f"{s.label}|{s.kind}|{s.number}|{s.section}" for s in numbering.statements()]
+    text = "\n".join([numbering.TITLE, numbering.AUTHORS, numbering.SOURCE_SHA256, *lines])
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == DIGEST
+
+
+def test_a_claim_is_about_one_statement_at_most() -> None:
+    for id_ in listed():
+        assert sum(statement.has(id_) for statement in numbering.statements()) <= 1, id_
+    labels = {statement.label for statement in numbering.statements()}
+    for statement in numbering.statements():
+        for claim in set(statement.claims) - labels:
+            assert any(statement.has(id_) for id_ in listed()), claim
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("by Lemma sharingsol, and", "by Lemma 23, and"),
+        ("Assumption nonSingularJac (ii)", "Assumption 5 (ii)"),
+        ("Theorem MagnacThesmar", "Lemma 1"),
+        ("Lemma occp=naiveBE", "Lemma 19"),
+        ("Assumptions realizability and nonSingularJac.", "Assumptions 4 and 5."),
+        ("Lemma sharingsolution, Equation BE_PL", "Lemma sharingsolution, Equation BE_PL"),
+    ],
+)
+def test_labels_in_a_sentence_become_numbers(text: str, printed: str) -> None:
+    assert numbering.as_printed(text) == printed
+
+
+# --- what a reader types
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("Lemma 8", ["lem:BE_PL"]),
+        ("lemma 8", ["lem:BE_PL"]),
+        ("lem:BE_PL", ["lem:BE_PL"]),
+        ("Lemma 9", ["eq:softmax-lower-bound", "eq:KL-chi-square", "lem:NLL_PL"]),
+        ("lem:OurBiconj.a", ["lem:OurBiconj.a"]),
+        ("Remark 1", ["rem:sub-gaussian-features"]),
+        ("lem:lipsSmooth", [f"lem:lipsSmooth.{x}" for x in LIPS]),
+        ("lem:none", ["lem:none"]),
+        ("", [""]),
+    ],
+)
+def test_a_number_names_all_claims_of_its_statement(text: str, ids: list[str]) -> None:
+    assert numbering.ids_of(text, listed()) == ids
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Lemma 11", "those called Lemma are 1, 2, 4"),
+        ("Assumption 0", "those called Assumption are 1, 2, 3, 4, 5, 6, 7"),
+        ("Assumption 1", "no claim is about it"),
+    ],
+)
+def test_a_number_that_does_not_exist_is_refused_with_what_does(text: str, hint: str) -> None:
+    with pytest.raises(InputError, match=hint) as caught:
+        numbering.ids_of(text, listed())
+    assert caught.value.field == "statement"

@@ -29,7 +29,7 @@ from reproduce.landscape import (
     sample_of,
     worst_starts,
 )
-from tests.reproduce.smoke_results import computed, failed, resized, results_of, written
+from tests.reproduce.smoke_results import computed, resized, results_of, written
 
 WORLD = BusEngine()
 BALLS, PATHS, BELOW = constants.entries(True)
@@ -198,7 +198,3 @@ def test_files_and_their_numbers(tmp_path: Path) -> None:
     wrong = frame.assign(value=frame["value"].where(~frame["statistic"].str.startswith("slack"), 0))
     wrong.to_csv(tmp_path / "constants.csv", index=False)  # the control
     assert "24 of 24 bounds fail" in constants.verdict(tmp_path)
-
-
-def test_nothing_is_drawn_where_nothing_was_computed(tmp_path: Path) -> None:
-    assert written(constants.EXHIBIT, failed(constants.EXHIBIT), tmp_path)["value"].isna().all()

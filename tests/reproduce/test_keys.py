@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from gladius.baselines import METHODS
 from gladius.checks import InputError
 from reproduce import exhibits, provenance, worker
 from reproduce import run as runner
@@ -303,15 +302,6 @@ def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
     versions = {name: v.replace("+cpu", "+cu130") for name, v in provenance.versions().items()}
     monkeypatch.setattr(provenance, "versions", lambda: versions)
     assert Sources().digests(cell, "cpu") == on_cpu, "the build of torch is in no key"
-
-
-def test_an_edit_in_airl_makes_the_cells_of_airl_stale_and_no_others() -> None:
-    stale = [
-        name
-        for name, module in METHODS.items()
-        if f"{provenance.MODULE}{METHODS['airl']}" in Sources().closure(module)
-    ]
-    assert stale == ["airl"]
 
 
 def test_what_the_key_cannot_see_does_not_occur() -> None:

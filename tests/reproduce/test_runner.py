@@ -25,11 +25,12 @@ from gladius.checks import InputError
 from reproduce import __main__ as command
 from reproduce import exhibits, published, seeds
 from reproduce import run as runner
+from reproduce.output import STAGING
 from reproduce.progress import progress
 from reproduce.provenance import ROOT
 from reproduce.results import COLUMNS, Results
 from reproduce.spec import Exhibit
-from reproduce.store import Store, decode
+from reproduce.store import Store, _sealed, decode
 from tests.reproduce.toys import ROWS, files, numbers, toy
 
 Run = Callable[..., runner.Outcome]
@@ -263,6 +264,23 @@ def cheap_and_dear(folder: Path) -> list[Exhibit]:
     return [toy(log, rows=("10",), until=until, name="cheap"), dear]
 
 
+def started(folder: Path) -> subprocess.Popen[str]:
+    """A run of SCRIPT in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def wait_until(is_so: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not is_so():
+        time.sleep(0.05)
+
+
 def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     run: Run, tmp_path: Path
 ) -> None:
@@ -275,21 +293,16 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     mended.unlink()
     shutil.rmtree(tmp_path / "build")
     log.write_text("")
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
+    process = started(tmp_path)
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and (
-            "30A" not in log.read_text()
-            or manifest.stat().st_mtime_ns == written
-            or len(list((tmp_path / "build").glob("*/*.json"))) < 4
-        ):  # until the dear cell sleeps, four others are stored and the cheap exhibit is written
-            time.sleep(0.05)
+        wait_until(  # the dear cell sleeps, four others are stored and the cheap exhibit is written
+            lambda: (
+                "30A" in log.read_text()
+                and manifest.stat().st_mtime_ns != written
+                and len(list((tmp_path / "build").glob("*/*.json"))) >= 4
+            ),
+            60,
+        )
         with pytest.raises(InputError, match="another run is at work there"):
             run(*cheap_and_dear(tmp_path))
         before = time.monotonic()
@@ -312,28 +325,14 @@ def test_an_interrupt_ends_at_once_with_130_and_a_second_run_at_once_goes(
     assert files(tmp_path / "out")["toy.csv"] == complete["toy.csv"]
 
 
-def _change_a_digit(path: Path) -> None:
-    head, value, tail = path.read_text().partition('"value": ')
-    digit = next(i for i, character in enumerate(tail) if character in "123456789")
-    path.write_text(head + value + tail[:digit] + "0" + tail[digit + 1 :])
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        lambda path: path.write_text(path.read_text()[:100]),
-        _change_a_digit,
-        lambda path: path.write_bytes(b"\xff\xfe"),
-    ],
-)
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", _sealed("[" * 200_000).encode()])
 def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
-    run: Run, tmp_path: Path, fault: Callable[[Path], object]
+    run: Run, tmp_path: Path, content: bytes
 ) -> None:
     run(toy())
     before = files(tmp_path / "out")["toy.csv"]
-    cell = toy().entries(False)[0].cell
-    path = Store(tmp_path / "build").path(cell)
-    fault(path)
+    path = Store(tmp_path / "build").path(toy().entries(False)[0].cell)
+    path.write_bytes(content)
     with pytest.warns(UserWarning, match=path.name):
         outcome = run(toy())
     assert labels(outcome.computed) == {"10A"}
@@ -464,3 +463,67 @@ def test_bad_input_is_one_line_and_exit_code_two(
         command.main()
     assert caught.value.code == 2
     assert capsys.readouterr().err.startswith("Error: exhibit")
+
+
+@pytest.mark.parametrize("name", ["../victim", "{folder}/victim", "..", "sub/../../victim"])
+def test_a_manifest_cannot_remove_a_file_outside_its_folder(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    run(toy())
+    victim = tmp_path / "victim"
+    victim.write_text("not ours")
+    (tmp_path / "out" / "sub").mkdir()
+    path = tmp_path / "out" / "manifests" / "toy.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"][name.format(folder=tmp_path)] = "0"
+    path.write_text(json.dumps(manifest))
+    with pytest.warns(UserWarning, match="not files of this folder"):
+        run(toy())
+    assert victim.read_text() == "not ours"
+    assert "victim" not in path.read_text()
+
+
+def test_a_manifest_of_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:
+    run(toy())
+    (tmp_path / "out" / "manifests" / "toy.json").write_text("[" * 200_000)
+    with pytest.warns(UserWarning, match="not readable"):
+        run(toy())
+
+
+def children(process: int) -> list[int]:
+    """Processes that this one started, and theirs."""
+    found = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return [n for child in map(int, found) for n in (child, *children(child))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+def test_workers_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with started(tmp_path) as process:
+        wait_until(lambda: log.exists() and "30A" in log.read_text(), 60)
+        workers = children(process.pid)
+        assert workers
+        process.kill()
+    wait_until(lambda: not any(map(_is_alive, workers)), 20)
+    assert not any(map(_is_alive, workers))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_staging_folders_of_dead_runs_are_cleared_and_of_living_ones_are_not(
+    run: Run, tmp_path: Path
+) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = {f"{STAGING}{ended.pid}-a": False, f"{STAGING}toy-b": False}
+    names[f"{STAGING}{os.getpid()}-c"] = True
+    for name in names:
+        (tmp_path / "out" / name).mkdir(parents=True)
+        (tmp_path / "out" / name / "half.csv").touch()
+    run(toy())
+    assert {name: (tmp_path / "out" / name).exists() for name in names} == names

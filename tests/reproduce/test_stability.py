@@ -18,7 +18,7 @@ from reproduce import gradients
 from reproduce.exhibits import stability
 from reproduce.gradients import STEPS, Tables, decade, follow, marks
 from reproduce.spec import Cell, Result
-from tests.reproduce.smoke_results import entry_of, failed, resized, results_of, written
+from tests.reproduce.smoke_results import entry_of, resized, results_of, written
 
 RATIOS, TAU = [0.5, 10.0], 0.1
 REQUIREMENTS = entry_of("stability", "requirements", stability.PATHS)
@@ -186,9 +186,3 @@ def test_the_verdict_counts_runs() -> None:
         "Step ratio 1: of 8 runs 1 converged, 1 diverged."
         " Step ratio 0.5: of 8 runs 0 converged, 8 diverged"
     )
-
-
-def test_nothing_is_drawn_where_nothing_was_computed(tmp_path: Path) -> None:
-    frame = written(stability.EXHIBIT, failed(stability.EXHIBIT), tmp_path)
-    assert frame["value"].isna().all()
-    assert {"stability.png", "stability_trace.png"} <= {p.name for p in tmp_path.iterdir()}

@@ -53,7 +53,7 @@ def toy(
 
 def compute(cell: Cell) -> Result:
     """Five numbers, or the trouble that the settings name."""
-    log, until, row = (cell.settings[name] for name in ("log", "until", "seeds_row"))
+    log, until = cell.settings["log"], cell.settings["until"]
     if log:
         with Path(log).open("a") as stream:
             stream.write(f"{cell.label}\n")
@@ -64,8 +64,6 @@ def compute(cell: Cell) -> Result:
         Path(until).touch()
     if trouble.startswith("kill"):
         os.kill(os.getpid(), signal.SIGKILL)
-    if trouble == "interrupt":
-        raise KeyboardInterrupt
     if trouble == "none":
         return None  # type: ignore[return-value]  # the mistake that is tested
     if trouble == "empty":
@@ -77,8 +75,7 @@ def compute(cell: Cell) -> Result:
     values = [float(rng.normal()) for rng in seeds.generators(cell)]
     if cell.settings["column"] == "B":
         values = [v + 1.0 for v in values]
-    arrays = {"row": [float(row)]} if trouble == "array" else {}
-    return Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values}, arrays, 0.5)
+    return Result(summarise("MAPE", values, ["ok"] * len(values)), {"MAPE": values}, {}, 0.5)
 
 
 def render(results: Results, out: Path) -> None:
