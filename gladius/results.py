@@ -126,7 +126,7 @@ class Results(Estimate):
         """How far the noise of estimated transition probabilities moves theta-hat, in its errors.
 
         Args:
-            draws, rng: of the transitions by P-hat; a seed or a generator.
+            draws, rng: number of draws of the transitions from P-hat; a seed or a generator.
         """
         if not self.has_frequencies:
             hint = f"it is for {', '.join(BY_FREQUENCIES)} without `transition`"
