@@ -1,7 +1,6 @@
 """The paper that is examined, and the numbers of its statements: lem:BE_PL is its Lemma 8.
 
-statements.csv has each statement as LaTeX counts it, and the claims that are about it but do not
-carry its label.
+statements.csv has each statement as LaTeX counts it, and claims about it without its label.
 """
 
 import csv
@@ -19,7 +18,7 @@ TITLE = (
 )
 AUTHORS = "Enoch H. Kang, Hema Yoganarasimhan and Lalit Jain"
 SOURCE_SHA256 = "c739619befe1173dda87eaa2bcd75f3467a4ec343b3969f1e41e5e9dc3fb0024"
-PAPER = f"{AUTHORS}, *{TITLE}*; examined is its LaTeX source with the SHA-256 `{SOURCE_SHA256}`"
+PAPER = f"{AUTHORS}, *{TITLE}*. We examined the LaTeX source with the SHA-256 `{SOURCE_SHA256}`"
 
 
 @cache

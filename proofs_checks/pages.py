@@ -207,4 +207,4 @@ def reach(rows: Rows) -> Iterator[list[str]]:
             false = [other for other in direct if "fails" == nodes[other].verdict != node.verdict]
             given = ", given ".join([node.verdict, *(_name(other, rows) for other in false)])
             rests = ", ".join(_name(other, rows) for other in direct)
-            yield [_name(label, rows), given, rests, "; ".join(wrong.values()), *marks]
+            yield [_name(label, rows), given, rests, "<br>".join(wrong.values()), *marks]

@@ -52,8 +52,8 @@ def evidence(how: str, instances: str) -> str:
     text = next(text for code, text in words("evidence").items() if how.startswith(code))
     text = text.format(instances)
     ratio = re.search(r"tightness ([\d.e+]+)", how)
-    text += f"; the smallest ratio of the two sides was {ratio[1]}" if ratio else ""
-    return f"{text}; {how.split(': ')[1]}" if NOT_TIGHT in how else text
+    text += f". The smallest ratio of the two sides was {ratio[1]}" if ratio else ""
+    return f"{text}. The constant is {NOT_TIGHT}" if NOT_TIGHT in how else text
 
 
 def marked(text: str) -> str:

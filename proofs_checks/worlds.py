@@ -107,8 +107,7 @@ Empirical = namedtuple("Empirical", "sample q")
 def empirical(draw: st.DrawFn, max_states: int = 4, max_actions: int = 3) -> Empirical:
     """Data sets with at least one anchor row, whose states all occur, and outputs on them.
 
-    States that occur only as s', actions never taken, certain moves and states without an anchor
-    row are all drawn.
+    States only seen as s', actions never taken, certain moves, states without anchor are drawn.
     """
     states, actions = draw(st.integers(1, max_states)), draw(st.integers(1, max_actions))
     shape = (states, actions, states)

@@ -15,8 +15,7 @@ PAGES = [
     p for name in ("gladius", "proofs_checks", "paper_tables") for p in ROOT.glob(f"{name}/**/*.md")
 ]
 PAGES = [*ROOT.glob("*.md"), *(path for path in PAGES if path.parent.name != "templates")]
-PLAIN = (README, GENERATED / "EXHIBITS.md", GENERATED / "METHODS.md")
-WORDS = 25  # of a sentence of PLAIN, at most
+WORDS = 25  # of a sentence, at most; a quotation counts as one
 LABEL = r"\b(lem|thm|prop|eq|def|ass|asmp|rem|cor|sec|tab|fig):\w|leak_free|author oracle"
 STARTS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "heading_open")
 
@@ -24,10 +23,11 @@ STARTS = ("bullet_list_open", "ordered_list_open", "blockquote_open", "heading_o
 def read(inline: Token) -> tuple[str, list[str]]:
     """The text of a block without code and markup, and what of it is in italics or bold."""
     words, inside, depth = "", list[str](), 0
-    shown = {"softbreak": " ", "code_inline": "_"}
+    shown = {"softbreak": " ", "hardbreak": " ", "code_inline": "_"}
     for token in inline.children or ():
         depth += token.nesting * token.type.startswith(("em_", "strong_"))
         words += token.content if token.type == "text" else shown.get(token.type, "")
+        words += ". " * (token.content == "<br>")
         is_code = token.type == "code_inline"  # in which nothing is lost
         inside += [token.content] * (depth > 0 and not is_code)
     return words, inside
@@ -47,7 +47,7 @@ def faults(path: Path, text: str) -> list[str]:
         found += [f"line break: {words}"] * ("\\n" in words)
         found += [f"emphasis: {x}" for x in inside if re.search("[=<>^|]", x)]
         found += [f"label: {words}"] * bool(before.tag[:1] != "h" and re.search(LABEL, words))
-        sentences = re.split(r"(?<=[.!?])\s+", words) if path in PLAIN else []
+        sentences = re.split(r"(?<=[.!?])\s+", re.sub('"[^"]*"', "_", words))
         found += [f"long sentence: {x}" for x in sentences if len(x.split()) > WORDS]
     for target, _, anchor in (unquote(x).partition("#") for x in links if "://" not in x):
         page = path.parent / target if target else path

@@ -21,7 +21,6 @@ from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import full_samples, one_state
 
 
-# --- rewards
 class Rewards(namedtuple("Rewards", "counts transition reward way discount")):
     """n(s, a) (S, A), the averages P-tilde (A, S, S), and rewards r + t way (S, A)."""
 
@@ -81,9 +80,9 @@ def one_period() -> Rewards:
     inferred=CHAIN,
 )
 def reward_convex(family: Rewards, needed: bool = True) -> CheckResult:
-    """For Q = r_theta + beta P-tilde V_Q, r linear in theta and P-tilde any averages, the mean
-    negative log-likelihood is sum_s u(s) V_theta(s) - <n / N, r_theta> with u = w - beta w+, w+(t)
-    = sum n(s, a) P-tilde_a(s, t) / N; where u >= 0 it is convex in theta.
+    """Let Q = r_theta + beta P-tilde V_Q, with r linear in theta and P-tilde any averages. Then the
+    mean negative log-likelihood is sum_s u(s) V_theta(s) - <n / N, r_theta>. Here u = w - beta w+
+    and w+(t) = sum n(s, a) P-tilde_a(s, t) / N. Where u >= 0 the mean is convex in theta.
 
     Where: corrected.md, 7. If P-tilde is the data's frequency at the anchor pairs, and r_theta(x,
     a_x) = r(x, a_x) for every theta, the Bellman term is zero and this is the risk.
@@ -173,9 +172,9 @@ def lifted(fit: fits.Fit) -> tuple[Array, float, float]:
     inferred=CHAIN,
 )
 def network_path(fit: fits.Fit, power: float = 0.5) -> CheckResult:
-    """Let the outputs go to the minimising table on a path q(s) of length l (straight in (h, e)),
-    and theta' = J^+ q'. While J J' >= mu along theta the lift exists; it ends at a global
-    minimiser over all tables, at most l / mu^(1/2) from where it began.
+    """Let the outputs follow a path q(s) of length l to the minimising table. The path is straight
+    in (h, e), and theta' = J^+ q'. While J J' >= mu along theta the lift exists; it ends at a
+    global minimiser over all tables, at most l / mu^(1/2) from where it began.
 
     Where: corrected.md, 8.
 
@@ -233,21 +232,21 @@ def _line() -> Line:
     "errata.linear-classes",
     instances=classes().filter(lambda fit: isinstance(fit.q, fits.LinearOutputs)),
     counterexample=_line,
-    text="One absorbing state, rows (s,0) once and (s,1) 99 times, anchor 1, beta = .95, Q = Q* +"
-    " theta (1, .932): the class has Q*, at theta = 0.\nInterval arithmetic: the slope of the"
-    " risk is below 0 at theta = 134.65 and above 0 at 134.67: it has a local minimum between.\n"
-    "There the risk exceeds its minimum by {observed:.2f} or more, not <= {bound:.0f}.",
+    text="One absorbing state, observations (s,0) once and (s,1) 99 times, anchor 1, beta = .95, Q"
+    " = Q* + theta (1, .932): the class has Q*, at theta = 0.\nInterval arithmetic: the slope of"
+    " the risk is below 0 at theta = 134.65 and above 0 at 134.67: it has a local minimum between."
+    "\nThere the risk exceeds its minimum by {observed:.2f} or more, not <= {bound:.0f}.",
     corrected=profile_pl,
     broken="1.15 times the constant",
     rejected={"factor": 1.15},
     rejected_at=lambda: fits.tabular(one_state([1], 1.0), np.zeros((1, 1))),
-    inferred="our own example of what fewer parameters do: Lemma linPolyNonsingular has the Gram"
-    ' condition, and the remark is on the Bellman error alone and hedged, "may be useful for'
+    inferred="our own example of what fewer parameters do. Lemma linPolyNonsingular has the Gram"
+    ' condition. The remark is on the Bellman error alone. It is hedged: "may be useful for'
     ' establishing"',
 )
 def linear_classes(line: Line) -> CheckResult:
     """Gradient-based minimisation of the risk is globally convergent for linear and polynomial
-    classes that contain Q*: a local minimum is a global one.
+    classes that contain Q*. That is, a local minimum is a global one.
 
     Where: beside Section 6, last remark: "combined with a suitable distributional assumption, may
     be useful for establishing that gradient-based offline RL is globally convergent for important
@@ -255,8 +254,8 @@ def linear_classes(line: Line) -> CheckResult:
 
     Assumes: Assumption realizability.
 
-    Decided: with fewer parameters than outputs a spurious local minimum is possible for one state,
-    two actions and one parameter, in rational data; enclosed by interval arithmetic at 80 bits.
+    Decided: with fewer parameters than outputs a spurious local minimum is possible. It occurs for
+    one state, two actions and one parameter, in rational data. Intervals of 80 bits enclose it.
     """
     previous, iv.prec = iv.prec, 80
     try:

@@ -61,9 +61,9 @@ def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
 
     Assumes: the anchor's moves stay in the states that have anchor rows, or V is given elsewhere.
 
-    Decided: e = r + beta P V - V - l_a is linear in V; the cross-entropy is the entropy plus KL,
-    the profile over zeta of the rows' squared errors is their mean's square. Observed are the
-    library's objective and residual at the Q that (l, e) give.
+    Decided: e = r + beta P V - V - l_a is linear in V. The cross-entropy is the entropy plus KL.
+    The profile over zeta of the observations' squared errors is the square of their mean. Observed
+    are the library's objective and residual at the Q that (l, e) give.
     """
     sample, rest = point.sample, point.rest
     log_p = log_softmax(point.logits, axis=1)
@@ -119,8 +119,8 @@ def _coin() -> Study:
     inferred=CHAIN,
 )
 def error_identity(study: Study, own: bool = True) -> CheckResult:
-    """Exactly, Q-hat - Q* = dl - (I - beta P-hat)^-1 [dl_a - beta (P-hat - P) V*], the second
-    part the same for all actions; dl = log pi-hat - log pi*.
+    """Exactly, Q-hat - Q* = dl - (I - beta P-hat)^-1 [dl_a - beta (P-hat - P) V*], with dl = log
+    pi-hat - log pi*. The second part is the same for all actions.
 
     Where: corrected.md, 6.
 
@@ -260,10 +260,11 @@ def _by_identification(design: Design) -> float:
     inferred=CHAIN,
 )
 def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
-    """N |Q-hat - Q*|^2 in L2(d) tends in distribution to a weighted chi-squared whose mean is v =
-    sum d N Var(dl - R (dl_a - beta (P-hat - P) V*)), R = (I - beta P)^-1, the sum, weighted by d,
-    of the Cramer-Rao bounds of Q*(s, a) in the saturated model; given that every pair occurs, (F),
-    its own mean tends to v; the constant of identification times the excess risk is at least v.
+    """N |Q-hat - Q*|^2 in L2(d) tends in distribution to a weighted chi-squared with mean v. Here v
+    = sum d N Var(dl - R (dl_a - beta (P-hat - P) V*)) with R = (I - beta P)^-1. It is the sum,
+    weighted by d, of the Cramer-Rao bounds of Q*(s, a) in the saturated model. Given that every
+    pair occurs, (F), the mean of N |Q-hat - Q*|^2 tends to v. The constant of identification times
+    the excess risk is at least v.
 
     Where: corrected.md, 6; without (F) there is no minimiser, and at no N a mean over all samples.
 
@@ -271,9 +272,9 @@ def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
     and the anchor's moves from P.
 
     Decided: the delta method on the error identity; frequencies are the maximum likelihood. Two
-    actions. v is compared with the bound by complex steps through the minimiser, and, where the
-    anchor's moves are certain, with N times the exact expectation given (F) over binomial counts,
-    which differs by terms of relative order 1 / (N w_x pi(x, a)).
+    actions. v is compared with the bound by complex steps through the minimiser. Where the anchor's
+    moves are certain, it is also compared with N times the exact expectation given (F) over
+    binomial counts. The two differ by terms of relative order 1 / (N w_x pi(x, a)).
     """
     formula, bound, exact = _squares(design)
     identified = _by_identification(design)

@@ -96,9 +96,9 @@ def slowest() -> State:
     inferred=CHAIN,
 )
 def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) -> CheckResult:
-    """q+ = q - tau M^-1 grad_q f(q, z), z+ = z + rho (P V_q+ - z), 0 < rho <= 1 and tau <= min{1/L,
-    rho / (48^(1/2) beta^2 nu^2)} give W+ <= (1 - min(tau c / 2, rho / 2)) W for W = g - g* +
-    (rho / (8 nu^2 tau)) |z - P V_q|_b^2; c and L are those of g where g - g* <= W.
+    """Let q+ = q - tau M^-1 grad_q f(q, z) and z+ = z + rho (P V_q+ - z), with 0 < rho <= 1 and tau
+    <= min{1/L, rho / (48^(1/2) beta^2 nu^2)}. Then W+ <= (1 - min(tau c / 2, rho / 2)) W for W = g
+    - g* + (rho / (8 nu^2 tau)) |z - P V_q|_b^2. Here c and L are those of g where g - g* <= W.
 
     Where: corrected.md, 4; M the metric of visits, nu^2 = max (b P)(y) / w(y).
 
@@ -139,9 +139,9 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
     inferred=CHAIN,
 )
 def level(pair: tuple[float, float], best: object = None) -> CheckResult:
-    """Where a common shift stays common, of (c, z)' = 2 (((2 beta - 1) c - beta^2 z), rho (c - z))
-    the largest real part of an eigenvalue is least at rho = 1, where both are -2 (1 - beta); it
-    tends to -2 (1 - beta)^2, the rate with zeta exact, as rho grows.
+    """Where a common shift stays common, take the flow (c, z)' = 2 (((2 beta - 1) c - beta^2 z),
+    rho (c - z)). The largest real part of its two eigenvalues is least at rho = 1, where both are
+    -2 (1 - beta). It tends to -2 (1 - beta)^2, the rate with zeta exact, as rho grows.
 
     Where: corrected.md, 4; rho the effective rate of zeta over that of Q.
 
@@ -211,10 +211,10 @@ def resets(draw: st.DrawFn) -> Sample:
     inferred=CHAIN,
 )
 def schur(sample: Sample, mixing: bool = True) -> CheckResult:
-    """With the common level of Q in closed form the Hessian at the minimiser is at least 1/C off
-    the constants, C = (1 + k)^2 / min(w pi-hat) + k^2 / (2 min b), k = (|A| |X| / 2)^(1/2) / (1 -
-    beta tau_D), tau_D Dobrushin's coefficient of the anchor's moves; for a reset (tau_D = 0) it
-    does not depend on beta at all.
+    """Put the common level of Q in closed form. Then the Hessian at the minimiser is at least 1/C
+    off the constants. Here C = (1 + k)^2 / min(w pi-hat) + k^2 / (2 min b) with k = (|A| |X| /
+    2)^(1/2) / (1 - beta tau_D), and tau_D is Dobrushin's coefficient of the anchor's moves. For a
+    reset (tau_D = 0) the Hessian does not depend on beta at all.
 
     Where: corrected.md, 5.
 

@@ -46,20 +46,20 @@ def certain(odds: float) -> Choice:
     inferred=CHAIN,
 )
 def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
-    """(1/2) |p - pi|^2 >= alpha KL(pi || p) where KL <= delta, alpha(delta) >= lambda_0 (1 -
-    exp(-T)) / (2 T), T the root of exp(-T) - 1 + T = 2 delta / lambda_0, lambda_0 = least Var_pi(v)
-    over |v| = 1 of sum 0; a gradient step of length 2 lowers KL by the factor 1 - 2 alpha.
+    """(1/2) |p - pi|^2 >= alpha KL(pi || p) where KL <= delta. Here alpha(delta) >= lambda_0 (1 -
+    exp(-T)) / (2 T), with T the root of exp(-T) - 1 + T = 2 delta / lambda_0. The number lambda_0
+    is the least Var_pi(v) over all v with |v| = 1 and sum 0. A gradient step of length 2 lowers KL
+    by the factor 1 - 2 alpha.
 
     Where: corrected.md, 3 and 5.
 
-    Assumes: pi positive; for two actions alpha is the infimum, the least of lambda_0 and the two
-    ends.
+    Assumes: pi positive; for two actions alpha is the infimum, that of lambda_0 and the two ends.
 
     Decided: along a line the third derivative is at most the second times the span of the
     direction. The closed form is tight for nearly certain choices, loses 2 near pi and, of two
     actions, at most 4.44 (pi = 1/2, delta = 1.5). KL is 1/2-smooth: the step gains |p - pi|^2.
-    Measured: the closed form at the level of the point, whose slack is reported; alpha at a level
-    drawn above it, so that the ends are of other points; the step.
+    Measured: the closed form at the level of the point, whose slack is reported. Also measured: the
+    step, and alpha at a level drawn above it, so that the ends are of other points.
     """
     log_p = log_softmax(choice.logits)
     apart = np.exp(log_p) - choice.pi
@@ -120,10 +120,11 @@ def worst(level: float) -> fits.Fit:
     inferred=CHAIN,
 )
 def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
-    """(1/2) |grad_theta g|^2 >= c (g - g*) where g - g* <= Delta and J J' >= mu, g* the infimum
-    over all tables: c = mu inf_s sup_m (1 + s'm) lambda_min(D^-1/2 G G' D^-1/2), G = d(h, e) / dq,
-    D = diag((1 + m_x) / (w_x alpha_x), 1 / (2 b_j)), over the shares s of Delta that states have,
-    alpha_x and the choices in G below the level s_x Delta / w_x, and multipliers m >= 0.
+    """Let J J' >= mu and g - g* <= Delta, with g* the infimum over all tables. Then (1/2)
+    |grad_theta g|^2 >= c (g - g*) with c = mu inf_s sup_m (1 + s'm) lambda_min(D^-1/2 G G' D^-1/2).
+    Here G = d(h, e) / dq and D = diag((1 + m_x) / (w_x alpha_x), 1 / (2 b_j)). The infimum is over
+    the shares s of Delta that states have, with alpha_x and the choices in G below the level s_x
+    Delta / w_x. The supremum is over multipliers m >= 0.
 
     Where: corrected.md, 3.
 

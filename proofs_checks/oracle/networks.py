@@ -61,7 +61,6 @@ def gram_below(rows: int, columns: int, nonzero: float, present: float, level: f
     return (1 - present**2) * (level > 0) + present**2 * both
 
 
-# --- wide networks with one hidden layer
 Scalar = Callable[[Array], Array]
 
 

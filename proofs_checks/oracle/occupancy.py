@@ -93,7 +93,6 @@ def bellman_error(world: World, policy: Exact, f: Exact) -> Exact:
     return np.asarray(backup(world, policy, f, world.discount) - f)
 
 
-# --- the logit expert of a tabular world
 @dataclass(frozen=True)
 class Expert:
     """The entropy-regularised optimum."""

@@ -21,7 +21,6 @@ Values = NDArray[Any]  # real, or complex where a derivative is taken
 Whole = NDArray[np.int64]
 
 
-# --- the population
 GOLDEN = (5**0.5 - 1) / 2
 
 

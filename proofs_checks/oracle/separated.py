@@ -23,8 +23,6 @@ from proofs_checks.oracle import Array
 from proofs_checks.oracle.polyak import share, solution
 from proofs_checks.oracle.risk import Sample
 
-# --- the coordinates
-
 
 def anchor_weight(sample: Sample) -> Array:
     """b (B,): m_j / N."""

@@ -15,7 +15,6 @@ from proofs_checks.library import zero
 from proofs_checks.oracle import gumbel
 from proofs_checks.worlds import REWARDS, VALUES, distributions, tables
 
-# --- the T1EV distribution
 QUADRATURE = "quadrature leaves 1e-13, relative; sums of locations round at 1e-16 of their size"
 LOCATIONS = st.integers(1, 5).flatmap(lambda n: tables(n, VALUES | REWARDS))
 PAIRS = tables(2, VALUES | REWARDS)
@@ -40,8 +39,8 @@ def maximum_is_gumbel(nu: Array, location: Callable[[Array], Array] = value) -> 
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
 
     Decided: by independence P(Z <= x) is the product of the P(G_i <= x), here integrals of the
-    densities; compared at 13 points across the bulk of Z with the Gumbel cdf at the library's
-    log sum exp.
+    densities. This product is compared with the Gumbel cdf whose location is the library's log sum
+    exp, at 13 points across the bulk of Z.
     """
     points = np.max(nu) + np.linspace(-3.0, 9.0, 13)
     of_max = [float(np.prod(gumbel.cdf(x, nu))) for x in points]
@@ -73,8 +72,9 @@ def choice_probability(nu: Array) -> CheckResult:
 
     Assumes: G_i ~ Gumbel(nu_i, 1), independent, finitely many.
 
-    Decided: the integral of f_k times the product of the other F_i, by quadrature, on the log
-    scale for every k (probabilities down to exp(-200)), against the library's nu_k - log sum exp.
+    Decided: the probability is the integral of f_k times the product of the other F_i. It is
+    computed by quadrature on the log scale for every k (probabilities down to exp(-200)). It is
+    compared with the library's nu_k - log sum exp.
     """
     return chosen(nu - value(nu), nu, quadrature_error(nu))
 
@@ -238,8 +238,7 @@ def log_sum_exp_as_maximum(p: Programme) -> CheckResult:
 
     Decided: the library's log sum exp is compared with a Lagrange dual bound, and is attained at
     its softmax: that certifies a maximum. It is the only one: other drawn q fall short by at least
-    tau/2 |q - q*|_1^2 (strong concavity). The statement stands although one step of its proof does
-    not: see the next claim.
+    tau/2 |q - q*|_1^2 (strong concavity). The statement stands; one step of its proof does not.
     """
     log_sum, maximiser = _library(p)
     return _solves(p, p.tau * log_sum, maximiser)
@@ -279,9 +278,9 @@ def stationary_after_normalising(p: Programme) -> CheckResult:
     Assumes: tau > 0.
 
     Decided: the proof sets the whole gradient of G to zero and calls G's only such point the
-    maximum; at the normalised point every partial derivative is tau log sum exp(x/tau) - tau,
-    zero only if log sum exp(x/tau) = 1, when nothing was to be normalised. The words need the
-    addition 'on the simplex', where a constant gradient is stationary; the lemma is true.
+    maximum. At the normalised point every partial derivative is tau log sum exp(x/tau) - tau. This
+    is zero only if log sum exp(x/tau) = 1, and then there was nothing to normalise. The words need
+    the addition 'on the simplex', where a constant gradient is stationary; the lemma is true.
     """
     return stationary_on_the_simplex(p, 0.0)
 
@@ -320,8 +319,7 @@ def logarithm_for_x(c: Difference) -> CheckResult:
 
     Assumes: F and f of Gumbel(0, 1).
 
-    Decided: a sign is lost, and lost again in the antiderivative's -1/(1 + a), so that the result
-    is right.
+    Decided: a sign is lost, and lost again in the antiderivative's -1/(1 + a). The result is right.
     """
     return minus_the_logarithm(c, 1.0)
 

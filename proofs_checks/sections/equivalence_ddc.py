@@ -17,7 +17,6 @@ from proofs_checks.oracle import soft_bellman as oracle
 from proofs_checks.sections.equivalence import QUADRATURE, quadrature_error
 from proofs_checks.worlds import absorbing, leaving_zero, tables, tabular_mdps
 
-# --- the value function, counted from a period
 Period = tuple[TabularMDP, int]  # a world and a period h'
 
 
@@ -56,8 +55,8 @@ def value_discounted_from_zero(period: Period) -> CheckResult:
 
     Assumes: beta in (0, 1), pi* optimal; finite states (stated there).
 
-    Decided: the printed sum is beta^h' V*(s): another function in every period, and no solution of
-    the equation for any of them, since V(s_{h'+1}) on the right carries beta^(h'+1).
+    Decided: the printed sum is beta^h' V*(s), which is another function in every period. None of
+    these functions solves the equation, since V(s_{h'+1}) on the right carries beta^(h'+1).
     """
     return value_from_its_own_period(period, lambda h, start: h)
 
@@ -103,8 +102,8 @@ def policy_as_ratio(mdp: TabularMDP) -> CheckResult:
 
     Assumes: finite state and action spaces; Q solves the Bellman equation; delta = -gamma.
 
-    Decided: exp is missing, twice: the ratio of the Q themselves may be negative, exceed one or
-    divide by zero, and it reverses the order of the actions where all Q are negative.
+    Decided: exp is missing twice. The ratio of the Q themselves may be negative, exceed one or
+    divide by zero. It reverses the order of the actions where all Q are negative.
     """
     q = mdp.solution.q
     return optimal_policy(mdp, q / q.sum(axis=-1, keepdims=True))
@@ -159,8 +158,9 @@ def ddc_value_given_the_state(case: Noised) -> CheckResult:
 
     Assumes: eps Gumbel(-gamma, 1), independent; decisions by Equation VBellman.
 
-    Decided: two slips. Given s alone the left side does not depend on eps, the right side does; and
-    beta^h from h = 0 makes it another function in every period (see app.value-function-discount).
+    Decided: there are two slips. Given s alone, the left side does not depend on eps, but the right
+    side does. The factor beta^h from h = 0 makes the left side another function in every period
+    (see app.value-function-discount).
     """
     return ddc_value_given_noise(case, since=0, sees=False)
 
@@ -192,8 +192,8 @@ Levels = tuple[TabularMDP, Array]  # a world, and a common change (S,) of Q in e
 
 
 def unique_up_to_a_level(case: Levels, strength: float | None = None) -> CheckResult:
-    """The Q with pi* = softmax(Q) are Q* + c(s), c any function of the state; only with the Bellman
-    equation, which Q* + c misses by (1 - beta) max|c| at least somewhere, is Q unique.
+    """The Q with pi* = softmax(Q) are Q* + c(s), c any function of the state. Only the Bellman
+    equation makes Q unique: Q* + c misses it by (1 - beta) max|c| at least somewhere.
 
     Decided: softmax(Q) = softmax(Q*) says that Q - Q* does not depend on a. Measured: choices by
     quadrature at Q* + c, and the library's Bellman error there.

@@ -144,8 +144,8 @@ def telescoping(function: Function) -> CheckResult:
 
     Assumes: finite states and actions, beta in (0, 1); d^pi normalised by 1 - beta.
 
-    Decided: without beta inside T^pi nothing telescopes: the terms of f at t and t + 1 carry
-    beta^t and beta^t in place of beta^t and beta^(t+1).
+    Decided: without beta inside T^pi nothing telescopes. The terms of f at t and t + 1 carry beta^t
+    and beta^t in place of beta^t and beta^(t+1).
     """
     return telescoping_discounted(function, inside=Fraction(1))
 
@@ -180,8 +180,8 @@ def gap_is_average_bellman_error(rival: Rival, power: int = 0) -> CheckResult:
 
     Where: Appendix B, Lemma occp=naiveBE.
 
-    Assumes: finite states and actions; the expert follows the entropy-regularised optimum pi*;
-    T* is the Bellman operator of pi*, with the beta that Lemma telescoping lost in print.
+    Assumes: finite states and actions. The expert follows the entropy-regularised optimum pi*. T*
+    is the Bellman operator of pi*, with the beta that the printed Lemma telescoping lacks.
 
     Decided: the left side by the library's occupancies from the distribution of s_1, the right side
     from exact rational values and occupancies. The statement stands; the proof's first line equates
@@ -271,8 +271,8 @@ def _unresolved(imitation: Match) -> CheckResult | None:
 
 
 def errors_only_outside_the_support(imitation: Match) -> CheckResult:
-    """If d^pi = d*, then T* Q^pi = Q^pi, and r = Q^pi - beta E_{pi*}[Q^pi(s', a')], at every
-    pair in the support of d*; errors can remain only at pairs outside the support, and do for
+    """If d^pi = d*, then T* Q^pi = Q^pi, and r = Q^pi - beta E_{pi*}[Q^pi(s', a')], at every pair
+    in the support of d*. Errors can remain only at pairs outside the support. They do remain for
     some matching pi if a state never visited can be entered and its actions differ in Q^{pi*}.
     Equality of E[r] for the one r, a zero gap in the Lemma, does not make the errors zero.
 
@@ -308,8 +308,8 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
 
 @claim.holds_if(
     "sec:occupancy.conclusion",
-    condition="r is asked for at pairs outside the support of d* too; on it, where the paper seeks"
-    " r, exact matching leaves no error",
+    condition="r is asked for at pairs outside the support of d* too. On the support, where the"
+    " paper seeks r, exact matching leaves no error",
     instances=matches(),
     counterexample=_alternating,
     text="Two states, each action leads to the other state, beta = 1/2, s_0 = 0, r(s, .) = (0, "
@@ -323,23 +323,24 @@ def _one_reward_matched(imitation: Match) -> CheckResult:
 )
 def matching_leaves_errors(imitation: Match) -> CheckResult:
     """ "r cannot be inferred from Q using the Bellman equation after deriving Q using occupancy
-    matching": nothing guarantees that r, read off Q^pi, is right at every pair.
+    matching". That is, nothing guarantees that r, read off Q^pi, is right at every pair.
 
     Where: Appendix B, after Lemma occp=naiveBE, "This implies that r cannot be inferred ...".
 
     Assumes: finite states and actions; the expert follows pi*; d^pi = d*; Q is Q^pi and the
     Bellman operator T*, as in the Lemma.
 
-    Decided: the paper infers it from the sentence before, that matching "does not necessarily imply
-    Bellman errors being 0 for every state and action": so it denies a general guarantee, and does
-    not say that r is wrong in every world. The denial is right of pairs off the support of d* (and
-    of all, if "matching" means a zero gap in the Lemma, the expected reward of the one r). But the
-    paper seeks r on the support (Definition IRLproblem), and there exact matching leaves no error,
-    in any world: where every pair is in the support the guarantee is there. The check counts the
-    pairs, on the support or off it, at which r is read off wrongly: the most over all policies that
-    match, those certain of an action where the expert never goes. (Of a Q known only through
-    softmax(Q) = pi, another object than the Lemma's Q^pi, a shift by state stays free and r is
-    indeed not identified.)
+    Decided: the paper infers it from the sentence before. That sentence says that matching "does
+    not necessarily imply Bellman errors being 0 for every state and action". So the paper denies a
+    general guarantee, and does not say that r is wrong in every world. The denial is right for
+    pairs off the support of d*. It is right for all pairs if "matching" means a zero gap in the
+    Lemma, which is about the expected reward of the one r. But the paper seeks r on the support
+    (Definition IRLproblem). There exact matching leaves no error, in any world. So the guarantee
+    exists where every pair is in the support. The check counts the pairs, on the support or off it,
+    at which r is read off wrongly. It takes the largest count over all matching policies that are
+    certain of one action wherever the expert never goes. (Of a Q known only through softmax(Q) =
+    pi, another object than the Lemma's Q^pi, a shift by state stays free and r is indeed not
+    identified.)
     """
     states, actions = imitation.world.reward.shape
     certain = exact(np.eye(actions))

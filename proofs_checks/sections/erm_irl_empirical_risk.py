@@ -13,7 +13,6 @@ from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, we
 from proofs_checks.library import objective
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables
 
-# --- finite states
 SQUARED = "rounding in sums of squares of r, Q and V"
 
 
@@ -133,13 +132,13 @@ def _compare(design: FixedDesign, observed: float, bias: float) -> CheckResult:
 
 
 def zeta_in_a_class(design: FixedDesign, power: int = 1) -> CheckResult:
-    """For fixed Q and rows with distinct (s, a), the Bellman term of R_emp with unrestricted
-    zeta-bar is the TD loss: given the (s, a), and s' drawn independently given them, its mean
-    exceeds (1/N) sum 1{a = a_s} L_BE by (beta^2/N) sum 1{a = a_s} Var(V_Q(s') | s, a), whatever N.
-    With zeta-bar fitted by least squares
-    on the anchor rows in a fixed linear class of dimension d that contains E[V_Q(s') | s, a], the
-    excess is (beta^2/N) sum h_i Var_i over the anchor rows, h_i the leverage of row i: at most
-    beta^2 (d/N) max Var.
+    """For fixed Q and observations with distinct (s, a), the Bellman term of R_emp with
+    unrestricted zeta-bar is the TD loss. Let s' be drawn independently given the pairs (s, a).
+    Then, given the pairs, the mean of the term exceeds (1/N) sum 1{a = a_s} L_BE by (beta^2/N) sum
+    1{a = a_s} Var(V_Q(s') | s, a), whatever N. Now let zeta-bar be fitted by least squares on the
+    anchor observations, in a fixed linear class of dimension d that contains E[V_Q(s') | s, a].
+    Then the excess is (beta^2/N) sum h_i Var_i over the anchor observations, with h_i the leverage
+    of observation i. It is at most beta^2 (d/N) max Var.
 
     Decided: E[(V - HV)_i^2] sums to the trace of (I - H) Var; unrestricted zeta has H = I. All
     outcomes of V(s') are enumerated; the rows here are the anchor rows, the others add nothing.
@@ -175,12 +174,12 @@ def _signs() -> FixedDesign:
     cost=2,
 )
 def continuous_states(design: FixedDesign) -> CheckResult:
-    """With zeta-bar the minimiser over R^(S x A), R_emp is free of the bias of double sampling also
-    where no (s, a) repeats: given the (s, a), its Bellman term has the mean of
+    """Let zeta-bar be the minimiser over R^(S x A). Then R_emp is free of the bias of double
+    sampling also where no (s, a) repeats. Given the pairs (s, a), its Bellman term has the mean of
     (1/N) sum 1{a = a_s} L_BE(Q)(s, a).
 
     Where: Section 4, Definition ERM and "introducing the dual function zeta to develop an unbiased
-    estimator, thereby circumventing the double sampling problem"; Section 6, "the result is
+    estimator, thereby circumventing the double sampling problem". Section 6: "the result is
     formulated for continuous state spaces".
 
     Assumes: s' given (s, a) is drawn from P; Q fixed; zeta in R^(S x A), as printed three times.

@@ -28,7 +28,6 @@ from proofs_checks.worlds import (
     tabular_mdps,
 )
 
-# --- the expected risk
 Excess = namedtuple("Excess", "weight floor reached log_ratio distance residual terms")
 
 
@@ -118,12 +117,13 @@ def expected_risk_identifies(candidate: Candidate, everywhere: bool = False) -> 
     Assumes: Assumptions IRLoptimaldecision and anchor, Q bounded; S any state space; here finite
     and the anchor action 0 (relabel the actions state by state).
 
-    Decided: the risk exceeds its value at Q* by E[KL(pi* || p-hat_Q) + pi*(a_s | s) Psi^2], Psi the
-    anchor's residual, zero only if Psi and D = max|log p-hat_Q - log pi*| vanish d*-almost
-    everywhere; and |Q - Q*| <= (|Psi| + D)/(1 - beta) + D there, since V_Q - V* solves v = beta
-    P_a v - Psi - log(p-hat/pi*). The states of S-bar are the atoms of d*, so S need not be
-    countable, though the proof's steps (MagnacThesmar, minMLE) need it. Measured: both, the risk by
-    the library; S-bar is what d* charges, each s at least with its likeliest path. r follows.
+    Decided: the risk exceeds its value at Q* by E[KL(pi* || p-hat_Q) + pi*(a_s | s) Psi^2], with
+    Psi the anchor's residual. This is zero only if Psi and D = max|log p-hat_Q - log pi*| vanish
+    d*-almost everywhere. The bound |Q - Q*| <= (|Psi| + D)/(1 - beta) + D holds d*-almost
+    everywhere, since V_Q - V* solves v = beta P_a v - Psi - log(p-hat/pi*). The states of S-bar are
+    the atoms of d*, so S need not be countable, though the proof's steps (MagnacThesmar, minMLE)
+    need it. Measured: both, the risk by the library; S-bar is what d* charges, each s at least with
+    its likeliest path. r follows.
     """
     mdp, best = candidate.mdp, candidate.mdp.solution.q
     other = best + candidate.change
@@ -181,9 +181,9 @@ def ratio_of_q(q: Array) -> CheckResult:
 
     Assumes: Q is a bounded function on S x A.
 
-    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises,
-    and under which Lemma minMLE recovers differences of Q; the ratio is neither. Read as a slip for
-    the definition in Section 6, it is a misprint.
+    Decided: p-hat is a distribution of actions whose negative log-likelihood Equation BC minimises.
+    Under it Lemma minMLE recovers differences of Q. The ratio has neither property. Read as a slip
+    for the definition in Section 6, it is a misprint.
     """
     return _claimed(q, q / q.sum(axis=-1, keepdims=True))
 
@@ -224,9 +224,9 @@ def cloning_has_more_solutions(candidate: Candidate, factor: float | None = None
 
 
 def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) -> CheckResult:
-    """Imitation is no harder: where every action was taken in every state seen, the minimisers of
-    the empirical risk have the choice probabilities of cloning, the observed shares, to the digit;
-    what is easier is the computation, as the likelihood is convex in Q and the Bellman term is not.
+    """Imitation is no harder. Where every action was taken in every state seen, the minimisers of
+    the empirical risk have exactly the choice probabilities of cloning, the observed shares. What
+    is easier is the computation: the likelihood is convex in Q, and the Bellman term is not.
 
     Decided: both terms can be least at once (closed form), so the IRL minimiser minimises the
     likelihood. Measured: its shares and its likelihood by the library; the midpoint inequality of
@@ -251,7 +251,7 @@ def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) ->
 @claim.holds_if(
     "rem:BC-superset.easier",
     condition="the paper gives no statistical comparison, and with every action seen both"
-    " estimators return the same policy: 'easier' can mean 'no harder' at most",
+    " estimators return the same policy: 'easier' means 'no harder' at most",
     instances=full_samples(3, 2).flatmap(
         lambda sample: st.tuples(st.just(sample), *[tables(sample.visits.shape)] * 2)
     ),
@@ -274,8 +274,7 @@ def cloning_is_strictly_easier(pair: tuple[Sample, Array, Array]) -> CheckResult
     Where: Section 4, remark "Comparison with imitation learning"; Sections 1 and 8, "a strictly
     easier problem".
 
-    Assumes: tables; every action taken in every state seen, the error of interest being that of the
-    policy (imitation).
+    Assumes: tables; every action taken in every state seen; the error is that of the policy.
 
     Decided: there the two estimators have one and the same policy, so that neither is easier for
     imitation. IRL asks for more (the reward), and its solution set is strictly smaller
@@ -326,10 +325,10 @@ def _free_off_zero() -> Candidate:
     condition="S is countable, or 'd*-almost everywhere' stands for 'on S-bar'",
     instances=candidates(),
     counterexample=_free_off_zero,
-    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar = "
-    "{{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0: no Bellman error on S-bar, "
-    "but\n-1/2 off it, where half of the (discounted) data are: expected {observed:.4f}, least "
-    "{bound:g}.",
+    text="S = [0, 1], two actions, r = 0, beta = 1/2; s_0 = 0, then s' uniform on (0, 1]: S-bar ="
+    " {{0}}.\nRaise Q* by 1 off 0 and solve the anchor's equation at 0. The Bellman error is 0 on"
+    " S-bar, and -1/2 off it.\nHalf of the (discounted) data are off it: the expectation is"
+    " {observed:.4f}, the least one {bound:g}.",
     corrected=no_error_almost_everywhere,
     broken="each state's part counted twice",
     rejected={"floor_for": 2.0},

@@ -92,8 +92,8 @@ def double_sampling(guess: Fitted, power: int = 0) -> CheckResult:
     Assumes: Q bounded; the expectation is over s' given (s, a).
 
     Decided: T-hat Q has mean TQ, so this is the decomposition of a mean square about Q; both sides
-    are summed at every pair. The second half needs one world: in that of three states in
-    `_td_misleads` the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
+    are summed at every pair. The second half needs one world of three states (`_td_misleads`).
+    There the minimiser of the TD loss has a mean squared Bellman error of 1/32, not 0.
     """
     model = population(guess)
     variance = model.mean((model.backup()[:, :, None] - model.target) ** 2)
@@ -256,22 +256,21 @@ _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
     cost=2,
 )
 def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
-    """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s)
-    + 1{a = a_s} {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]; it identifies Q* on S-bar
-    x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
+    """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s) + 1{a = a_s}
+    {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]. It identifies Q* on S-bar x A, and r = Q*
+    - beta zeta* with the zeta* of Lemma OurBiconj.
 
     Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
     uniquely identified", and Theorem mainopt, on which it rests, says where.
 
-    Assumes: the data follow pi* from nu_0 (here with discounted weights); the anchor's reward is
-    known; Q bounded.
+    Assumes: data follow pi* from nu_0 (here discounted); the anchor's reward is known; Q bounded.
 
     Decided: at every Q, not at the minimum alone, the maximum over zeta is R_exp(Q), and other zeta
     give less. Q - Q* on S-bar is rebuilt from the two terms that the risk measures, log p_Q - log
-    pi* and the anchor residual: where both vanish, Q = Q*; and the risk exceeds its value at Q* by
-    either term at any s of S-bar, weighed by the likeliest path to s. Measured with visits summed
-    period by period as weights, the library's risk with the library's. The min-max leaves zeta free
-    at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
+    pi* and the anchor residual. Where both vanish, Q = Q*. The risk exceeds its value at Q* by at
+    least either term at any s of S-bar, weighed by the likeliest path to s. Measured with visits
+    summed period by period as weights, the library's risk with the library's. The min-max leaves
+    zeta free at pairs other than the anchor's; r needs the zeta* of the lemma, as the theorem says.
     """
     mdp, star, scale = probe.mdp, probe.mdp.solution, _scale(probe)
     model, excess = population(probe), excess_over(mdp, probe.q)

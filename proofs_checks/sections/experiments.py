@@ -20,7 +20,6 @@ from proofs_checks.library import MLP
 from proofs_checks.oracle import tables as oracle
 from proofs_checks.printed_tables import EXACT, HALF, Interval, Method, implied_mape, reported
 
-# --- Assumption nonSingularJac (ii) in the experiments
 HIDDEN = (10, 10)
 
 
@@ -49,8 +48,8 @@ RANKS = "ranks: singular values below 1e-12 of the norm are rounding"
 
 
 def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
-    """(ii) needs as many parameters as evaluation points: on the paper's data it can hold for K = 0
-    only (M <= 40 < 152 = d), where it does at a random tanh start; for K = 2 to 100 M exceeds d.
+    """(ii) needs as many parameters as evaluation points. On the paper's data it can hold for K = 0
+    only (M <= 40 < 152 = d), and does at a random tanh start. For K = 2 to 100, M exceeds d.
 
     Decided: J_Q has M rows and d = 10 K + 152 columns. Whether the library's Jacobian at a random
     start has full row rank (on as many states as show a deficient rank), against a count of
@@ -76,7 +75,7 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     broken="M counted as states, not as pairs of state and action",
     rejected={"actions": 1},
     rejected_at=lambda: Run(2, 1, 0),
-    inferred="the experiments of Section 7 follow the guarantees of Section 6, which assume it",
+    inferred="the experiments follow guarantees that assume it",
 )
 def condition_in_the_experiments(run: Run) -> CheckResult:
     """The network and data of the experiments satisfy Assumption nonSingularJac (ii), K = 0 to 100.
@@ -104,11 +103,10 @@ def _near(method: Method, actions: range, weighted: bool = True) -> tuple[CheckR
 
 def better_by_action(method: Method, weighted: bool = True) -> CheckResult:
     """With 1,000 trajectories GLADIUS's predictions at mileages 1-5 are better than Rust's and
-    ML-IRL's (0.35 % off against Rust's 0.98 and ML-IRL's 1.13); with 50, better than ML-IRL's and
-    worse than Rust's (3.68 % against Rust's 3.60 and ML-IRL's 4.24), by a gap far within one
-    repetition's noise (Table 2's "(SE)" is 1.28). Of maintenance alone they are worse than both
-    with 50 (6.13 % against Rust's 3.49 and ML-IRL's 4.10); of replacement they are better
-    throughout.
+    ML-IRL's: 0.35 % off against 0.98 and 1.13. With 50 they are better than ML-IRL's and worse than
+    Rust's: 3.68 % off against 4.24 and 3.60. Both gaps are within one repetition's noise: Table 2's
+    "(SE)" is 1.28. Of maintenance alone they are worse than both with 50 trajectories: 6.13 % off
+    against Rust's 3.49 and ML-IRL's 4.10. Of replacement they are better throughout.
 
     Decided: frequency-weighted errors of Tables A1 and A3, for all values that round to the
     printed digits. The reward of replacement is all but exact (0.02 and 0.06 % off) in the
@@ -143,12 +141,12 @@ def who_is_better_where(method: Method) -> CheckResult:
     slightly worse than GLADIUS" and "GLADIUS's weakness in extrapolation for mileage 6-10 matters
     less", with Table 3 and Appendix A cited for it.
 
-    Assumes: "worse" on average over the pairs of mileages 1-5, weighted as the MAPE weights them;
-    pair by pair it is false at both sizes (Table 3, mileage 2: 0.065 against Rust's 0.023).
+    Assumes: "worse" on average over the pairs of mileages 1-5, weighted as the MAPE weights them.
+    Pair by pair this is false at both sizes (Table 3, mileage 2: 0.065 against Rust's 0.023).
 
     Decided: by exact interval arithmetic. True with 1,000 trajectories, and with 50 of ML-IRL. The
-    gap to Rust with 50, 0.08 points, is one repetition's and far within its noise ("(SE)" 1.28): it
-    shows that the tables cited do not bear the sentence out there, not that Rust is better.
+    gap to Rust with 50, 0.08 points, is one repetition's and far within its noise ("(SE)" 1.28). So
+    the tables cited do not bear the sentence out there, but they do not show that Rust is better.
     """
     surely_above = _near(method, paper.ACTIONS)[1]
     return at_most(surely_above.observed, surely_above.bound, 0, EXACT)
@@ -164,7 +162,7 @@ def _lead_at(method: Method, mileages: range) -> Interval:
 
 def because_of_the_frequent(method: Method, alone: bool = False) -> CheckResult:
     """With 1,000 trajectories, and against ML-IRL with 50, most of GLADIUS's lead in the MAPE comes
-    from mileages 1 to 5; against Rust with 50 all of it comes from mileages 6 to 10.
+    from mileages 1 to 5. Against Rust with 50, all of it comes from mileages 6 to 10.
 
     Decided: the two contributions add up to the lead, in interval arithmetic on the printed digits.
     """
@@ -197,7 +195,7 @@ def because_better_at_frequent_pairs(method: Method) -> CheckResult:
     Assumes: the MAPE is the mean over pairs weighted by the printed frequencies.
 
     Decided: exact fractions. The lead over Rust with 50 trajectories is within the noise of one
-    repetition, so that the tables do not bear the reason out, not that they refute it in general.
+    repetition. So the tables do not bear the reason out, but they do not refute it in general.
     """
     near, far = _lead_at(method, range(1, 6)), _lead_at(method, range(6, 11))
     return at_least(near[1], far[0], 0, EXACT)
@@ -220,13 +218,14 @@ ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken a
 
 
 def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
-    """With 250 trajectories and more, Table 2's MAPE of GLADIUS lies, by at least two of its
-    "(SE)", below what a regular estimator of the training split can expect to first order, even
-    one that has the transition probabilities, the anchor's reward and that r(x, a0) is affine in x.
+    """With 250 trajectories and more, Table 2's MAPE of GLADIUS lies below a bound, by at least two
+    of its "(SE)". The bound is what a regular estimator of the training split can expect to first
+    order. It holds even for one that knows the transition probabilities, the anchor's reward and
+    that r(x, a0) is affine in x.
 
     Decided: that bound is 2.02, 1.43, 1.01, 0.64 and 0.45 % from N = 250 on, against 0.84, 0.55,
-    0.52, 0.13 and 0.12 (by 2.3, 4.4, 2.2, 8.5 and 5.5 "(SE)"). With 50 (4.51 against 3.44) nothing
-    follows.
+    0.52, 0.13 and 0.12 (by 2.3, 4.4, 2.2, 8.5 and 5.5 "(SE)"). With 50 trajectories, 4.51
+    against 3.44, nothing follows.
     """
     bound = _bounds(share * trajectories).affine_known_p[0]
     return at_most(_gladius_mape(trajectories, Fraction(2)), bound, 1e-6, ASYMPTOTIC)
@@ -243,11 +242,11 @@ def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
     broken="all N trajectories taken for training, not 80 % of them",
     rejected={"share": 1.0},
     rejected_at=lambda: 250,
-    inferred="the paper does not claim this; we compare Table 2 with a bound",
+    inferred="we compare Table 2 with a bound",
 )
 def below_the_bound(trajectories: int) -> CheckResult:
-    """The GLADIUS column of Table 2 is attainable by a regular estimator that learns from the
-    training split, the anchor's reward and beta.
+    """Some regular estimator can attain the GLADIUS column of Table 2. It learns from the training
+    split, the anchor's reward and beta.
 
     Where: Table 2, with "we keep 80% of the trajectories in any experiment for training/learning
     the reward function, and the remaining 20% is used for evaluation/testing".
@@ -340,7 +339,7 @@ def state_space_size(dummies: int) -> CheckResult:
     Assumes: "each s^k is an i.i.d. random draw from {-10, -9, ..., 9, 10}" (Section 7.1).
 
     Decided: that set has 21 elements. 20^10 = 1.02 x 10^13 and 20^100 = 1.27 x 10^130 are right as
-    powers; for 10 dummies the order of magnitude stands, for 100 the true number is (21/20)^100 =
+    powers. For 10 dummies the order of magnitude stands. For 100 the true number is (21/20)^100 =
     131.5 times 20^100, and 166.7 times the rounded 10^130.
     """
     return states_of_21_values(dummies, values=20)
@@ -365,9 +364,9 @@ def about_ten_percent(value: Fraction, stated: int = 10) -> CheckResult:
 
     Assumes: "about 10 %" is a figure to one significant digit, to the nearest ten.
 
-    Decided: from the printed digits. To two digits it is 11; but the word is "about", and the
-    standard error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation, so that the
-    number itself may be below 10.
+    Decided: from the printed digits. To two digits it is 11, but the word is "about". The standard
+    error is 4.24, or 4.24 / sqrt(10) = 1.34 if "(SE)" is a standard deviation. So the number itself
+    may be below 10.
     """
     return at_most(abs(value - stated), Fraction(5), 0, EXACT)
 
@@ -386,9 +385,9 @@ def sub_linear(pair: tuple[int, int], limit: float = 1.0) -> CheckResult:
 
     Assumes: the printed means; their "(SE)", a third of them, would also allow other powers.
 
-    Decided: from row to row MAPE grows like K to the power 0.77, 0.64, 0.52 and 0.22, all below 1
-    and falling, so sub-linearly in K, the stricter reading: in the number of states, 20 x 21^K,
-    the powers are below 0.08. It is not logarithmic in K up to K = 50: the curve on the
+    Decided: from row to row MAPE grows like K to the power 0.77, 0.64, 0.52 and 0.22. All are below
+    1 and falling, so the growth is sub-linear in K, the stricter reading. In the number of states,
+    20 x 21^K, the powers are below 0.08. It is not logarithmic in K up to K = 50: the curve on the
     logarithmic axis gets steeper.
     """
     low, high = _figure_1(pair[0]).interval[0], _figure_1(pair[1]).interval[1]

@@ -86,9 +86,9 @@ ML_IRL_THETA = {50: (0.958922, 4.777533), 1000: (1.012541, 5.041611)}
 
 
 def ml_irl_parameters(method: Method, theta_0: float | None = None) -> CheckResult:
-    """ML-IRL's Q solves the Bellman equation for (theta_0, theta_1) = (0.95892, 4.77753), whose
-    rewards are printed, with 50 trajectories; and for (1.01254, 5.04161) with 1,000, where the
-    printed rewards are those of (1.0130, 5.043).
+    """With 50 trajectories ML-IRL's Q solves the Bellman equation for (theta_0, theta_1) =
+    (0.95892, 4.77753), whose rewards are printed. With 1,000 it solves that for (1.01254, 5.04161),
+    while the printed rewards are those of (1.0130, 5.043).
 
     Decided: by solving the bus engine at these parameters.
     """
@@ -122,7 +122,7 @@ def _solves(method: Method) -> CheckResult:
     corrected=ml_irl_parameters,
     broken="theta_0 as the r column of Table A3 prints it (1.0130)",
     rejected={"theta_0": 1.0130},
-    inferred="expected of Tables A1 to A4, as ML-IRL's Q solves the Bellman equation of its r",
+    inferred="the method's Q solves the Bellman equation of r",
 )
 def ml_irl_r_versus_q(method: Method) -> CheckResult:
     """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.
@@ -139,8 +139,8 @@ def ml_irl_r_versus_q(method: Method) -> CheckResult:
 
 # --- GLADIUS
 def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResult:
-    """GLADIUS's r = Q - beta zeta with a fitted zeta: the printed r and Q satisfy the Bellman
-    equation to 0.70 % of |r| with 50 trajectories and to 0.37 % with 1,000, and no closer.
+    """GLADIUS's r is Q - beta zeta with a fitted zeta. So the printed r and Q satisfy the Bellman
+    equation only to 0.70 % of |r| with 50 trajectories, and to 0.37 % with 1,000.
 
     Decided: at the 16 pairs of each whose next states are printed, rounding included.
     """
@@ -162,7 +162,7 @@ def consistent_to_seven_thousandths(method: Method, few: int = 70) -> CheckResul
     corrected=consistent_to_seven_thousandths,
     broken="0.6 % with 50 trajectories",
     rejected={"few": 60},
-    inferred="the standard of the other columns; an estimate of zeta cannot meet it",
+    inferred="the standard of the other columns",
 )
 def gladius_r_versus_q(method: Method) -> CheckResult:
     """GLADIUS's printed r and Q satisfy the Bellman equation of the bus engine, to the digit.
@@ -172,17 +172,17 @@ def gladius_r_versus_q(method: Method) -> CheckResult:
     Assumes: nothing about the transition probabilities, which GLADIUS does not have.
 
     Decided: at the 32 pairs whose next states are printed: r(x, a1) needs V(1), r(x, a0) needs
-    V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: the residual is beta times the
-    error of the fitted zeta. The largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard
-    error of the 40 training trajectories' transitions there.
+    V(x+1), .., V(x+4), so x <= 6. Nothing is wrong with the table: an estimate of zeta cannot meet
+    the standard of the other columns. The residual is beta times the error of the fitted zeta. The
+    largest, -0.0124 (50 trajectories, mileage 2, a0), is one standard error of the 40 training
+    trajectories' transitions there.
     """
     return _solves(method)
 
 
 # --- the frequencies, and the errors that they weight
 RESOLVED = 1e-10  # smaller probabilities are rounding and count as this
-# How often a (mileage, action), or (None) any mileage up to 10, is counted in a table, after the
-# number of trajectories.
+# Trajectories, and the (mileage, action) that is counted in a table, or None: mileages up to 10.
 Count = tuple[int, tuple[int, int] | None]
 
 
@@ -191,9 +191,8 @@ def counts_of_test_split(
 ) -> CheckResult:
     """The frequencies count the pairs of the test split: 20 % of the trajectories, 100 periods.
 
-    Decided: against the exact distribution of each of the 40 counts and of the two totals (a pair's
-    count in one trajectory by forward recursion, then a convolution). The least probable has a
-    probability of 0.011.
+    Decided: against the exact distribution of each of the 40 counts and the two totals (a pair's
+    count in one trajectory by forward recursion, then convolution). The least probability is 0.011.
     """
     trajectories, pair = tally
     inside = np.zeros((oracle.CAP, 2), dtype=bool)
@@ -216,9 +215,9 @@ def counts_of_test_split(
     counterexample=lambda: (1000, None),
     text="The counts of Table A3 add up to 19,997, those of Table A1 to 1,000.\n"
     "1,000 (50) trajectories of 100 periods have 100,000 (5,000) pairs, a fifth of them 20,000 "
-    "(1,000).\nThe others would be above mileage 10, where maintenance at mileages 7 to 10 leads "
-    "alone, 9 times, for less than 100 periods each: {bound:,.0f} pairs at most, not "
-    "{observed:,.0f}.",
+    "(1,000).\nThe others would be above mileage 10. Only maintenance at mileages 7 to 10 leads "
+    "there, 9 times, for less than 100 periods each. That makes {bound:,.0f} pairs in all at most, "
+    "not {observed:,.0f}.",
     corrected=counts_of_test_split,
     broken="the state after the last period counted too (101 periods)",
     rejected={"horizon": 101},
@@ -234,8 +233,8 @@ def frequency(tally: Count) -> CheckResult:
 
     Decided: the totals by counting transitions, whatever the choices are; each pair's count by its
     exact distribution. Mileages above 10 are reached by maintenance (a0, 1 to 4 up) at the last
-    four mileages alone, each time for less than 100 periods: one starts at mileage 1, and
-    replacement leads there.
+    four mileages alone. Each stay there is shorter than 100 periods, since one starts at mileage 1
+    and replacement leads back to it.
     """
     trajectories, pair = tally
     if pair is not None:
@@ -246,7 +245,7 @@ def frequency(tally: Count) -> CheckResult:
 
 
 def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
-    """Each r column of Tables A1 and A3 is one repetition's: its MAPE is within 1.96 standard
+    """Each r column of Tables A1 and A3 comes from one repetition. Its MAPE is within 1.96 standard
     deviations over repetitions, Table 2's "(SE)", of Table 2's mean.
 
     Decided: in interval arithmetic; the furthest (ML-IRL, 1,000) is at 0.98 of them.
@@ -273,8 +272,8 @@ def one_repetition(method: Method, repetitions: float = 1) -> CheckResult:
     inferred="Appendix A explains Table 2's MAPE by these columns",
 )
 def mape_from_tables(method: Method) -> CheckResult:
-    """Tables A1 and A3 show the estimates, averaged over the repetitions, whose MAPE Table 2
-    reports for 50 and 1,000 trajectories.
+    """Tables A1 and A3 show estimates that are averaged over the repetitions. They are the
+    estimates whose MAPE Table 2 reports for 50 and 1,000 trajectories.
 
     Where: Appendix A, "present the estimated results ... as we saw in the main text's Table 2,
     GLADIUS achieves par or lower MAPE ... This is because it overall outperforms ...".
@@ -302,8 +301,8 @@ Cell = tuple[int, str]  # a mileage and a column of Table 3
     inferred="the MAPE means something only if no reward is near 0",
 )
 def table_3_repeats(entry: Cell, table: str = "table_a3") -> CheckResult:
-    """Table 3 repeats the columns of Table A3 for a0, and no printed true reward is nearer to 0
-    than 1, so that no absolute percentage error divides by a small number.
+    """Table 3 repeats the columns of Table A3 for a0. No printed true reward is nearer to 0 than 1,
+    so that no absolute percentage error divides by a small number.
 
     Where: Tables 3 and A3.
 
@@ -333,9 +332,9 @@ def _errors(case: Far, mileages: range) -> tuple[Interval, Interval]:
 
 
 def worse_at_maintenance(case: Far, mileages: range = range(6, 11)) -> CheckResult:
-    """At mileages 6-10 GLADIUS's reward of maintenance (a0) is further off than the oracles', 25 %
-    against 3.5 to 4.2 with 50 trajectories and 4.3 % against 1.2 and 1.3 with 1,000; that of
-    replacement (a1) is nearer: 0.02 and 0.06 % against 0.66 to 4.5.
+    """At mileages 6-10 GLADIUS's reward of maintenance (a0) is further off than the oracles'. It is
+    25 % off against 3.5 to 4.2 with 50 trajectories, and 4.3 % off against 1.2 and 1.3 with 1,000.
+    Its reward of replacement (a1) is nearer: 0.02 and 0.06 % off against 0.66 to 4.5.
 
     Decided: means over the five mileages, by interval arithmetic on the printed digits. The reward
     of a1 is that of the anchor, which GLADIUS is given and the oracles estimate.
@@ -353,8 +352,9 @@ def worse_at_maintenance(case: Far, mileages: range = range(6, 11)) -> CheckResu
         [(Method(n, m), a) for n, m, a in product(paper.TABLES, paper.ORACLES, paper.ACTIONS)]
     ),
     counterexample=lambda: (Method(50, "Rust"), 1),
-    text="Table A1, a1 at mileages 9 and 10 (2 and 1 rows): GLADIUS prints -5.001 and -5.002 for"
-    " -5, an error of\n{observed:.3f} % at most; Rust prints -4.812, {bound:.2f} % at least.",
+    text="Table A1, a1 at mileages 9 and 10 (2 observations and 1): the true reward is -5.\n"
+    "GLADIUS prints -5.001 and -5.002, an error of {observed:.3f} % at most.\n"
+    "Rust prints -4.812, an error of {bound:.2f} % at least.",
     corrected=worse_at_maintenance,
     broken="the same claimed of mileages 1-5",
     rejected={"mileages": range(1, 6)},

@@ -18,7 +18,6 @@ from proofs_checks.oracle.risk import Sample, complex_gradient
 from proofs_checks.worlds import DISCOUNTS, REWARDS, one_state, tables, whole_numbers
 
 
-# --- gradient ascent-descent
 class Step(namedtuple("Step", "sample phi chi theta eta")):
     """A data set and linear classes: Q = phi theta and zeta = chi eta on S x A, flattened."""
 
@@ -93,9 +92,10 @@ def _off_the_ray(iterate: Step, direction: Array, ray: Array, factor: float | No
 
 
 def gda_with_indicator(iterate: Step, power: int = 2) -> CheckResult:
-    """On B_1 = B_2 = D the descent step is -tau N grad_theta f-hat_N. The ascent step is
-    +tau (N/beta^2) grad_phi f-hat_N if D carries the indicator 1{a = a_s}; without it, if the
-    parameters of zeta at anchor pairs act at no other pair, and then for those parameters.
+    """On B_1 = B_2 = D the descent step is -tau N grad_theta f-hat_N. The ascent step is +tau
+    (N/beta^2) grad_phi f-hat_N if D carries the indicator 1{a = a_s}. Without the indicator this
+    holds if the parameters of zeta at anchor pairs act at no other pair, and then for those
+    parameters.
 
     Decided: the library's printed slopes on all of D against complex-step gradients of f-hat_N
     written row by row, for linear classes with shared parameters (indicator) and tabular zeta.
@@ -131,10 +131,10 @@ def _opposed() -> Step:
     condition="the parameters of zeta at anchor pairs act at no other pair",
     instances=steps(),
     counterexample=_opposed,
-    text="V = 0; rows (s, 0), the anchor, and (s, 1); zeta's parameters e = (-1, 4): zeta = "
-    "(e_1, e_1 + e_2) = (-1, 3).\n"
-    "f-hat_N rises with e_1 and ignores e_2; line 5 moves e by -2 tau (-1 + 3, 3): e_1 falls.\n"
-    "Largest entry off the ray of the gradient: {observed:.0f}; it must be {bound:.0f}.",
+    text="V = 0; observations (s, 0), the anchor, and (s, 1); zeta's parameters e = (-1, 4): zeta"
+    " = (e_1, e_1 + e_2) = (-1, 3).\nf-hat_N rises with e_1 and ignores e_2; line 5 moves e by -2"
+    " tau (-1 + 3, 3): e_1 falls.\nLargest entry off the ray of the gradient: {observed:.0f}; it"
+    " must be {bound:.0f}.",
     corrected=gda_with_indicator,
     broken="the factor of the ascent taken as N, without 1/beta^2",
     rejected={"power": 0},
@@ -152,7 +152,7 @@ def is_gda(iterate: Step) -> CheckResult:
     Decided: sums for means and the missing beta^2 are positive factors of a block and are forgiven.
     D runs over all pairs, f-hat_N's zeta term over anchor pairs: where parameters are shared, the
     printed step can lower f-hat_N. For fixed Q it still converges to the regression over all pairs
-    (Definition ERM's zeta-bar), but it is no gradient of f-hat_N, for which the rate is claimed.
+    (Definition ERM's zeta-bar). But it is no gradient of f-hat_N, for which the rate is claimed.
     """
     pairs = (_ascent(iterate, anchor_rows_only=False), _descent(iterate))
     return weakest(*(_off_the_ray(iterate, *pair, factor=None) for pair in pairs))
@@ -202,14 +202,14 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
 
     Where: Section 5, "Special Case: Deterministic Transitions", Algorithm 2.
 
-    Assumes: s' is a function of (s, a); zeta ranges over R^(S x A), as in Definition ERM; r-hat is
-    asked for at pairs whose s' is known, those of the data.
+    Assumes: s' is a function of (s, a), and zeta ranges over R^(S x A), as in Definition ERM. r-hat
+    is asked for at pairs whose s' is known, those of the data.
 
-    Decided: all rows of a pair have the same V_Q(s'), which is then zeta-bar. Value (the library's
-    R_emp against the rows), slope (Algorithm 2's against a complex-step gradient of R_emp, zeta-bar
-    included), and r at the observed pairs of a solved world. A restricted class of zeta that does
-    not contain V_Q(s'(s, a)) would leave the orange term non-zero. Algorithm 2 shares the loop of
-    Algorithm 1, which tests t and counts `iteration`.
+    Decided: all observations of a pair have the same V_Q(s'), which is then zeta-bar. The library's
+    R_emp is compared with the observations, and the slope of Algorithm 2 with a complex-step
+    gradient of R_emp, zeta-bar included. r is compared at the observed pairs of a solved world. A
+    restricted class of zeta that does not contain V_Q(s'(s, a)) would leave the orange term
+    non-zero. Algorithm 2 shares the loop of Algorithm 1, which tests t and counts `iteration`.
     """
     mdp, sample, q = world
     data, anchor = counts_of(sample), int(sample.anchor[0])
@@ -276,8 +276,8 @@ CORRECTED = Listing(tested="iteration", box=("B_1", "B_2", "B_2"), closing=("the
 
 
 def consistent_listing(limit: int, listing: Listing = CORRECTED) -> CheckResult:
-    """Test `iteration <= T`; sum D over B_1 and both losses of the descent over B_2, as the text
-    says; after the loop write Q_theta_2 and zeta_theta_1.
+    """Test `iteration <= T`. Sum D over B_1 and both losses of the descent over B_2, as the text
+    says. After the loop write Q_theta_2 and zeta_theta_1.
 
     Decided: the corrected lines are run and compared as the printed ones are. (The library's
     Algorithm 1, which counts one variable, makes T iterations: tests/gladius/test_algorithm.py.)
@@ -305,10 +305,10 @@ def bookkeeping(limit: int) -> CheckResult:
 
     Assumes: the lines are executed as printed; t starts at 1.
 
-    Decided: four slips, found by comparing the printed lines: t is tested, `iteration` counted; the
-    box has D on B_2 where the text has the ascent on B_1; the box has the descent on B_2 and B_1,
-    the text on B_2; after the loop it is Q_theta_1 and zeta_theta_2. Not counted: tau_1 in both
-    steps (Theorem linConvergence has one stepsize too), sums for means, a*_s for a_s.
+    Decided: the printed lines have four slips. The loop tests t and counts `iteration`. The box has
+    D on B_2, where the text has the ascent on B_1. The box has the descent on B_2 and B_1, where
+    the text has it on B_2. After the loop it prints Q_theta_1 and zeta_theta_2. Not counted: tau_1
+    in both steps (Theorem linConvergence has one stepsize too), sums for means, a*_s for a_s.
     """
     return consistent_listing(limit, Listing())
 
@@ -335,7 +335,8 @@ def _rewards(case: Twins) -> tuple[Array, Array]:
 
 
 def reward_where_seen(case: Twins, unseen: bool = False) -> CheckResult:
-    """r-hat(s, a) = Q-hat(s, a) - beta V(s') with the s' of a row of (s, a), for pairs in the data.
+    """r-hat(s, a) = Q-hat(s, a) - beta V(s') with the s' of an observation of (s, a), for pairs in
+    the data.
 
     Decided: certain moves make all rows of a pair agree. Measured: the library's conditional mean
     over the data against either world's reward, at the pairs seen.
@@ -363,9 +364,9 @@ def _one_row() -> Twins:
     instances=twins(),
     counterexample=_one_row,
     text="Two states, beta = 1/2, data (s, a0, s) only; a1 stays in one world and switches in the"
-    " other.\nSame data, and Q(s, .) = s is Q* of both; V(1) - V(0) = 1, so r(0, a1) is "
-    "{observed:.4f}\nin one and {bound:.4f} in the other: the last line does not say whose s' it "
-    "has.",
+    " other.\nThe data are the same, and Q(s, .) = s is Q* of both. V(1) - V(0) = 1, so r(0, a1) is"
+    " {observed:.4f}\nin one and {bound:.4f} in the other. The last line does not say whose s' it"
+    " has.",
     corrected=reward_where_seen,
     broken="asked for at pairs without a row too",
     rejected={"unseen": True},
@@ -378,8 +379,8 @@ def reward_of_every_pair(case: Twins) -> CheckResult:
 
     Assumes: deterministic transitions, Q-hat = Q*.
 
-    Decided: the reward at a pair without a row is no function of the data: two worlds that agree on
-    the data and on Q* have different ones. Algorithm 1 has zeta there.
+    Decided: the reward at a pair without an observation is no function of the data. Two worlds
+    agree on the data and on Q*, and have different rewards there. Algorithm 1 has zeta there.
     """
     first, second = _rewards(case)
     return equal(first, second, 1e-14 * (1 + float(np.abs(case.q).max())), "rounding of r, Q and V")

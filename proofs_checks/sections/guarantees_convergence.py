@@ -49,9 +49,9 @@ def _midpoint(
 
 def concave_in_outputs(regression: Auxiliary, over_all_rows: bool = True) -> CheckResult:
     """For fixed theta, f-hat_N is 2 beta^2 min_j m_j / N strongly concave in the outputs of zeta at
-    the anchor pairs; in phi it is PL with rho = mu_zeta times that, and rho-strongly concave if
-    phi -> outputs is affine with dim phi = G, but not if dim phi > G and some phi in the ball fits
-    the means. Read rho in the bound as the PL constant, or assume the former.
+    the anchor pairs. In phi it is PL with rho = mu_zeta times that. It is rho-strongly concave in
+    phi if phi -> outputs is affine with dim phi = G. It is not if dim phi > G and some phi in the
+    ball fits the means. Read rho in the bound as the PL constant, or assume the affine case.
 
     Decided: -(beta^2) sum_j (m_j / N) (zeta_j - mean)^2 plus a constant: the midpoint inequality
     with the library's term on every instance, in the outputs, and in phi where the features are
@@ -97,12 +97,12 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
 
     Assumes: Assumption nonSingularJac (iii), J_zeta J_zeta' >= mu_zeta I_G: full row rank.
 
-    Decided: a misprint: the appendix has the problem concave "in that empirical output vector"
-    (strongly, as Section 6 opens), and PL in phi, which is true; write "PL constant". But L is the
-    smoothness of the objective in the parameters, and the steps are taken in phi, so that rho is
-    needed there. Full row rank leaves a kernel wherever dim phi > G, and the Hessian in phi
-    vanishes on it (a non-linear zeta need not even be concave). Checked with 2 beta^2 mu_zeta min_j
-    m_j / N.
+    Decided: this is a misprint. The appendix has the problem concave "in that empirical output
+    vector", and PL in phi. The opening of Section 6 has it strongly concave in that vector. All of
+    this is true. Write "PL constant". But L is the smoothness of the objective in the parameters,
+    and the steps are taken in phi, so that rho is needed there. Full row rank leaves a kernel
+    wherever dim phi > G, and the Hessian in phi vanishes on it (a non-linear zeta need not even be
+    concave). Checked with 2 beta^2 mu_zeta min_j m_j / N.
     """
     gram = max(float(np.linalg.eigvalsh(regression.features @ regression.features.T)[0]), 0.0)
     apart = float(np.sum((regression.phi - regression.other) ** 2))
@@ -240,15 +240,16 @@ def single_stepsize(problem: Steps) -> CheckResult:
 
     Assumes: Assumptions realizability and nonSingularJac; here exact gradients.
 
-    Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18, so no c_1, c_2
-    meet them with one eta_t: a counterexample with one schedule violates the printed proviso, and
-    refutes the one schedule alone. It is printed twice (here and in lines 7 and 13 of Algorithm
-    1), so it is no slip of the pen either. The check is the growth of
-    f-hat_N's linearised steps at the solution. With tables on the paper's bus engine and its
-    anchor one schedule grows at beta = .5 (rate .038) and .8 (.0016) but not at .9 and .95, the
-    paper's own; none grows at the ratio 1/beta^2, which is Algorithm 1's, since its ascent lacks
-    beta^2 (tests/proofs_checks/test_oracle_descent.py computes this). On a convex-concave
-    quadratic one schedule converges.
+    Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18. So no c_1, c_2
+    meet them with one eta_t. A counterexample with one schedule violates the printed proviso, and
+    refutes the one schedule alone. One schedule is printed twice (here and in lines 7 and 13 of
+    Algorithm 1), so it is no slip of the pen either. The check is the growth of f-hat_N's
+    linearised steps at the solution. On tables of the paper's bus engine, with its anchor, the
+    steps with one schedule grow at beta = .5 (rate .038) and .8 (.0016). They do not grow at .9 and
+    .95 (the paper's). At the ratio 1/beta^2 they grow at none of these beta. That is the ratio of
+    Algorithm 1, since its ascent lacks beta^2. The numbers are those of
+    tests/proofs_checks/test_oracle_descent.py. On a convex-concave quadratic one schedule
+    converges.
     """
     return two_time_scales(problem, ratio=1.0)
 
@@ -313,16 +314,16 @@ def _noise_alone(scale: float) -> NoisySteps:
 
 @claim.vacuous(
     "prop:linConvergence.optimisation-rate",
-    condition="mu_1 in the cited conditions is the PL constant of g-hat_N; they have that of"
+    condition="mu_1 in the cited conditions is the PL constant of g-hat_N. They ask for that of"
     " f-hat_N(., phi) for every phi, two-sided PL, and there is none",
     instances=noisy(),
     cost=4,
     adversary=tightest(_noise_alone, "prop:linConvergence.optimisation-rate", 1, 5),
-    unproved="nu within a factor of 90: the noise of phi decays at the rate of the fast block, the "
-    "induction uses that of the slow one",
+    unproved="nu within a factor of 90. The noise of phi decays at the rate of the fast block, but "
+    "the induction uses that of the slow one",
     counterexample=lambda: 1e6,
     text="One state, one action (the anchor), r = 0, beta = .7: f = (.3 Q)^2 - .49 (Q - zeta)^2."
-    "\nAt Q = zeta = 0 the gradient in Q is 0, but f at Q = c is -.4 c^2 lower: half the squared"
+    "\nAt Q = zeta = 0 the gradient in Q is 0, but f at Q = c is lower by .4 c^2. Half the squared"
     " gradient, {observed:.0f}, is at least mu_1 times .4 for no mu_1 > 0.\nThe cited conditions"
     " ask for c_1 > 2 / mu_1; for c_1 = 10^6 it would have to be {bound:.1e}.",
     corrected=rate_on_two_time_scales,
@@ -343,9 +344,9 @@ def optimisation_rate(c_1: float) -> CheckResult:
 
     Decided: the conditions ask for c_1 > 2 / mu_1, and no c_1 satisfies them where two-sided PL
     fails (claim two-sided-PL): the theorem is then empty, not refuted. The proof of the cited
-    theorem uses PL of g-hat_N and of f-hat_N(theta, .) only, and so gives the rate with mu_1 that
-    of g-hat_N, at the cited ratio of the two schedules (claim single-stepsize). The check asks for
-    the mu_1 = 2 / c_1 at a solution.
+    theorem uses PL of g-hat_N and of f-hat_N(theta, .) only. So it gives the rate with mu_1 the PL
+    constant of g-hat_N, at the cited ratio of the two schedules (claim single-stepsize). The check
+    asks for the mu_1 = 2 / c_1 at a solution.
     """
     sample, zero = one_state([1], discount=BETA), np.zeros((1, 1))
     slope = library.descent_slope(sample, zero, np.zeros(1)).item()

@@ -14,7 +14,6 @@ from proofs_checks.oracle import networks
 from proofs_checks.oracle.polyak import least_eigenvalue as smallest_eigenvalue
 from proofs_checks.worlds import tables
 
-# --- full column rank against full row rank
 SMALL = st.integers(-2, 2).map(float)
 
 
@@ -56,8 +55,8 @@ def _agree(quantity: float, exact: bool) -> CheckResult:
 
 
 def not_comparable(family: LinearClass, row_rank_is: str = "M") -> CheckResult:
-    """The two conditions are not comparable: the first says that the gradients over S x A span
-    R^d, the second that those at the M points of Z_Q are linearly independent.
+    """The two conditions are not comparable. The first says that the gradients over S x A span R^d.
+    The second says that those at the M points of Z_Q are linearly independent.
 
     Decided: the infimum (from all vertices of the dual polytope) and lambda_min are positive
     exactly where exact elimination finds these ranks. On every instance an unused parameter ends
@@ -166,7 +165,7 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
 )
 def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
     """If the Gram matrices Phi Phi' on Z_Q and X X' on Z_zeta are positive definite, a linear class
-    satisfies Assumption nonSingularJac, with their smallest eigenvalues as mu_Q and mu_zeta.
+    satisfies Assumption nonSingularJac. Then mu_Q and mu_zeta are their smallest eigenvalues.
 
     Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
 
@@ -215,9 +214,10 @@ STARTS = st.builds(
 
 
 def not_a_polynomial(start: Start, share: float = 0.5) -> CheckResult:
-    """If moreover no hidden activation is a polynomial, sigma' and sigma'' are bounded, and every
-    unit has a bias (or no two points of Z_Q are proportional), then for every fixed radius R, with
-    high probability once m is large, lambda_min(K(theta)) >= lambda_star / 2 > 0 on B(theta_0, R).
+    """Assume further that no hidden activation is a polynomial, and that sigma' and sigma'' are
+    bounded. Let every unit have a bias, or let no two points of Z_Q be proportional. Then for every
+    fixed radius R, with high probability once m is large, lambda_min(K(theta)) >= lambda_star / 2 >
+    0 on B(theta_0, R).
 
     Decided: sum_i c_i sigma(w'u_i) = 0 for all w makes sigma a polynomial when no two u_i are
     proportional (take differences in w along directions orthogonal to one u_j after the other), so
@@ -254,7 +254,7 @@ def _collinear_states() -> Start:
     cost=5,
     counterexample=_collinear_states,
     text="sigma(z) = z is C^2. Q = sum_k v_k (w_k s + w'_k a + b_k) / sqrt(m) has a gradient"
-    " affine in (s, a),\nso at s = 0, 1, 2 with one a: row(0) - 2 row(1) + row(2) = 0 for all"
+    " affine in (s, a).\nSo at s = 0, 1, 2 with one a, row(0) - 2 row(1) + row(2) = 0 for all"
     " weights, whatever m.\nlambda_min at m = 4,096 is {observed:.0f} to rounding; it would"
     " have to exceed {bound:.0e} to count as positive.",
     corrected=not_a_polynomial,
@@ -271,9 +271,9 @@ def wide_networks(start: Start) -> CheckResult:
     Where: Section 6, Lemma NNenjoysPL, "under the standard sufficient conditions stated and
     justified in Appendix"; those stated are on the inputs: "nondegenerate input conditions".
 
-    Assumes: C^2 activations, distinct points none of which are proportional, weights scaled by
-    1 / sqrt(width) and drawn from a normal distribution, a ball of fixed radius about the start;
-    "the empirical minimizers" are the minimisers on that ball.
+    Assumes: C^2 activations, and distinct points, no two of them proportional. The weights are
+    scaled by 1 / sqrt(width) and drawn from a normal distribution. The ball has a fixed radius
+    about the start. "The empirical minimizers" are the minimisers on that ball.
 
     Decided: the limiting kernel of a polynomial activation has bounded rank, so lambda_star = 0 as
     soon as Z_Q has more points. The theorem of Jacot et al. that the proof cites says
@@ -340,11 +340,11 @@ def copies(draw: st.DrawFn) -> Copies:
 
 
 def rank_at_the_mean(design: Copies, biases: int = 1) -> CheckResult:
-    """A convex set that contains a minimiser and its copies with hidden units permuted contains
-    their mean, where J_Q has rank at most n + 1 + 2 (L - 1) + 2 |A| for n inputs and L hidden
-    layers, whatever their widths; so (ii) can hold on a ball that contains all minimisers only if
-    M is no more than that. Ask for a ball around theta_0 that holds the iterates and one minimiser,
-    S-hat_N being the minimisers on it.
+    """A convex set that contains a minimiser and its copies with hidden units permuted also
+    contains their mean. There J_Q has rank at most n + 1 + 2 (L - 1) + 2 |A| for n inputs and L
+    hidden layers, whatever their widths. So (ii) can hold on a ball that contains all minimisers
+    only if M is no more than that. Ask for a ball around theta_0 that holds the iterates and one
+    minimiser, with S-hat_N the minimisers on it.
 
     Decided: at the mean all units of a layer are equal, so that J has that many different columns.
     The copies' outputs are those of the minimiser. Rank by the library's Jacobian.
@@ -368,7 +368,7 @@ def _paper_network() -> Copies:
 @claim.holds_if(
     "asmp:nonSingularJac.networks",
     condition="the empirical minimisers meant are those on the ball, as S-hat_N of Section 6.2 is"
-    " defined; with all minimisers no network of two units or more a layer satisfies it on data"
+    " defined. With all minimisers no network of two units or more a layer satisfies it on data"
     " with enough pairs",
     instances=copies(),
     counterexample=_paper_network,
@@ -389,8 +389,8 @@ def ball_with_all_minimisers(design: Copies) -> CheckResult:
     Where: Section 6, Assumption nonSingularJac, with Lemma NNenjoysPL: "sufficiently wide
     feedforward neural networks ... Assumption nonSingularJac holds with high probability".
 
-    Assumes: one hidden layer of two units or more, a minimiser that exists, balls convex as they
-    are; "the empirical minimizers" are read as all of them.
+    Assumes: one hidden layer of two units or more, a minimiser that exists, convex balls. "The
+    empirical minimizers" are read as all of them.
 
     Decided: permutations of hidden units are a symmetry of every network, whatever its width and
     activation. The assumption does not say which minimisers. Section 6.2 defines S-hat_N on the

@@ -18,7 +18,6 @@ from proofs_checks.sections import _fits as fits
 from proofs_checks.worlds import Empirical, absorbing, empirical, one_state, tables, tightest
 
 
-# --- the Bellman error
 @claim.holds(
     "lem:BE_PL",
     instances=fits.fits() | fits.sharp_fits(),
@@ -34,12 +33,13 @@ def bellman_error_pl(fit: fits.Fit, fewer: int = 0) -> CheckResult:
 
     Assumes: the empirical Q-Jacobian condition (ii), J_Q J_Q' >= mu_Q I.
 
-    Decided: grad L_BE = 2 J' A' W Psi, and both J and A are bounded below; so a point of B_Q at
-    which the gradient vanishes has L_BE = 0, whether or not B_Q holds one. The library's gradient
-    is this one. Attained for one state, one action; four states of equal weight that all move to
-    one leave 1.5 per cent at beta = .99. Always |W Psi|^2 >= omega_BE,min L_BE, so that
-    omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is |A| needed:
-    summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 / sqrt(|X_BE|).
+    Decided: grad L_BE = 2 J' A' W Psi, and both J and A are bounded below. So a point of B_Q at
+    which the gradient vanishes has L_BE = 0. This is true whether or not B_Q holds such a point.
+    The library's gradient is this one. Attained for one state, one action; four states of equal
+    weight that all move to one leave 1.5 per cent at beta = .99. Always |W Psi|^2 >= omega_BE,min
+    L_BE, so that omega_BE,min^2 / omega_BE,max can be replaced by the larger omega_BE,min. Nor is
+    |A| needed: summed over the anchor outputs with the signs of u, |A' u| >= (1 - beta) |u|_1 /
+    sqrt(|X_BE|).
     """
     states, mu = len(fit.table), polyak.least_eigenvalue(fit.jacobian)
     constant = polyak.constants(fit.sample, fit.table).bellman * states / (states - fewer)
@@ -72,13 +72,13 @@ def likelihood_pl(fit: fits.Fit, weighted: bool = True) -> CheckResult:
 
     Assumes: the empirical Jacobian condition (i), (ii); B_Q bounded, so that p_- > 0.
 
-    Decided: grad in outputs is omega_x (p_x - pi-hat_x), which the library's gradient is, and
-    KL <= |.|^2 / p_-. Drawn too where only a rare state is misfit, which omega_NLL,min is for.
-    Checked relative to the empirical entropy, at most L_NLL*. Where a state lacks an action in the
-    data that entropy is an infimum which no finite Q attains, so that L_NLL has no minimiser over
-    R^d, B_Q can contain none, and L_NLL* is the least value on B_Q; the inequality holds all the
-    same, but p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as |A|
-    grows (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
+    Decided: grad in outputs is omega_x (p_x - pi-hat_x), which the library's gradient is, and KL <=
+    |.|^2 / p_-. Drawn too where only a rare state is misfit, which omega_NLL,min is for. Checked
+    relative to the empirical entropy, at most L_NLL*. Where a state lacks an action in the data,
+    that entropy is an infimum which no finite Q attains. Then L_NLL has no minimiser over R^d, so
+    B_Q can contain none. In that case L_NLL* is the least value on B_Q. The inequality holds all
+    the same. But p_-, and with it c_NLL, goes to zero as the ball grows. The constant is sharp as
+    |A| grows (slack 1.07 at |A| = 8: one state, uniform Q, one action never taken).
     """
     constant = polyak.constants(fit.sample, fit.table).nll * polyak.least_eigenvalue(fit.jacobian)
     factor = 1.0 if weighted else 1 / fit.sample.nll_weight.min()
@@ -169,8 +169,8 @@ def _one_never_taken(odds: float) -> fits.Fit:
     rejected={"cancelling": False},
     rejected_at=lambda: opposed(0.9, 1.0),
     adversary=tightest(_one_never_taken, "thm:bothPL", 0, 10),
-    unproved="twice the likelihood's part: the best instance leaves 6 per cent (one state, two "
-    "actions, beta -> 1); a proof would share the Bellman gradient between both terms",
+    unproved="twice the likelihood's part. The best instance leaves 6 per cent (one state, two "
+    "actions, beta -> 1). A proof would share the Bellman gradient between both terms",
 )
 def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
     """(1/2) ||grad R_Q||^2 >= c_R (R_Q - R_Q*) on B_Q for R_Q = L_NLL + L_BE, with c_R = mu_Q
@@ -180,12 +180,13 @@ def empirical_risk_pl(fit: fits.Fit, cancelling: bool = True) -> CheckResult:
 
     Assumes: the empirical Jacobian condition.
 
-    Decided: the lemmas of the two terms and auto_cancellation_control. The library's gradient is
-    J' times the oracle's of the two. Checked relative to the empirical entropy, at most R_Q*; that
-    is its infimum over all tables, not attained where a state lacks an action in the data, and then
-    R_Q* is the least value on the ball. The other half of the theorem is lem:zeta_empirical_pl.
-    The weights are the appendix's 1 / N_BE, not the objective's 1 / N. For one state and one action
-    the sum has twice c_R; the least found is 1.57 times (two actions, one of them never taken).
+    Decided: the lemmas of the two terms and auto_cancellation_control. The library's gradient is J'
+    times the oracle's of the two. Checked relative to the empirical entropy, at most R_Q*. That
+    entropy is the infimum of R_Q over all tables. The infimum is not attained where a state lacks
+    an action in the data. In that case R_Q* is the least value on the ball. The other half of the
+    theorem is lem:zeta_empirical_pl. The weights are the appendix's 1 / N_BE, not the objective's 1
+    / N. For one state and one action the sum has twice c_R; the least found is 1.57 times (two
+    actions, one of them never taken).
     """
     constants = polyak.constants(fit.sample, fit.table)
     constant = constants.combined if cancelling else min(constants.nll, constants.bellman)
@@ -220,9 +221,10 @@ def _least(start: Ball, bellman_share: float) -> Array:
 
 
 def profile_and_risk(ball: Ball, over_all_rows: bool = True) -> CheckResult:
-    """g-hat_N = L_NLL + (N_BE / N) L_BE, so set omega_j^BE = m_j / N in R-hat_Q; with m_j / N_BE
+    """g-hat_N = L_NLL + (N_BE / N) L_BE, so set omega_j^BE = m_j / N in R-hat_Q. With m_j / N_BE
     the two have the same minimisers over B_Q if some theta in B_Q minimises both terms over B_Q at
-    once (enough: every action was taken in every state seen, and the joint solution is in B_Q).
+    once. It is enough that every action was taken in every state seen, and that the joint solution
+    is in B_Q.
 
     Decided: the identity on every data set (library against grouped sums); where every action was
     taken in every state, g-hat_N at the joint solution in closed form is the entropy, the infimum
@@ -264,14 +266,15 @@ def balls(draw: st.DrawFn) -> Ball:
 
 @claim.holds_if(
     "sec:GlobalConv.g-equals-R",
-    condition="some theta in B_Q minimises both terms over B_Q at once (Lemma sharingsol); enough"
-    " is that every action was taken in every state seen, and the joint solution is in B_Q",
+    condition="some theta in B_Q minimises both terms over B_Q at once (Lemma sharingsol). It is"
+    " enough that every action was taken in every state seen, and that the joint solution is in"
+    " B_Q",
     instances=balls(),
     counterexample=_solution_outside,
     text="One state s, 2 actions, data (s,0,s) once, (s,1,s) 9 times, anchor 0, beta = 1/2, r(s, 0)"
     " = (1 - log 2)/2: g = NLL + BE/10, R = NLL + BE. Tables in the ball around c = (.65, -.75)"
     " with 0 on its sphere; Q* = 1 + (log 2/3, log 2/9) is in it.\nAt Q = 0 the residual is 1/2 and"
-    " the gradient of g c/2, so that 0 is the minimiser of g, which is convex in the ball.\n"
+    " the gradient of g is c/2. So 0 minimises g, which is convex, in the ball.\n"
     "R there is {observed:.4f}, its own minimum {bound:.4f}.",
     corrected=profile_and_risk,
     broken="the Bellman term divided by N_BE, as in the appendix, not by N",
@@ -288,8 +291,8 @@ def profile_is_risk(ball: Ball) -> CheckResult:
     Assumes: Assumption nonSingularJac on closed balls.
 
     Decided: the factor N_BE / N stands before one of two terms. Minimisers agree all the same
-    where both terms can be least at once; R-hat_Q is evaluated at the minimiser of g-hat_N over
-    the ball and at its own.
+    where both terms can be least at once. The check evaluates R-hat_Q at the minimiser of g-hat_N
+    over the ball and at its own minimiser over the ball.
     """
     of_g, of_r = (_least(ball, share) for share in (polyak.share(ball.sample), 1.0))
     why = "two constrained minima, each to 1e-15 in its value"

@@ -26,7 +26,6 @@ from proofs_checks.worlds import (
 )
 
 
-# --- finitely many states
 def population_excess(mdp: TabularMDP, q: Array) -> Array:
     """(R,) R_exp(Q) - R_exp(Q*) of the tables (R, S, A), the anchor being action 0."""
     risk = population_risk(mdp, np.concatenate([q, mdp.solution.q[None]])).total()
@@ -90,11 +89,11 @@ def _minimisers(design: Draws, moves: Array, free: float | None) -> Array:
 
 
 def finite_state_rate(design: Draws, free: float | None = None, share: float = 1.0) -> CheckResult:
-    """With finitely many states K, two actions, tables with p-hat >= p_- and N draws from d*, let
-    Q-hat be the empirical minimiser, a state without anchor rows being taken to stay where it is
-    (the data leave its level free). Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2 p_- (1 -
-    p_-)) + log 2 + beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| - log p_-)/(1 - beta). C grows like
-    K^2: nothing follows for continuous states.
+    """Take finitely many states K, two actions, tables with p-hat >= p_- and N draws from d*. Let
+    Q-hat be the empirical minimiser. A state without anchor observations is taken to stay where it
+    is, since the data leave its level free. Then N E[R_exp(Q-hat) - R_exp(Q*)] <= C, C = K [1/(2
+    p_- (1 - p_-)) + log 2 + beta^2 B^2 (2 K + 4)], B = (|r(., a_s)| - log p_-)/(1 - beta). C grows
+    like K^2: nothing follows for continuous states.
 
     Decided: p-hat has mean squared error of order 1/(N d(s)), and the residual at Q-hat is beta
     (P - P-hat) V-hat, of order 1/(N d(s) pi(a_s|s)); the weights cancel. The expectation is exact,
@@ -146,8 +145,8 @@ def _twenty_transitions() -> Cells:
 
 @claim.holds_if(
     "prop:linConvergence.population-rate",
-    condition="finitely many states and a class that stays fixed while N grows (a C that may grow"
-    " with the class makes C/N no rate); where states never repeat, (ii) needs d_theta >= |A| x"
+    condition="finitely many states, and a class that stays fixed while N grows. A C that grows"
+    " with the class makes C/N no rate. Where states never repeat, (ii) needs d_theta >= |A| x"
     " (number of sampled states)",
     instances=draws(),
     cost=3,
@@ -179,12 +178,13 @@ def population_rate(design: Cells) -> CheckResult:
     Assumes: Assumptions realizability and nonSingularJac.
 
     Decided: where no state repeats, (ii) holds for the given sample only if the class has |A|
-    parameters a sampled state, so it grows with N and interpolates; nothing ties it down between
-    samples. If C may grow with the class, O(1/N) is no rate. The NLL's excess, a KL, is at most |Q
-    - Q*|_{2,*}^2, being 1/2-smooth in the logits and pi* >= 1/4: what does not fall there does not
-    fall in Q. The theorem cited for the display is not examined. The library's risk of a lucky
-    outcome: exact in N + 1 cells, theta_0 in the others; of it the NLL, .1277 N, cannot be had for
-    less, whatever the sample.
+    parameters for each sampled state. So the class grows with N and interpolates. Nothing ties it
+    down between the sampled states. If C may grow with the class, O(1/N) is no rate. The NLL's
+    excess is a KL. It is at most |Q - Q*|_{2,*}^2, as it is 1/2-smooth in the logits and
+    pi* >= 1/4. So where the NLL's excess does not fall, the error of Q does not fall either. The
+    theorem cited for the display is not examined. The check takes the library's risk of a lucky
+    outcome, which is exact in N + 1 cells and has theta_0 in the others. The NLL's part of N x
+    excess is .1277 N. No sample makes this part smaller.
     """
     q = np.zeros_like(design.mdp.solution.q)
     q[: design.number + 1] = design.mdp.solution.q[: design.number + 1]
@@ -229,8 +229,8 @@ def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
     N and T.
 
     Decided: (a + b + c)^(1/2) <= a^(1/2) + b^(1/2) + c^(1/2), tight where one term rules. Only the
-    algebra is decided here; rho and C_id are subjects of claims of their own (where states never
-    repeat rho is of order 1/N, and C_id may be infinite).
+    algebra is decided here. Other claims examine rho and C_id: where states never repeat, rho is
+    of order 1/N, and C_id may be infinite.
     """
     algorithm, steps = terms.c_2 + terms.t, terms.gamma_0 + terms.t
     excess = terms.outer * (terms.first * algorithm**-terms.alpha + terms.statistical / terms.n)

@@ -29,8 +29,8 @@ def _score(row: str, episodes: int) -> float:
 
 def bc_mostly_ahead(game: Game, episodes: int = 100) -> CheckResult:
     """Of the 15 cells of Table 4, BC is ahead of ERM-IRL in 8, equal in 5 (Cartpole) and behind in
-    2; beyond the noise of 100 episodes at 5 % it is ahead in one (Lunar Lander, 7 trajectories)
-    and behind in one (Lunar Lander, 1 trajectory).
+    2. Beyond the noise of 100 episodes, at 5 %, it is ahead in one cell (Lunar Lander, 7
+    trajectories). It is behind in one (Lunar Lander, 1 trajectory).
 
     Decided: differences over sqrt((sd^2 + sd^2) / 100): 2.55 and -2.27 at these two, at most 1.47
     elsewhere, so the same at any level from 2.4 to 14 %. How much one training run differs from
@@ -74,7 +74,6 @@ def bc_consistently_better(game: Game) -> CheckResult:
     return at_least(_lead(game[0]), Fraction(0), 0, "exact fractions of the printed digits")
 
 
-# --- the abstract
 # A table, one of its rows, and a method beside GLADIUS.
 Rival = tuple[str, str, str]
 
@@ -94,8 +93,9 @@ def _rivals(table: str) -> list[Rival]:
 )
 def consistently_outperforms(rival: Rival, errors: int = 0) -> CheckResult:
     """ "Through a series of synthetic experiments, we demonstrate that our approach consistently
-    outperforms benchmark methods and state-of-the-art alternatives", said of the printed means: in
-    Table 2 and in the table of Figure 1 GLADIUS has the smallest of every row, oracles included.
+    outperforms benchmark methods and state-of-the-art alternatives". We read it as a statement on
+    the printed means. In every row of Table 2 and of the table of Figure 1, GLADIUS has the
+    smallest mean, oracles included.
 
     Where: Abstract; Section 1, "a series of simulations: (1) The Rust bus engine ... (2) A
     high-dimensional variant"; Section 7.3, "at least on par with ... Oracle baselines".

@@ -65,10 +65,11 @@ def _tolerance(pair: Revisit) -> float:
 
 
 def reward_costs_zeta(pair: Revisit, power: float = 1.0) -> CheckResult:
-    """Given Q* without error, r-hat = Q* - beta zeta-hat has mean r(s, a) and mean squared error
-    beta^2 Var(V*(s') | s, a)/n(s, a) at a pair seen n(s, a) times: no further statistical cost
-    where V*(s') is certain given (s, a), as under deterministic transitions, and otherwise that of
-    zeta-hat; no further computation, since GLADIUS has fitted zeta already.
+    """Given Q* without error, at a pair seen n(s, a) times, r-hat = Q* - beta zeta-hat has mean
+    r(s, a). Its mean squared error there is beta^2 Var(V*(s') | s, a)/n(s, a). There is no further
+    statistical cost where V*(s') is certain given (s, a), as under deterministic transitions.
+    Otherwise the cost is that of zeta-hat. There is no further computation, since GLADIUS has
+    fitted zeta already.
 
     Decided: zeta-hat is a mean of n independent V*(s'). All data sets are enumerated and the
     library's zeta-hat compared with the variance in exact arithmetic.
@@ -127,13 +128,14 @@ def linear_problems(draw: st.DrawFn) -> LinearProblem:
     pairs = states * actions
     small = st.integers(-2, 2).map(float)
     mix = np.eye(pairs) + np.triu(draw(worlds.tables((pairs, pairs), small)), 1) / 2
-    more = draw(worlds.tables((pairs, spare), small))
+    features = mix @ np.hstack([np.eye(pairs), draw(worlds.tables((pairs, spare), small))])
     truth, start = (draw(worlds.tables(pairs + spare, small)) for _ in range(2))
     return LinearProblem(
         transition=draw(worlds.distributions((actions, states, states), self_loops=True)),
         discount=draw(st.sampled_from([0.3, 0.5, 0.8])),
-        features=mix @ np.hstack([np.eye(pairs), more]),
-        truth=truth / 2,
+        features=features,
+        # the curvature of the risk falls with the choice probabilities: log-odds of 6 at most
+        truth=truth / max(2.0, np.ptp((features @ truth).reshape(states, -1), axis=1).max() / 6),
         start=start,
     )
 
@@ -169,10 +171,10 @@ def _reaches(theta: Array, goal: Array) -> CheckResult:
 
 
 def parameter_if_injective(family: LinearProblem, from_start: float = 1.0) -> CheckResult:
-    """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A; they are
+    """Up to statistical error the minimisers of the risk have Q_theta = Q* on S-bar x A. They are
     the true parameter alone where theta -> Q_theta is one-to-one there. Otherwise every theta with
-    Q_theta = Q* is as good, and which one is found depends on the start theta_0: in a linear class
-    the one nearest to theta_0.
+    Q_theta = Q* is as good. Which one is found depends on the start theta_0: in a linear class it
+    is the one nearest to theta_0.
 
     Decided: the risk depends on theta through Q_theta alone. It is minimised by gradients from a
     drawn start, in classes with as many parameters as pairs or more, and the end compared with
@@ -254,9 +256,9 @@ def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> Chec
 
 
 def minimax(candidate: Shifted) -> CheckResult:
-    """Q* is the unique solution on S-bar of min_Q max_zeta f(Q, zeta). (Q*, zeta*) is stationary
-    but no saddle point for beta > 1/2, f(Q* + c, zeta*) being f(Q*, zeta*) + (1 - 2 beta) c^2
-    P(a = a_s); there is none then, for the Q of a saddle point would be Q* on S-bar.
+    """Q* is the unique solution on S-bar of min_Q max_zeta f(Q, zeta). For beta > 1/2, (Q*, zeta*)
+    is stationary but no saddle point: f(Q* + c, zeta*) is f(Q*, zeta*) + (1 - 2 beta) c^2 P(a =
+    a_s). Then there is no saddle point at all, for its Q would be Q* on S-bar.
 
     Decided: max_zeta f(Q, zeta) against the expert's mean entropy on every instance, equal at Q*;
     the shift by c = 1 against its closed form.
@@ -349,8 +351,8 @@ def sum_of_pl(valleys: Valleys, curved: bool = True) -> CheckResult:
 
     Decided: f1 = y^2 and f2 = (y - x^2 + 1)^2 have (1/2)|grad f|^2 = 2 f (1 + slope^2) >= 2 f, so
     both are PL with constant 2, and both are zero at (1, 0) and (-1, 0). At (0, -1/2) the gradients
-    are (0, -1) and (0, 1): the sum is stationary at 1/2, above its least value 0, so no constant
-    will do. Tried on a family of such valleys in exact arithmetic.
+    are (0, -1) and (0, 1), so the sum is stationary there. Its value there is 1/2, above its least
+    value 0, so no constant will do. Tried on a family of such valleys in exact arithmetic.
     """
     why = "exact arithmetic in fractions"
     results = []

@@ -14,7 +14,6 @@ from proofs_checks.oracle import polyak as oracle
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import empirical, full_samples, one_state, tables
 
-# --- two-sided PL
 Fixed = tuple[Sample, Array, Array]  # a data set, outputs q (X, A) and zeta (X,) on it
 
 
@@ -32,10 +31,10 @@ def _curvature(point: Fixed, expected: float) -> CheckResult:
 
 
 def primal_pl(point: Fixed) -> CheckResult:
-    """f-hat_N is PL in phi for each theta, and its profile g-hat_N is PL in theta; this primal-PL
-    is what the proof of Yang et al.'s Theorem 3.3 uses. For fixed phi, f-hat_N need not be PL in
-    theta: along a common shift of Q it is a parabola of curvature 2 (1 - 2 beta) N_BE / N,
-    unbounded below for beta > 1/2; other data defeat it at any beta.
+    """f-hat_N is PL in phi for each theta, and its profile g-hat_N is PL in theta. The proof of
+    Yang et al.'s Theorem 3.3 uses this primal-PL. For fixed phi, f-hat_N need not be PL in theta.
+    Along a common shift of Q it is a parabola of curvature 2 (1 - 2 beta) N_BE / N, unbounded below
+    for beta > 1/2. Other data defeat PL at any beta.
 
     Decided: second differences of the library's f-hat_N along Q + c on every instance, and the
     PL inequality of g-hat_N with the constant of Theorem bothPL, omega_j^BE = m_j / N.
@@ -75,11 +74,12 @@ def _at_the_solution() -> Fixed:
     "prop:linConvergence.two-sided-PL",
     instances=fixed(),
     counterexample=_at_the_solution,
-    text="One state, rows (s,0,s), (s,1,s), anchor 0, beta = .95, r = -beta log 2: Q* = 0, zeta* "
-    "= log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nAt Q* + c, zeta* "
-    "fixed, f changes by (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2 = -0.45 c^2: Q* "
-    "is not least, however small the ball (any c will do; here 1).\nHalf the squared gradient is "
-    "{observed:.1e}, not >= mu times 0.45 for any mu > 0 (here mu = 1e-9: {bound:.1e}).",
+    text="One state, observations (s,0,s) and (s,1,s), anchor 0, beta = .95, r = -beta log 2. Q* ="
+    " 0 and zeta* = log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nFor fixed"
+    " zeta*, f(Q* + c, zeta*) - f(Q*, zeta*) = (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2"
+    " = -0.45 c^2. So Q* is no minimum, however small the ball: any c will do, and here c = 1.\n"
+    "Half the squared gradient is {observed:.1e}. It is not >= mu times 0.45 for any mu > 0 (here"
+    " mu = 1e-9: {bound:.1e}).",
     corrected=primal_pl,
     broken="zeta moving with Q: curvature 2 (1 - beta)^2 N_BE / N, that of the profile",
     rejected=lambda point: _curvature(
@@ -97,10 +97,11 @@ def two_sided_pl(point: Fixed) -> CheckResult:
     Assumes: Assumptions realizability and nonSingularJac.
 
     Decided: the proof shows PL of the profile (Theorem bothPL), not of f for each phi. At a
-    solution the gradient in theta is zero, yet a common shift by c changes f by
+    solution the gradient in theta is zero. Yet a common shift by c changes f by
     (1 - 2 beta) c^2 N_BE / N < 0 for beta > 1/2, in any ball around it. Small beta is no general
-    cure (one state with one action is PL at beta = .3): rows (x,0,y), (x,1,y) with y only reached
-    give -beta^2 N_BE / N for the shifts beta at x and 1 at y, at any beta.
+    cure, although one state with one action is PL at beta = .3. Take observations (x,0,y) and
+    (x,1,y), and none that starts at y. Then the shifts beta at x and 1 at y change f by
+    -beta^2 N_BE / N, at any beta.
     """
     sample, q, zeta = point
     return at_least(
@@ -118,8 +119,7 @@ class Growth(
     """A linear class on a data set.
 
     Every action is taken in every state; features (X A, d) are of full row rank: (ii). The radius
-    is that of the ball B_Q around zero, the constant the c_qg that the printed statement is tried
-    with.
+    is that of the ball B_Q around zero, and c_qg is the constant that is tried.
     """
 
     @property
@@ -161,9 +161,9 @@ def _grows(point: Growth, constant: float, in_the_ball: bool) -> CheckResult:
 
 
 def growth_on_sublevel_sets(point: Growth, share: float = 0.5) -> CheckResult:
-    """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)} (or on the ball
-    enlarged by (2 max (R-hat_Q - R*) / c)^(1/2)), and let S be all minimisers there, inside B_Q or
-    not. Then R-hat_Q(theta) - R* >= (c / 2) dist(theta, S)^2.
+    """Let PL with constant c hold on the sublevel set {R-hat_Q <= R-hat_Q(theta)}, or on the ball
+    enlarged by (2 max (R-hat_Q - R*) / c)^(1/2). Let S be all minimisers there, inside B_Q or not.
+    Then R-hat_Q(theta) - R* >= (c / 2) dist(theta, S)^2.
 
     Decided: the gradient flow from theta stays in its sublevel set and ends in S after a path of
     length at most (2 (R-hat_Q - R*) / c)^(1/2). Checked with Theorem bothPL's constant on the
@@ -195,11 +195,11 @@ def _tangent() -> Growth:
     " distance taken to all minimisers there",
     instances=growths(),
     counterexample=_tangent,
-    text="One state, rows (s,0,s), (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) = theta_a,"
-    " theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any); the ball holds only"
-    " (-1, -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 ="
-    " 4 (1 - k), ratio (1 - k)/16 -> 0 as k -> 1.\nk = .999: {observed:.2e}, but"
-    " c_qg dist^2 = {bound:.2e} for c_qg = 1e-4; so for any c_qg > 0.",
+    text="One state, observations (s,0,s) and (s,1,s), beta = 1/2, r = -(1 + log 2)/2, Q(s,a) ="
+    " theta_a, theta in R^3, |theta|^2 <= 2: minimisers (-1, -1, any); the ball holds only (-1,"
+    " -1, 0).\nAt (-k, -k, (2 - 2k^2)^(1/2)): R - R* = (1 - beta)^2 (1 - k)^2, dist^2 = 4 (1 - k),"
+    " ratio (1 - k)/16 -> 0 as k -> 1.\nk = .999: {observed:.2e}, but c_qg dist^2 = {bound:.2e}"
+    " for c_qg = 1e-4; so for any c_qg > 0.",
     corrected=growth_on_sublevel_sets,
     broken="c for c / 2",
     rejected={"share": 1.0},

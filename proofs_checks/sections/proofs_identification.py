@@ -26,7 +26,6 @@ from proofs_checks.sections.setup_identification import Anchored, anchored
 from proofs_checks.worlds import Fitted, absorbing, coin, leaving_zero, tables
 
 
-# --- the biconjugate in rho
 @claim.holds(
     "eq:SBEED",
     instances=probes(),
@@ -42,8 +41,8 @@ def sbeed(probe: Fitted) -> CheckResult:
 
     Assumes: Q bounded.
 
-    Decided: the form equals L_BE - (rho - TQ)^2; this identity, which says both that the maximum is
-    L_BE and that no other rho attains it, is compared at rho = TQ + t for arbitrary t.
+    Decided: the form equals L_BE - (rho - TQ)^2. So the maximum is L_BE, and no rho other than TQ
+    attains it. The identity is compared at rho = TQ + t for arbitrary t.
     """
     return rho_form(probe, backup(probe))
 
@@ -148,14 +147,14 @@ def bounded_functions_are_complete(
 
     Where: Technical proofs, Lemma completeMetric.
 
-    Assumes: S x A any set, and the set Q of Section 3 consists of all bounded functions on it: a
-    parametrised class of them, networks of one size say, need not be complete.
+    Assumes: S x A is any set, and the set Q of Section 3 consists of all bounded functions on it. A
+    parametrised class of them, such as networks of one size, need not be complete.
 
     Decided: by proof, which the numbers illustrate. The pointwise limit Q of a Cauchy sequence has
     |Q(x) - Q_n(x)| <= eps_n := sup_{m > n} |Q_m - Q_n| for every x, hence is bounded and the limit
     in norm. The printed proof stops at pointwise convergence and takes sup|Q| = lim sup|Q_n| for
-    granted. Measured, exactly: both inequalities on geometric series of step functions on an
-    infinite S x A, eps_n from twelve members and a bound on the rest.
+    granted. Both inequalities are measured exactly on geometric series of step functions on an
+    infinite S x A. There eps_n comes from twelve members and a bound on the rest.
     """
     n, ahead = sequence.first, 12
     apart = max(norm(sequence.between(n, m)) for m in range(n, n + ahead + 1))
@@ -283,8 +282,8 @@ def minimisers_of_the_likelihood(candidate: Candidate) -> CheckResult:
     Assumes: (s, a) from the expert's occupancy, Q bounded; S any state space (Section 3), S-bar the
     states s with Pr(s_h = s) > 0 for some h.
 
-    Decided: where the distribution of s_h is not purely atomic, S-bar does not carry the data, and
-    the right-hand sets leave Q free where there are data. The printed "a.e." quantifies over S-bar
+    Decided: where the distribution of s_h is not purely atomic, S-bar does not carry the data. The
+    right-hand sets then leave Q free where there are data. The printed "a.e." quantifies over S-bar
     and does not help. On a countable S the lemma holds as printed.
     """
     return minimisers_almost_everywhere(candidate, inside=candidate.points)

@@ -73,8 +73,8 @@ def _absent_rows() -> RandomFeatures:
     broken="exp(-d / 2) for exp(-d / 200)",
     rejected={"rate": 1 / 2},
     rejected_at=lambda: RandomFeatures(1, WIDTH, 1 / 3),
-    unproved="c = 1/4 and c' = 1/200: 1/2 and 1/50 pass every instance too; a finer net, or "
-    "Gordon's inequality, would have to prove them for all M",
+    unproved="c = 1/4 and c' = 1/200. The values 1/2 and 1/50 pass every instance too. A finer "
+    "net, or Gordon's inequality, would have to prove them for all M",
 )
 def sub_gaussian_features(design: RandomFeatures) -> CheckResult:
     """For independent centred isotropic sub-Gaussian rows phi(z_1), ..., phi(z_M) in R^d, d >= C M,
@@ -156,14 +156,15 @@ def perturbation(path: Quadratic | Tanh, jacobians_grow: bool = True) -> CheckRe
     """|K(theta) - K(theta_0)| <= 2 C_J sqrt(M) C_R R on B(theta_0, R), C_J = C_0 + sqrt(M) C_R R.
 
     Where: proof of Lemma NNenjoysPL, from "the fundamental theorem of calculus gives" to the second
-    use of Weyl's inequality; C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
+    use of Weyl's inequality. There C_R bounds the Hessians on the ball and C_0 = |J(theta_0)|.
 
     Assumes: Q twice continuously differentiable in theta on the ball.
 
-    Decided: every displayed inequality of the chain on its own (rows, Frobenius norm, growth of
-    |J|, the two products, the last line), for outputs quadratic in theta, whose C_R is exact, and
-    for tanh networks, whose C_R follows from |sigma'| <= 1 and |sigma''| <= 4 / sqrt(27). The slack
-    is that of the last line; it tends to 1 as R does to 0 (one point, one parameter).
+    Decided: every displayed inequality of the chain is checked on its own: rows, Frobenius norm,
+    growth of |J|, the two products, the last line. The check uses outputs quadratic in theta, whose
+    C_R is exact. It also uses tanh networks, whose C_R follows from |sigma'| <= 1 and
+    |sigma''| <= 4 / sqrt(27). The slack is that of the last line; it tends to 1 as R does to 0 (one
+    point, one parameter).
     """
     before, after, most = path.chain()
     radius = float(np.linalg.norm(path.move))
@@ -222,8 +223,9 @@ def output_transform(composition: Transformed, power: int = 2) -> CheckResult:
     Assumes: the lower bound on the tangent kernel of Q-tilde, over the same points and ball.
 
     Decided: v' K_Q v = (D v)' K-tilde (D v) >= (lambda_star / 2) |D v|^2. The Jacobian of the
-    transformed network is taken from differences of its outputs, that of the inner one from the
-    library, both at two parameters; smallest slope and eigenvalue over both.
+    transformed network is taken from differences of its outputs. That of the inner network is taken
+    from the library. Both are taken at two parameters. The check uses the smallest slope and the
+    smallest eigenvalue over both parameters.
     """
     inner, (sigma, slope) = composition[0], TRANSFORMS[composition[1]]
     network, step = inner.network(), 1e-5

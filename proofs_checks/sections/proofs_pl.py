@@ -16,7 +16,6 @@ from proofs_checks.sections import _fits as fits
 from proofs_checks.sections.guarantees_pl import opposed
 
 
-# --- from outputs to parameters
 class Composite(namedtuple("Composite", "q centre weight wave")):
     """phi(q) = sum_i w_i g(q_i - c_i) of outputs q, with g(u) = u^2, or u^2 + 3 sin^2 u."""
 
@@ -97,9 +96,9 @@ def bellman_shift_coercivity(data: worlds.Empirical, fewer: int = 0) -> CheckRes
 
     Decided: a column of E - beta T has 1-norm at least 1 - beta, and the 2-norm is at least the
     1-norm over sqrt(|X_Q|). Observed is the least singular value of the library's residual
-    Jacobian, which covers every u. The constant is sharp: attained for one state, and approached
-    for any number where all moves lead to one of them and beta goes to 1 (within .1 per cent at
-    beta = .999).
+    Jacobian, which covers every u. The constant is sharp. It is attained for one state. It is
+    approached for any number of states where all moves lead to one of them and beta goes to 1. At
+    beta = .999 the instance is within .1 per cent of it.
     """
     states, shape = len(data.q), data.q.shape
     gamma = polyak.constants(data.sample, data.q).gamma * (states / (states - fewer)) ** 0.5
@@ -166,8 +165,9 @@ def kl_by_chi_square(pair: Distributions, factor: float = 1.0) -> CheckResult:
     Assumes: p_- > 0; here p_- = min p, the largest choice.
 
     Decided: r log r - r + 1 <= (r - 1)^2 for r = pi / p, summed with weights p. The constant is
-    sharp: for uniform p and pi zero at one of |A| actions the bound is 1 / ((|A| - 1)
-    log(|A| / (|A| - 1))) times KL, which falls to 1 as |A| grows (1.44 at |A| = 2, 1.07 at 8).
+    sharp. For uniform p and pi zero at one of |A| actions, equal at the others, the bound is 1 /
+    ((|A| - 1) log(|A| / (|A| - 1))) times KL. This factor falls to 1 as |A| grows: 1.44 at |A| = 2,
+    1.07 at 8.
     """
     pi, p = pair
     bound = factor * float(np.sum((pi - p) ** 2)) / float(p.min())
@@ -213,10 +213,10 @@ def abc_inequality(triple: Vectors, one: float = 1.0) -> CheckResult:
 
     Assumes: a and b in one Euclidean space, c orthogonal to it.
 
-    Decided: averaging ||a||^2 / (1 + kappa^2) and ||c||^2. Minimising the left side less
-    ||c||^2 / 2 gives the best factor of ||a||^2, 1 / (1 + 2 kappa^2), attained at
-    b = -kappa |c| a / |a|, |a| = (kappa + 1 / (2 kappa)) |c|; so the printed one is sharp as kappa
-    grows, and can be improved by less than a factor of 2.
+    Decided: averaging ||a||^2 / (1 + kappa^2) and ||c||^2. Minimising the left side less ||c||^2 /
+    2 gives the best factor of ||a||^2, 1 / (1 + 2 kappa^2). It is attained at b = -kappa |c| a /
+    |a|, |a| = (kappa + 1 / (2 kappa)) |c|. So the printed factor is sharp as kappa grows. It can be
+    improved by less than a factor of 2.
     """
     a, b, c = (float(np.linalg.norm(x)) for x in (triple.a, triple.b, triple.c))
     total = np.concatenate([triple.a + triple.b, triple.c])
@@ -246,9 +246,9 @@ def auto_cancellation_control(fit: fits.Fit, with_one: bool = True) -> CheckResu
     Assumes: C_parallel = sup |P_parallel A'|, kappa_perp = C_parallel / gamma_perp.
 
     Decided: the NLL gradient sums to zero in each state, so that it meets only the part g_parallel
-    of the Bellman gradient, and |g_parallel| <= kappa |g_perp|; then the abc inequality. The
-    library's gradient is the sum of the two by the oracle. Sharp as kappa grows: one state, two
-    actions, the Bellman gradient set against the likelihood's.
+    of the Bellman gradient. This part has |g_parallel| <= kappa |g_perp|. The abc inequality gives
+    the rest. The library's gradient is the sum of the two by the oracle. Sharp as kappa grows: one
+    state, two actions, the Bellman gradient set against the likelihood's.
     """
     sample, q = fit.sample, fit.table
     constants = polyak.constants(sample, q)

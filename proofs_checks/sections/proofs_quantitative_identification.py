@@ -143,12 +143,12 @@ def _one_period() -> Overlap:
     rejected={"per_action": False},
 )
 def finite_overlap(problem: Overlap) -> CheckResult:
-    """The overlap nu_A << d_S holds for the state distribution of the data, H undiscounted
-    periods, with density at most 1 / p_A.
+    """The overlap nu_A << d_S holds for the data. Here d_S is the state distribution of H
+    undiscounted periods. The density is at most 1 / p_A.
 
     Where: Lemma anchor_overlap_logit is proved for "the discounted expert state occupancy measure
-    used by the population risk"; the data of Section 7 are 100 undiscounted periods a trajectory,
-    and E_(pi*, nu_0) in Equation mainopt carries no discount.
+    used by the population risk". The data of Section 7 are 100 undiscounted periods a trajectory.
+    The expectation E_(pi*, nu_0) in Equation mainopt carries no discount.
 
     Assumes: a finite action set, the logit expert, bounded Q*.
 
@@ -291,21 +291,23 @@ def _growing_direction() -> Identified:
     " that a finite state space is needed",
     instances=identified(),
     counterexample=_growing_direction,
-    text="States 0, 1, 2, ..., start 0; the anchor moves n -> n + 1, the other action to 0; r ="
-    " -beta log 2, beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Q_t(n, a) = g(t .9^-n),"
-    " |t| <= 1, g smooth, g(y) = y up to .9 and 1 from 1 on: bounded, C^2 in L2(d*).\nNLL excess"
-    " 0; c(n) = .9^-n is in L2(d*) and c - beta P_a c = 0, so that at t = .9^N the residual is 0"
-    " at the states n < N, and beta - 1 at the others, whose d* is .45^N.\n"
-    f"Hence |Q_t|^2 > {0.55 / (1 - 0.45 / 0.81):.2f} (.81)^N - .45^N, the excess .005 (.45)^N. N ="
-    " 12: {observed:.4f} > 10^5 x excess = {bound:.4f}; N -> oo refutes any C_id.",
+    text="States 0, 1, 2, ..., with start 0. The anchor moves n -> n + 1, the other action to 0."
+    " With r = -beta log 2 and beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Let Q_t(n, a) ="
+    " g(t .9^-n) for |t| <= 1, where g is smooth, g(y) = y up to .9 and 1 from 1 on. It is bounded,"
+    " and C^2 in L2(d*).\nThe likelihood has no excess. The function c(n) = .9^-n is in L2(d*), and"
+    " c - beta P_a c = 0. So at t = .9^N the residual is 0 at the states n < N, and beta - 1 at"
+    " the others, whose d* is .45^N.\n"
+    f"Hence |Q_t|^2 > {0.55 / (1 - 0.45 / 0.81):.2f} (.81)^N - .45^N, while the excess is"
+    " .005 (.45)^N. At N = 12: {observed:.4f} > 10^5 x excess = {bound:.4f}. N -> oo refutes any"
+    " C_id.",
     corrected=identification_with_a_bounded_inverse,
     broken="kappa for kappa^2",
     rejected={"squared": False},
     rejected_at=lambda: Identified(worlds.absorbing([[0.0]], 0.99), np.array([0]), np.ones((1, 1))),
     adversary=worlds.tightest(_aligned, "lem:erm_ddc_quant_identification", 0.1, 2),
-    unproved="the +1: to first order w and the log ratio are orthogonal under pi*, so that kappa^2 "
-    "(1 + 1/m) / p_A is enough for small deviations; for large ones that is neither proved nor "
-    "refuted",
+    unproved="the +1. To first order w and the log ratio are orthogonal under pi*, so that kappa^2 "
+    "(1 + 1/m) / p_A is enough for small deviations. For large deviations this is neither proved "
+    "nor refuted",
 )
 def identification(problem: Identified) -> CheckResult:
     """There is a finite C_id with |Q_theta - Q*|^2 <= C_id [R_exp(Q_theta) - R_exp(Q*)] in L2(d*)
@@ -317,9 +319,9 @@ def identification(problem: Identified) -> CheckResult:
     actions, theta -> Q_theta C^2 into L2(d*) with uniformly bounded outputs.
 
     Decided: the proof excludes null directions c = beta E[c(s') | s, a_s] by taking suprema of a
-    "bounded state function c"; derivatives of bounded outputs need only be in L2(d*), where P_a may
-    have norm up to (beta p_A)^(-1/2) > 1/beta and c = beta^-n is a null direction. The world is
-    computed with the states from N on as one.
+    "bounded state function c". But derivatives of bounded outputs need only be in L2(d*). In L2(d*)
+    the operator P_a may have norm up to (beta p_A)^(-1/2) > 1/beta, and c = beta^-n is a null
+    direction. The world is computed with the states from N on as one.
     """
     return _identification(problem, expert(problem.mdp), problem.constant)
 
@@ -337,10 +339,10 @@ def second_variation(problem: Identified, solved: Expert) -> float:
 
 
 def every_direction_curved(problem: Identified, halves: float = 2.0) -> CheckResult:
-    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S). Then half the second variation of the risk at
-    Q* is at least |h|^2 / C for every h in L2(d*), not only for derivatives of the class, with
-    C = kappa^2/p_A + 2 (kappa/p_A^(1/2) + 1)^2; growth near Q* needs this, as the class may leave
-    Q* in directions that are no derivatives of it.
+    """Let |(I - beta P_a)^-1| <= kappa on L2(d*_S), and C = kappa^2/p_A + 2 (kappa/p_A^(1/2) +
+    1)^2. Then half the risk's second variation at Q* is at least |h|^2 / C for every h in L2(d*),
+    not only for derivatives of the class. Growth near Q* needs this, as the class may leave Q* in
+    directions that are no derivatives of it.
 
     Decided: as C_id, with m = 1/2. The library's Q* and occupancy against the oracle's variation.
     """

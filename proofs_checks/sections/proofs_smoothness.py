@@ -167,9 +167,9 @@ def empirical_lipschitz_both(point: Curved, bound: float | None = None) -> Check
     instances=curved(),
     counterexample=_realised_slope,
     text="A = 2, beta = .95, Q(s, .) = (-theta, theta), Q(s', .) = (theta, theta), |theta| <= 1, "
-    "B = 1; one row (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; R_max = "
-    f"1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = {2 * 1.95:.1f}.\n"
-    f"At theta = 1, Psi = M, p(1 | s) = {1 / (1 + math.exp(-2)):.4f}: grad = "
+    "B = 1; one observation (s, 0, s').\nThe Q* of r(s, 0) = 1 + beta - beta log 2 is theta = -1; "
+    "R_max = 1 + beta - beta log 2, V_max = 1 + log 2, Q_max = 1: M = 2 (1 + beta) = "
+    f"{2 * 1.95:.1f}.\nAt theta = 1, Psi = M, p(1 | s) = {1 / (1 + math.exp(-2)):.4f}: grad = "
     "2 M (1 + beta) + 2 p(1 | s) = {observed:.4f}; printed: 2 M (1 + beta) + 1 = {bound:.4f}.",
     corrected=empirical_lipschitz_both,
     broken="M = R_max + Q_max, beta V_max left out",
@@ -185,8 +185,8 @@ def empirical_lipschitz(point: Curved) -> CheckResult:
     Assumes: |grad Q| <= B, M = R_max + beta V_max + Q_max; zeta exact, as R_emp is defined.
 
     Decided: the proof bounds the likelihood's gradient by 2 B, and then adds B. The instance, whose
-    Q* is in the class, has a gradient above the printed constant; a larger range of theta comes as
-    close to (2 + 2 M (1 + beta)) B as one likes.
+    Q* is in the class, has a gradient above the printed constant. With a larger range of theta the
+    gradient comes as close to (2 + 2 M (1 + beta)) B as one likes.
     """
     return empirical_lipschitz_both(point, point.sizes.lipschitz(choice=1.0))
 
@@ -217,9 +217,9 @@ def choice_curvature_by_variance(point: Curved) -> CheckResult:
     "lem:lipsSmooth.NLL-bound",
     instances=curved(),
     counterexample=_opposed,
-    text="A = 2, Q(s, .) = (theta, -theta), one row (s, 0): L_NLL = log(2 cosh theta) - theta;"
-    "\nB = 1, B_2 = 0. At theta = 0 its second derivative is 1 / cosh^2(0) = {observed:.6g};\n"
-    "the printed bound is |A| / 4 = {bound:.3g}.",
+    text="A = 2, Q(s, .) = (theta, -theta), one observation (s, 0): L_NLL = log(2 cosh theta) -"
+    " theta;\nB = 1, B_2 = 0. At theta = 0 its second derivative is 1 / cosh^2(0) ="
+    " {observed:.6g};\nthe printed bound is |A| / 4 = {bound:.3g}.",
     corrected=choice_curvature_by_variance,
     broken="(1 - 1 / |A|) B^2, the largest of the printed sum of p (1 - p)",
     rejected=lambda point: bounded(point, "nll", point.sizes.choice(1 - 1 / point.sizes.actions)),
@@ -234,9 +234,9 @@ def choice_curvature(point: Curved) -> CheckResult:
 
     Assumes: |grad Q| <= B, |Hess Q| <= B_2.
 
-    Decided: from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). True for one action,
-    and for four and more, where |A| / 4 >= 1; for two and three the covariance of opposed gradients
-    exceeds it: up to B^2 against B^2 / 2 and 3 B^2 / 4.
+    Decided: the bound follows from the wrong display of Hess V (lem:lipsSmooth.hessian-of-V). It is
+    true for one action, and for four and more, where |A| / 4 >= 1. For two and three actions the
+    covariance of opposed gradients, up to B^2, exceeds it: B^2 / 2 and 3 B^2 / 4.
     """
     return bounded(point, "nll", point.sizes.choice_printed)
 
@@ -276,8 +276,8 @@ def risk_curvature_by_variance(point: Curved) -> CheckResult:
     instances=curved(),
     counterexample=_realised_curvature,
     text="A = 2, beta = .95, Q(s, .) = (-w, w), Q(s', .) = (u, -u), |u| <= 1, |w| <= 20: B = 1, "
-    "B_2 = 0.\nOne row (s, 0, s'); the Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20); "
-    f"R_max = 20 + beta log 2, V_max = Q_max = 20: M = {59 + 0.95 * math.log(2):.2f}.\n"
+    "B_2 = 0.\nData: (s, 0, s'). The Q* of r(s, 0) = 20 - beta log 2 is (u, w) = (0, -20)."
+    f" R_max = 20 + beta log 2, V_max = Q_max = 20: M = {59 + 0.95 * math.log(2):.2f}.\n"
     "At (0, 20), Psi = 40: d2R/du2 = 2 Psi beta = {observed:.4f}; printed: 1/2 + 2 (1 + beta)^2 + "
     "beta M = {bound:.4f}.",
     corrected=risk_curvature_by_variance,
@@ -343,9 +343,9 @@ def dual_smoothness_by_square(pair: Duals, factor: float = 2.0, power: int = 2) 
         np.zeros(1),
         np.ones(1),
     ),
-    text="60 anchor rows of 100, beta = .95: R = ... - .6 beta^2 (V - zeta)^2.\nThe gradients at"
-    " zeta = 0 and 1 differ by 1.2 beta^2 = {observed:.4f}; the printed bound is beta ="
-    " {bound:.4f}.\nIt fails wherever a pair has more than N / (2 beta) of the N rows.",
+    text="60 anchor observations of 100, beta = .95: R = ... - .6 beta^2 (V - zeta)^2.\nThe"
+    " gradients at zeta = 0 and 1 differ by 1.2 beta^2 = {observed:.4f}; the printed bound is beta"
+    " = {bound:.4f}.\nIt fails wherever a pair has more than N / (2 beta) of the N observations.",
     corrected=dual_smoothness_by_square,
     broken="beta^2, the factor of the square lost",
     rejected={"factor": 1.0},

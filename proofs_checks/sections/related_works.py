@@ -41,8 +41,8 @@ def _mixed(mixture: Mixture, above: Array) -> tuple[Array, Array, Array, float]:
 
 
 def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
-    """The soft Bellman inequalities V >= log sum exp(r_theta + beta P V) form a convex set, not a
-    polyhedral one, of (theta, V) where r_theta is linear; for each theta its least V is the
+    """Where r_theta is linear, the soft Bellman inequalities V >= log sum exp(r_theta + beta P V)
+    form a convex set of (theta, V) that is not polyhedral. For each theta its least V is the
     solution. The equations themselves are nonlinear constraints.
 
     Decided: log sum exp is convex and not piecewise linear; V -> log sum exp(r + beta P V) is
@@ -69,18 +69,19 @@ def inequalities_are_convex(mixture: Mixture, sign: int = 1) -> CheckResult:
     rejected={"sign": -1},
 )
 def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
-    """The "Bellman equations constitute a convex polyhedral constraint set": in the variables
-    (theta, V) of Su and Judd's programme, mixtures of two solutions of the equations
-    V = log sum exp(r_theta + beta P V) are solutions.
+    """The "Bellman equations constitute a convex polyhedral constraint set". In the variables
+    (theta, V) of Su and Judd's programme, mixtures of two solutions of the equations V = log sum
+    exp(r_theta + beta P V) are solutions.
 
-    Where: Section 2, on Su and Judd (2012), whose programme is nonlinear and is said to be "a
+    Where: Section 2, on Su and Judd (2012). It says that their nonlinear programme is "a
     nested linear programming problem with Bellman equations as constraints of a linear program".
 
     Assumes: r_theta linear in theta, the case most favourable to the statement; P and beta fixed.
 
     Decided: the equation is that of the graph of a strictly convex function. For fixed theta the
-    set is a single point and the statement empty; V >= max_a(r + beta P V), of the linear programme
-    for plain dynamic programming, is polyhedral, but is neither an equation nor the DDC model's.
+    set is a single point and the statement is empty. The linear programme for plain dynamic
+    programming has the constraint V >= max_a(r + beta P V). This constraint is polyhedral, but is
+    neither an equation nor that of the DDC model.
     """
     right, v, _, tolerance = _mixed(mixture, np.zeros_like(mixture.above))
     return equal(v, right, tolerance, WHY)

@@ -18,7 +18,6 @@ from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, rounding, zero
 from proofs_checks.oracle import soft_bellman as oracle
 
-# --- the entropy-regularised agent
 Rival = tuple[TabularMDP, Array]  # a world and another policy (S, A)
 
 
@@ -46,9 +45,9 @@ def softmax_policy(rival: Rival, entropy: float = 1.0) -> CheckResult:
 
     Assumes: finitely many actions, beta in (0, 1); here finitely many states.
 
-    Decided: V* - V^pi = E_pi sum_h beta^h KL(pi || pi*) for every stationary pi (sum the definition
-    of Q* along the path), so no policy is better from any state, and from nu_0 the maximiser is
-    unique on the states it reaches (off them any policy is a maximiser; the paper means this one).
+    Decided: V* - V^pi = E_pi sum_h beta^h KL(pi || pi*) for every stationary pi: sum the definition
+    of Q* along the path. So no policy is better from any state, and from nu_0 the maximiser is
+    unique on the states it reaches. Off them any policy is a maximiser, and the paper means pi*.
     Measured: returns of pi* and of drawn policies, summed period by period, against the library.
     """
     mdp, policy = rival
@@ -85,12 +84,12 @@ def soft_bellman_equation(
 
     Where: Section 3, Equation (QBellman), and "Q* is the unique solution to TQ - Q = 0".
 
-    Assumes: beta in (0, 1), Q bounded and r bounded, without which no bounded solution need exist
-    (the paper takes Q* in Q from Rust; see setup.Q-star-bounded); here finitely many states.
+    Assumes: beta in (0, 1), Q and r bounded; here finitely many states. Without a bound on r no
+    bounded solution need exist (the paper takes Q* in Q from Rust; see setup.Q-star-bounded).
 
     Decided: T is a beta-contraction in sup norm. Measured: the library's Q* (Newton's method) is a
-    fixed point of T written anew, and T^n of an arbitrary table comes within beta^n of its first
-    distance from it, n = 1 and 300.
+    fixed point of T written anew. For n = 1 and 300, T^n brings an arbitrary table to a distance
+    from Q* of at most beta^n times its first one.
     """
     mdp, best, steps = guess.mdp, guess.mdp.solution.q, 300
     world = (mdp.reward, mdp.transition, mdp.discount)
@@ -146,8 +145,8 @@ def policies_blind_to_the_noise(guess: worlds.Fitted) -> CheckResult:
 
     Assumes: eps_a independent Gumbel(-gamma, 1), of mean 0; a_h drawn from pi(. | s_h) (Section 3).
 
-    Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation and the
-    maximum is the plain optimum (here by trying all pure policies). What is meant is evident: the
+    Decided: a policy in Delta_A^S depends on s alone, so eps drops out in expectation. The maximum
+    is then the plain optimum, found here by trying all pure policies. What is meant is evident: the
     displayed equation maximises inside E_eps.
     """
     mdp = guess.mdp
@@ -187,9 +186,9 @@ SCALES = st.sampled_from([1.0, 0.5, 2.0]) | st.floats(0.25, 4.0)
     rejected_at=lambda: Noisy(worlds.absorbing([[0.0, 1.0]]), 0.0),
 )
 def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
-    """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*; at another
-    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same; at another lambda all
-    of it holds for Q*/lambda and r/lambda, the DDC agent's noise being lambda eps_a.
+    """At lambda = 1 and delta = -gamma the DDC agent has the MaxEnt agent's Q* and pi*. At another
+    delta its Q is Q* + beta (delta + gamma)/(1 - beta) and pi* is the same. At another lambda all
+    of it holds for Q*/lambda and r/lambda, where the DDC agent's noise is lambda eps_a.
 
     Where: Section 3, "DDC -- MaxEnt-IRL equivalence", and Appendix B.
 
@@ -197,9 +196,9 @@ def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
 
     Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
-    of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: both by
-    quadrature over the noise at lambda times the library's Q* for r/lambda, and that the MaxEnt
-    agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
+    of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: the first two,
+    by quadrature over the noise at lambda times the library's Q* for r/lambda. Also measured: the
+    MaxEnt agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
     """
     mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
     world = (mdp.transition, mdp.discount)
@@ -360,7 +359,7 @@ def atoms_carry_data(space: Cells) -> CheckResult:
     """S-bar = {s: P(s_h = s) > 0 for some h >= 0} carries the expert's data: P(s_h in S-bar) = 1.
 
     Where: Section 3, Definition IRLproblem ("the dataset D only contains information about states
-    visited under pi*"), and Section 4; Section 6 is "formulated for continuous state spaces".
+    visited under pi*"); Section 4. Section 6 is "formulated for continuous state spaces".
 
     Assumes: S any state space, A finite, the expert plays pi*.
 

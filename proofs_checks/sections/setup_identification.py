@@ -71,8 +71,7 @@ def any_anchor_rationalises(problem: Anchored, others_unchanged: bool = False) -
 
     Decided: V = (I - beta P_a)^-1 (r(., a_s) - log pi*(a_s | .)), Q = V + log pi*, r = Q - beta P V
     has log sum exp Q = V, hence Q solves its Bellman equation. Measured: the library's policy at
-    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the sentence is
-    wrong: see the control.
+    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", it is wrong.
     """
     mdp, given = problem.mdp, problem.table[problem.here]
     reward = ccp.solve(problem.observed._replace(given=given))[1]
@@ -97,10 +96,10 @@ def _unique(problem: Anchored, seen: ccp.Observed, inside: NDArray[np.bool_]) ->
 
 
 def identified_almost_everywhere(problem: Anchored, anchored_moves: bool = True) -> CheckResult:
-    """If p-hat_Q(. | s) = pi*(. | s) and Q solves the anchor's Bellman equation for d*-almost every
-    s, d* the expert's discounted state distribution, then Q(s, .) = Q*(s, .) and r(s, .) =
-    Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is countable: for all s in
-    S-bar.
+    """Let d* be the expert's discounted state distribution. Suppose that p-hat_Q(. | s) = pi*(. |
+    s) and that Q solves the anchor's Bellman equation, for d*-almost every s. Then Q(s, .) = Q*(s,
+    .) and r(s, .) = Q*(s, .) - beta E[V_{Q*}(s') | s, .] for d*-almost every s. Where S is
+    countable, this is so for all s in S-bar.
 
     Decided: pi* > 0, so for d*-almost every s no action leaves a set that carries d*, and the
     system closes; V(s) = Q(s, a_s) - log pi*(a_s | s) turns it into the affine f = T_f f, a
@@ -149,10 +148,10 @@ def magnac_thesmar(problem: Anchored) -> CheckResult:
 
     Where: Section 3, Lemma MagnacThesmar.
 
-    Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3); S
-    any state space, S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
+    Assumes: pi* optimal, r(s, a_s) known, P and beta known, Q bounded (the set Q of Section 3). S
+    is any state space, and S-bar the states s with Pr(s_h = s) > 0 for some h (Section 3).
 
-    Decided: where the distribution of s' is not purely atomic, it has mass off S-bar, where the
+    Decided: where the distribution of s' is not purely atomic, it has mass off S-bar. There the
     printed system leaves Q free, and E[V_Q(s')] with it. The proof writes the system "for all s in
     S", with which the lemma holds; on a countable S it holds as printed (see setup.reachable-set).
     Measured: the solution, of those with the CCPs everywhere, nearest to the instance's table.
@@ -200,9 +199,9 @@ WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
 
 
 def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.0) -> CheckResult:
-    """Entropy-regularised Q-learning without a conservatism penalty, on the relabelled data, yields
-    the counterfactual optimal policy on S-bar, without an estimate of P, as the rows of each (s, a)
-    in S-bar x A become many: pi* > 0 gives all of them mass.
+    """Use entropy-regularised Q-learning on the relabelled data, without a conservatism penalty. It
+    yields the counterfactual optimal policy on S-bar, without an estimate of P, as the observations
+    of each (s, a) in S-bar x A become many. All pairs have positive probability, since pi* > 0.
 
     Decided: no action leaves S-bar, so the fixed point of the logged backups is that of the soft
     Bellman equation there. Measured: fitted iteration on rows (s, a, r-hat + Delta, s') of S-bar,
@@ -221,8 +220,8 @@ def _coupon() -> Relabelled:
 
 @claim.holds_if(
     "rem:counterfactual-without-P",
-    condition="the method's fixed point is the soft Bellman equation (no fixed conservatism "
-    "penalty, entropy-regularised backups) and every (s, a) of S-bar x A has many rows",
+    condition="the method's fixed point solves the soft Bellman equation (no fixed conservatism "
+    "penalty, entropy-regularised backups) and every pair of S-bar x A has many observations",
     instances=relabelled(),
     cost=4,
     counterexample=_coupon,
@@ -241,8 +240,8 @@ def any_offline_method(experiment: Relabelled) -> CheckResult:
 
     Where: Section 3, remark "Counterfactual policy optimization without estimating P".
 
-    Assumes: r-hat = r, infinitely many rows, every action with mass on S-bar, P unchanged; CQL in
-    its entropy-regularised form, the closest to the model (the greedy one is further off).
+    Assumes: r-hat = r, infinitely many observations, every action with mass on S-bar, P unchanged.
+    CQL is taken in its entropy-regularised form, the closest to the model.
 
     Decided: CQL's stationary point is Q = TQ - alpha (pi_Q/pi_data - 1); averaged over pi_data it
     shows that for no alpha > 0 is pi_Q the counterfactual policy, unless that is pi_data itself.

@@ -48,6 +48,7 @@ WORLDS: list[Row] = [
     ({"discount": "often"}, "discount = 'often'"),
     ({"features": np.ones((2, 1))}, "features = (2, 1)"),
     ({"features": np.ones((3, 1))}, "features = (3, 1)"),
+    ({"features": np.array([[1.0], [NAN]])}, "features[1, 0] = nan"),
 ]
 BUSES: list[Row] = [
     ({"theta": (1.0, 2.0, 3.0)}, "theta = (1.0, 2.0, 3.0)"),
@@ -126,6 +127,8 @@ DOOR: list[Row] = [
         "penalty = 1.0",
     ),
     ({"method": "gladius", "function_class": "mlp", "hidden": 10}, "hidden = 10"),
+    ({"method": "gladius", "function_class": "deep"}, "function_class = 'deep'"),
+    ({"method": "gladius", "protocol": "oracle"}, "protocol = 'oracle'"),
     ({"anchor_action": 2}, "anchor_action = 2"),
     ({"anchor_action": 1.0}, "anchor_action = 1.0"),
     ({"anchor_action": True}, "anchor_action = True"),

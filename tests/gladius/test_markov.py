@@ -21,10 +21,10 @@ def joined(*sets: Transitions) -> Transitions:
 def of_types(seed: int) -> Transitions:
     rng = np.random.default_rng(seed)
     costs = (0.6, 1.6)
-    return joined(*(BusEngine(maintenance=lambda x, c=c: -c * x).simulate(75, rng) for c in costs))
+    return joined(*(BusEngine(maintenance=lambda x, c=c: -c * x).simulate(25, rng) for c in costs))
 
 
-def of_hidden_regimes(seed: int, trajectories: int = 150, horizon: int = 60) -> Transitions:
+def of_hidden_regimes(seed: int, trajectories: int = 60, horizon: int = 60) -> Transitions:
     """Increments of 1 or 2 in one regime, 3 or 4 in the other, which nobody records."""
     rng, replace = np.random.default_rng(seed), BUS.mdp.solution.policy[:, 1]
     rows = []

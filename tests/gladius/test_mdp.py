@@ -232,3 +232,10 @@ def test_rows_of_the_sampler_do_not_overlap() -> None:
     rows = np.stack([weights / weights.sum(), np.eye(11)[10]])
     assert np.cumsum(rows[0])[-1] != rows[0].sum()
     assert np.all(np.diff(Categorical(rows).ladder) >= 0)
+
+
+def test_lists_are_read_as_tables_and_states_are_numbered() -> None:
+    world = TabularMDP([[0, 1], [2, 3]], [[[1, 0], [0, 1]]] * 2, 0.5, [1, 0])
+    tables = world.reward, world.transition, world.initial, world.features
+    assert {getattr(table, "dtype", None) for table in tables} == {np.dtype(float)}
+    np.testing.assert_array_equal(world.features, [[0.0], [1.0]])

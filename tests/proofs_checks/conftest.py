@@ -9,7 +9,7 @@ from filelock import FileLock
 from proofs_checks.claims import claims
 from proofs_checks.decide import BUILD, DEEP, Decision, decisions
 
-DRAWN = 40  # instances beside the tight and adversarial ones; `tox -e checks` draws 200
+DRAWN = 20  # instances beside the tight and adversarial ones; `tox -e checks` draws 200
 
 
 @pytest.fixture(scope="session")
