@@ -116,7 +116,7 @@ def described(claim: Claim, row: Row, file: str = "") -> dict[str, Any]:
     docstring, error = paragraphs(claim.printed), errors().get(claim.id, {})
     statement, section = statement_of(claim.id), sections()[section_of(claim.id)]
     where = docstring["Where"].rstrip(".")
-    inferred = f"Examined, not printed ({text(claim.inferred, file)})" if claim.inferred else ""
+    inferred = f"Not printed ({text(claim.inferred, file)}). Statement" if claim.inferred else ""
     kind = error.get("word") or words("kind").get("inferred" if claim.inferred else claim.verdict)
     shared = [id_ for id_, other in errors().items() if other["error"] == claim.error != ""]
     also = ", ".join(link(id_, file) for id_ in shared if id_ != claim.id)

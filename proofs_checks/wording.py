@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from proofs_checks.claims import OURS, VERDICTS
-from proofs_checks.decide import NOT_TIGHT
 from proofs_checks.numbering import as_printed, records
 
 GREEK = (
@@ -53,7 +52,7 @@ def evidence(how: str, instances: str) -> str:
     text = text.format(instances)
     ratio = re.search(r"tightness ([\d.e+]+)", how)
     text += f". The smallest ratio of the two sides was {ratio[1]}" if ratio else ""
-    return f"{text}. The constant is {NOT_TIGHT}" if NOT_TIGHT in how else text
+    return text + words("loose").get(how.split(": ")[-1], "")
 
 
 def marked(text: str) -> str:

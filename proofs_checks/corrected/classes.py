@@ -92,8 +92,8 @@ def reward_convex(family: Rewards, needed: bool = True) -> CheckResult:
     Decided: -log p = V - Q, and V, a soft optimal value, is convex in r: its Hessian is (I - beta
     P-tilde_pi)^-1 Var_pi(grad Q). Observed: the formula at any counts; where u >= 0, second
     differences along lines, by the library's solution. With the data's frequencies at all pairs
-    discounted rows have u = (1 - beta) nu_0; undiscounted ones (1 - beta) w + beta (nu_0 - nu_H) /
-    H, to be checked. Without u >= 0 no convexity is claimed.
+    discounted observations have u = (1 - beta) nu_0; undiscounted ones (1 - beta) w + beta (nu_0 -
+    nu_H) / H, to be checked. Without u >= 0 no convexity is claimed.
     """
     u = family.excess
     scale = 1 + np.abs(family.reward).max() + np.abs(family.way).max()
@@ -241,12 +241,12 @@ def _line() -> Line:
     rejected={"factor": 1.15},
     rejected_at=lambda: fits.tabular(one_state([1], 1.0), np.zeros((1, 1))),
     inferred="our own example of what fewer parameters do. Lemma linPolyNonsingular has the Gram"
-    ' condition. The remark is on the Bellman error alone. It is hedged: "may be useful for'
+    ' condition. The remark is on the Bellman error alone, and is hedged: "may be useful for'
     ' establishing"',
 )
 def linear_classes(line: Line) -> CheckResult:
     """Gradient-based minimisation of the risk is globally convergent for linear and polynomial
-    classes that contain Q*. That is, a local minimum is a global one.
+    classes that contain Q*. That is, every local minimum is a global one.
 
     Where: beside Section 6, last remark: "combined with a suitable distributional assumption, may
     be useful for establishing that gradient-based offline RL is globally convergent for important
@@ -255,7 +255,8 @@ def linear_classes(line: Line) -> CheckResult:
     Assumes: Assumption realizability.
 
     Decided: with fewer parameters than outputs a spurious local minimum is possible. It occurs for
-    one state, two actions and one parameter, in rational data. Intervals of 80 bits enclose it.
+    one state, two actions and one parameter, in rational data. Interval arithmetic with 80 bits of
+    precision encloses it.
     """
     previous, iv.prec = iv.prec, 80
     try:

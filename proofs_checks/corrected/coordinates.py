@@ -59,11 +59,11 @@ def coordinates(point: Point, resolvent: bool = True) -> CheckResult:
 
     Where: corrected.md, 1.
 
-    Assumes: the anchor's moves stay in the states that have anchor rows, or V is given elsewhere.
+    Assumes: the anchor's moves stay in states with anchor observations, or V is given elsewhere.
 
     Decided: e = r + beta P V - V - l_a is linear in V. The cross-entropy is the entropy plus KL.
-    The profile over zeta of the observations' squared errors is the square of their mean. Observed
-    are the library's objective and residual at the Q that (l, e) give.
+    The profile over zeta of the observations' squared errors is the square of the mean error.
+    Observed are the library's objective and residual at the Q that (l, e) give.
     """
     sample, rest = point.sample, point.rest
     log_p = log_softmax(point.logits, axis=1)
@@ -268,8 +268,8 @@ def efficiency(design: Design, by_identification: bool = False) -> CheckResult:
 
     Where: corrected.md, 6; without (F) there is no minimiser, and at no N a mean over all samples.
 
-    Assumes: N rows, N w_x of each state x, choices drawn independently from pi*, which is positive,
-    and the anchor's moves from P.
+    Assumes: N observations, N w_x of each state x, choices drawn independently from pi*, which is
+    positive, and the anchor's moves from P.
 
     Decided: the delta method on the error identity; frequencies are the maximum likelihood. Two
     actions. v is compared with the bound by complex steps through the minimiser. Where the anchor's

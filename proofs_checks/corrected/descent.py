@@ -19,7 +19,6 @@ from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import full_samples
 
-# --- two time scales
 # A data set with every pair in it, tables q (X, A) and zeta (X,), and rho.
 State = namedtuple("State", "sample q zeta rho")
 
@@ -102,7 +101,8 @@ def two_time_scales(state: State, factor: float = 1.0, smoothness: bool = True) 
 
     Where: corrected.md, 4; M the metric of visits, nu^2 = max (b P)(y) / w(y).
 
-    Assumes: every action in every state with rows, rows wherever the anchor leads; one schedule.
+    Assumes: every action in every state with observations, observations wherever the anchor leads;
+    one schedule.
 
     Decided: inexact descent on g, whose gradient is off by 2 beta^2 nu |z - P V|, and a contraction
     of z - P V that is off by nu |q+ - q|. Only PL of g enters, with no 1 - beta beside c. Observed:
@@ -150,7 +150,7 @@ def level(pair: tuple[float, float], best: object = None) -> CheckResult:
     Decided: of half the flow the trace is 2 beta - 1 - rho and the determinant rho (1 - beta)^2,
     the discriminant (rho - 1)(rho - (2 beta - 1)^2). Below 1 the largest real part is half the
     trace or more, above it rises with rho to -(1 - beta)^2. Observed: the library's flow, and the
-    printed slopes of Q and zeta on one pair, of one row.
+    printed slopes of Q and zeta on one pair, of one observation.
     """
     beta, rho = pair
     top = best(beta) if callable(best) else 1.0
@@ -218,7 +218,7 @@ def schur(sample: Sample, mixing: bool = True) -> CheckResult:
 
     Where: corrected.md, 5.
 
-    Assumes: every action in every state of the data, anchor rows in all.
+    Assumes: every action in every state of the data, anchor observations in all.
 
     Decided: sp(P f) <= tau_D sp(f) bounds (I - beta P)^-1 up to constants by 1 / (1 - beta tau_D);
     of a reset it is f + a constant. A slowly mixing anchor is not cured.

@@ -18,7 +18,6 @@ from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.sections import _fits as fits
 
-# --- the likelihood of one state
 # Frequencies (A,), positive, log-odds (A,), and the level over their KL, at least 1.
 Choice = namedtuple("Choice", "pi logits above", defaults=[1.0])
 
@@ -53,7 +52,7 @@ def gradient_domination(choice: Choice, half: float = 0.5) -> CheckResult:
 
     Where: corrected.md, 3 and 5.
 
-    Assumes: pi positive; for two actions alpha is the infimum, that of lambda_0 and the two ends.
+    Assumes: pi positive; for two actions alpha is the least of lambda_0 and the two ends' ratios.
 
     Decided: along a line the third derivative is at most the second times the span of the
     direction. The closed form is tight for nearly certain choices, loses 2 near pi and, of two
@@ -120,15 +119,16 @@ def worst(level: float) -> fits.Fit:
     inferred=CHAIN,
 )
 def profile_pl(fit: fits.Fit, factor: float = 1.0) -> CheckResult:
-    """Let J J' >= mu and g - g* <= Delta, with g* the infimum over all tables. Then (1/2)
-    |grad_theta g|^2 >= c (g - g*) with c = mu inf_s sup_m (1 + s'm) lambda_min(D^-1/2 G G' D^-1/2).
-    Here G = d(h, e) / dq and D = diag((1 + m_x) / (w_x alpha_x), 1 / (2 b_j)). The infimum is over
-    the shares s of Delta that states have, with alpha_x and the choices in G below the level s_x
-    Delta / w_x. The supremum is over multipliers m >= 0.
+    """Let J J' >= mu, and let g* be the infimum over all tables. At every theta with g - g* <=
+    Delta, (1/2) |grad_theta g|^2 >= c (g - g*) with c = mu inf_s sup_m inf_p (1 + s'm)
+    lambda_min(D^-1/2 G G' D^-1/2). Here G = d(h, e) / dq and D = diag((1 + m_x) / (w_x alpha_x(s_x
+    Delta / w_x)), 1 / (2 b_j)). The first infimum is over shares s >= 0 with sum s <= 1, the
+    supremum over m >= 0. The last infimum is over the choices p in G with KL(pi-hat_x || p_x) <=
+    s_x Delta / w_x.
 
     Where: corrected.md, 3.
 
-    Assumes: every action in every state with rows, J of full row rank.
+    Assumes: every action in every state with observations, J of full row rank.
 
     Decided: (1/2) y' D y >= (1 + s'm)(g - g*), y the gradient in (h, e), and grad g = J' G' y. The
     infimum is at corners of a box, for G has a right inverse affine in p. Each instance has Delta =

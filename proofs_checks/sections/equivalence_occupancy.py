@@ -330,17 +330,17 @@ def matching_leaves_errors(imitation: Match) -> CheckResult:
     Assumes: finite states and actions; the expert follows pi*; d^pi = d*; Q is Q^pi and the
     Bellman operator T*, as in the Lemma.
 
-    Decided: the paper infers it from the sentence before. That sentence says that matching "does
-    not necessarily imply Bellman errors being 0 for every state and action". So the paper denies a
-    general guarantee, and does not say that r is wrong in every world. The denial is right for
-    pairs off the support of d*. It is right for all pairs if "matching" means a zero gap in the
-    Lemma, which is about the expected reward of the one r. But the paper seeks r on the support
-    (Definition IRLproblem). There exact matching leaves no error, in any world. So the guarantee
-    exists where every pair is in the support. The check counts the pairs, on the support or off it,
-    at which r is read off wrongly. It takes the largest count over all matching policies that are
-    certain of one action wherever the expert never goes. (Of a Q known only through softmax(Q) =
-    pi, another object than the Lemma's Q^pi, a shift by state stays free and r is indeed not
-    identified.)
+    Decided: the paper infers the statement from the sentence before. That sentence says that
+    matching "does not necessarily imply Bellman errors being 0 for every state and action". So the
+    paper denies a general guarantee, and does not say that r is wrong in every world. The denial is
+    right for pairs off the support of d*. It is right for all pairs if "matching" means a zero gap
+    in the Lemma, which is about the expected reward of the one r. But the paper seeks r on the
+    support (Definition IRLproblem). There exact matching leaves no error, in any world. So the
+    guarantee exists where every pair is in the support. The check counts the pairs, on the support
+    or off it, at which r is read off wrongly. It takes the largest count over all matching policies
+    that are certain of one action wherever the expert never goes. (Of a Q known only through
+    softmax(Q) = pi, another object than the Lemma's Q^pi, a shift by state stays free and r is
+    indeed not identified.)
     """
     states, actions = imitation.world.reward.shape
     certain = exact(np.eye(actions))

@@ -31,9 +31,9 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
 
     Assumes: zeta-bar is the minimiser over all of R^(S x A); P-hat is the empirical kernel.
 
-    Decided: zeta-bar is the mean of V_Q(s') over the rows of (s, a), so Lemma OurBiconj (a) holds
-    with P-hat in place of P. The library's risk against the residuals. The
-    appendix divides by N_BE, which weighs the term N/N_BE times as much.
+    Decided: zeta-bar is the mean of V_Q(s') over the observations of (s, a), so Lemma OurBiconj (a)
+    holds with P-hat in place of P. The library's risk against the residuals. The appendix divides
+    by N_BE, which weighs the term N/N_BE times as much.
     """
     sample = data.sample
     share = sample.be_size / sample.size if over_all_rows else 1.0
@@ -42,7 +42,6 @@ def finite_states(data: Empirical, over_all_rows: bool = True) -> CheckResult:
     return equal(objective(sample, data.q), bound, 1e-13 * scale**2, SQUARED)
 
 
-# --- states that never repeat
 @dataclass(frozen=True)
 class FixedDesign:
     """Anchor rows at distinct (s, a), whose V(s') is mean + noise or mean - noise, each by 1/2."""

@@ -152,8 +152,7 @@ def exponential_choice(q: Array) -> CheckResult:
 
     Decided: -log p-hat is what the library's empirical risk takes as the negative log-likelihood
     of one row; compared, for every action, with -log of the probability that Q(s, a) plus Gumbel
-    noise is largest, by quadrature. The paper's own p-hat under its empirical risk in Section 6
-    has exp.
+    noise is largest, by quadrature. The p-hat of Section 6 has exp.
     """
     row, zeros, done = q[None], np.zeros(1), np.zeros(1, dtype=bool)
     given = 0, zeros, 0.5, zeros
@@ -226,7 +225,8 @@ def cloning_has_more_solutions(candidate: Candidate, factor: float | None = None
 def cloning_is_no_harder(pair: tuple[Sample, Array, Array], bellman: int = 0) -> CheckResult:
     """Imitation is no harder. Where every action was taken in every state seen, the minimisers of
     the empirical risk have exactly the choice probabilities of cloning, the observed shares. What
-    is easier is the computation: the likelihood is convex in Q, and the Bellman term is not.
+    is easier is the computation: the negative log-likelihood is convex in Q, and the Bellman term
+    is not.
 
     Decided: both terms can be least at once (closed form), so the IRL minimiser minimises the
     likelihood. Measured: its shares and its likelihood by the library; the midpoint inequality of

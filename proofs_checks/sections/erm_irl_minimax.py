@@ -257,8 +257,8 @@ _TABLE = np.array([[0.0, 0.0], [0.0, 0.0], [2.0, 2.0]])
 )
 def algo_eq(probe: Fitted, anchored: bool = True) -> CheckResult:
     """min over Q of R_exp(Q) equals min over Q of max over zeta of E[-log p_Q(a | s) + 1{a = a_s}
-    {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]. It identifies Q* on S-bar x A, and r = Q*
-    - beta zeta* with the zeta* of Lemma OurBiconj.
+    {(T-hat Q - Q)^2 - beta^2 (V_Q(s') - zeta(s, a))^2}]. The min-max problem identifies Q* on S-bar
+    x A, and r = Q* - beta zeta* with the zeta* of Lemma OurBiconj.
 
     Where: Section 4, Theorem algoEQ; "on S-bar x A" is added here: the theorem prints "Q* is
     uniquely identified", and Theorem mainopt, on which it rests, says where.

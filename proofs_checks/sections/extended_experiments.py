@@ -122,7 +122,7 @@ def _solves(method: Method) -> CheckResult:
     corrected=ml_irl_parameters,
     broken="theta_0 as the r column of Table A3 prints it (1.0130)",
     rejected={"theta_0": 1.0130},
-    inferred="the method's Q solves the Bellman equation of r",
+    inferred="expected, as the method's Q solves the Bellman equation of its r",
 )
 def ml_irl_r_versus_q(method: Method) -> CheckResult:
     """ML-IRL's printed r and Q satisfy the Bellman equation of the bus engine.

@@ -206,10 +206,11 @@ def algorithm_2(world: Certain, anchored: bool = True) -> CheckResult:
     is asked for at pairs whose s' is known, those of the data.
 
     Decided: all observations of a pair have the same V_Q(s'), which is then zeta-bar. The library's
-    R_emp is compared with the observations, and the slope of Algorithm 2 with a complex-step
-    gradient of R_emp, zeta-bar included. r is compared at the observed pairs of a solved world. A
-    restricted class of zeta that does not contain V_Q(s'(s, a)) would leave the orange term
-    non-zero. Algorithm 2 shares the loop of Algorithm 1, which tests t and counts `iteration`.
+    R_emp is compared with the mean over the observations, and the slope of Algorithm 2 with a
+    complex-step gradient of R_emp, zeta-bar included. r is compared at the observed pairs of a
+    solved world. A restricted class of zeta that does not contain V_Q(s'(s, a)) would leave the
+    orange term non-zero. Algorithm 2 shares the loop of Algorithm 1, which tests t and counts
+    `iteration`.
     """
     mdp, sample, q = world
     data, anchor = counts_of(sample), int(sample.anchor[0])
@@ -360,7 +361,7 @@ def _one_row() -> Twins:
 
 @claim.holds_if(
     "alg:estimation_deterministic.last-line",
-    condition="(s, a) has a row in the data, or s'(s, a) is known",
+    condition="(s, a) has an observation in the data, or s'(s, a) is known",
     instances=twins(),
     counterexample=_one_row,
     text="Two states, beta = 1/2, data (s, a0, s) only; a1 stays in one world and switches in the"

@@ -14,7 +14,6 @@ from proofs_checks.oracle import descent as steps
 from proofs_checks.oracle import polyak as oracle
 from proofs_checks.worlds import empirical, full_samples, one_state, tables, tightest
 
-# --- strong concavity
 # A data set, outputs q (X, A), features (B, d) of the anchor pairs and two phi (d,).
 Auxiliary = namedtuple("Auxiliary", "sample q features phi other")
 
@@ -98,11 +97,12 @@ def strong_concavity(regression: Auxiliary) -> CheckResult:
     Assumes: Assumption nonSingularJac (iii), J_zeta J_zeta' >= mu_zeta I_G: full row rank.
 
     Decided: this is a misprint. The appendix has the problem concave "in that empirical output
-    vector", and PL in phi. The opening of Section 6 has it strongly concave in that vector. All of
-    this is true. Write "PL constant". But L is the smoothness of the objective in the parameters,
-    and the steps are taken in phi, so that rho is needed there. Full row rank leaves a kernel
-    wherever dim phi > G, and the Hessian in phi vanishes on it (a non-linear zeta need not even be
-    concave). Checked with 2 beta^2 mu_zeta min_j m_j / N.
+    vector", and PL in phi. The opening of Section 6 calls it strongly concave and names no
+    variable. It is so in the output vector, and PL in phi. Write "PL constant". But L is the
+    smoothness of the objective in the parameters, and the steps are taken in phi, so that rho is
+    needed there. Full row rank leaves a kernel wherever dim phi > G, and the Hessian in phi
+    vanishes on it (a non-linear zeta need not even be concave). Checked with 2 beta^2 mu_zeta min_j
+    m_j / N.
     """
     gram = max(float(np.linalg.eigvalsh(regression.features @ regression.features.T)[0]), 0.0)
     apart = float(np.sum((regression.phi - regression.other) ** 2))
@@ -244,11 +244,11 @@ def single_stepsize(problem: Steps) -> CheckResult:
     meet them with one eta_t. A counterexample with one schedule violates the printed proviso, and
     refutes the one schedule alone. One schedule is printed twice (here and in lines 7 and 13 of
     Algorithm 1), so it is no slip of the pen either. The check is the growth of f-hat_N's
-    linearised steps at the solution. On tables of the paper's bus engine, with its anchor, the
-    steps with one schedule grow at beta = .5 (rate .038) and .8 (.0016). They do not grow at .9 and
-    .95 (the paper's). At the ratio 1/beta^2 they grow at none of these beta. That is the ratio of
-    Algorithm 1, since its ascent lacks beta^2. The numbers are those of
-    tests/proofs_checks/test_oracle_descent.py. On a convex-concave quadratic one schedule
+    linearised steps at the solution. Take tabular Q on the paper's bus engine, with its anchor.
+    With one schedule the steps grow at beta = .5 (rate .038) and .8 (.0016). They do not grow at .9
+    and at .95, which is the paper's. With two schedules in the ratio 1/beta^2, they grow at none of
+    these beta. That is the ratio of Algorithm 1, since its ascent lacks beta^2. The numbers are
+    those of tests/proofs_checks/test_oracle_descent.py. On a convex-concave quadratic one schedule
     converges.
     """
     return two_time_scales(problem, ratio=1.0)
@@ -314,8 +314,9 @@ def _noise_alone(scale: float) -> NoisySteps:
 
 @claim.vacuous(
     "prop:linConvergence.optimisation-rate",
-    condition="mu_1 in the cited conditions is the PL constant of g-hat_N. They ask for that of"
-    " f-hat_N(., phi) for every phi, two-sided PL, and there is none",
+    condition="in the cited conditions mu_1 is replaced by the PL constant of g-hat_N. As cited,"
+    " mu_1 is that of f-hat_N(., phi) for every phi. This is two-sided PL, and no such constant"
+    " exists",
     instances=noisy(),
     cost=4,
     adversary=tightest(_noise_alone, "prop:linConvergence.optimisation-rate", 1, 5),

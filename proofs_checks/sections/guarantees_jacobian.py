@@ -165,7 +165,7 @@ def _linear_block(features: Array, points: Array, gram: float) -> CheckResult:
 )
 def linear_classes_satisfy_it(pair: LinearPair) -> CheckResult:
     """If the Gram matrices Phi Phi' on Z_Q and X X' on Z_zeta are positive definite, a linear class
-    satisfies Assumption nonSingularJac. Then mu_Q and mu_zeta are their smallest eigenvalues.
+    satisfies Assumption nonSingularJac. Its mu_Q and mu_zeta are the smallest eigenvalues of both.
 
     Where: Section 6, Lemma linPolyNonsingular; its proof in the technical proofs.
 

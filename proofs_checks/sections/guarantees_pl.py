@@ -128,8 +128,8 @@ def auxiliary_regression_pl(regression: Regression, power: int = 2) -> CheckResu
     Assumes: the empirical zeta-Jacobian condition (iii), J_zeta J_zeta' >= mu_zeta I.
 
     Decided: the gradient in outputs is 2 beta^2 W (zeta - y-bar), and so is the library's. Checked
-    relative to zero, at most F_zeta*, with the pairs of the anchor rows, where the objective has
-    zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
+    relative to zero, at most F_zeta*, with the pairs of the anchor observations, where the
+    objective has zeta. Attained at one group; for ascent on -F_zeta the same with the sign changed.
     """
     (sample, q), family = regression
     theta, jacobian = family.theta, family.jacobian()
@@ -274,7 +274,7 @@ def balls(draw: st.DrawFn) -> Ball:
     text="One state s, 2 actions, data (s,0,s) once, (s,1,s) 9 times, anchor 0, beta = 1/2, r(s, 0)"
     " = (1 - log 2)/2: g = NLL + BE/10, R = NLL + BE. Tables in the ball around c = (.65, -.75)"
     " with 0 on its sphere; Q* = 1 + (log 2/3, log 2/9) is in it.\nAt Q = 0 the residual is 1/2 and"
-    " the gradient of g is c/2. So 0 minimises g, which is convex, in the ball.\n"
+    " the gradient of g is c/2. In the ball g is convex, so 0 is its minimiser there.\n"
     "R there is {observed:.4f}, its own minimum {bound:.4f}.",
     corrected=profile_and_risk,
     broken="the Bellman term divided by N_BE, as in the appendix, not by N",

@@ -17,7 +17,6 @@ from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim,
 from proofs_checks.library import EPS, descent, population_counts, population_risk, zero
 from proofs_checks.oracle.occupancy import expert
 
-# --- what the reward costs
 # A pair seen `visits` times; its successors have these chances and the values V* = `v`.
 Revisit = namedtuple("Revisit", "chances v visits discount")
 
@@ -258,7 +257,7 @@ def _above(candidate: Shifted, fixed_zeta: bool = False, power: int = 2) -> Chec
 def minimax(candidate: Shifted) -> CheckResult:
     """Q* is the unique solution on S-bar of min_Q max_zeta f(Q, zeta). For beta > 1/2, (Q*, zeta*)
     is stationary but no saddle point: f(Q* + c, zeta*) is f(Q*, zeta*) + (1 - 2 beta) c^2 P(a =
-    a_s). Then there is no saddle point at all, for its Q would be Q* on S-bar.
+    a_s). Then there is no saddle point at all, for the Q of one would be Q* on S-bar.
 
     Decided: max_zeta f(Q, zeta) against the expert's mean entropy on every instance, equal at Q*;
     the shift by c = 1 against its closed form.
@@ -300,7 +299,7 @@ def saddle_point(candidate: Shifted) -> CheckResult:
     Assumes: Assumptions IRLoptimaldecision and anchor.
 
     Decided: zeta* fixed, a common shift of Q by c adds (1 - beta)^2 c^2 - beta^2 c^2 on anchor
-    rows; the right-hand inequality fails for beta > 1/2.
+    observations; the right-hand inequality fails for beta > 1/2.
     """
     return _above(candidate, fixed_zeta=True)
 

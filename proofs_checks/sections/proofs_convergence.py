@@ -77,7 +77,7 @@ def _at_the_solution() -> Fixed:
     text="One state, observations (s,0,s) and (s,1,s), anchor 0, beta = .95, r = -beta log 2. Q* ="
     " 0 and zeta* = log 2 solve it, so the gradient of f in theta at (Q*, zeta*) is 0.\nFor fixed"
     " zeta*, f(Q* + c, zeta*) - f(Q*, zeta*) = (c^2/2)((1 - beta)^2 - beta^2) = (1 - 2 beta) c^2/2"
-    " = -0.45 c^2. So Q* is no minimum, however small the ball: any c will do, and here c = 1.\n"
+    " = -0.45 c^2. So Q* does not minimise f(., zeta*), however small the ball (here c = 1).\n"
     "Half the squared gradient is {observed:.1e}. It is not >= mu times 0.45 for any mu > 0 (here"
     " mu = 1e-9: {bound:.1e}).",
     corrected=primal_pl,
@@ -112,7 +112,6 @@ def two_sided_pl(point: Fixed) -> CheckResult:
     )
 
 
-# --- quadratic growth
 class Growth(
     namedtuple("Growth", "sample features theta radius_squared constant", defaults=[np.inf, 1.0])
 ):

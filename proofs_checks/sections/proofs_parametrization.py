@@ -13,7 +13,6 @@ from proofs_checks.library import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound
 from proofs_checks.worlds import quarters, tables, tightest
 
-# --- random features
 # M rows in R^d: entries 0 or +-1/sqrt(nonzero), whole rows 0 with chance 1 - present.
 RandomFeatures = namedtuple("RandomFeatures", "rows columns nonzero present", defaults=[1.0, 1.0])
 C, WIDTH, RATE = 1 / 4, 160, 1 / 200

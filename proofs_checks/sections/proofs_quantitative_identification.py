@@ -12,7 +12,6 @@ from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
 from proofs_checks.oracle.occupancy import Expert, expert
 
-# --- Lemma anchor_overlap_logit
 # A world, the anchor (S,) of each state, and H periods of data.
 Overlap = namedtuple("Overlap", "mdp anchor horizon", defaults=[1])
 
@@ -293,10 +292,10 @@ def _growing_direction() -> Identified:
     counterexample=_growing_direction,
     text="States 0, 1, 2, ..., with start 0. The anchor moves n -> n + 1, the other action to 0."
     " With r = -beta log 2 and beta = .9: Q* = 0, pi* = 1/2, d*(n) = .55 (.45)^n. Let Q_t(n, a) ="
-    " g(t .9^-n) for |t| <= 1, where g is smooth, g(y) = y up to .9 and 1 from 1 on. It is bounded,"
-    " and C^2 in L2(d*).\nThe likelihood has no excess. The function c(n) = .9^-n is in L2(d*), and"
-    " c - beta P_a c = 0. So at t = .9^N the residual is 0 at the states n < N, and beta - 1 at"
-    " the others, whose d* is .45^N.\n"
+    " g(t .9^-n) for |t| <= 1, where g is smooth, g(y) = y up to .9 and 1 from 1 on. Q_t is"
+    " bounded, and t -> Q_t is C^2 into L2(d*).\nThe likelihood has no excess. The function c(n) ="
+    " .9^-n is in L2(d*), and c - beta P_a c = 0. So at t = .9^N the residual is 0 at the states"
+    " n < N, and beta - 1 at the others, whose d* is .45^N.\n"
     f"Hence |Q_t|^2 > {0.55 / (1 - 0.45 / 0.81):.2f} (.81)^N - .45^N, while the excess is"
     " .005 (.45)^N. At N = 12: {observed:.4f} > 10^5 x excess = {bound:.4f}. N -> oo refutes any"
     " C_id.",

@@ -87,7 +87,6 @@ def equations_are_polyhedral(mixture: Mixture) -> CheckResult:
     return equal(v, right, tolerance, WHY)
 
 
-# --- what policy invariance leaves of counterfactuals
 # A world, another kernel (A, S, S), an intervention (S, A) on the reward, potentials (S,).
 Shaped = namedtuple("Shaped", "mdp moves intervention potential")
 

@@ -196,9 +196,10 @@ def equivalence(agents: Noisy, exponent: int = 1) -> CheckResult:
     lambda > 0, and "extend directly to any lambda" read as lambda times the noise.
 
     Decided: E max_a {Q(s, a) + eps_a} = log sum exp Q + delta + gamma, and the chosen a is softmax
-    of Q; dividing either objective by lambda leaves the one at lambda = 1. Measured: the first two,
-    by quadrature over the noise at lambda times the library's Q* for r/lambda. Also measured: the
-    MaxEnt agent's return with lambda H is lambda V*, the uniform policy's less by lambda KL.
+    of Q; dividing either objective by lambda leaves the one at lambda = 1. The mean of the maximum
+    and the choices are measured by quadrature over the noise, at lambda times the library's Q* for
+    r/lambda. Also measured: that the MaxEnt agent's return with lambda H is lambda V*, and that of
+    the uniform policy less by lambda KL.
     """
     mdp, star, scale = agents.mdp, agents.at_one.solution, agents.scale
     world = (mdp.transition, mdp.discount)

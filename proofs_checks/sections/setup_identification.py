@@ -71,7 +71,8 @@ def any_anchor_rationalises(problem: Anchored, others_unchanged: bool = False) -
 
     Decided: V = (I - beta P_a)^-1 (r(., a_s) - log pi*(a_s | .)), Q = V + log pi*, r = Q - beta P V
     has log sum exp Q = V, hence Q solves its Bellman equation. Measured: the library's policy at
-    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", it is wrong.
+    that r, and r at the anchors. Read as "changing r(s, a_s) alone leaves pi*", the statement is
+    wrong.
     """
     mdp, given = problem.mdp, problem.table[problem.here]
     reward = ccp.solve(problem.observed._replace(given=given))[1]
@@ -201,7 +202,8 @@ WHY_LEARNED = WHY + "; 400 sweeps leave beta^400 of the first distance"
 def consistent_offline_learning(experiment: Relabelled, conservatism: float = 0.0) -> CheckResult:
     """Use entropy-regularised Q-learning on the relabelled data, without a conservatism penalty. It
     yields the counterfactual optimal policy on S-bar, without an estimate of P, as the observations
-    of each (s, a) in S-bar x A become many. All pairs have positive probability, since pi* > 0.
+    of each (s, a) in S-bar x A become many. All pairs of S-bar x A have positive probability, since
+    pi* > 0.
 
     Decided: no action leaves S-bar, so the fixed point of the logged backups is that of the soft
     Bellman equation there. Measured: fitted iteration on rows (s, a, r-hat + Delta, s') of S-bar,
@@ -241,12 +243,12 @@ def any_offline_method(experiment: Relabelled) -> CheckResult:
     Where: Section 3, remark "Counterfactual policy optimization without estimating P".
 
     Assumes: r-hat = r, infinitely many observations, every action with mass on S-bar, P unchanged.
-    CQL is taken in its entropy-regularised form, the closest to the model.
+    CQL is entropy-regularised, which is closest to the model. The greedy form is further off.
 
     Decided: CQL's stationary point is Q = TQ - alpha (pi_Q/pi_data - 1); averaged over pi_data it
     shows that for no alpha > 0 is pi_Q the counterfactual policy, unless that is pi_data itself.
     That P need not be estimated is right. With finite data the answer is that of the empirical
-    kernel, and pairs without a row are left to chance.
+    kernel, and pairs without an observation are left to chance.
     """
     learned, truth, tolerance = _counterfactual(experiment, experiment.conservatism)
     return equal(learned, truth, tolerance, WHY_LEARNED)

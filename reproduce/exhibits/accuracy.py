@@ -198,17 +198,17 @@ def render(results: Results, out: Path) -> None:
 
 # bound -> (label, colour, line style); a method and the bound of its class have one colour
 LINES = {
-    "iii": ("bound: r free, P unknown", layout.BLACK, "-"),
-    "iv": ("bound: r linear, P unknown", layout.VERMILION, "--"),
-    "i": ("bound: r linear, P known", layout.BLUE, "-."),
-    "ii": ("bound: only its slope unknown, P known", layout.BLACK, ":"),
+    "iii": ("bound: any r, P unknown", layout.BLACK, "-"),
+    "iv": ("bound: affine r, P unknown", layout.VERMILION, "--"),
+    "i": ("bound: Rust's two parameters, P known", layout.BLUE, "-."),
+    "ii": ("bound: the slope alone, P known", layout.BLACK, ":"),
 }
 # (column, protocol) -> (label, method, marker)
 POINTS = {
     SMOOTH: ("GLADIUS, no use of the true reward", "GLADIUS", "o"),
     RUST: ("Rust", "Rust", "^"),
-    AUTHOR[0]: ("authors' code, last epoch", "authors' code", "X"),
-    AUTHOR[1]: ("authors' code, epoch by the true error", "authors' code", "P"),
+    AUTHOR[0]: ("author's code, last epoch", "authors' code", "X"),
+    AUTHOR[1]: ("author's code, epoch by the true error", "authors' code", "P"),
 }
 PRINTED = ("GLADIUS", "Rust")  # columns of the paper
 DODGE = 1.03  # factor between neighbouring markers of one N

@@ -87,7 +87,7 @@ def _draw(results: Results, row: str, printed: dict[tuple[str, int], Array]) -> 
             style |= {"marker": marker, "color": colour, "markersize": 4}
             axes.plot(MILEAGE, printed[column, action], **style)
             axes.set_xticks(MILEAGE[1::2])
-            layout.words(axes, title=method)
+            layout.words(axes, title=method.replace("authors'", "author's"))
         layout.words(line[0], y=f"error of r, {heading} (utils)", title=line[0].get_title("left"))
     figure.supxlabel("mileage", fontsize=layout.FONT)
     return figure

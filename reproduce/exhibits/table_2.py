@@ -139,7 +139,7 @@ def bound_value(results: Results, row: str, numeral: str) -> float:
     return next((r.value for r in records if r.protocol == bound_protocol(numeral)), math.nan)
 
 
-AUTHORS = "authors' code, oracle's epoch"
+AUTHORS = "author's code, oracle's epoch"
 OURS = {"Rust": "ours", "ML-IRL": "ours, finite dependence", "GLADIUS": "ours, smooth"}
 LAYOUT = (
     Column("Rust", PAPER),
@@ -154,7 +154,7 @@ LAYOUT = (
     Column("GLADIUS", "leak_free smooth", "ours, smooth"),
     Column(*NETWORK, "ours, network"),
     Column("GLADIUS", "printed", "Algorithm 1 as printed"),
-    Column("GLADIUS", "author last", "authors' code, last epoch"),
+    Column("GLADIUS", "author last", "author's code, last epoch"),
     Column("GLADIUS", "author oracle", AUTHORS),
     Column("SAmQ", PAPER),
     Column("SAmQ", "leak_free", "ours, 100 cells"),
@@ -205,7 +205,7 @@ def render(results: Results, out: Path) -> None:
     short.loc[("Bound", "r linear, P unknown"), :] = list(map(number, values))
     layout.write(short, out, f"{NAME}_paper", EXHIBIT.title, notes(f"{NAME}_paper"))
     table = layout.side_by_side(results, AUTHOR_LAYOUT, NAME, "trajectories").T
-    heading = "MAPE of the reward by our re-implementation of the authors' code"
+    heading = "MAPE of the reward by our re-implementation of the author's code"
     below = notes(f"{NAME}_author", small=SWITCHED[0], large=SWITCHED[1])
     layout.write(table, out, f"{NAME}_author", heading, below)
     table = pd.DataFrame(methods(results), index=pd.Index(results.rows, name="trajectories")).T
