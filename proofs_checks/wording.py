@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from proofs_checks.claims import OURS, VERDICTS
+from proofs_checks.decide import NOT_TIGHT
 from proofs_checks.numbering import as_printed, records
 
 GREEK = (
@@ -48,11 +49,12 @@ def counts(by_id: Mapping[str, str]) -> str:
 
 def evidence(how: str, instances: str) -> str:
     """A code of the ledger, such as "adversary, tightness 1.01", in words."""
-    text = next(text for code, text in words("evidence").items() if how.startswith(code))
-    text = text.format(instances)
-    ratio = re.search(r"tightness ([\d.e+]+)", how)
-    text += f". The smallest ratio of the two sides was {ratio[1]}" if ratio else ""
-    return text + words("loose").get(how.split(": ")[-1], "")
+    texts = (text for code, text in words("evidence").items() if how.startswith(code))
+    text = next(texts).format(instances)
+    for ratio in re.findall(r"tightness ([\d.e+]+)", how):
+        text += f". The smallest ratio of the two sides was {ratio}"
+    what = ("The bound is", "Some constants are")["some constants" in how]
+    return text + f". {what} {NOT_TIGHT}" * (NOT_TIGHT in how)
 
 
 def marked(text: str) -> str:

@@ -238,4 +238,3 @@ def test_lists_are_read_as_tables_and_states_are_numbered() -> None:
     world = TabularMDP([[0, 1], [2, 3]], [[[1, 0], [0, 1]]] * 2, 0.5, [1, 0])
     tables = world.reward, world.transition, world.initial, world.features
     assert {getattr(table, "dtype", None) for table in tables} == {np.dtype(float)}
-    np.testing.assert_array_equal(world.features, [[0.0], [1.0]])

@@ -178,6 +178,8 @@ def test_standard_errors_are_beside_the_numbers():
     assert cell("table_2", 2500, "GLADIUS", "MAPE", which="se") == Printed("0.06")
     with pytest.raises(InputError):
         cell("table_3", 1, "GLADIUS", "r a0", which="se")
+    with pytest.raises(InputError):  # digits are decimal
+        _ = Printed("nan").unit
 
 
 def test_an_unknown_table_is_an_error():

@@ -297,6 +297,7 @@ def test_more_noise_never_turns_agreement_into_difference(
     before = judge(of_mean(a, se), f"{b:.3f}", other, 20)[1]
     after = judge(of_mean(a, factor * se), f"{b:.3f}", other, 20)[1]
     assert not (before == AGREES and after == DIFFERS)
+    assert judge(of_mean(-a, se), f"{-b:.3f}", other, 20)[1] == before  # it knows no sign
 
 
 # --- the files and the command
