@@ -41,7 +41,7 @@ else:
         return getattr(import_module(MODULES[name]), name)
 
 
-__version__ = "0.3.0"
+__version__ = "0.3.1"
 __all__ = [
     "METHODS",
     "BusEngine",

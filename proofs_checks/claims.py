@@ -26,8 +26,12 @@ from proofs_checks.numbering import records
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "constant", "cosmetic"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-Verdict = Literal["holds", "holds-if", "vacuous", "fails", "misprint"]
-CONDITIONAL = ("holds-if", "vacuous")
+Verdict = Literal[
+    "holds", "holds-if", "vacuous", "undecidable", "fails", "misprint", "does-not-hold"
+]
+UNREFUTED = ("holds", "undecidable")
+REFUTED = ("fails", "does-not-hold")
+CONDITIONAL = ("holds-if", "vacuous", "undecidable")
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 OURS = "corrected."  # begins the ids of what is not the paper's: the corrected chain
 # The paragraphs of a check's docstring after the statement itself.
@@ -154,7 +158,8 @@ class Claim:
         text: at most three lines by which a reader checks it by hand: a format string with
             the names `observed` and `bound`, the sides of the check.
         corrected: check of the statement to write instead; its docstring states it.
-        condition: `holds-if`, `vacuous`: the condition that the paper does not state, named.
+        condition: `holds-if`, `vacuous`: the condition that the paper does not state, named;
+            `undecidable`: the reading that is checked; `holds`: of what alone it is said, if so.
         adversary: searches for the tightest instance with an optimiser.
         unproved: constants that may be changed without an instance against it: what would have to
             be proved, or found.
@@ -182,10 +187,13 @@ class Claim:
         if self.verdict not in VERDICTS:
             raise InputError("verdict", self.verdict, f"use one of {VERDICTS}")
         for name in ("counterexample", "corrected"):
-            if (getattr(self, name) is None) != (self.verdict == "holds"):
-                hint = "it goes with every verdict but holds"
+            if (getattr(self, name) is None) != (self.verdict in UNREFUTED):
+                hint = f"it goes with every verdict but {UNREFUTED}"
                 raise InputError(f"{self.id}: {name}", getattr(self, name), hint)
-        if bool(self.condition) != (self.verdict in CONDITIONAL):
+        if (self.verdict == "does-not-hold") != bool(self.inferred and self.verdict in REFUTED):
+            hint = "`fails` is for what the paper prints, `does-not-hold` for what it does not"
+            raise InputError(f"{self.id}: verdict", self.verdict, hint)
+        if bool(self.condition) != (self.verdict in CONDITIONAL) and self.verdict != "holds":
             raise InputError(f"{self.id}: condition", self.condition, f"it is for {CONDITIONAL}")
         if self.cost < 1:
             raise InputError(f"{self.id}: cost", self.cost, "give a whole number of at least 1")
@@ -204,6 +212,11 @@ class Claim:
     def severity(self) -> Severity | Literal[""]:
         """What the error reaches: a theorem, a constant, or neither; empty where none is."""
         return errors()[self.id]["severity"] if self.id in errors() else ""  # type: ignore[return-value]  # one of SEVERITIES, as errors() has checked
+
+    @property
+    def scope(self) -> str:
+        """What follows the verdict `holds` where it is said of a part alone, after a comma."""
+        return f", {self.condition}" if self.condition and self.verdict == "holds" else ""
 
     @property
     def error(self) -> str:
@@ -280,7 +293,9 @@ def _claim(
 class claim:  # noqa: N801  # its members read as verbs, @claim.fails(...)
     """`_claim` for each verdict."""
 
-    holds, holds_if, vacuous, fails, misprint = (partial(_claim, verdict=v) for v in VERDICTS)
+    holds, holds_if, vacuous, undecidable, fails, misprint, does_not_hold = (
+        partial(_claim, verdict=v) for v in VERDICTS
+    )
 
 
 @cache

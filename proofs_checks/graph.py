@@ -11,7 +11,8 @@ from proofs_checks.numbering import Statement, records, statements
 
 GOALS = ("prop:linConvergence", "thm:distributional_q_bound")
 GRAVE = ("", "constant", "theorem")  # what an error reaches, the gravest last
-VERDICTS = ("", "holds", "misprint", "holds-if", "vacuous", "fails")  # the worst last
+# the worst last
+VERDICTS = ("", "holds", "undecidable", "misprint", "holds-if", "vacuous", "fails")
 
 
 @dataclass(frozen=True)

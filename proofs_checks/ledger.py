@@ -54,7 +54,8 @@ def answer(claim: Claim, decision: Decision) -> dict[str, str]:
     facts = {
         "claim": claim.id + (f" ({statement.name})" if statement else ""),
         "statement": ("(not printed) " if claim.inferred else "") + claim.statement,
-        "verdict": f"{decision.verdict}, by {decision.how}, {decision.instances} instances",
+        "verdict": f"{decision.verdict}{claim.scope}; by {decision.how}, "
+        f"{decision.instances} instances",
         f"at the {'counterexample' if is_refuted else 'tightest'}": compared(decision.result),
         "control": f"{claim.broken}: {'not ' * control.holds}rejected, {compared(control)}",
         "counterexample": counterexample(claim, decision),
@@ -83,6 +84,7 @@ def row(claim: Claim, decision: Decision) -> dict[str, str]:
     return {
         "id": claim.id,
         "verdict": decision.verdict,
+        "condition": claim.condition,
         "instances": str(decision.instances),
         "observed": number(result.observed),
         "bound": f"{result.relation} {number(result.bound)}",

@@ -1,7 +1,8 @@
 """The ledger as pages: one for each section of the paper, their index, and the errata.
 
-Of every claim that does not hold as printed errors.csv has the severity, a title, the cause and
-where the proof breaks. important.csv has the five corrections that come first.
+Of every claim that does not hold as printed errors.csv has the number, the severity, a title, the
+cause and where the proof breaks. important.csv has the five corrections that come first, and
+corrections.csv what a release changed in the errata.
 """
 
 import re
@@ -58,9 +59,8 @@ def chapters() -> dict[str, list[str]]:
 
 @cache
 def numbers() -> dict[str, str]:
-    """Id to E1, E2, ... in the order of the errata."""
-    ids = [id_ for inside in chapters().values() for id_ in inside]
-    return {id_: f"E{k}" for k, id_ in enumerate(ids, 1)}
+    """Id to E1, E2, ..., which no release changes or gives to another erratum."""
+    return {id_: f"E{row['number']}" for id_, row in errors().items()}
 
 
 def link(id_: str, file: str = "") -> str:
@@ -160,7 +160,8 @@ def errata(rows: Rows) -> str:
         heading: [described(find(id_), rows[id_]) for id_ in ids if id_ in wrong]
         for heading, ids in chapters().items()
     }
-    return rendered("errata.md", {"chapters": inside, "important": records("important")})
+    facts = {name: records(name) for name in ("important", "corrections")}
+    return rendered("errata.md", {"chapters": inside, **facts})
 
 
 def index(rows: Rows) -> str:

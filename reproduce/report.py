@@ -39,7 +39,7 @@ IMAGE = re.compile(r'<img src="\./([^"]+)"[^>]*>')
 FINDING = re.compile(  # number, heading, sentences, limitation, command; what stands below
     r"\*\*(\d+)\. (.+?)\*\* (.+?)(?: \*(Limitation: .+?)\*(?: (`[^\n]+))?)?\n(.*)", re.DOTALL
 )
-VERDICTS = ("fails", "vacuous", "holds-if", "misprint", "holds")
+VERDICTS = (*("fails", "vacuous", "holds-if", "misprint", "undecidable", "does-not-hold", "holds"),)
 
 
 def page(folder: Path) -> str:

@@ -61,7 +61,7 @@ def more_parameters_than_points(run: Run, actions: int = 2) -> CheckResult:
     return equal(rank == rows, points * actions / 2 <= size, 0.0, RANKS)
 
 
-@claim.fails(
+@claim.does_not_hold(
     "exp.jacobian-condition",
     instances=st.builds(Run, st.just(0), st.sampled_from([50, 250, 500, 1000]), st.integers(0, 99))
     | st.builds(Run, st.sampled_from([2, 5, 20, 50, 100]), st.just(50), st.integers(0, 99)),
@@ -209,58 +209,60 @@ def _bounds(trajectories: float) -> Bounds:
     return bounds(bus.mdp, bus.horizon, [trajectories], bus.anchor_action)
 
 
-def _gladius_mape(trajectories: int, spreads: Fraction) -> Fraction:
-    """Table 2's MAPE of GLADIUS, plus so many of its "(SE)"."""
-    mape, se = reported(Method(trajectories, "GLADIUS"))
-    return mape.interval[1] + spreads * se.interval[1]
+def _gladius_mape(trajectories: int) -> Fraction:
+    """Table 2's MAPE of GLADIUS, the largest number that is printed so."""
+    return reported(Method(trajectories, "GLADIUS"))[0].interval[1]
 
 
 ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken at their largest"
 
 
-def below_every_bound(trajectories: int, share: float = 0.8) -> CheckResult:
-    """With 250 trajectories and more, Table 2's MAPE of GLADIUS lies below a bound, by at least two
-    of its "(SE)". The bound is the least expected MAPE of a regular estimator of the training
-    split, to first order. It holds even for one that knows the transition probabilities, the
-    anchor's reward and that r(x, a0) is affine in x.
+def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> CheckResult:
+    """Each of Table 2's six MAPEs of GLADIUS lies below the least expected MAPE of a regular
+    estimator of the training split, to first order. This is so even for one that knows the
+    transition probabilities, the anchor's reward, and that r(x, a0) is affine in x. The expectation
+    is over data sets. What it means for one data set is open.
 
-    Decided: that bound is 2.02, 1.43, 1.01, 0.64 and 0.45 % from N = 250 on, against 0.84, 0.55,
-    0.52, 0.13 and 0.12 (by 2.3, 4.4, 2.2, 8.5 and 5.5 "(SE)"). With 50 trajectories, 4.51
-    against 3.44, nothing follows.
+    Decided: that bound is 4.51, 2.02, 1.43, 1.01, 0.64 and 0.45 %, against 3.44, 0.84, 0.55, 0.52,
+    0.13 and 0.12. The unit of replication is not known. The paper says "20 repetitions". The public
+    code has one data set for each size, smaller ones inside larger ones, and goes on training one
+    network. One data set can have an error below the expected one by chance. Control: an estimator
+    that knows the intercept too has a smaller bound, which no printed error is below.
     """
-    bound = _bounds(share * trajectories).affine_known_p[0]
-    return at_most(_gladius_mape(trajectories, Fraction(2)), bound, 1e-6, ASYMPTOTIC)
+    expected = getattr(_bounds(0.8 * trajectories), bound)[0]
+    return at_most(_gladius_mape(trajectories), expected, 1e-6, ASYMPTOTIC)
 
 
-@claim.fails(
+@claim.does_not_hold(
     "text.below-the-bound",
-    instances=st.sampled_from([250, 500, 1000, 2500, 5000]),
+    instances=st.sampled_from([50, 250, 500, 1000, 2500, 5000]),
     counterexample=lambda: 2500,
-    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13 "
-    "(0.06), so at most {observed:.3f} % at 1.96 (SE).\nLeast first-order expected MAPE with "
-    "2,000 training trajectories and r(., a0) free: {bound:.3f} %.",
+    text="The paper does not claim this; we compare Table 2 with a bound.\nN = 2,500: MAPE 0.13, "
+    "so at most {observed:.3f} % before rounding.\nLeast first-order expected MAPE with 2,000 "
+    "training trajectories and r(., a0) free: {bound:.3f} %.",
     corrected=below_every_bound,
-    broken="all N trajectories taken for training, not 80 % of them",
-    rejected={"share": 1.0},
+    broken="the bound for an estimator that knows the intercept too",
+    rejected={"bound": "known_p_slope"},
     rejected_at=lambda: 250,
     inferred="we compare Table 2 with a bound",
 )
 def below_the_bound(trajectories: int) -> CheckResult:
-    """Some regular estimator that learns from the training split, the anchor's reward and beta
-    attains the GLADIUS column of Table 2.
+    """The GLADIUS column of Table 2 has the expected error of some regular estimator that learns
+    from the training split, the anchor's reward and beta.
 
     Where: Table 2, with "we keep 80% of the trajectories in any experiment for training/learning
     the reward function, and the remaining 20% is used for evaluation/testing".
 
-    Assumes: r(., a0) and the transitions unrestricted, as for a network. "(SE)" is read as a
-    standard error, which favours the column. "Regular" is our word.
+    Assumes: r(., a0) and the transitions unrestricted, as for a network; the printed numbers are
+    read as expected errors. "Regular" is our word.
 
     Decided: by the semiparametric efficiency bound at the true reward. It is of first order; the
-    plug-in's mean error over 1,000 data sets is within 3 % of it from N = 250 on. It does
-    not bind estimators that are tuned to the true reward, as when it chooses the epoch.
+    plug-in's mean error over 1,000 data sets is within 3 % of it from N = 250 on. It does not bind
+    the error on one data set. Nor does it bind estimators that are tuned to the true reward, as
+    when it chooses the epoch, or that start at the true level of Q.
     """
     bound = _bounds(0.8 * trajectories).tabular[0]
-    return at_least(_gladius_mape(trajectories, Fraction(49, 25)), bound, 1e-6, ASYMPTOTIC)
+    return at_least(_gladius_mape(trajectories), bound, 1e-6, ASYMPTOTIC)
 
 
 # --- which action replaces

@@ -95,7 +95,8 @@ def gda_with_indicator(iterate: Step, power: int = 2) -> CheckResult:
     """On B_1 = B_2 = D the descent step is -tau N grad_theta f-hat_N. The ascent step is +tau
     (N/beta^2) grad_phi f-hat_N if D carries the indicator 1{a = a_s}. Without the indicator this
     holds if the parameters of zeta at anchor pairs act at no other pair, and then for those
-    parameters.
+    parameters. With the indicator nothing fits zeta at the other actions, where the last line of
+    Algorithm 1 needs it. Fit it there too, by parameters of its own or by a second regression.
 
     Decided: the library's printed slopes on all of D against complex-step gradients of f-hat_N
     written row by row, for linear classes with shared parameters (indicator) and tabular zeta.

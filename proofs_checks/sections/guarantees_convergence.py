@@ -314,9 +314,9 @@ def _noise_alone(scale: float) -> NoisySteps:
 
 @claim.vacuous(
     "prop:linConvergence.optimisation-rate",
-    condition="in the cited conditions mu_1 is replaced by the PL constant of g-hat_N. As cited,"
-    " mu_1 is that of f-hat_N(., phi) for every phi. This is two-sided PL, and no such constant"
-    " exists",
+    condition="in the cited conditions mu_1 is the PL constant of g-hat_N. As cited, it is that of"
+    " f-hat_N(., phi) for every phi. For beta > 1/2 there is none where an anchor observation and"
+    " an interior solution exist. For smaller beta it depends on the data",
     instances=noisy(),
     cost=4,
     adversary=tightest(_noise_alone, "prop:linConvergence.optimisation-rate", 1, 5),
@@ -324,9 +324,11 @@ def _noise_alone(scale: float) -> NoisySteps:
     "the induction uses that of the slow one",
     counterexample=lambda: 1e6,
     text="One state, one action (the anchor), r = 0, beta = .7: f = (.3 Q)^2 - .49 (Q - zeta)^2."
-    "\nAt Q = zeta = 0 the gradient in Q is 0, but f at Q = c is lower by .4 c^2. Half the squared"
+    " At Q = zeta = 0 the gradient in Q is 0, but f at Q = c is lower by .4 c^2. Half the squared"
     " gradient, {observed:.0f}, is at least mu_1 times .4 for no mu_1 > 0.\nThe cited conditions"
-    " ask for c_1 > 2 / mu_1; for c_1 = 10^6 it would have to be {bound:.1e}.",
+    " ask for c_1 > 2 / mu_1; for c_1 = 10^6 it would have to be {bound:.1e}.\nWith beta = 1/4, f ="
+    " (.75 Q)^2 - (Q - zeta)^2/16 is two-sided PL with mu_1 = 1 and mu_2 = 1/8: there the"
+    " conditions can be met.",
     corrected=rate_on_two_time_scales,
     broken="one schedule for both blocks",
     rejected={"schedules": 1},
@@ -344,10 +346,13 @@ def optimisation_rate(c_1: float) -> CheckResult:
     which satisfy the conditions exist.
 
     Decided: the conditions ask for c_1 > 2 / mu_1, and no c_1 satisfies them where two-sided PL
-    fails (claim two-sided-PL): the theorem is then empty, not refuted. The proof of the cited
-    theorem uses PL of g-hat_N and of f-hat_N(theta, .) only. So it gives the rate with mu_1 the PL
-    constant of g-hat_N, at the cited ratio of the two schedules (claim single-stepsize). The check
-    asks for the mu_1 = 2 / c_1 at a solution.
+    fails (claim two-sided-PL): the theorem is then empty, not refuted. It fails for beta > 1/2
+    wherever an anchor is observed and an interior solution exists. There (ii) lets all outputs of Q
+    shift by c, and this changes f by (1 - 2 beta) c^2 N_BE / N. For smaller beta it depends on the
+    data. The proof of the cited theorem uses PL of g-hat_N and of f-hat_N(theta, .) only. So it
+    gives the rate with mu_1 the PL constant of g-hat_N, at the cited ratio of the two schedules
+    (claim single-stepsize). The authors may have meant this mu_1. The check asks for the mu_1 =
+    2 / c_1 at a solution.
     """
     sample, zero = one_state([1], discount=BETA), np.zeros((1, 1))
     slope = library.descent_slope(sample, zero, np.zeros(1)).item()

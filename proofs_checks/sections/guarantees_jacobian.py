@@ -367,9 +367,9 @@ def _paper_network() -> Copies:
 
 @claim.holds_if(
     "asmp:nonSingularJac.networks",
-    condition="the empirical minimisers meant are those on the ball, as S-hat_N of Section 6.2 is"
-    " defined. With all minimisers no network of two units or more a layer satisfies it on data"
-    " with enough pairs",
+    condition="the empirical minimisers are those on the ball. Section 6.2 says so later, where it"
+    " defines S-hat_N. With all minimisers no network of two units or more a layer satisfies it on"
+    " data with enough pairs",
     instances=copies(),
     counterexample=_paper_network,
     text="The paper's 2 x 10 network at 20 mileages: M = 40, 152 parameters, rank 40 at a random"
@@ -394,7 +394,8 @@ def ball_with_all_minimisers(design: Copies) -> CheckResult:
 
     Decided: permutations of hidden units are a symmetry of every network, whatever its width and
     activation. The assumption does not say which minimisers. Section 6.2 defines S-hat_N on the
-    ball, and with those meant it can hold.
+    ball. With those meant, as our other claims read it, the assumption can hold. So this is a
+    remark on the wording.
     """
     points = len(design.x) * design.actions
     return at_least(design.rank(design.mean), points, 0.0, "ranks are whole numbers")

@@ -247,8 +247,11 @@ def exponents(terms: Rates, power: float = 0.5) -> CheckResult:
 Schedule = tuple[Empirical, float]
 
 
-@claim.holds(
+@claim.undecidable(
     "thm:distributional_q_bound.quarter-rate",
+    condition="c in alpha = min{1/2, 3 c c_1 / 8} is the PL constant mu_1 of the cited conditions."
+    " The paper does not define c. Then alpha = 1/2, and the rate follows from Theorem"
+    " linConvergence",
     instances=st.tuples(empirical(), st.floats(1.0, 1e3, exclude_min=True)),
     broken="c_1 > 1 / mu_1 called enough",
     rejected={"least": 1.0},
@@ -263,7 +266,9 @@ def quarter_rate(schedule: Schedule, least: float = 2.0) -> CheckResult:
     Assumes: the bound of Theorem linConvergence, with c the PL constant mu_1 of the cited
     conditions (it is not defined there): these ask for c_1 > 2 / mu_1.
 
-    Decided: so c c_1 > 2 > 4/3, and alpha = 1/2. c_1 grows with the data, since c is at most mu_Q /
+    Decided: with this reading c c_1 > 2 > 4/3, and alpha = 1/2. For beta > 1/2 the mu_1 of the
+    cited conditions need not exist (claim optimisation-rate), and another c gives another alpha.
+    c_1 grows with the data, since c is at most mu_Q /
     (4 |A| n) for n distinct states: c_R <= mu_Q p_- omega_NLL,min / 4, p_- <= 1/|A| and
     omega_NLL,min <= 1/n. Both on every data set, tables, mu_Q = 1.
     """

@@ -86,6 +86,7 @@ def _rivals(table: str) -> list[Rival]:
 
 @claim.holds(
     "abstract.outperforms",
+    condition="of the printed means, Table 2 and Figure 1",
     instances=st.sampled_from(_rivals("table_2") + _rivals("figure_1")),
     broken="by at least one of its own (SE)",
     rejected={"errors": 1},
@@ -93,9 +94,9 @@ def _rivals(table: str) -> list[Rival]:
 )
 def consistently_outperforms(rival: Rival, errors: int = 0) -> CheckResult:
     """ "Through a series of synthetic experiments, we demonstrate that our approach consistently
-    outperforms benchmark methods and state-of-the-art alternatives". We read it as a statement on
-    the printed means. In every row of Table 2 and of the table of Figure 1, GLADIUS has the
-    smallest mean, oracles included.
+    outperforms benchmark methods and state-of-the-art alternatives". This is decided of the printed
+    means alone. In every row of Table 2 and of the table of Figure 1, GLADIUS has the smallest
+    printed mean, oracles included. Whether the experiments demonstrate it is another question.
 
     Where: Abstract; Section 1, "a series of simulations: (1) The Rust bus engine ... (2) A
     high-dimensional variant"; Section 7.3, "at least on par with ... Oracle baselines".
@@ -104,7 +105,8 @@ def consistently_outperforms(rival: Rival, errors: int = 0) -> CheckResult:
 
     Decided: the printed means of all 40 pairs, 28 and 12. It is no statement beyond noise: with 50
     trajectories the lead over Rust is a seventh of GLADIUS's "(SE)". Nor is it one on the method:
-    our runs do not reach these means. In Table 4 BC is ahead in 8 of 15 cells.
+    finding 1 in the README says what the means of Table 2 rest on. In Table 4 BC is ahead in 8 of
+    15 cells.
     """
     table, row, name = rival
     ours, theirs = (cell(table, row, m, "MAPE").value for m in ("GLADIUS", name))

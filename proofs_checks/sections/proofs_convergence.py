@@ -215,6 +215,9 @@ def quadratic_growth(point: Growth) -> CheckResult:
 
     Decided: the equivalence is local, and its proof follows the gradient flow, which may leave the
     ball. Where the set of minimisers touches the sphere, growth measured to S is of order four.
-    A ball that cuts the set transversally has some c_qg, which tends to zero with the cut.
+    A ball that cuts the set transversally has some c_qg, which tends to zero with the cut. The
+    sentence of the proof is about all theta in B_Q. The theorem's display is about the iterates. In
+    this instance descent from the centre stays where the third coordinate is 0, and there growth
+    holds. So the display is not refuted.
     """
     return _grows(point, point.constant, in_the_ball=True)
