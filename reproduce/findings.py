@@ -18,7 +18,7 @@ from gladius.checks import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard
-from reproduce.judge import AGREES, CRITICAL, DIFFERS, UNCLEAR, number
+from reproduce.judge import AGREES, DIFFERS, UNCLEAR, number
 from reproduce.output import read_manifest
 from reproduce.progress import duration
 
@@ -84,19 +84,6 @@ class Numbers:
         loaded = [exhibits.load(name) for name in published.COUNTERPARTS]
         return scorecard.verdicts(loaded, self.folder)
 
-    def shortfalls(self, means: Series, bounds: Series) -> dict[str, float]:
-        """Row -> standard errors by which a mean of Table 2's data sets is below its bound.
-
-        One data set varies relative to its mean as our estimator's error does.
-        """
-        of = published.TABLE_2_REPETITIONS["GLADIUS"]
-        shares = {}
-        for row, bound in bounds.items():
-            ours = self.line("accuracy", f"affine/{row}", "GLADIUS", "leak_free smooth")
-            variation = ours["se"] * math.sqrt(ours["repetitions"]) / ours["value"]
-            shares[row] = (bound - means[row]) / (bound * variation / math.sqrt(of))
-        return shares
-
     def agreed(self, exhibit: str, rule: str = "") -> str:
         """`k of n`: how many of the printed numbers that a rule compares agree."""
         words = self.verdicts.query("exhibit == @exhibit and rule == @rule")["verdict"]
@@ -141,9 +128,9 @@ def environment(folder: Path) -> Environment:
     made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {"number": number}
     made.globals |= {"printed": printed, "ratios": ratios, "span": span, "paper": PAPER}
-    made.globals |= {"critical": CRITICAL, "printed_sets": published.TABLE_2_REPETITIONS["GLADIUS"]}
+    made.globals["printed_sets"] = published.TABLE_2_REPETITIONS["GLADIUS"]
     names = ["lines", "line", "value", "with_error", "series", "claims", "corrected"]
-    names += ["agreeing", "shortfalls", "agreed", "time"]
+    names += ["agreeing", "agreed", "time"]
     made.globals["scorecard"] = lambda: scorecard.group_counts(numbers.verdicts)
     made.globals["totals"] = lambda: scorecard.totals(numbers.verdicts)
     made.globals |= {name: getattr(numbers, name) for name in names}

@@ -16,8 +16,9 @@ from proofs_checks.printed_tables import names as names
 EPISODES = 100  # behind each mean return of Table 4
 DEVIATION = " sd"  # ends the statistic that is another's standard deviation
 NUMBER = r"-?\d+(\.\d+)?"
-# Data sets behind a printed mean, from the notes under Table 2 and Figure 1. An oracle's
-# repetitions are resamples of one data set, so its number is one draw.
+# Data sets behind a printed mean, if the repetitions in the notes under Table 2 and Figure 1 are
+# independent data sets, which no public file shows. An oracle's repetitions are resamples of one
+# data set, so its number is one draw.
 TABLE_2_REPETITIONS = {"Rust": 1, "ML-IRL": 1}
 TABLE_2_REPETITIONS |= dict.fromkeys(("GLADIUS", "SAmQ", "IQ-learn", "BC"), 20)
 FIGURE_1_REPETITIONS = dict.fromkeys(("GLADIUS", "SAmQ", "IQ-learn", "BC"), 10)
