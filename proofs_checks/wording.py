@@ -44,7 +44,7 @@ def counts(by_id: Mapping[str, str]) -> str:
     texts = (
         f"{len(ids)} {n}: {verdicts(by_id[i] for i in ids)}" for n, ids in groups.items() if ids
     )
-    return "; ".join(texts)
+    return ". ".join(texts)
 
 
 def evidence(how: str, instances: str) -> str:

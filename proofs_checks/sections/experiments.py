@@ -219,9 +219,9 @@ ASYMPTOTIC = "rounding of a 20 x 20 linear solve; the printed digits are taken a
 
 def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> CheckResult:
     """Each of Table 2's six MAPEs of GLADIUS lies below the least expected MAPE of a regular
-    estimator of the training split, to first order. This is so even for one that knows the
-    transition probabilities, the anchor's reward, and that r(x, a0) is affine in x. The expectation
-    is over data sets. What it means for one data set is open.
+    estimator, to first order. It learns from the training split. This is so even for one that knows
+    the transition probabilities, the anchor's reward, and that r(x, a0) is affine in x. The
+    expectation is over data sets. What it means for one data set is open.
 
     Decided: that bound is 4.51, 2.02, 1.43, 1.01, 0.64 and 0.45 %, against 3.44, 0.84, 0.55, 0.52,
     0.13 and 0.12. The unit of replication is not known. The paper says "20 repetitions". The public
@@ -247,8 +247,8 @@ def below_every_bound(trajectories: int, bound: str = "affine_known_p") -> Check
     inferred="we compare Table 2 with a bound",
 )
 def below_the_bound(trajectories: int) -> CheckResult:
-    """The GLADIUS column of Table 2 has the expected error of some regular estimator that learns
-    from the training split, the anchor's reward and beta.
+    """The GLADIUS column of Table 2 is the expected error of some regular estimator. That estimator
+    learns from the training split, the anchor's reward and beta.
 
     Where: Table 2, with "we keep 80% of the trajectories in any experiment for training/learning
     the reward function, and the remaining 20% is used for evaluation/testing".
@@ -258,8 +258,8 @@ def below_the_bound(trajectories: int) -> CheckResult:
 
     Decided: by the semiparametric efficiency bound at the true reward. It is of first order; the
     plug-in's mean error over 1,000 data sets is within 3 % of it from N = 250 on. It does not bind
-    the error on one data set. Nor does it bind estimators that are tuned to the true reward, as
-    when it chooses the epoch, or that start at the true level of Q.
+    the error on one data set. Nor does it bind an estimator whose epoch the true reward chooses, or
+    one that starts at the true level of Q.
     """
     bound = _bounds(0.8 * trajectories).tabular[0]
     return at_least(_gladius_mape(trajectories), bound, 1e-6, ASYMPTOTIC)
