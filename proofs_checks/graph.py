@@ -63,7 +63,7 @@ def nodes(verdicts: Mapping[str, str], severities: Mapping[str, str]) -> dict[st
         for id_ in filter(statement.has, verdicts):
             grave, worst = severities.get(id_, ""), verdicts[id_]
             if grave == "cosmetic":
-                grave, worst = "", min(worst, "misprint", key=VERDICTS.index)
+                grave, worst = "", "misprint" if worst == "fails" else worst
             verdict = max(verdict, worst, key=VERDICTS.index)
             severity = max(severity, grave, key=GRAVE.index)
         found[label] = verdict, severity

@@ -117,7 +117,10 @@ def described(claim: Claim, row: Row, file: str = "") -> dict[str, Any]:
     statement, section = statement_of(claim.id), sections()[section_of(claim.id)]
     where = docstring["Where"].rstrip(".")
     inferred = f"Not printed ({text(claim.inferred, file)}). Statement" if claim.inferred else ""
-    kind = error.get("word") or words("kind").get("inferred" if claim.inferred else claim.verdict)
+    named = claim.verdict
+    if claim.inferred:
+        named = "inferred-if" if claim.verdict == "holds-if" else "inferred"
+    kind = error.get("word") or words("kind").get(named)
     shared = [id_ for id_, other in errors().items() if other["error"] == claim.error != ""]
     also = ", ".join(link(id_, file) for id_ in shared if id_ != claim.id)
     return {

@@ -250,7 +250,8 @@ def _why(verdict: str, test: Judgement, literal: str, of: int) -> str:
     if math.isnan(test.z):
         return "compared digit by digit"
     side = "" if verdict == AGREES else f"ours is {'higher' if test.z > 0 else 'lower'}, "
-    against = f"{side}z = {test.z:+.1f} against {'one draw' if of == 1 else f'a mean of {of}'}"
+    theirs = "one draw" if of == 1 else f"a mean of {of}, if these are independent"
+    against = f"{side}z = {test.z:+.1f} against {theirs}"
     if verdict in (AGREES, DIFFERS):
         return against
     return f"{against}: {test.verdict} with (SE) as a deviation, {literal} as an error"

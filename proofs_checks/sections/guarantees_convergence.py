@@ -243,13 +243,13 @@ def single_stepsize(problem: Steps) -> CheckResult:
     Decided: the cited conditions set tau_phi / tau_theta = 18 l^2 / mu_2^2 >= 18. So no c_1, c_2
     meet them with one eta_t. A counterexample with one schedule violates the printed proviso, and
     refutes the one schedule alone. One schedule is printed twice (here and in lines 7 and 13 of
-    Algorithm 1), so it is no slip of the pen either. The check is the growth of f-hat_N's
-    linearised steps at the solution. Take tabular Q on the paper's bus engine, with its anchor.
-    With one schedule the steps grow at beta = .5 (rate .038) and .8 (.0016). They do not grow at .9
-    and at .95, which is the paper's. With two schedules in the ratio 1/beta^2, they grow at none of
-    these beta. That is the ratio of Algorithm 1, since its ascent lacks beta^2. The numbers are
-    those of tests/proofs_checks/test_oracle_descent.py. On a convex-concave quadratic one schedule
-    converges.
+    Algorithm 1). It may be a slip all the same, since the cited conditions have two. The check is
+    the growth of f-hat_N's linearised steps at the solution. Take tabular Q on the paper's bus
+    engine, with its anchor. With one schedule the steps grow at beta = .5 (rate .038) and .8
+    (.0016). They do not grow at .9 and at .95, which is the paper's. With two schedules in the
+    ratio 1/beta^2, they grow at none of these beta. That is the ratio of Algorithm 1, since its
+    ascent lacks beta^2. The numbers are those of tests/proofs_checks/test_oracle_descent.py. On a
+    convex-concave quadratic one schedule converges.
     """
     return two_time_scales(problem, ratio=1.0)
 
@@ -316,7 +316,8 @@ def _noise_alone(scale: float) -> NoisySteps:
     "prop:linConvergence.optimisation-rate",
     condition="in the cited conditions mu_1 is the PL constant of g-hat_N. As cited, it is that of"
     " f-hat_N(., phi) for every phi. For beta > 1/2 there is none where an anchor observation and"
-    " an interior solution exist. For smaller beta it depends on the data",
+    " an interior solution exist (every action then occurs in every state seen). For smaller beta"
+    " it depends on the data",
     instances=noisy(),
     cost=4,
     adversary=tightest(_noise_alone, "prop:linConvergence.optimisation-rate", 1, 5),
@@ -326,9 +327,9 @@ def _noise_alone(scale: float) -> NoisySteps:
     text="One state, one action (the anchor), r = 0, beta = .7: f = (.3 Q)^2 - .49 (Q - zeta)^2."
     " At Q = zeta = 0 the gradient in Q is 0, but f at Q = c is lower by .4 c^2. Half the squared"
     " gradient, {observed:.0f}, is at least mu_1 times .4 for no mu_1 > 0.\nThe cited conditions"
-    " ask for c_1 > 2 / mu_1; for c_1 = 10^6 it would have to be {bound:.1e}.\nWith beta = 1/4, f ="
-    " (.75 Q)^2 - (Q - zeta)^2/16 is two-sided PL with mu_1 = 1 and mu_2 = 1/8: there the"
-    " conditions can be met.",
+    " ask for c_1 > 2 / mu_1. With c_1 = 10^6 half the squared gradient would have to exceed"
+    " {bound:.1e}.\nWith beta = 1/4, f = (.75 Q)^2 - (Q - zeta)^2/16 is two-sided PL with mu_1 = 1"
+    " and mu_2 = 1/8: there they can be met, with one schedule a block.",
     corrected=rate_on_two_time_scales,
     broken="one schedule for both blocks",
     rejected={"schedules": 1},

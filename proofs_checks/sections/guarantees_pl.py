@@ -7,7 +7,7 @@ from scipy.special import expit
 from gladius.checks import Array
 from gladius.objective import value
 from proofs_checks import library
-from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
+from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import Complex, complex_slope
 from proofs_checks.oracle import polyak
 from proofs_checks.sections import _fits as fits
@@ -197,29 +197,16 @@ def solvable(draw: st.DrawFn) -> Empirical:
     return Empirical(sample, draw(tables(sample.visits.shape)))
 
 
-@claim.holds(
-    "sec:GlobalConv.g-equals-R",
-    instances=solvable(),
-    broken="the Bellman term of g-hat_N divided by N_BE, as in the appendix, not by N",
-    rejected={"over_all_rows": False},
-    rejected_at=lambda: Empirical(one_state([1, 1], 1.0, 0.9), np.zeros((1, 2))),
-)
-def profile_is_risk(data: Empirical, over_all_rows: bool = True) -> CheckResult:
-    """Up to constants that do not affect the minimization over theta, g-hat_N is the R-hat_Q of
-    Theorem bothPL.
+def profile_and_risk(data: Empirical, over_all_rows: bool = True) -> CheckResult:
+    """g-hat_N = L_NLL + (N_BE / N) L_BE. It has the minimisers of R-hat_Q if B_zeta holds the best
+    phi for every theta in B_Q, and if a minimiser is inside B_Q. For g-hat_N take omega_j^BE =
+    m_j / N in the constant of Theorem bothPL.
 
-    Where: Section 6.2, after the definition of S-hat_N; R-hat_Q has the weights m_j / N_BE of the
-    appendix on grouped notation, f-hat_N divides both terms by N.
-
-    Assumes: Assumption nonSingularJac, with an empirical minimiser inside the ball, which holds
-    the iterates too.
-
-    Decided: g-hat_N = L_NLL + (N_BE / N) L_BE. The factor stands before one of the two terms, and
-    does not move the minimisers. At one inside the ball (ii) makes the gradient in the outputs
-    zero. Then the residual at each anchor pair is zero, and so is the gradient of the likelihood.
-    So both terms are least at once, whatever their weights. The check has the identity on every
-    data set. It also has the two values at the joint solution in closed form: both are the infimum
-    of the likelihood. Remark: for g-hat_N take omega_j^BE = m_j / N in Theorem bothPL's constant.
+    Decided: at a minimiser inside B_Q (ii) makes the gradient in the outputs zero. Then the
+    residual at each anchor pair is zero, and so is the gradient of the likelihood. So both terms
+    are least at once, whatever their weights. Where every action was taken in every state, the
+    check has the identity. It also has the two values at the joint solution in closed form: both
+    are the infimum of the likelihood.
     """
     sample = data.sample
     share, solved = polyak.share(sample) if over_all_rows else 1.0, polyak.solution(sample)
@@ -232,3 +219,49 @@ def profile_is_risk(data: Empirical, over_all_rows: bool = True) -> CheckResult:
         equal(sample.risk(solved), least, rounding / polyak.share(sample), why),
         at_least(sample.risk(data.q), least, error / polyak.share(sample), why),
     )
+
+
+def _narrow() -> Array:
+    """Q in B_Q = [-3, 3] of one state with one action; B_zeta = [-1, 1]."""
+    point, path = np.array([0.1, 0.1]), []
+    for _ in range(5000):  # descent and ascent on (.3 Q)^2 - .49 (Q - zeta)^2 with one step size
+        point = point + 0.05 * np.array([[0.8, -0.98], [0.98, -0.98]]) @ point
+        path.append(np.abs(point))
+    assumed(float(np.max(path)) < 1, "the balls hold the iterates and their limit, Q* = zeta* = 0")
+    return np.linspace(-3, 3, 61)
+
+
+@claim.holds_if(
+    "sec:GlobalConv.g-equals-R",
+    condition="B_zeta holds the best phi for every theta in B_Q, as the text has it in mind, and an"
+    " empirical minimiser is inside B_Q",
+    instances=solvable(),
+    counterexample=_narrow,
+    text="One state, one action (the anchor), r = 0, beta = .7, tables, |Q| <= 3 and |zeta| <= 1: f"
+    " = (.3 Q)^2 - .49 (Q - zeta)^2.\nAt Q = 3 the best zeta in the ball is 1, so g = .81 - 1.96 <"
+    " 0 = g(0): g is least at the ends.\nR = (.3 Q)^2 is {observed:.2f} there; its minimum is"
+    " {bound:.0f}.",
+    corrected=profile_and_risk,
+    broken="the Bellman term of g-hat_N divided by N_BE, as in the appendix, not by N",
+    rejected={"over_all_rows": False},
+    rejected_at=lambda: Empirical(one_state([1, 1], 1.0, 0.9), np.zeros((1, 2))),
+)
+def profile_is_risk(tables_of_q: Array) -> CheckResult:
+    """Up to constants that do not affect the minimization over theta, g-hat_N is the R-hat_Q of
+    Theorem bothPL.
+
+    Where: Section 6.2, after the definition of S-hat_N; g-hat_N is a maximum over B_zeta, and
+    f-hat_N divides both terms by N. R-hat_Q has the weights m_j / N_BE of the appendix on grouped
+    notation.
+
+    Assumes: Assumption nonSingularJac, whose balls hold the iterates and the empirical minimisers.
+
+    Decided: a remark, no false statement. The maximum over phi is meant to be the conditional mean,
+    and the assumption says nothing of minimisers on the boundary. With both added it is true,
+    although the factor N_BE / N stands before one of the two terms.
+    """
+    sample, zeta = one_state([1], discount=0.7), np.clip(tables_of_q, -1, 1)
+    q = [np.full((1, 1), x) for x in tables_of_q]
+    profile = [library.objective(sample, x, np.array([z])) for x, z in zip(q, zeta, strict=True)]
+    risk = [sample.risk(x) for x in q]
+    return at_most(risk[int(np.argmin(profile))], min(risk), 1e-12, "sums of three squares below 9")

@@ -248,10 +248,10 @@ Schedule = tuple[Empirical, float]
 
 
 @claim.undecidable(
-    "thm:distributional_q_bound.quarter-rate",
+    "intro.quarter-rate",
     condition="c in alpha = min{1/2, 3 c c_1 / 8} is the PL constant mu_1 of the cited conditions."
-    " The paper does not define c. Then alpha = 1/2, and the rate follows from Theorem"
-    " linConvergence",
+    " The paper calls c problem-dependent and says no more. With this reading alpha = 1/2, and the"
+    " rate follows from Theorem distributional_q_bound, under its assumptions",
     instances=st.tuples(empirical(), st.floats(1.0, 1e3, exclude_min=True)),
     broken="c_1 > 1 / mu_1 called enough",
     rejected={"least": 1.0},
