@@ -155,9 +155,11 @@ def variable(kind: str = "real") -> Number:
 
 
 def atom(kind: str, of: Number) -> int:
-    """The same atom for the same number."""
+    """The same atom for the same number, which is positive if it is that of a log or a base."""
     key = kind, frozenset(of.terms.items())
     if key not in _INDEX:
+        if kind in ("base", "log") and signs(of) != {1}:
+            raise RejectedError(f"the number of a {kind} is not proved to be positive")
         _INDEX[key] = len(ATOMS)
         ATOMS.append(Atom(kind, of, of.free))
     return _INDEX[key]
@@ -165,28 +167,28 @@ def atom(kind: str, of: Number) -> int:
 
 def expanded(function: Function, slope: Function, p: Number) -> Number | None:
     """The function of p by its value and slope without a step of p; None where p has none."""
-    h = min((a for a in p.free if ATOMS[a].kind == "step"), default=None)
-    if h is None:
+    if not (steps := sorted(a for a in p.free if ATOMS[a].kind == "step")):
         return None
+    h, *others = steps
     base, change = p.coefficient(h, 0), p.coefficient(h, 1) * power(h, 1)
-    rest = power(atom(f"rest of {function.__name__}", p), 1)  # unknown, but the same for the same p
-    return function(base) + slope(base) * change + rest * power(h, 2)
+    rests = {f"rest of {function.__name__}": power(h, 2)}  # unknown, but the same for the same p
+    for a in others:  # by which the rest has slopes
+        rests |= {f"{name} by {a}": times * power(a, 1) for name, times in rests.items()}
+    rest = total(power(atom(name, p), 1) * times for name, times in rests.items())
+    return function(base) + slope(base) * change + rest
 
 
 def inverse(p: Number) -> Number:
     """1 / p."""
     if linear := expanded(inverse, lambda x: number(-1) * inverse(x) ** 2, p):
         return linear
-    if signs(p) not in ({1}, {-1}):
+    if (possible := signs(p)) not in ({1}, {-1}):
         raise RejectedError("division by a number that is not proved to differ from zero")
     (factors, c), *others = sorted(p.terms.items())
-    lead = number(1 / c)
-    if others:
-        return power(atom("base", p * lead), -1) * lead
-    for a, e in factors:
-        invertible = ATOMS[a].kind in ("exp", "base")
-        lead *= power(a if invertible else atom("base", power(a, 1)), -e)
-    return lead
+    if not others and all(ATOMS[a].kind in ("exp", "base") for a, _ in factors):
+        return Number({tuple((a, -e) for a, e in factors): 1 / c})
+    lead = number(max(possible) / abs(c))
+    return power(atom("base", p * lead), -1) * lead
 
 
 def log(p: Number) -> Number:
@@ -238,23 +240,20 @@ def enclose(p: Number) -> arb:
     result = arb(0)
     work(len(p.terms))
     for monomial, c in p.terms.items():
-        term = arb(c) if isinstance(c, float) else arb(fmpq(c.numerator, c.denominator))
-        for a, e in monomial:
-            term *= functions[ATOMS[a].kind](enclose(ATOMS[a].of)) ** e
-        result += term
+        factor = arb(c) if isinstance(c, float) else arb(fmpq(c.numerator, c.denominator))
+        powers = (functions[ATOMS[a].kind](enclose(ATOMS[a].of)) ** e for a, e in monomial)
+        result += reduce(arb.__mul__, powers, factor)
     return result
 
 
-def cleared(p: Number) -> tuple[Number, int]:
-    """The number times its denominators, powers written out; and the sign of the denominators."""
-    flip = 1
+def cleared(p: Number) -> Number:
+    """The number times its denominators, which are positive, with powers written out."""
     while bases := {a for m in p.terms for a, _ in m if ATOMS[a].kind == "base"}:
         last = max(bases)
         exponents = {dict(m).get(last, 0) for m in p.terms}
         below, base = min(0, *exponents), ATOMS[last].of
-        flip *= (1 if signs(base) == {1} else -1) ** -below  # proved to be one of them
         p = total(p.coefficient(last, e) * base ** (e - below) for e in exponents)
-    return p, flip
+    return p
 
 
 POSSIBLE = {"exp": {1}, "positive": {1}, "nonnegative": {0, 1}}  # signs of atoms and their powers
@@ -267,8 +266,8 @@ def signs(p: Number) -> set[int]:
         ball = enclose(p)
         if ball > 0 or ball < 0:
             return {1 if ball > 0 else -1}
-    varies, (p, flip) = bool(p.free), cleared(p)
-    if not (p.terms and varies and flip):
+    varies, p = bool(p.free), cleared(p)
+    if not (p.terms and varies):
         return {-1, 0, 1} if p.terms else {0}
     groups: dict[Monomial, Number] = {}  # coefficients without variables
     for monomial, c in p.terms.items():
@@ -284,7 +283,7 @@ def signs(p: Number) -> set[int]:
         )
     for s in (1, -1):
         if all(summand <= {0, s} for summand in summands):
-            return {s * flip} if {s} in summands else {0, s * flip}
+            return {s} if {s} in summands else {0, s}
     return {-1, 0, 1}
 
 
@@ -333,11 +332,9 @@ def gradient(function: Callable[..., Any], point: Any) -> Any:
             return tuple(rate(item, h) for item in value)
         return value.coefficient(min(h.free), 1)
 
-    rates = []
-    for i, x in enumerate(point):
-        h = variable("step")
-        rates.append(rate(function((*point[:i], x + h, *point[i + 1 :])), h))
-    return tuple(rates)
+    steps = [variable("step") for _ in point]
+    changed = ((*point[:i], x + steps[i], *point[i + 1 :]) for i, x in enumerate(point))
+    return tuple(map(rate, map(function, changed), steps))
 
 
 def truth(statement: Statement) -> bool | None:
