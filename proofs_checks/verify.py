@@ -4,7 +4,7 @@
 project. A certificate gives an instance whose types and assumptions are proved, on which `printed`
 is disproved and `corrected` is proved, and a harmless instance on which `printed` is proved. A
 derivation writes each goal as a sum of multiples of its assumptions, none of them idle. Whatever is
-not decided is rejected, and so is what needs too much work.
+not decided is rejected, and so is what needs too much work. certificates/README.md says why.
 
 A number is a polynomial with rational coefficients in atoms: exp and log of numbers, powers of
 numbers, and variables. Equal is what is the same polynomial once denominators are cleared. Order is
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from flint import arb, ctx, fmpq, fmpz
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "e184a07697eb3b903eb113c6e108a575aff66db29e37887bad8b76cec0728805"
+LIST = "4b353dbde7a1f0f21bc300826f015fb380e0a388b40f5179381f5c6085384ab9"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
@@ -359,6 +359,7 @@ FUNCTIONS: Environment = {
     "len": lambda xs: number(len(xs)),
     "rank": lambda rows: number(rank(rows)),
     "grad": gradient,
+    "square": lambda x: [(">=", x**2, number(0))],
     "and": lambda *lists: [*chain(*lists)],
 }
 FUNCTIONS |= {head: partial(lambda *relation: [relation], head) for head in RELATIONS}
@@ -381,10 +382,8 @@ def bind(names: Environment, values: Environment) -> Environment:
 def evaluate(form: Any, names: Environment) -> Any:
     """A Number, a tuple, a function or a Statement."""
     work(1)
-    if isinstance(form, Fraction):
-        return number(form)
-    if isinstance(form, str):
-        return names[form]
+    if not isinstance(form, list):
+        return names[form] if isinstance(form, str) else number(form)
     head, *rest = form
     if head == "let":
         (name, value), body = rest
@@ -435,11 +434,11 @@ def check_type(value: Any, kind: Any, names: Environment) -> None:
 # --- forms (kind id part ...)
 Fields = dict[str, list[Any]]  # (name content ...) by name
 FIELDS = {
-    "claim": {"some", "given", "assume", "printed", "corrected", "step"},
+    "claim": {"data", "some", "given", "assume", "printed", "corrected", "step"},
     "certificate": {"instance", "harmless"},
     "derivation": {"real", "nonnegative", "positive", "steps", "joined"},
 }
-OPTIONAL = {"some", "assume", "step", "real", "nonnegative", "positive"}
+OPTIONAL = {"data", "some", "assume", "step", "real", "nonnegative", "positive"}
 
 
 def spelled(form: Any) -> str:
@@ -463,8 +462,7 @@ def definitions(text: str) -> Environment:
         name, *arguments = head if isinstance(head, list) else [head]
         distinct([name, *arguments], RESERVED)
         distinct([name], names)
-        form = ["fn", arguments, body] if isinstance(head, list) else body
-        names[name] = evaluate(form, names)
+        names[name] = evaluate(["fn", arguments, body] if arguments else body, names)
     return names
 
 
@@ -488,20 +486,20 @@ def entries(kind: str, text: str, prelude: str) -> dict[str, tuple[str, Fields]]
 def instantiate(fields: Fields, instance: Any, names: Environment, refute: bool) -> Environment:
     """The names with the values of an instance, whose types and assumptions are proved.
 
-    A claim is refuted for every value of the constants that it says exist: these are variables, on
-    which the instance may depend. On the harmless instance they have values.
+    The constants of which a claim says that `some` exist are variables, except on the harmless
+    instance. The `data` come before them, what is `given` after: it may depend on them.
     """
-    distinct((name for name, _ in (*fields["some"], *fields["given"])), RESERVED.union(names))
-    names = dict(names)
-    for name, kind in fields["some"] if refute else ():
-        names[name] = variable("positive")
-        if kind != "positive":
-            raise RejectedError("constants that exist must be positive")
-    given = fields["given"] if refute else [*fields["some"], *fields["given"]]
-    if [name for name, _ in instance] != [name for name, _ in given]:
+    kinds = [*fields["data"], *fields["some"], *fields["given"]]
+    distinct((name for name, _ in kinds), RESERVED.union(names))
+    free = [name for name, _ in fields["some"] if refute]
+    if [name for name, _ in instance] != [name for name, _ in kinds if name not in free]:
         raise RejectedError("the instance does not give what the claim names, in its order")
-    for (name, kind), (_, form) in zip(given, instance, strict=True):
-        names[name] = evaluate(form, names)
+    if any(kind != "positive" for _, kind in fields["some"]):
+        raise RejectedError("constants that exist must be positive")
+    names, forms = dict(names), dict(instance)
+    for name, kind in kinds:
+        distinct([name], names)  # not the size of an earlier list
+        names[name] = variable("positive") if name in free else evaluate(forms[name], names)
         check_type(names[name], kind, names)
     for form in fields["assume"]:
         require(form, names, spelled(form))
@@ -514,15 +512,16 @@ def verify(claim: Fields, certificate: Fields, names: Environment) -> None:
     here = instantiate(claim, certificate["instance"], names, refute=True)
     if truth(evaluate(printed, here)) is not False:
         raise RejectedError("the printed statement is not disproved")
-    require(corrected, here, "the corrected statement")
     there = instantiate(claim, certificate["harmless"], names, refute=False)
     require(printed, there, "the printed statement on the harmless instance")
-    if not (evaluate(printed, there) and evaluate(corrected, here) + evaluate(corrected, there)):
+    where = here if evaluate(corrected, here) else there  # where it says something
+    require(corrected, where, "the corrected statement")
+    if not (evaluate(printed, there) and evaluate(corrected, where)):
         raise RejectedError("a statement says nothing on the instances")
 
 
 def derive(derivation: Fields, names: Environment) -> None:
-    """Refuse a derivation with a goal that does not follow, or with an idle assumption."""
+    """Refuse a goal that does not follow, and an assumption that is idle, false or the goal."""
     names = dict(names)
     for kind in ("real", "nonnegative", "positive"):
         distinct(derivation[kind], RESERVED.union(names))
@@ -530,13 +529,16 @@ def derive(derivation: Fields, names: Environment) -> None:
     for _, goal, *reasons in derivation["steps"]:
         ((head, first, second),) = evaluate(goal, names)
         gap = first - second
-        for _, multiplier, assumption in reasons:
-            ((relation, high, low),) = evaluate(assumption, names)
+        for name, multiplier, assumption in reasons:
+            ((relation, high, low),) = fact = evaluate(assumption, names)
             factor = evaluate(multiplier, names)
-            is_bound = relation == head == ">=" and signs(factor) <= {0, 1}
-            gap -= factor * (high - low)
-            if not (relation == "=" or is_bound) or signs(factor * (high - low)) == {0}:
+            term = factor * (high - low)
+            is_goal = factor.constant and signs(first - second - term) == {0}
+            is_fair = name[0] == '"' and truth(fact) is not False and not is_goal
+            is_usable = relation == "=" or (relation == head == ">=" and signs(factor) <= {0, 1})
+            if not (is_usable and (is_fair or assumption[0] == "square")) or signs(term) == {0}:
                 raise RejectedError(f"of no use: {spelled(multiplier)} {spelled(assumption)}")
+            gap -= term
         if head not in ("=", ">=") or signs(gap) != {0}:
             raise RejectedError(f"not the sum of its terms: {spelled(goal)}")
 

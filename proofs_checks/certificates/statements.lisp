@@ -1,5 +1,6 @@
 ; What the paper prints and what to write instead, in the language of verify.py. `some`: constants
-; of which the paper says that they exist; the statement is then refuted for every value.
+; of which the paper says that they exist; the statement is then refuted for every value, with the
+; same `data`. What is `given` comes after the constants, and may depend on them.
 
 (claim lem:telescoping
   ; Q is Q^pi, d is d^pi given the first pair, normalised by 1 - beta
@@ -34,8 +35,9 @@
   (corrected (all s S (= (W s) (V (vec a A (+ (r s a) (* beta (ahead P W s a)))))))))
 
 (claim setup.Q-star-bounded
+  (data (beta discount))
   (some (M positive))
-  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+  (given (r (list S (list A real))) (P (list S (list A (distribution S))))
          (Q (list S (list A real))))
   (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
   (printed (<= (largest s S (largest a A (abs (Q s a)))) M))
@@ -240,9 +242,10 @@
 ; --- Section 6 and the technical proofs: theta is the table itself, row by row, where it is a list
 
 (claim prop:linConvergence.two-sided-PL
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (r (list S real)))
   (some (mu positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (zeta (list S real)) (theta (list d real)) (other (list d real)))
+  (given (zeta (list S real)) (theta (list d real)) (other (list d real)))
   (assume (= d (* S A)))
   (printed (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
     (let (slope (grad f theta))
@@ -271,10 +274,10 @@
     as they are, a ball holds the iterates: that is computed by the check."))
 
 (claim prop:linConvergence.strong-concavity
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (Q (list S (list A real))) (features (list S (list d real))) (pairs (list B (index S))))
   (some (rho positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (Q (list S (list A real))) (features (list S (list d real))) (phi (list d real))
-         (other (list d real)) (pairs (list B (index S))))
+  (given (phi (list d real)) (other (list d real)))
   (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
     (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
     (= B (sum s S (if (> (visits n s (anchor s)) 0) 1 0)))
@@ -561,10 +564,10 @@
     states, is counted in simulated data of the paper's design with K = 2."))
 
 (claim prop:linConvergence.quadratic-growth
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (r (list S real)) (Phi (list M (list d real))) (radius-squared real))
   (some (c positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (Phi (list M (list d real))) (radius-squared real)
-         (theta (list d real)) (near (list d real)) (p positive))
+  (given (theta (list d real)) (near (list d real)) (p positive))
   (assume
     (= M (* S A))
     (= (rank Phi) M)
@@ -686,9 +689,9 @@
     of-g, its gradient being -multiplier (of-g - centre), is therefore a minimiser."))
 
 (claim lem:NNenjoysPL
+  (data (f (index 3)) (m count) (points (list M (list n real))))
   (some (mu positive))
-  (given (f (index 3)) (m count) (points (list M (list n real))) (theta (list d real))
-         (e (list M real)))
+  (given (theta (list d real)) (e (list M real)))
   (assume
     (= d (+ (* m (+ n 2)) 1))
     (all i M (all j i (> (sum k n (^ (- (points i k) (points j k)) 2)) 0)))

@@ -20,7 +20,7 @@ from proofs_checks import verify
 from proofs_checks.verify import RejectedError, number, read, signs, variable
 
 TYPES = """(def (real x) (= x x)) (def (nonnegative x) (>= x 0)) (def (positive x) (> x 0))
-  (def (discount x) (and (> x 0) (< x 1))) (def (square x) (>= (^ x 2) 0))
+  (def (discount x) (and (> x 0) (< x 1)))
   (def (abs x) (larger x (- x))) (def (hess f x) (grad (fn (y) (grad f y)) x))"""
 NAMES = verify.definitions(TYPES)
 
@@ -309,6 +309,39 @@ def test_a_forged_statement_is_rejected(old: str, new: str, why: str) -> None:
         verified(TOY.replace(old, new))
 
 
+# a false claim, an instance, a harmless one and why that is refused; the verifier of release 0.3.0
+# accepts the last two, and the first with x among what is given
+FALSE = {
+    "a constant as data": (
+        "(claim toy (data (x real)) (some (c positive)) (given (y real)) (printed (<= (* c x) y))"
+        " (corrected (>= (^ y 2) 0)))",
+        "((x (/ 2 c)) (y 1))",
+        "((x 1) (c 1) (y 1))",
+        "'c'",
+    ),
+    "a size with two values": (
+        "(claim toy (given (p (list n real)) (n count)) (printed (= (len p) n))"
+        " (corrected (> (len p) 0)))",
+        "((p (list 1)) (n 2))",
+        "((p (list 1)) (n 1))",
+        "n is given twice, has a meaning",
+    ),
+    "corrected is false": (
+        "(claim toy (given (x real)) (printed (<= x 1)) (corrected (implies (<= x 1) (= 0 1))))",
+        "((x 2))",
+        "((x 1))",
+        "not proved: the corrected statement",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_claim_is_not_certified(name: str) -> None:
+    toy, instance, harmless, why = FALSE[name]
+    with pytest.raises((RejectedError, KeyError), match=why):
+        verified(toy, instance=instance, harmless=harmless)
+
+
 # --- a derivation
 COFACTOR = "(exp (- (log (+ c 1)) (log (* (exp (log (+ c 1))) (+ (^ c 2) (- c) 1)))))"
 
@@ -346,6 +379,11 @@ def test_a_step_that_follows_is_accepted(step: str) -> None:
         ('(>= (^ x 2) 0) (square 1 (square x)) ("idle" 0 (>= x 1))', "no use"),
         ("(> (^ x 2) (^ x 2))", "not the sum"),
         ("(<= (^ x 2) 0) (square 1 (square x))", "no use"),
+        ("(>= (* c x) c) (square c (>= x 1))", "no use"),  # an assumption without a name
+        ('(= x n) ("absurd" (- n x) (= 0 1))', "no use"),
+        ('(>= x n) ("the goal" 1 (>= x n))', "no use"),
+        ('(>= x n) ("the goal" 1/2 (>= (* 2 x) (* 2 n)))', "no use"),
+        ('(= x n) ("the goal" -1 (= n x))', "no use"),
         (f"(>= 0 {COFACTOR}) (square (- {COFACTOR}) (square 1))", "log is not proved"),
     ],
 )
