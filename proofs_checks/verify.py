@@ -4,7 +4,7 @@
 project. A certificate gives an instance whose types and assumptions are proved, on which `printed`
 is disproved and `corrected` is proved, and a harmless instance on which `printed` is proved. A
 derivation writes each goal as a sum of multiples of its assumptions, none of them idle. Whatever is
-not decided is rejected, and so is what needs too much work.
+not decided is rejected, and so is what needs too much work. certificates/README.md says why.
 
 A number is a polynomial with rational coefficients in atoms: exp and log of numbers, powers of
 numbers, and variables. Equal is what is the same polynomial once denominators are cleared. Order is
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from flint import arb, ctx, fmpq, fmpz
 
 FOLDER = Path(__file__).with_name("certificates")
-LIST = "e184a07697eb3b903eb113c6e108a575aff66db29e37887bad8b76cec0728805"
+LIST = "94d36e0a6462c0da93e7e3e56d28d67540fe020cd23f4140da6b189ad965390f"
 PRECISIONS = (64, 256, 1024)  # bits, tried one after the other
 TOKEN, DEPTH = 500, 50  # characters of a name or number, nested lists
 POWER, BITS, FACTORED = 1_000, 20_000, 100  # exponents, bits of a coefficient, and of log's
@@ -155,9 +155,11 @@ def variable(kind: str = "real") -> Number:
 
 
 def atom(kind: str, of: Number) -> int:
-    """The same atom for the same number."""
+    """The same atom for the same number, which is positive if it is that of a log or a base."""
     key = kind, frozenset(of.terms.items())
     if key not in _INDEX:
+        if kind in ("base", "log") and signs(of) != {1}:
+            raise RejectedError(f"the number of a {kind} is not proved to be positive")
         _INDEX[key] = len(ATOMS)
         ATOMS.append(Atom(kind, of, of.free))
     return _INDEX[key]
@@ -165,28 +167,28 @@ def atom(kind: str, of: Number) -> int:
 
 def expanded(function: Function, slope: Function, p: Number) -> Number | None:
     """The function of p by its value and slope without a step of p; None where p has none."""
-    h = min((a for a in p.free if ATOMS[a].kind == "step"), default=None)
-    if h is None:
+    if not (steps := sorted(a for a in p.free if ATOMS[a].kind == "step")):
         return None
+    h, *others = steps
     base, change = p.coefficient(h, 0), p.coefficient(h, 1) * power(h, 1)
-    rest = power(atom(f"rest of {function.__name__}", p), 1)  # unknown, but the same for the same p
-    return function(base) + slope(base) * change + rest * power(h, 2)
+    rests = {f"rest of {function.__name__}": power(h, 2)}  # unknown, but the same for the same p
+    for a in others:  # by which the rest has slopes
+        rests |= {f"{name} by {a}": times * power(a, 1) for name, times in rests.items()}
+    rest = total(power(atom(name, p), 1) * times for name, times in rests.items())
+    return function(base) + slope(base) * change + rest
 
 
 def inverse(p: Number) -> Number:
     """1 / p."""
     if linear := expanded(inverse, lambda x: number(-1) * inverse(x) ** 2, p):
         return linear
-    if signs(p) not in ({1}, {-1}):
+    if (possible := signs(p)) not in ({1}, {-1}):
         raise RejectedError("division by a number that is not proved to differ from zero")
     (factors, c), *others = sorted(p.terms.items())
-    lead = number(1 / c)
-    if others:
-        return power(atom("base", p * lead), -1) * lead
-    for a, e in factors:
-        invertible = ATOMS[a].kind in ("exp", "base")
-        lead *= power(a if invertible else atom("base", power(a, 1)), -e)
-    return lead
+    if not others and all(ATOMS[a].kind in ("exp", "base") for a, _ in factors):
+        return Number({tuple((a, -e) for a, e in factors): 1 / c})
+    lead = number(max(possible) / abs(c))
+    return power(atom("base", p * lead), -1) * lead
 
 
 def log(p: Number) -> Number:
@@ -238,23 +240,20 @@ def enclose(p: Number) -> arb:
     result = arb(0)
     work(len(p.terms))
     for monomial, c in p.terms.items():
-        term = arb(c) if isinstance(c, float) else arb(fmpq(c.numerator, c.denominator))
-        for a, e in monomial:
-            term *= functions[ATOMS[a].kind](enclose(ATOMS[a].of)) ** e
-        result += term
+        factor = arb(c) if isinstance(c, float) else arb(fmpq(c.numerator, c.denominator))
+        powers = (functions[ATOMS[a].kind](enclose(ATOMS[a].of)) ** e for a, e in monomial)
+        result += reduce(arb.__mul__, powers, factor)
     return result
 
 
-def cleared(p: Number) -> tuple[Number, int]:
-    """The number times its denominators, powers written out; and the sign of the denominators."""
-    flip = 1
+def cleared(p: Number) -> Number:
+    """The number times its denominators, which are positive, with powers written out."""
     while bases := {a for m in p.terms for a, _ in m if ATOMS[a].kind == "base"}:
         last = max(bases)
         exponents = {dict(m).get(last, 0) for m in p.terms}
         below, base = min(0, *exponents), ATOMS[last].of
-        flip *= (1 if signs(base) == {1} else -1) ** -below  # proved to be one of them
         p = total(p.coefficient(last, e) * base ** (e - below) for e in exponents)
-    return p, flip
+    return p
 
 
 POSSIBLE = {"exp": {1}, "positive": {1}, "nonnegative": {0, 1}}  # signs of atoms and their powers
@@ -267,8 +266,8 @@ def signs(p: Number) -> set[int]:
         ball = enclose(p)
         if ball > 0 or ball < 0:
             return {1 if ball > 0 else -1}
-    varies, (p, flip) = bool(p.free), cleared(p)
-    if not (p.terms and varies and flip):
+    varies, p = bool(p.free), cleared(p)
+    if not (p.terms and varies):
         return {-1, 0, 1} if p.terms else {0}
     groups: dict[Monomial, Number] = {}  # coefficients without variables
     for monomial, c in p.terms.items():
@@ -284,7 +283,7 @@ def signs(p: Number) -> set[int]:
         )
     for s in (1, -1):
         if all(summand <= {0, s} for summand in summands):
-            return {s * flip} if {s} in summands else {0, s * flip}
+            return {s} if {s} in summands else {0, s}
     return {-1, 0, 1}
 
 
@@ -333,11 +332,9 @@ def gradient(function: Callable[..., Any], point: Any) -> Any:
             return tuple(rate(item, h) for item in value)
         return value.coefficient(min(h.free), 1)
 
-    rates = []
-    for i, x in enumerate(point):
-        h = variable("step")
-        rates.append(rate(function((*point[:i], x + h, *point[i + 1 :])), h))
-    return tuple(rates)
+    steps = [variable("step") for _ in point]
+    changed = ((*point[:i], x + steps[i], *point[i + 1 :]) for i, x in enumerate(point))
+    return tuple(map(rate, map(function, changed), steps))
 
 
 def truth(statement: Statement) -> bool | None:
@@ -362,6 +359,7 @@ FUNCTIONS: Environment = {
     "len": lambda xs: number(len(xs)),
     "rank": lambda rows: number(rank(rows)),
     "grad": gradient,
+    "square": lambda x: [(">=", x**2, number(0))],
     "and": lambda *lists: [*chain(*lists)],
 }
 FUNCTIONS |= {head: partial(lambda *relation: [relation], head) for head in RELATIONS}
@@ -384,10 +382,8 @@ def bind(names: Environment, values: Environment) -> Environment:
 def evaluate(form: Any, names: Environment) -> Any:
     """A Number, a tuple, a function or a Statement."""
     work(1)
-    if isinstance(form, Fraction):
-        return number(form)
-    if isinstance(form, str):
-        return names[form]
+    if not isinstance(form, list):
+        return names[form] if isinstance(form, str) else number(form)
     head, *rest = form
     if head == "let":
         (name, value), body = rest
@@ -438,11 +434,11 @@ def check_type(value: Any, kind: Any, names: Environment) -> None:
 # --- forms (kind id part ...)
 Fields = dict[str, list[Any]]  # (name content ...) by name
 FIELDS = {
-    "claim": {"some", "given", "assume", "printed", "corrected", "step"},
+    "claim": {"data", "some", "given", "assume", "printed", "corrected", "step"},
     "certificate": {"instance", "harmless"},
     "derivation": {"real", "nonnegative", "positive", "steps", "joined"},
 }
-OPTIONAL = {"some", "assume", "step", "real", "nonnegative", "positive"}
+OPTIONAL = {"data", "some", "assume", "step", "real", "nonnegative", "positive"}
 
 
 def spelled(form: Any) -> str:
@@ -466,8 +462,7 @@ def definitions(text: str) -> Environment:
         name, *arguments = head if isinstance(head, list) else [head]
         distinct([name, *arguments], RESERVED)
         distinct([name], names)
-        form = ["fn", arguments, body] if isinstance(head, list) else body
-        names[name] = evaluate(form, names)
+        names[name] = evaluate(["fn", arguments, body] if arguments else body, names)
     return names
 
 
@@ -491,20 +486,20 @@ def entries(kind: str, text: str, prelude: str) -> dict[str, tuple[str, Fields]]
 def instantiate(fields: Fields, instance: Any, names: Environment, refute: bool) -> Environment:
     """The names with the values of an instance, whose types and assumptions are proved.
 
-    A claim is refuted for every value of the constants that it says exist: these are variables, on
-    which the instance may depend. On the harmless instance they have values.
+    The constants of which a claim says that `some` exist are variables, except on the harmless
+    instance. The `data` come before them, what is `given` after: it may depend on them.
     """
-    distinct((name for name, _ in (*fields["some"], *fields["given"])), RESERVED.union(names))
-    names = dict(names)
-    for name, kind in fields["some"] if refute else ():
-        names[name] = variable("positive")
-        if kind != "positive":
-            raise RejectedError("constants that exist must be positive")
-    given = fields["given"] if refute else [*fields["some"], *fields["given"]]
-    if [name for name, _ in instance] != [name for name, _ in given]:
+    kinds = [*fields["data"], *fields["some"], *fields["given"]]
+    distinct((name for name, _ in kinds), RESERVED.union(names))
+    free = [name for name, _ in fields["some"] if refute]
+    if [name for name, _ in instance] != [name for name, _ in kinds if name not in free]:
         raise RejectedError("the instance does not give what the claim names, in its order")
-    for (name, kind), (_, form) in zip(given, instance, strict=True):
-        names[name] = evaluate(form, names)
+    if any(kind != "positive" for _, kind in fields["some"]):
+        raise RejectedError("constants that exist must be positive")
+    names, forms = dict(names), dict(instance)
+    for name, kind in kinds:
+        distinct([name], names)  # not the size of an earlier list
+        names[name] = variable("positive") if name in free else evaluate(forms[name], names)
         check_type(names[name], kind, names)
     for form in fields["assume"]:
         require(form, names, spelled(form))
@@ -517,15 +512,16 @@ def verify(claim: Fields, certificate: Fields, names: Environment) -> None:
     here = instantiate(claim, certificate["instance"], names, refute=True)
     if truth(evaluate(printed, here)) is not False:
         raise RejectedError("the printed statement is not disproved")
-    require(corrected, here, "the corrected statement")
     there = instantiate(claim, certificate["harmless"], names, refute=False)
     require(printed, there, "the printed statement on the harmless instance")
-    if not (evaluate(printed, there) and evaluate(corrected, here) + evaluate(corrected, there)):
+    where = here if evaluate(corrected, here) else there  # where it says something
+    require(corrected, where, "the corrected statement")
+    if not (evaluate(printed, there) and evaluate(corrected, where)):
         raise RejectedError("a statement says nothing on the instances")
 
 
 def derive(derivation: Fields, names: Environment) -> None:
-    """Refuse a derivation with a goal that does not follow, or with an idle assumption."""
+    """Refuse a goal that does not follow, and an assumption that is idle, false or the goal."""
     names = dict(names)
     for kind in ("real", "nonnegative", "positive"):
         distinct(derivation[kind], RESERVED.union(names))
@@ -533,13 +529,16 @@ def derive(derivation: Fields, names: Environment) -> None:
     for _, goal, *reasons in derivation["steps"]:
         ((head, first, second),) = evaluate(goal, names)
         gap = first - second
-        for _, multiplier, assumption in reasons:
-            ((relation, high, low),) = evaluate(assumption, names)
+        for name, multiplier, assumption in reasons:
+            ((relation, high, low),) = fact = evaluate(assumption, names)
             factor = evaluate(multiplier, names)
-            is_bound = relation == head == ">=" and signs(factor) <= {0, 1}
-            gap -= factor * (high - low)
-            if not (relation == "=" or is_bound) or signs(factor * (high - low)) == {0}:
+            term = factor * (high - low)
+            is_goal = factor.constant and signs(first - second - term) == {0}
+            is_fair = name[0] == '"' and truth(fact) is not False and not is_goal
+            is_usable = relation == "=" or (relation == head == ">=" and signs(factor) <= {0, 1})
+            if not (is_usable and (is_fair or assumption[0] == "square")) or signs(term) == {0}:
                 raise RejectedError(f"of no use: {spelled(multiplier)} {spelled(assumption)}")
+            gap -= term
         if head not in ("=", ">=") or signs(gap) != {0}:
             raise RejectedError(f"not the sum of its terms: {spelled(goal)}")
 

@@ -35,17 +35,17 @@ def forms(name: str, head: str) -> dict[str, str]:
 @cache
 def kinds() -> dict[str, str]:
     """Refuted claims: id to `certificate`, or `certificate + step` where a written step remains."""
-    claims, certificates = forms("statements", "claim"), forms("certificates", "certificate")
-    steps = {id_: " + step" if "\n  (step " in claims[id_] else "" for id_ in certificates}
-    return {id_: f"certificate{step}" for id_, step in steps.items()}
+    claims, ids = forms("statements", "claim"), forms("certificates", "certificate")
+    return {id_: "certificate" + " + step" * ("\n  (step " in claims[id_]) for id_ in ids}
 
 
 @cache
 def derivations() -> dict[str, Derivation]:
     """Claims that are derived, by id."""
-    result = {}
-    for id_, form in forms("derivations", "derivation").items():
-        joined = re.findall(r'\(joined "([^"]*)"\)', form)
-        names = re.findall(r'\("([^"]*)" ', form)
-        result[id_] = Derivation(" ".join(joined[0].split()), tuple(sorted(set(names))))
-    return result
+    return {
+        id_: Derivation(
+            " ".join(re.findall(r'\(joined "([^"]*)"\)', form)[0].split()),
+            tuple(sorted(set(re.findall(r'\("([^"]*)" ', form)))),
+        )
+        for id_, form in forms("derivations", "derivation").items()
+    }

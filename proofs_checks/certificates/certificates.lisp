@@ -14,7 +14,7 @@
 
 (certificate setup.Q-star-bounded
   (instance (beta 1/2) (r (list (list M))) (P (list (list (list 1)))) (Q (list (list (* 2 M)))))
-  (harmless (M 2) (beta 1/2) (r (list (list 1))) (P (list (list (list 1)))) (Q (list (list 2)))))
+  (harmless (beta 1/2) (M 2) (r (list (list 1))) (P (list (list (list 1)))) (Q (list (list 2)))))
 
 (certificate setup.ddc-policy-class
   (instance (beta 1/2) (r (list (list 0 0))) (P (list (list (list 1) (list 1)))) (Q (list (list
@@ -106,7 +106,7 @@
 (certificate prop:linConvergence.two-sided-PL
   (instance (beta 19/20) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -19/20
     (log 2)))) (zeta (list (log 2))) (theta (list 0 0)) (other (list 1 1)))
-  (harmless (mu 1) (beta 1/4) (n (list (list (list 1)))) (anchor (list 0)) (r (list 0)) (zeta
+  (harmless (beta 1/4) (n (list (list (list 1)))) (anchor (list 0)) (r (list 0)) (mu 1) (zeta
     (list 0)) (theta (list 1)) (other (list 0))))
 
 (certificate prop:linConvergence.single-stepsize
@@ -115,9 +115,9 @@
 
 (certificate prop:linConvergence.strong-concavity
   (instance (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0)))
-    (features (list (list 1 1))) (phi (list 0 0)) (other (list 1 -1)) (pairs (list 0)))
-  (harmless (rho 361/200) (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list
-    0))) (features (list (list 1))) (phi (list 0)) (other (list 1)) (pairs (list 0))))
+    (features (list (list 1 1))) (pairs (list 0)) (phi (list 0 0)) (other (list 1 -1)))
+  (harmless (beta 19/20) (n (list (list (list 1)))) (anchor (list 0)) (Q (list (list 0)))
+    (features (list (list 1))) (pairs (list 0)) (rho 361/200) (phi (list 0)) (other (list 1))))
 
 (certificate lem:lipsSmooth.hessian-of-V
   (instance (q (list 0 0)) (G (list (list 1) (list 1))) (h (list 1)))
@@ -213,8 +213,8 @@
     (log 2))))) (Phi (list (list 1 0 0) (list 0 1 0))) (radius-squared 2) (theta (let (m (/ (* 2
     c) (+ 1 c))) (let (over (+ 1 (* 2 (^ m 2)))) (list (/ (- (* 2 (^ m 2)) 1) over) (/ (- (* 2 (^
     m 2)) 1) over) (/ (* 4 m) over))))) (near (list -1 -1 0)) (p 1/64))
-  (harmless (c 1/8) (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (*
-    -1/2 (+ 1 (log 2))))) (Phi (list (list 1 0) (list 0 1))) (radius-squared 2) (theta (list 0 0))
+  (harmless (beta 1/2) (n (list (list (list 1) (list 1)))) (anchor (list 0)) (r (list (* -1/2 (+ 1
+    (log 2))))) (Phi (list (list 1 0) (list 0 1))) (radius-squared 2) (c 1/8) (theta (list 0 0))
     (near (list -1 -1)) (p 1/64)))
 
 (certificate tab.mlirl-r-versus-Q
@@ -339,17 +339,10 @@
   (harmless (N 200) (H 100) (counts (list (list 7994 804) (list 1409 541) (list 1060 1296) (list
     543 1991) (list 274 2435) (list 35 829) (list 8 476) (list 1 218) (list 0 73) (list 0 10)))))
 
-(certificate sec:GlobalConv.g-equals-R
-  (instance (beta 1/2) (n (list (list (list 1) (list 9)))) (anchor (list 0)) (r (list (- 1/2 (/
-    (log 2) 2)))) (centre (list 13/20 -3/4)) (radius-squared 197/200) (Qstar (list (+ 1 (log 2/3))
-    (+ 1 (log 2/9)))) (of-g (list 0 0)) (multiplier 1/2) (other (list 0.4065446 0.2121483)))
-  (harmless (beta 1/2) (n (list (list (list 1)))) (anchor (list 0)) (r (list 1)) (centre (list 1))
-    (radius-squared 1) (Qstar (list 2)) (of-g (list 2)) (multiplier 0) (other (list 1))))
-
 (certificate lem:NNenjoysPL
   (instance (f 2) (m 4) (points (list (list 0 1) (list 1 1) (list 2 1))) (theta (list 1 -2 1/2 3 1 0
     -1 2 1 1/3 -1/2 1 0 1/4 -3 1 1)) (e (list 1 -2 1)))
-  (harmless (mu 1/10) (f 0) (m 1) (points (list (list -1) (list 0) (list 1))) (theta (list 1 1 1
+  (harmless (f 0) (m 1) (points (list (list -1) (list 0) (list 1))) (mu 1/10) (theta (list 1 1 1
     0)) (e (list 1 -2 1))))
 
 (certificate lem:erm_ddc_quant_identification

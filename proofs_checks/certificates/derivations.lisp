@@ -54,7 +54,10 @@
   (steps
     (step (>= (expectation m1 m2 (fn (v) (^ (- v z) 2))) (expectation m1 m2 (fn (v) (^ (- v m1) 2))))
       (square 1 (square (- z m1))))
-    (step (= (- q (* beta m1)) r) ("Bellman equation" 1 (= q (+ r (* beta m1))))))
+    (step (= (- q (* beta z)) r)
+      ("Bellman equation" 1 (= q (+ r (* beta m1))))
+      ("zeta* is stationary" (/ (- beta) 2)
+        (= ((grad (fn (u) (expectation m1 m2 (fn (v) (^ (- v (u 0)) 2)))) (list z)) 0) 0))))
   (joined "zeta* is the mean of V*; then Q* = r + beta zeta*."))
 
 (derivation def:ERM.finite-states
@@ -68,11 +71,15 @@
 (derivation alg:estimation_deterministic
   (real r q v m1 m2) (nonnegative beta)
   (steps
-    (step (= (expectation m1 m2 (fn (v) (^ (- v m1) 2))) 0) ("certain moves" 1 (= m2 (^ m1 2))))
+    (step (= (expectation m1 m2 (fn (x) (^ (- x v) 2))) 0)
+      ("certain moves" (* -2 v) (= m1 v))
+      ("certain moves" 1 (= m2 (^ v 2))))
     (step (=
       ((grad (fn (u) (- (^ (- (+ r (* beta (u 0))) q) 2) (* (^ beta 2) (^ (- (u 0) v) 2)))) (list v)) 0)
       ((grad (fn (u) (^ (- (+ r (* beta (u 0))) q) 2)) (list v)) 0)))
-    (step (= (- q (* beta v)) r) ("Bellman equation" 1 (= q (+ r (* beta v))))))
+    (step (= (- q (* beta v)) r)
+      ("Bellman equation" 1 (= q (+ r (* beta m1))))
+      ("certain moves" beta (= m1 v))))
   (joined "Value, slope at zeta = V(s'), and the reward."))
 
 ; --- the softmax and the entropy

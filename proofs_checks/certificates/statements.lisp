@@ -1,5 +1,6 @@
 ; What the paper prints and what to write instead, in the language of verify.py. `some`: constants
-; of which the paper says that they exist; the statement is then refuted for every value.
+; of which the paper says that they exist; the statement is then refuted for every value, with the
+; same `data`. What is `given` comes after the constants, and may depend on them.
 
 (claim lem:telescoping
   ; Q is Q^pi, d is d^pi given the first pair, normalised by 1 - beta
@@ -34,8 +35,9 @@
   (corrected (all s S (= (W s) (V (vec a A (+ (r s a) (* beta (ahead P W s a)))))))))
 
 (claim setup.Q-star-bounded
+  (data (beta discount))
   (some (M positive))
-  (given (beta discount) (r (list S (list A real))) (P (list S (list A (distribution S))))
+  (given (r (list S (list A real))) (P (list S (list A (distribution S))))
          (Q (list S (list A real))))
   (assume (all s S (all a A (= (Q s a) (T r beta P Q s a)))))
   (printed (<= (largest s S (largest a A (abs (Q s a)))) M))
@@ -240,9 +242,10 @@
 ; --- Section 6 and the technical proofs: theta is the table itself, row by row, where it is a list
 
 (claim prop:linConvergence.two-sided-PL
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (r (list S real)))
   (some (mu positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (zeta (list S real)) (theta (list d real)) (other (list d real)))
+  (given (zeta (list S real)) (theta (list d real)) (other (list d real)))
   (assume (= d (* S A)))
   (printed (let (f (fn (u) (f-hat n anchor r beta (vec s S (vec a A (u (+ (* s A) a)))) zeta)))
     (let (slope (grad f theta))
@@ -271,10 +274,10 @@
     as they are, a ball holds the iterates: that is computed by the check."))
 
 (claim prop:linConvergence.strong-concavity
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (Q (list S (list A real))) (features (list S (list d real))) (pairs (list B (index S))))
   (some (rho positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (Q (list S (list A real))) (features (list S (list d real))) (phi (list d real))
-         (other (list d real)) (pairs (list B (index S))))
+  (given (phi (list d real)) (other (list d real)))
   (assume ; (iii) on the anchor pairs of the data, at the states `pairs`
     (all i B (> (visits n (pairs i) (anchor (pairs i))) 0))
     (= B (sum s S (if (> (visits n s (anchor s)) 0) 1 0)))
@@ -561,10 +564,10 @@
     states, is counted in simulated data of the paper's design with K = 2."))
 
 (claim prop:linConvergence.quadratic-growth
+  (data (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
+        (r (list S real)) (Phi (list M (list d real))) (radius-squared real))
   (some (c positive))
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (Phi (list M (list d real))) (radius-squared real)
-         (theta (list d real)) (near (list d real)) (p positive))
+  (given (theta (list d real)) (near (list d real)) (p positive))
   (assume
     (= M (* S A))
     (= (rank Phi) M)
@@ -658,37 +661,10 @@
     maintenance (a0, 1 to 4 up) at the last four alone; it starts at mileage 1, where replacement
     takes it, so that each time it is there for less than H periods."))
 
-(claim sec:GlobalConv.g-equals-R
-  ; theta is the table; of-g is the minimiser of g-hat_N over the ball, `other` is in the ball
-  (given (beta discount) (n (list S (list A (list S count)))) (anchor (list S (index A)))
-         (r (list S real)) (centre (list d real)) (radius-squared positive) (Qstar (list d real))
-         (of-g (list d real)) (multiplier nonnegative) (other (list d real)))
-  (assume
-    (= S 1)
-    (= d A)
-    (= (Qstar (anchor 0)) (+ (r 0) (* beta (V Qstar))))
-    (<= (sum i d (^ (- (Qstar i) (centre i)) 2)) radius-squared)
-    (<= (sum i d (^ (- (other i) (centre i)) 2)) radius-squared)
-    (= (sum i d (^ (- (of-g i) (centre i)) 2)) radius-squared)
-    (let (slope (grad (fn (u) (r-emp n anchor r beta (rows S A u))) of-g))
-      (all i d (= (slope i) (* multiplier (- (centre i) (of-g i))))))
-    (>= (- (+ (r 0) (* beta (V centre))) (centre (anchor 0)))
-        (- (* (+ 1 beta) (root radius-squared))
-           (/ (size n) (* 2 beta (visits n 0 (anchor 0)))))))
-  (printed (<= (risk-q n anchor r beta (rows S A of-g)) (risk-q n anchor r beta (rows S A other))))
-  (corrected ; g-hat_N, which is f-hat_N at zeta-bar, is L_NLL + (N_BE / N) L_BE
-    (let (Q (rows S A of-g))
-      (= (f-hat n anchor r beta Q (zeta-bar n anchor Q))
-         (+ (nll n Q) (* (/ (sum s S (visits n s (anchor s))) (size n))
-                         (- (risk-q n anchor r beta Q) (nll n Q)))))))
-  (step "With e the anchor's residual the Hessian of g-hat_N is (1 + 2 beta e n_a / N) that of V and
-    a square. |grad e| <= 1 + beta, so the last assumption makes g-hat_N convex in the ball, where
-    of-g, its gradient being -multiplier (of-g - centre), is therefore a minimiser."))
-
 (claim lem:NNenjoysPL
+  (data (f (index 3)) (m count) (points (list M (list n real))))
   (some (mu positive))
-  (given (f (index 3)) (m count) (points (list M (list n real))) (theta (list d real))
-         (e (list M real)))
+  (given (theta (list d real)) (e (list M real)))
   (assume
     (= d (+ (* m (+ n 2)) 1))
     (all i M (all j i (> (sum k n (^ (- (points i k) (points j k)) 2)) 0)))

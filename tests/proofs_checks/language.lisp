@@ -68,6 +68,15 @@
 (true (= ((grad (fn (u) (if (= (exp (u 0)) (exp (u 0))) (* 5 (u 0)) 0)) (list 0)) 0) 5))
 (true (= ((grad (fn (u) (if (>= (^ (u 0) 2) 0) (* 5 (u 0)) 0)) (list 0)) 0) 5))
 
+; the same under the derivatives of another point: each inner derivative by w is u, u or -u up to the
+; second power of u, so that the function is 0 but at one point
+(refused (grad (fn (u) (if (= ((grad (fn (w) (exp (* (u 0) (w 0)))) (list 1)) 0) (u 0)) (* 5 (u 0)) 0)) (list 0)))
+(refused (grad (fn (u) (if (= ((grad (fn (w) (log (+ 1 (* (u 0) (w 0))))) (list 1)) 0) (u 0)) (* 5 (u 0)) 0)) (list 0)))
+(refused (grad (fn (u) (if (= ((grad (fn (w) (/ 1 (+ 1 (* (u 0) (w 0))))) (list 1)) 0) (- (u 0))) (* 5 (u 0)) 0)) (list 0)))
+(refused (grad (fn (u) (if (= ((hess (fn (w) (exp (* (u 0) (w 0)))) (list 1)) 0 0) 0) (* 5 (u 0)) 0)) (list 0)))
+(true (= ((grad (fn (u) (if (= ((grad (fn (w) (* (u 0) (w 0))) (list 1)) 0) (u 0)) (* 5 (u 0)) 0)) (list 0)) 0) 5))
+(true (= ((grad (fn (u) ((hess (fn (w) (exp (* (u 0) (w 0)))) (list 1)) 0 0)) (list 2)) 0) (* 8 (exp 2))))
+
 ; --- what would take for ever
 (refused (^ 2 1000000000))
 (refused (exp (* 1000000000 (log 2))))

@@ -121,7 +121,7 @@ def mapped(id_: str, instance: Any) -> Pair | None:
     at, values = formal
     statement = STATEMENTS[id_][1]
     names = dict(NAMES)
-    for name, kind in (*statement["some"], *statement["given"]):
+    for name, kind in (*statement["data"], *statement["some"], *statement["given"]):
         names[name] = numbers(values[name])
         sizes(kind, names[name], names)
     return at if isinstance(at, CheckResult) else claims()[id_].printed(at), names
@@ -162,7 +162,7 @@ def test_the_instance_has_the_sides_of_the_counterexample(id_: str) -> None:
 def mutants(id_: str) -> Iterator[Any]:
     """`printed` with one token changed: another number, function, relation or name."""
     statement = STATEMENTS[id_][1]
-    given = [name for name, _ in (*statement["some"], *statement["given"])]
+    given = [name for part in ("data", "some", "given") for name, _ in statement[part]]
     swaps = {"+": "-", "-": "+", "*": "+", "/": "*", "^": "*", "exp": "log", "log": "exp"}
     swaps |= {"sum": "largest", "largest": "sum", "<=": ">=", ">=": "<=", "=": "<="}
     swaps |= {"V": "entropy", "next": "ahead", "all": "any", "abs": "-"}
@@ -189,6 +189,71 @@ def test_every_one_token_forgery_of_printed_is_noticed(id_: str) -> None:
     forged = list(mutants(id_))
     assert len(forged) > 2
     assert [verify.spelled(form) for form in forged if unnoticed(form, pairs(id_))] == []
+
+
+# --- false certificates of listed claims, and what a certificate may use
+def parts(form: Any) -> Iterator[Any]:
+    """The form and all forms in it."""
+    yield form
+    for item in form if isinstance(form, list) else ():
+        yield from parts(item)
+
+
+DENOMINATOR = """(exp (- (log (+ M 1)) (log (* (exp (log (+ M 1))) (+ (^ M 2) (- M) 1)))))"""
+FORGED = {
+    # |Q| = (M^2 + 1) / (M^2 - M + 1) is at most 2, and the sign of this denominator is not proved
+    "setup.Q-star-bounded": (
+        f"""((beta 1/2) (r (list (list (* -1/2 (+ (^ M 2) 1) {DENOMINATOR}))))
+        (P (list (list (list 1)))) (Q (list (list (* -1 (+ (^ M 2) 1) {DENOMINATOR})))))""",
+        "the number of a log is not proved to be positive",
+    ),
+    # a discount factor for each mu: for each of them the objective is a convex parabola
+    "prop:linConvergence.two-sided-PL": (
+        """((beta (/ (+ 4 (* 3 mu)) (* 8 (+ 1 mu)))) (n (list (list (list 1)))) (anchor (list 0))
+        (r (list 0)) (zeta (list 0)) (theta (list 1)) (other (list 0)))""",
+        "'mu'",
+    ),
+}
+
+
+@pytest.mark.parametrize("id_", FORGED)
+def test_a_false_certificate_of_a_listed_claim_is_rejected(id_: str) -> None:
+    """The verifier of release 0.3.0 accepts both."""
+    text, why = FORGED[id_]
+    (instance,) = verify.read(text)
+    contents = CERTIFICATES[id_][1] | {"instance": instance}
+    with pytest.raises((verify.RejectedError, KeyError), match=why):
+        verify.verify(STATEMENTS[id_][1], contents, NAMES)
+
+
+def test_two_instances_depend_on_the_constants_that_the_claim_says_exist() -> None:
+    """Of data the verifier refuses it; the points of these two come after the constant."""
+    constants = {id_: {name for name, _ in s["some"]} for id_, (_, s) in STATEMENTS.items()}
+    dependent = {
+        (id_, name)
+        for id_, (_, contents) in CERTIFICATES.items()
+        for name, form in contents["instance"]
+        if any(isinstance(item, str) and item in constants[id_] for item in parts(form))
+    }
+    bounded = {("setup.Q-star-bounded", name) for name in ("r", "Q")}
+    assert dependent == bounded | {("prop:linConvergence.quadratic-growth", "theta")}
+
+
+@pytest.mark.parametrize("f", ["(^ v 3)", "(- (^ v 4) (* 2 (^ v 3)))", "(exp v)", "(larger v 0)"])
+def test_an_expectation_is_of_a_polynomial_of_degree_two(f: str) -> None:
+    """v^4 - 2 v^3 is a parabola at -1, 0, 1 and 2."""
+    names = NAMES | {"m1": verify.variable(), "m2": verify.variable()}
+    with pytest.raises(verify.RejectedError):
+        verify.evaluate(verify.read(f"(expectation m1 m2 (fn (v) {f}))")[0], names)
+
+
+def test_the_second_reading_speaks_of_every_word_of_the_language() -> None:
+    page = (verify.FOLDER / "README.md").read_text("utf-8")
+    words = verify.RESERVED.union(*verify.FIELDS.values(), verify.POSSIBLE, ("real", "step"))
+    words |= {"list", "distribution", "index", "count"}
+    assert {word for word in words if f"`{word}`" not in page} == set()
+    number = len(STATEMENTS | DERIVATIONS)
+    assert f"{number} of {number} certified" in page
 
 
 def test_the_list_is_that_of_the_files() -> None:

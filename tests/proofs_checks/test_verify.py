@@ -3,8 +3,10 @@
 import ast
 import hashlib
 import math
+import operator
 import sys
 from fractions import Fraction
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,13 @@ import mpmath
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import iv
 
 from proofs_checks import verify
 from proofs_checks.verify import RejectedError, number, read, signs, variable
 
 TYPES = """(def (real x) (= x x)) (def (nonnegative x) (>= x 0)) (def (positive x) (> x 0))
-  (def (discount x) (and (> x 0) (< x 1))) (def (square x) (>= (^ x 2) 0))
+  (def (discount x) (and (> x 0) (< x 1)))
   (def (abs x) (larger x (- x))) (def (hess f x) (grad (fn (y) (grad f y)) x))"""
 NAMES = verify.definitions(TYPES)
 
@@ -134,6 +137,67 @@ def test_what_is_decided_is_so_for_all_values(
         verify.evaluate(form, names)
 
 
+# --- signs against enclosures by mpmath
+SYMBOLS = {"x": variable("positive"), "y": variable("positive"), "z": variable()}
+ENCLOSED: dict[str, Any] = {"-": operator.sub, "/": operator.truediv, "exp": iv.exp, "log": iv.log}
+ENCLOSED |= {"+": operator.add, "*": lambda *xs: reduce(operator.mul, xs)}
+
+
+def enclosed(form: Any, point: dict[str, Any]) -> Any:
+    """An interval with the value of a form at a point."""
+    if not isinstance(form, list):
+        return point[form] if isinstance(form, str) else iv.mpf(form.numerator) / form.denominator
+    head, *rest = form
+    if head == "^":
+        return enclosed(rest[0], point) ** int(rest[1])
+    return ENCLOSED[head](*(enclosed(item, point) for item in rest))
+
+
+def whole(low: int, high: int) -> st.SearchStrategy[Fraction]:
+    return st.integers(low, high).map(Fraction)
+
+
+def deeper(forms: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Functions of forms, and the forms themselves."""
+    one = st.builds(lambda head, a: [head, a], st.sampled_from(["exp", "log"]), forms)
+    two = st.builds(lambda head, a, b: [head, a, b], st.sampled_from("+*-/"), forms, forms)
+    return forms | one | two | st.builds(lambda a, n: ["^", a, n], forms, whole(2, 3))
+
+
+SUMS = st.builds(lambda a, b: ["+", ["*", a, "x"], ["*", b, "y"]], whole(1, 2), whole(1, 2))
+SQUARES = st.builds(
+    lambda a, b, c: ["+", ["+", ["*", a, "x", "x"], ["*", b, "x", "y"]], ["*", c, "y", "y"]],
+    *(whole(1, 3), whole(-2, 1), whole(1, 3)),
+)
+COFACTORS = st.builds(  # powers of q as exp(n (log(exp(log b) q) - log b))
+    lambda n, b, q: [
+        "exp",
+        ["*", n, ["-", ["log", ["*", ["exp", ["log", b]], q]], ["log", b]]],
+    ],
+    *(whole(-2, 1), SUMS, SQUARES),
+)
+FORMS = deeper(deeper(st.sampled_from("xyz") | whole(-2, 3) | SUMS | SQUARES | COFACTORS))
+POINTS = st.tuples(*[st.fractions(Fraction(1, 9), 3, max_denominator=9)] * 3)
+
+
+@given(COFACTORS | deeper(COFACTORS) | FORMS, POINTS)
+def test_a_sign_is_that_of_the_value(form: Any, point: tuple[Fraction, ...]) -> None:
+    """At any positive x and y and any real z; what has no value or no sign is refused."""
+    verify.WORKED[0] = verify.WORK - 10**5
+    try:
+        possible = signs(verify.evaluate(form, verify.FUNCTIONS | SYMBOLS))
+    except verify.FAULTS:
+        possible = {-1, 0, 1}
+    finally:
+        verify.WORKED[0] = 0
+    if len(possible) < 3:
+        x, y, z = (iv.mpf(p.numerator) / p.denominator for p in point)
+        value = enclosed(form, {"x": x, "y": y, "z": z - 1})
+        assert 1 in possible or not value > 0
+        assert -1 in possible or not value < 0
+        assert 0 in possible or value != 0
+
+
 # --- what is not known
 def test_a_difference_below_all_precisions_is_not_decided() -> None:
     """e^x and its value to 400 digits: equal to all the bits that are tried."""
@@ -245,7 +309,43 @@ def test_a_forged_statement_is_rejected(old: str, new: str, why: str) -> None:
         verified(TOY.replace(old, new))
 
 
+# a false claim, an instance, a harmless one and why that is refused; the verifier of release 0.3.0
+# accepts the last two, and the first with x among what is given
+FALSE = {
+    "a constant as data": (
+        "(claim toy (data (x real)) (some (c positive)) (given (y real)) (printed (<= (* c x) y))"
+        " (corrected (>= (^ y 2) 0)))",
+        "((x (/ 2 c)) (y 1))",
+        "((x 1) (c 1) (y 1))",
+        "'c'",
+    ),
+    "a size with two values": (
+        "(claim toy (given (p (list n real)) (n count)) (printed (= (len p) n))"
+        " (corrected (> (len p) 0)))",
+        "((p (list 1)) (n 2))",
+        "((p (list 1)) (n 1))",
+        "n is given twice, has a meaning",
+    ),
+    "corrected is false": (
+        "(claim toy (given (x real)) (printed (<= x 1)) (corrected (implies (<= x 1) (= 0 1))))",
+        "((x 2))",
+        "((x 1))",
+        "not proved: the corrected statement",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_a_false_claim_is_not_certified(name: str) -> None:
+    toy, instance, harmless, why = FALSE[name]
+    with pytest.raises((RejectedError, KeyError), match=why):
+        verified(toy, instance=instance, harmless=harmless)
+
+
 # --- a derivation
+COFACTOR = "(exp (- (log (+ c 1)) (log (* (exp (log (+ c 1))) (+ (^ c 2) (- c) 1)))))"
+
+
 def derived(text: str) -> None:
     """Of one step, with the variables x (real), n (not negative) and c (positive)."""
     form = (
@@ -279,6 +379,12 @@ def test_a_step_that_follows_is_accepted(step: str) -> None:
         ('(>= (^ x 2) 0) (square 1 (square x)) ("idle" 0 (>= x 1))', "no use"),
         ("(> (^ x 2) (^ x 2))", "not the sum"),
         ("(<= (^ x 2) 0) (square 1 (square x))", "no use"),
+        ("(>= (* c x) c) (square c (>= x 1))", "no use"),  # an assumption without a name
+        ('(= x n) ("absurd" (- n x) (= 0 1))', "no use"),
+        ('(>= x n) ("the goal" 1 (>= x n))', "no use"),
+        ('(>= x n) ("the goal" 1/2 (>= (* 2 x) (* 2 n)))', "no use"),
+        ('(= x n) ("the goal" -1 (= n x))', "no use"),
+        (f"(>= 0 {COFACTOR}) (square (- {COFACTOR}) (square 1))", "log is not proved"),
     ],
 )
 def test_a_step_that_proves_nothing_is_rejected(step: str, why: str) -> None:
@@ -316,7 +422,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, **changes: bytes) -> int:
 
 def test_all_that_is_listed_is_certified(capsys: pytest.CaptureFixture[str]) -> None:
     assert verify.main() == 0
-    assert capsys.readouterr().out.endswith("\n73 of 73 certified\n")
+    assert capsys.readouterr().out.endswith("\n72 of 72 certified\n")
 
 
 CHANGES = {
