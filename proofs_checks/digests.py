@@ -35,6 +35,7 @@ FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # from `__file__` to a file or folder
 WALK = re.compile(r"Path\(__file__\)(\.parent|\.parents\[\d+\]|\.with_name\('[^']+'\)| / '[^']+')*")
+GENERIC = ("dict", "list", "set", "tuple", "frozenset", "Counter", "deque")
 KINDS = "ClassVar|InitVar|KW_ONLY"  # annotations that decide what a class does
 
 
@@ -484,12 +485,14 @@ def _field(node: ast.stmt) -> object:
 
 def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
     """The fields that decide what a node does, by their names."""
-    fields = {name: getattr(node, name, None) for name in node._fields}
+    fields: dict[str, Any] = {name: getattr(node, name, None) for name in node._fields}
     if isinstance(node, ast.AnnAssign):  # beside a class like an assignment
         fields = {"targets": [node.target] if node.value else [], "value": node.value}
     elif isinstance(node, ast.ClassDef):
         fields["body"] = [_field(each) for each in _said(node.body)]
     elif _is_test(node, "TYPE_CHECKING"):
         fields["body"] = []
+    elif isinstance(func := fields.get("func"), ast.Subscript) and ast.unparse(func.value) in GENERIC:
+        fields["func"] = func.value  # dict[str, Array]() is an annotated dict()
     skipped = ("ctx", "kind", "type_comment", "simple")
     return ((name, value) for name, value in fields.items() if name not in skipped)
