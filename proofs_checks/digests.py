@@ -492,7 +492,9 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
         fields["body"] = [_field(each) for each in _said(node.body)]
     elif _is_test(node, "TYPE_CHECKING"):
         fields["body"] = []
-    elif isinstance(func := fields.get("func"), ast.Subscript) and ast.unparse(func.value) in GENERIC:
+    elif (
+        isinstance(func := fields.get("func"), ast.Subscript) and ast.unparse(func.value) in GENERIC
+    ):
         fields["func"] = func.value  # dict[str, Array]() is an annotated dict()
     skipped = ("ctx", "kind", "type_comment", "simple")
     return ((name, value) for name, value in fields.items() if name not in skipped)
