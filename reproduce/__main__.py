@@ -161,14 +161,6 @@ def check(out: Out = None) -> None:
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: python -m reproduce rekey")
-def rekey(build: Path = runner.BUILD, out: Out = None) -> None:
-    """Temporary: keys by content into cells and manifests that were made with the former keys."""
-    from reproduce import rekey as migration
-
-    migration.rekey(build, out or runner.GENERATED)
-
-
 @app.command(epilog="Example: python -m reproduce stamp claims")
 def stamp(name: Annotated[str, typer.Argument(help="claims.")], out: Out = None) -> None:
     """Record which code made files that no run writes, right after they were made."""
