@@ -9,8 +9,9 @@ from gladius.checks import InputError
 from proofs_checks.certificates import forms
 from proofs_checks.claims import claims, find
 from proofs_checks.decide import key
-from proofs_checks.digests import CODE, Definitions, _contents, _parsed
+from proofs_checks.digests import CODE, Definitions, _contents
 from proofs_checks.printed_tables import PUBLISHED
+from proofs_checks.syntax import parsed
 
 FILES = {
     "__init__": "",
@@ -21,7 +22,7 @@ import numpy as np
 import pack.deep as deep
 from pack.kinds import Kind, decorated
 from pack.register import METHODS
-from .relative import *
+from .relative import star
 try:
     from pack.fast import loop
 except ImportError:
@@ -123,7 +124,7 @@ CHANGES = [
     ("kinds", "SIZE = 9", "SIZE = 90"),
     ("kinds", "size: int", "size: ClassVar[int]"),
     ("kinds", "frozen=True", "frozen=False"),
-    # imports inside functions, renamed, of a module, with a star, by a string, from a register
+    # imports inside functions, renamed, of a module, by a string, from a register
     ("inside", "17", "170"),
     ("late", "18", "180"),
     ("relative", "14", "140"),
@@ -231,7 +232,7 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
     root, found = PUBLISHED.parents[1], dict[str, bool]()
     for path in [p for package in CODE for p in (root / package).rglob("*.py")]:
         name = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        module = _parsed(path, name, frozenset(CODE), path.stat().st_mtime_ns)
+        module = parsed(path, name, frozenset(CODE), path.stat().st_mtime_ns)
         for each, bound in module.names.items():
             files = [f for b in bound for f in getattr(b, "pieces", ()) if isinstance(f, Path)]
             found |= {f"{name}.{each}": _contents(file) == "place" for file in files}

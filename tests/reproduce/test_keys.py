@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import pytest
 
 from gladius.checks import InputError
-from proofs_checks.digests import CODE, WHOLE, Definitions, reference
+from proofs_checks.digests import CODE, WHOLE, Definitions
+from proofs_checks.syntax import reference
 from reproduce import exhibits, keys, provenance, worker
 from reproduce import run as runner
 from reproduce.fits_author import training
