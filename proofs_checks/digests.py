@@ -11,7 +11,7 @@ Choices:
   selected module: its names as far as the code so reached reads attributes of these names.
 - `Path(__file__)...` stands for the contents of that file or folder. It stands for nothing if there
   is code in it: then it is a place, and who reads files there adds them.
-- Statements that bind no name belong to every definition whose module imports theirs.
+- Statements that bind no name belong to every definition of their module; a test has none occur.
 - A name of another package stands for itself. Versions are recorded beside results, not hashed.
 """
 
@@ -23,16 +23,23 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gladius.checks import InputError
-from proofs_checks.syntax import Module, Reference, Text, parsed, reference
+from proofs_checks.syntax import Module, Reference, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")
-WHOLE, EFFECTS = "*", ""  # in place of a name: all that a module binds, or does beside binding
+WHOLE = "*"  # in place of a name: all that a module binds
 
 
-def sha256(text: str | bytes) -> str:
-    """In hexadecimal digits."""
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+def sha256(text: str) -> str:
+    """Of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 Site = tuple[str, str]  # (module, name) of a definition
@@ -51,8 +58,6 @@ class Definitions:
         self._modules: dict[str, Module | None] = {}
         self._texts: dict[Site, list[str | Site]] = {}
         self._attributes: dict[Site, set[str]] = {}
-        self._edges: dict[Site, set[Site]] = {}  # also to what importing its module does
-        self._imported: dict[str, set[str]] = {}
         self._digests: dict[Site, str] = {}
 
     def reached(self, *roots: str, selected: Iterable[str] = ()) -> dict[str, str]:
@@ -70,19 +75,15 @@ class Definitions:
             self.packages |= packages
             self._modules = {name: module for name, module in self._modules.items() if module}
         found, size = self._reach([self._site(root) for root in roots]), 0
-        names = [(name, x) for name in selected for x in self._whole(name).names]
+        modules = [(name, self.module(self._site(name)[0])) for name in selected]
+        names = [(name, x) for name, module in modules for x in getattr(module, "names", ())]
         while size < len(found):
             size, read = len(found), set().union(*(self._attributes[site] for site in found))
             sites = [self.resolve(Reference(m, (x,)))[0] for m, x in names if x in read]
             found |= self._reach(site for site in sites if site and site[1] != WHOLE)
-        self._hash([site for site in found if site not in self._digests])
+        if new := [site for site in found if site not in self._digests]:
+            self._hash(new)
         return {f"{m}.{name}": self._digests[m, name] for m, name in sorted(found)}
-
-    def _whole(self, name: str) -> Module:
-        module = self.module(name)
-        if module is None:
-            raise InputError("module", name, "the project has none of this name")
-        return module
 
     def _site(self, root: str) -> Site:
         site, _ = self.resolve(reference(root))
@@ -137,50 +138,29 @@ class Definitions:
         while waiting:
             site = waiting.pop()
             if site not in found:
-                found.add(site)
                 if site not in self._texts:
                     self._open(site)
-                waiting += self._edges[site]
+                waiting += [piece for piece in self._texts[site] if isinstance(piece, tuple)]
+                found.add(site)
         return found
 
     def _open(self, site: Site) -> None:
         """Read the text of a definition, with the sites that it refers to."""
-        module, name = site
-        found = self._whole(module)
-        bound: Sequence[Any] = found.names.get(name, []) if name else found.effects
-        if name == WHOLE:
-            bound = [Reference(module, (each,)) for each in sorted(found.names)]
-        text: list[str | Site] = [name]
-        attributes: set[str] = set()
-        for one in bound:
-            attributes |= one.attributes if isinstance(one, Text) else set()
-            for piece in one.pieces if isinstance(one, Text) else [one]:
-                if isinstance(piece, Reference):
-                    target, rest = self.resolve(piece)
-                    text += [rest] if target is None else [target, rest]
-                else:
-                    text.append(_contents(piece) if isinstance(piece, Path) else piece)
-        self._texts[site], self._attributes[site] = text, attributes
-        self._edges[site] = {piece for piece in text if isinstance(piece, tuple)}
-        self._edges[site] |= {(each, EFFECTS) for each in self._acting(module)}
-
-    def _acting(self, module: str) -> set[str]:
-        """The modules with effects among this one and all that importing it imports."""
-        if module not in self._imported:
-            waiting, seen = [module], set[str]()
-            while waiting:
-                name = waiting.pop()
-                if name not in seen and (found := self.module(name)):
-                    waiting += [*found.modules, name.rpartition(".")[0] or name]
-                    seen.add(name)
-            acting = {n for n in seen if (found := self.module(n)) and found.effects}
-            self._imported[module] = acting
-        return self._imported[module]
+        (module, name), text = site, list[str | Site](site[1:])
+        names = getattr(self.module(module), "names", {})
+        whole = [Reference(module, (each,)) for each in sorted(names)]
+        bound: list[Any] = whole if name == WHOLE else names[name]
+        for piece in (each for one in bound for each in getattr(one, "pieces", [one])):
+            if isinstance(piece, Reference):
+                target, rest = self.resolve(piece)
+                text += [rest] if target is None else [target, rest]
+            else:
+                text.append(_contents(piece) if isinstance(piece, Path) else piece)
+        self._texts[site] = text
+        self._attributes[site] = set().union(*(getattr(one, "attributes", ()) for one in bound))
 
     def _hash(self, sites: Sequence[Site]) -> None:
         """Digests of definitions that refer to these or to hashed ones."""
-        if not sites:
-            return
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -191,8 +171,8 @@ class Definitions:
             for to in self._texts[site]
             if isinstance(to, tuple) and to in number
         ]
-        rows, columns = zip(*edges, strict=True) if edges else ((), ())
-        graph = coo_array(([1] * len(edges), (rows, columns)), shape=(len(sites),) * 2)
+        ends = np.array(edges, dtype=int).reshape(-1, 2).T
+        graph = coo_array((np.ones(len(edges)), ends), shape=(len(sites),) * 2)
         _, labels = connected_components(graph, connection="strong")
         members: dict[int, list[Site]] = {}
         for site, label in zip(sites, labels.tolist(), strict=True):
@@ -227,4 +207,4 @@ def _contents(path: Path) -> str:
         return "place"
     files = sorted(path.rglob("*")) if path.is_dir() else [path] * path.is_file()
     names = {file.relative_to(path).as_posix(): file for file in files if file.is_file()}
-    return sha256(repr([(name, sha256(file.read_bytes())) for name, file in names.items()]))
+    return sha256(repr([(name, file_sha256(file)) for name, file in names.items()]))

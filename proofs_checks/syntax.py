@@ -43,11 +43,10 @@ class Text:
 
 @dataclass
 class Module:
-    """What a file binds (in order), does beside that, imports, and has in registers."""
+    """What a file binds (in order), does beside that, and has in registers."""
 
     names: dict[str, list[Any]] = field(default_factory=dict)  # to References and Texts
     effects: list[Text] = field(default_factory=list)
-    modules: set[str] = field(default_factory=set)
     registered: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,10 +73,11 @@ def parsed(path: Path, name: str, packages: frozenset[str], *changed: int) -> Mo
     writer = Writer(path, name, home, packages, frozenset(bound))
     writer.finds_files = "__file__" in source
     texts = {id(node): writer.text(node) for node in body}
-    module = Module(modules=_imports(tree, home), registered=writer.registered)
+    module = Module(effects=[texts[id(node)] for node in effects], registered=writer.registered)
     for each, several in bound.items():
-        module.names[each] = [texts.get(id(one), one) for one in dict.fromkeys(several)]
-    module.effects = [texts[id(node)] for node in effects]
+        found = [texts.get(id(one), one) for one in dict.fromkeys(several)]
+        is_defined = any(isinstance(one, Text) for one in found)
+        module.names[each] = [*found, *(module.effects if is_defined else [])]
     return module
 
 
@@ -110,18 +110,6 @@ def _bound(node: ast.AST, home: str) -> Iterator[tuple[str, Reference | None]]:
 def _origin(node: ast.ImportFrom, home: str) -> str:
     above = home.split(".")[: home.count(".") + 2 - node.level] if node.level else []
     return ".".join([*above, *filter(None, [node.module])])
-
-
-def _imports(tree: ast.AST, home: str) -> set[str]:
-    """Every module that a file may import."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            origin = _origin(node, home)
-            found |= {origin, *(f"{origin}.{alias.name}" for alias in node.names)}
-    return found
 
 
 def _acts(node: ast.AST) -> bool:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from gladius.checks import InputError
-from proofs_checks.digests import Definitions
+from proofs_checks.digests import Definitions, file_sha256
 from reproduce import keys, provenance
 from reproduce.output import MANIFESTS, edited, read_manifest
-from reproduce.provenance import ROOT, file_sha256
+from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
 from reproduce.store import write
 

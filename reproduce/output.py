@@ -16,8 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from proofs_checks.digests import file_sha256
 from reproduce.keys import combined
-from reproduce.provenance import file_sha256
 from reproduce.results import Results
 from reproduce.spec import Exhibit
 from reproduce.store import Stored, write

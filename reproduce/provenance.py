@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from proofs_checks.digests import CODE, sha256
+from proofs_checks.digests import CODE
 
 ROOT = Path(__file__).parents[1]
 # distributions whose versions are recorded: they can move a number
@@ -23,11 +23,6 @@ PACKAGES = (
     *("clarabel", "joblib", "jaxtyping", "matplotlib", "hypothesis", "mpmath", "sympy"),
     *("numba", "llvmlite", "econirl"),
 )
-
-
-def file_sha256(path: Path) -> str:
-    """Of a file's bytes."""
-    return sha256(path.read_bytes())
 
 
 @cache
