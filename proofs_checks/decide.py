@@ -10,7 +10,7 @@ Implementation choices:
 - Finished decisions are stored, so that an interrupted run resumes.
 """
 
-import hashlib
+import json
 import math
 import time
 import traceback
@@ -24,12 +24,14 @@ import joblib
 from hypothesis import HealthCheck, Phase, given, settings, target
 from joblib.externals.loky import as_completed, get_reusable_executor
 
-from proofs_checks.certificates import derivations, kinds
+from proofs_checks.certificates import derivations, forms, kinds
 from proofs_checks.claims import CheckResult, Claim, Verdict, find
+from proofs_checks.digests import Definitions, sha256
 
 CI, DEEP = 200, 5000  # instances of a claim
 TIGHT = 1.1  # slack up to which a constant is called tight
 NOT_TIGHT = "not known to be tight"
+LIBRARIES = ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath")
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / ".cells" / "claims"
 QUIET: dict[str, Any] = {
@@ -193,25 +195,21 @@ def search(claim: Claim, survey: Survey, examples: int) -> str:
 
 
 # --- many claims
-def source() -> str:
-    """Digest of all that a decision rests on: the code, the printed tables, the libraries."""
-    digest = hashlib.sha256()
-    files = [
-        *(ROOT / "proofs_checks").rglob("*.py"),
-        *(ROOT / "proofs_checks").rglob("*.lisp"),
-        *(ROOT / "gladius").rglob("*.py"),
-        *(ROOT / "paper_tables" / "published").glob("*.csv"),
-    ]
-    for path in sorted(files):
-        digest.update(path.relative_to(ROOT).as_posix().encode())
-        digest.update(path.read_bytes())
-    for library in ("numpy", "scipy", "hypothesis", "torch", "cvxpy", "mpmath"):
-        digest.update(f"{library}=={version(library)}".encode())
-    return digest.hexdigest()
+def key(definitions: Definitions, claim: Claim) -> str:
+    """Digest of what decides a claim: its functions with all that they reach, its certificate."""
+    function = f"{claim.printed.__module__}:{claim.printed.__name__}"
+    digests = definitions.reached(f"{__name__}:decide", f"{Claim.__module__}:Claim", function)
+    files = (
+        ("statements", "claim"),
+        ("certificates", "certificate"),
+        ("derivations", "derivation"),
+    )
+    texts = [forms(name, head).get(claim.id, "") for name, head in files]
+    return sha256(json.dumps([claim.id, sorted(set(digests.values())), texts]))
 
 
-def decide_by_id(id_: str, examples: int, source: str) -> Decision:
-    """`decide` by id; `source` only tells stored results of other code apart."""
+def decide_by_id(id_: str, examples: int, key: str, versions: Sequence[str]) -> Decision:
+    """`decide` by id; the key and the versions only tell stored results of other code apart."""
     try:
         return decide(find(id_), examples)
     except Exception as error:
@@ -227,9 +225,12 @@ def decisions(
     Always in processes of their own: Hypothesis also draws constants of the modules that are
     loaded, so that the instances would be others beside the command's modules.
     """
-    stored, digest = joblib.Memory(build, verbose=0).cache(decide_by_id), source()
+    stored, definitions = joblib.Memory(build, verbose=0).cache(decide_by_id), Definitions()
+    versions = [f"{library}=={version(library)}" for library in LIBRARIES]
     executor = get_reusable_executor(max_workers=workers)
-    tasks = [executor.submit(stored, id_, examples, digest) for id_ in ids]
+    tasks = [
+        executor.submit(stored, id_, examples, key(definitions, find(id_)), versions) for id_ in ids
+    ]
     try:
         yield from (task.result() for task in as_completed(tasks))
     finally:

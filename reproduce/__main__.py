@@ -72,6 +72,9 @@ def run(
     ] = None,
     build: Annotated[Path, typer.Option(help="Folder of the finished cells.")] = runner.BUILD,
     out: Out = None,
+    recompute_other_versions: Annotated[
+        bool, typer.Option("--recompute-other-versions", help="Also what other versions made.")
+    ] = False,
 ) -> None:
     """Compute the cells that are missing or stale and write the exhibits' files."""
     console, start = Console(), time.monotonic()
@@ -79,6 +82,7 @@ def run(
         full = duration(sum(costs(runner.GENERATED).values()))
         console.print(f"A full run took {full} of processor time on the machine in the README.")
     options: dict[str, Any] = {"device": device, "workers": workers, "dask": dask}
+    options["recompute_other_versions"] = recompute_other_versions
     try:
         outcome = runner.run(_load(names, kind), smoke=smoke, build=build, out=out, **options)
     except KeyboardInterrupt:

@@ -1,9 +1,9 @@
 """Whether the committed numbers were made by the code of this tree.
 
-What decides: the code, data and settings behind every cell, the code that draws the exhibit (their
-digests are in its manifest), whether that code was committed when the files were written, and the
-files' SHA-256. Versions of packages are reported and do not decide: another machine may have
-others, and `compare --with` says whether the numbers are the same there.
+What decides: the definitions, data and settings behind every cell, those that draw the exhibit
+(their digests are in its manifest, see `keys`), whether that code was committed when the files were
+written, and the files' SHA-256. Versions of packages are reported and do not decide: another
+machine may have others, and `compare --with` says whether the numbers are the same there.
 """
 
 import json
@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from gladius.checks import InputError
-from reproduce import provenance
+from proofs_checks.digests import Definitions, file_sha256
+from reproduce import keys, provenance
 from reproduce.output import MANIFESTS, edited, read_manifest
-from reproduce.provenance import PUBLISHED, ROOT, Sources, combined, sha256
+from reproduce.provenance import ROOT
 from reproduce.spec import Exhibit
 from reproduce.store import write
 
 OLDER = "older code"
 # what is not made of cells, but by `python -m proofs_checks` with its data
 FILES = {"claims": ("claims.csv", "ERRATA.md")}
-CODE = "proofs_checks/**/*.py"
-DATA = (PUBLISHED, *(f"proofs_checks/{x}" for x in ("*.csv", "*/*.lisp", "templates/*.md")))
+CODE = ("gladius/**/*.py", "proofs_checks/**/*.py")
+DATA = tuple(f"proofs_checks/{x}" for x in ("*.csv", "*/*.lisp", "templates/*.md"))
 PROBLEMS = {
     "smoke": "a smoke run",
     "code": f"{OLDER}: what computes it has changed since",
@@ -43,26 +44,26 @@ class Finding:
 
 def check(exhibits: Sequence[Exhibit], folder: Path) -> list[Finding]:
     """A finding for each exhibit, then for each of FILES."""
-    sources = Sources()
+    definitions = Definitions()
     findings = []
     for exhibit in exhibits:
         cells = {entry.cell for entry in exhibit.checked_entries(False)}
-        code = provenance.code(sources.digests(cell, "cpu") for cell in cells)
-        expected = {"smoke": False, "code": code, "view": sources.view(exhibit)}
+        code = keys.code(keys.pieces(definitions, cell, "cpu") for cell in cells)
+        expected = {"smoke": False, "code": code, "view": keys.view(definitions, exhibit)}
         findings.append(_check_manifest(exhibit.name, expected, folder))
-    return findings + [_check_manifest(name, of_modules(), folder) for name in FILES]
+    return findings + [_check_manifest(name, of_claims(), folder) for name in FILES]
 
 
-def of_modules() -> dict[str, Any]:
+def of_claims() -> dict[str, Any]:
     """The manifest's entries if the code of this tree made FILES."""
-    data = (path for pattern in DATA for path in ROOT.glob(pattern))
-    digests = _modules() | {f"data {path.name}": sha256(path) for path in data}
-    return {"smoke": False, "code": combined(digests), "view": ""}
+    from proofs_checks.claims import claims
+    from proofs_checks.decide import key
 
-
-def _modules() -> dict[str, str]:
-    paths = (path.relative_to(ROOT) for path in sorted(ROOT.glob(CODE)))
-    return Sources().closure(*(".".join(path.with_suffix("").parts) for path in paths))
+    definitions = Definitions()
+    code = keys.combined(sorted(key(definitions, claim) for claim in claims().values()))
+    data = sorted(file_sha256(path) for pattern in DATA for path in ROOT.glob(pattern))
+    view = keys.combined([keys.key(definitions.reached("proofs_checks.ledger:write")), data])
+    return {"smoke": False, "code": code, "view": view}
 
 
 def _check_manifest(name: str, expected: dict[str, Any], folder: Path) -> Finding:
@@ -93,13 +94,12 @@ def stamp(name: str, folder: Path) -> None:
     if missing:
         raise InputError("name", name, f"make them first: {', '.join(missing)}")
     made = min(path.stat().st_mtime for path in files)
-    modules = [digest.removeprefix(provenance.MODULE) for digest in _modules()]
-    code = [ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
-    newer = [path.name for path in code if path.is_file() and path.stat().st_mtime > made]
+    code = [path for pattern in CODE for path in ROOT.glob(pattern)]
+    newer = [path.name for path in code if path.stat().st_mtime > made]
     if newer:
         raise InputError("name", name, f"make it again: {', '.join(newer)} changed since")
-    manifest = of_modules() | provenance.commit()
+    manifest = of_claims() | provenance.commit()
     manifest |= {"versions": [provenance.versions()], "machines": [provenance.machine()]}
     manifest["finished"] = datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
-    manifest["files"] = {path.name: sha256(path) for path in files}
+    manifest["files"] = {path.name: file_sha256(path) for path in files}
     write(folder / MANIFESTS / f"{name}.json", json.dumps(manifest, indent=1) + "\n")

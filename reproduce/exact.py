@@ -30,7 +30,7 @@ TRAJECTORIES = 1000  # of the data with inputs
 def bound_entry(row: str, trajectories: int, truth: str = "affine") -> Entry:
     """The bounds at one N under a true reward of `data.TRUTHS`, as an entry of an exhibit."""
     settings = {"trajectories": trajectories, "truth": truth}
-    return Entry(row, BOUND, MEASURED, Cell(f"{__name__}:bounds", settings, f"bounds, {row}"))
+    return Entry(row, BOUND, MEASURED, Cell("bounds", settings, f"bounds, {row}"))
 
 
 def bound_protocol(numeral: str) -> str:
@@ -55,7 +55,7 @@ def resampled_cell(trajectories: int, is_known: bool, smoke: bool) -> Cell:
     settings: dict[str, Any] = {"trajectories": trajectories, "is_known": is_known}
     settings |= {"seeds": "resampled", "seeds_row": f"{trajectories}/{is_known}"}
     settings |= {"repetitions": 10 if smoke else 4000}
-    return Cell(f"{__name__}:resampled", settings, f"resamples, {trajectories}")
+    return Cell("resampled", settings, f"resamples, {trajectories}")
 
 
 def resampled(cell: Cell) -> Result:
@@ -87,7 +87,7 @@ def resampled(cell: Cell) -> Result:
 
 def bound_cell(inputs: int, is_dense: bool) -> Cell:
     """The cell of a bound on the bus engine's MAPE with inputs that do not matter."""
-    return Cell(f"{__name__}:with_inputs", {"inputs": inputs, "is_dense": is_dense}, "bound")
+    return Cell("bounds_with_inputs", {"inputs": inputs, "is_dense": is_dense}, "bound")
 
 
 def with_inputs(cell: Cell) -> Result:

@@ -63,7 +63,7 @@ def fitting(
     defaults: dict[str, Any] = {"options": {}, "oracle": False, "theta_1_given": False}
     given = {k: v for k, v in given.items() if k not in defaults or v != defaults[k]}
     words = [method, f"N = {trajectories}", *map(str, options.values())]
-    return Cell(f"{__name__}:compute", given, ", ".join(words))
+    return Cell("fit", given, ", ".join(words))
 
 
 def compute(cell: Cell) -> Result:

@@ -37,7 +37,7 @@ def training(
         "absolute": absolute,
         "seeds": "table_2",
     }
-    return Cell(f"{__name__}:compute", settings, f"author's code, N = {trajectories}")
+    return Cell("author", settings, f"author's code, N = {trajectories}")
 
 
 def compute(cell: Cell) -> Result:

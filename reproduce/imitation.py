@@ -98,7 +98,7 @@ def imitation_cell(
         "seeds_row": f"{name}/{trajectories}",
     }
     label = ", ".join([method, name, str(trajectories)] + ["not restricted"] * (not restricted))
-    return Cell(f"{__name__}:compute", settings, label)
+    return Cell("imitation", settings, label)
 
 
 def learn(

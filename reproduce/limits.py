@@ -21,7 +21,6 @@ from reproduce.spec import FAILED
 GIBIBYTE = 2**30
 GRACE = 5  # seconds between the signal that ends the child and the one that kills it
 TIME, MEMORY = "time", "memory"  # which limit ended a call
-CHILD = "from reproduce.limits import child; child()"
 
 
 class LimitedRun(NamedTuple):
@@ -34,7 +33,8 @@ class LimitedRun(NamedTuple):
 def call(seconds: float, gibibytes: float, function: Callable[..., Any], *given: Any) -> LimitedRun:
     """The outcome of an importable function; its value must be one that pickle can hold."""
     task = pickle.dumps((seconds, gibibytes, function, given))
-    ended = subprocess.run([sys.executable, "-c", CHILD], input=task, stdout=subprocess.PIPE)
+    code = f"from {child.__module__} import {child.__name__} as child; child()"
+    ended = subprocess.run([sys.executable, "-c", code], input=task, stdout=subprocess.PIPE)
     if ended.returncode == -signal.SIGXCPU:
         return LimitedRun(None, TIME)
     if ended.returncode:  # the kernel killed it for its memory, or torch gave up

@@ -57,7 +57,7 @@ def fitting(
         "seeds_row": world,
     }
     words = [method, world, f"K = {inputs}", *map(str, options.values())]
-    return Cell(f"{__name__}:compute", settings, ", ".join(words))
+    return Cell("many_inputs", settings, ", ".join(words))
 
 
 def compute(cell: Cell) -> Result:

@@ -1,7 +1,7 @@
 """The files of an exhibit and their manifest, which says how they came about.
 
-An exhibit's files are swapped in together when all of them are there. What this module and
-`results` write is part of the digest of what draws an exhibit (`provenance.Sources.view`).
+An exhibit's files are swapped in together when all of them are there. What `draw` and `results`
+do is part of the digest of what draws an exhibit (`keys.view`).
 """
 
 import json
@@ -16,7 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from reproduce.provenance import combined, sha256
+from proofs_checks.digests import file_sha256
+from reproduce.keys import combined
 from reproduce.results import Results
 from reproduce.spec import Exhibit
 from reproduce.store import Stored, write
@@ -24,6 +25,7 @@ from reproduce.store import Stored, write
 MANIFESTS = "manifests"
 STAGING = ".staging-"  # then the process that writes there
 DIGITS = 12  # of a cell's digest in a manifest's costs
+TIMINGS = "_timings"
 MADE_OF = ("title", "smoke", "code", "view", "stored")  # if equal, the files are as they would be
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -33,31 +35,41 @@ def write_exhibit(
 ) -> list[Path]:
     """The files: CSVs, what `render` adds; with the manifest they are swapped in when all are made.
 
-    Nothing is drawn if the manifest says that the same code drew the same cells. The manifest does
-    not list the timings, which differ by machine.
+    Nothing is drawn if the manifest says that the same code drew the same cells; it then stays as
+    it is, commit and all, unless it was not committed code. The manifest does not list the timings,
+    which differ by machine.
     """
     old = read_manifest(out, exhibit.name)
     before: dict[str, str] = old.get("files", {})
+    own = {name for name in before if name.startswith((f"{exhibit.name}.", f"{exhibit.name}_"))}
     is_same = all(old.get(name) == manifest[name] for name in MADE_OF) and not edited(old, out)
-    files, timings = before if is_same else {}, f"{exhibit.name}_timings.csv"
+    is_same &= own == before.keys()
+    files, made = before if is_same else {}, list[Path]()
     with TemporaryDirectory(prefix=f"{STAGING}{os.getpid()}-", dir=out) as folder:
-        made: list[Path] = []
         if not files:
-            frames = {f"{exhibit.name}.csv": results.frame(), timings: results.times()}
-            for name, frame in frames.items():
-                text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
-                write(Path(folder, name), text)
-            exhibit.render(results, Path(folder))
-            made = sorted(Path(folder).iterdir())
-            files = {path.name: sha256(path) for path in made if path.name != timings}
+            made = draw(exhibit, results, Path(folder))
+            files = {
+                path.name: file_sha256(path) for path in made if not path.stem.endswith(TIMINGS)
+            }
+        elif old.get("dirty") is False:
+            manifest = {**manifest, "commit": old["commit"], "dirty": False}
         with uninterrupted():
             for path in made:
                 os.replace(path, out / path.name)
-            for name in before.keys() - files.keys() - {timings}:
+            for name in own - {path.name for path in made} - files.keys():
                 (out / name).unlink(missing_ok=True)
             text = json.dumps({**manifest, "files": files}, indent=1) + "\n"
             write(out / MANIFESTS / f"{exhibit.name}.json", text)
     return [out / name for name in files]
+
+
+def draw(exhibit: Exhibit, results: Results, folder: Path) -> list[Path]:
+    """The files of an exhibit, in an empty folder."""
+    for end, frame in (("", results.frame()), (TIMINGS, results.times())):
+        text = frame.to_csv(index=False, float_format="%.10g", lineterminator="\n")
+        write(folder / f"{exhibit.name}{end}.csv", text)
+    exhibit.render(results, folder)
+    return sorted(folder.iterdir())
 
 
 def clear_staging(out: Path) -> None:
@@ -117,7 +129,7 @@ def read_manifest(out: Path, name: str) -> dict[str, Any]:
 def edited(manifest: Mapping[str, Any], out: Path) -> list[str]:
     """Names of the manifest's files that are not as they were written."""
     files: dict[str, str] = manifest.get("files", {})
-    digests = {name: sha256(out / name) for name in files if (out / name).is_file()}
+    digests = {name: file_sha256(out / name) for name in files if (out / name).is_file()}
     return [name for name in files if digests.get(name) != files[name]]
 
 

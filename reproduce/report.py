@@ -65,7 +65,7 @@ def page(folder: Path) -> str:
         chain=Markup(markdown(CHAIN.read_text("utf-8"), level=2)),
         made=made(folder),
         seeds=seeds.ROOT,
-        rule=seeds.describe(Cell("reproduce.fits:compute", {"seeds": "table_2"}))["rule"],
+        rule=seeds.describe(Cell("fit", {"seeds": "table_2"}))["rule"],
     )
 
 

@@ -70,7 +70,7 @@ class Results:
         pair = [self.get(row, *which) for which in (ours, other)]
         if not all("MAPE" in stored.result.replications for stored in pair):
             return math.nan, math.nan, 0
-        seeds, others = (stored.provenance["seed"] for stored in pair)
+        seeds, others = (stored.provenance.get("seed") for stored in pair)
         if seeds != others:
             raise InputError("seeds", others, f"not the data sets of the other cell, {seeds}")
         first, second = (np.asarray(stored.result.replications["MAPE"]) for stored in pair)

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass, field
@@ -18,11 +19,12 @@ from typing import Any
 from rich.console import Console
 
 from gladius.checks import InputError
-from reproduce import provenance
+from proofs_checks.digests import Definitions
+from reproduce import keys, provenance
 from reproduce.exhibits import PAPER
 from reproduce.output import DIGITS, clear_staging, costs, describe, read_manifest, write_exhibit
 from reproduce.progress import progress
-from reproduce.provenance import ROOT, Sources, combined
+from reproduce.provenance import ROOT
 from reproduce.results import Results
 from reproduce.spec import Cell, Exhibit
 from reproduce.store import Store, Stored, probe
@@ -57,6 +59,7 @@ def run(
     dask: str | None = None,
     build: Path = BUILD,
     out: Path | None = None,
+    recompute_other_versions: bool = False,
 ) -> Outcome:
     """Compute what is stale and write all files: the paper's exhibits first, cheap ones before.
 
@@ -71,6 +74,8 @@ def run(
         dask: address of a scheduler, whose workers compute instead.
         build: the store's folder.
         out: folder of the results; by default GENERATED, or SMOKE for a smoke run.
+        recompute_other_versions: compute also the cells that other versions of Python or of a
+            package made; otherwise a line says how many they are.
 
     Raises:
         InputError: for a bad specification or option, a folder that cannot be written or that
@@ -88,16 +93,22 @@ def run(
     with store.lock():
         clear_staging(target)
         drawing = Drawing(exhibits, smoke, device, target)
-        seconds, jobs = drawing.seconds, list[Job]()
+        seconds, jobs, others = drawing.seconds, list[Job](), list[dict[str, str]]()
         # cells of cheap exhibits first, of one exhibit the longest first
         for cell in sorted(seconds, key=lambda c: (drawing.first[c], -seconds[c], c.digest)):
-            stored, digests = store.load(cell), drawing.digests[cell]
-            if stored is not None and not stored.failed and stored.key == combined(digests):
+            stored, pieces = store.load(cell), drawing.pieces[cell]
+            if stored is None or stored.failed or stored.key != keys.key(pieces):
+                stored = None
+            other = provenance.other_versions(stored.provenance["versions"]) if stored else {}
+            if stored and not (other and recompute_other_versions):
+                others += [other] if other else []
                 drawing.final[cell] = stored
             else:
                 on = device if cell.takes_device() else "cpu"
-                jobs.append(Job(cell, on, digests, drawing.commit))
-        provenance.check_compiler(job.digests for job in jobs)
+                jobs.append(Job(cell, on, pieces, drawing.commit))
+        keys.check_compiler(job.pieces for job in jobs)
+        if others:
+            warnings.warn(_said_of(others), stacklevel=2)
         drawing.draw()
         expected = {job.cell.id: seconds[job.cell] for job in jobs}
         with progress(expected, max(workers, 1), Console()) as report_stored:
@@ -137,7 +148,7 @@ class Drawing:
     undrawn: dict[str, str] = field(default_factory=dict)  # exhibit -> why it was not written
 
     def __post_init__(self) -> None:
-        self.sources, self.commit = Sources(), provenance.commit()
+        self.definitions, self.commit = Definitions(), provenance.commit()
         self.entries = {x.name: x.checked_entries(self.smoke) for x in self.exhibits}
         cells = {name: {entry.cell for entry in listed} for name, listed in self.entries.items()}
         self.seconds = expected_seconds(cells, self.smoke, self.out)
@@ -147,7 +158,7 @@ class Drawing:
         for position, exhibit in enumerate(self.waiting):
             for entry in self.entries[exhibit.name]:
                 self.first.setdefault(entry.cell, position)
-        self.digests = {cell: self.sources.digests(cell, self.device) for cell in self.first}
+        self.pieces = {c: keys.pieces(self.definitions, c, self.device) for c in self.first}
 
     def draw(self) -> None:
         """Write the exhibits whose cells are all there."""
@@ -158,8 +169,8 @@ class Drawing:
             self.waiting.remove(exhibit)
             stored = [self.final[entry.cell] for entry in entries]
             results = Results(entries, stored, self.smoke, exhibit.view)
-            code = provenance.code(self.digests[entry.cell] for entry in entries)
-            view = self.sources.view(exhibit)
+            code = keys.code(self.pieces[entry.cell] for entry in entries)
+            view = keys.view(self.definitions, exhibit)
             manifest = describe(exhibit, results, code, view) | self.commit
             try:
                 self.files.extend(write_exhibit(exhibit, results, manifest, self.out))
@@ -187,6 +198,15 @@ def expected_seconds(cells: Mapping[str, set[Cell]], smoke: bool, out: Path) -> 
             similar = of_kind.get(cell.compute) or last or [SMOKE_CELL if smoke else UNKNOWN]
             expected[cell] = sum(similar) / len(similar)
     return expected
+
+
+def _said_of(others: Sequence[Mapping[str, str]]) -> str:
+    """That cells are reused which these versions made, not those that are here."""
+    made = {name: version for other in others for name, version in sorted(other.items())}
+    here = {name: provenance.version_of(provenance.versions(), name) for name in made}
+    texts = [", ".join(f"{n} {v}" for n, v in of.items()) for of in (made, here)]
+    again = "--recompute-other-versions computes them again"
+    return f"{len(others)} cells were made with {texts[0]}; here {texts[1]}: reused, {again}"
 
 
 def disk_error(name: str, folder: Path, error: OSError, unwritten: str) -> InputError:

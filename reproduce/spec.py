@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
 from gladius.checks import InputError, check_whole
+from reproduce.register import FUNCTIONS
 
 Array = NDArray[np.float64]
 
@@ -44,11 +45,7 @@ def worst(statuses: Sequence[str]) -> str:
 
 
 # computes in this process; Table 1's limits measure a child process on the CPU
-ON_DEVICE = (
-    "reproduce.fits:compute",
-    "reproduce.many_inputs:compute",
-    "reproduce.imitation:compute",
-)
+ON_DEVICE = ("fit", "many_inputs", "imitation")
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,8 @@ class Cell:
     """One unit of work; its identity is `compute` and `settings`.
 
     Attributes:
-        compute: `module:function`, a function cell -> Result.
+        compute: name of a function cell -> Result in `register.FUNCTIONS`; `module:function` of
+            one that is not registered.
         settings: everything that decides the numbers, in types that JSON holds. Checked names:
             `method` (of gladius.METHODS), `repetitions`, `trajectories`, `seeds` (the stream of
             data sets, for example `table_2`) and `seeds_row` (the second key of the stream, by
@@ -69,8 +67,8 @@ class Cell:
     label: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if not FUNCTION.fullmatch(self.compute):
-            raise InputError("compute", self.compute, "name it as 'module:function'")
+        if self.compute not in FUNCTIONS and not FUNCTION.fullmatch(self.compute):
+            raise InputError("compute", self.compute, "register it, or name it 'module:function'")
         try:
             copied = json.loads(json.dumps(dict(self.settings), allow_nan=False))
         except (TypeError, ValueError) as error:
@@ -89,7 +87,7 @@ class Cell:
     @property
     def id(self) -> str:
         """Readable and unique: the label and the beginning of the digest."""
-        return f"{self.label or self.compute.partition(':')[2]} [{self.digest[:8]}]"
+        return f"{self.label or self.compute} [{self.digest[:8]}]"
 
     @property
     def seeds(self) -> tuple[str, str]:
@@ -129,7 +127,7 @@ class Cell:
 
     def function(self) -> Callable[[Cell], Result]:
         """The function that computes it, imported on demand."""
-        module, _, name = self.compute.partition(":")
+        module, _, name = FUNCTIONS.get(self.compute, self.compute).partition(":")
         function: Callable[[Cell], Result] = getattr(import_module(module), name)
         return function
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-import tempfile
+import secrets
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from gladius.checks import InputError
-from reproduce.spec import FAILED, Cell, Record, Result
+from reproduce.spec import FAILED, Cell, Record, Result, check_result
 
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"
 
@@ -30,7 +30,7 @@ class Stored:
 
     result: Result  # its numbers; no records if it failed
     status: str  # `ok`, or `failed: why`
-    key: str  # digest of everything that decides its numbers (see provenance)
+    key: str  # digest of everything that decides its numbers (see `keys`)
     # seed, versions, commit, machine, device, times, warnings, traceback
     provenance: dict[str, Any]
     checksum: str = ""  # SHA-256 of its file
@@ -58,7 +58,14 @@ class Store:
             return decode(path.read_text(encoding="utf-8"), cell)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             why = f"{type(error).__name__}: {error}"
             warnings.warn(f"not readable, so computed again: {path} ({why})", stacklevel=2)
             return None
@@ -75,8 +82,11 @@ class Store:
         Raises:
             InputError: another run has it.
         """
+        path = self.folder / "lock"
+        if path.is_dir():
+            raise InputError("build", str(path), "it is a folder, and has to be a file: remove it")
         try:
-            with FileLock(self.folder / "lock").acquire(timeout=0):
+            with FileLock(path).acquire(timeout=0):
                 yield
         except Timeout:
             hint = "another run is at work there: wait, or use another folder"
@@ -86,13 +96,12 @@ class Store:
 def write(path: Path, content: str) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")  # `mkstemp` would make it private
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content.encode())
+        temporary.write_bytes(content.encode())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -134,7 +143,12 @@ def decode(text: str, cell: Cell) -> Stored:
     content = json.loads(body)
     if content["spec"] != cell.spec():
         raise ValueError("it is another cell's")
-    result = content["result"]
+    result, provenance = content["result"], content["provenance"]
+    if not isinstance(result["records"], list):
+        raise TypeError("its records are no list")
+    kinds = {"finished": str, "versions": dict, "cpu_seconds": float | int}
+    if not all(isinstance(provenance[name], kind) for name, kind in kinds.items()):
+        raise TypeError(f"it has to say how it was made: {', '.join(kinds)}")
     decoded = Result(
         tuple(
             Record(**{**record, "value": float(record["value"]), "se": float(record["se"])})
@@ -145,7 +159,10 @@ def decode(text: str, cell: Cell) -> Stored:
         float(result["cpu_seconds"]),
     )
     checksum = hashlib.sha256(text.encode()).hexdigest()
-    return Stored(decoded, content["status"], content["key"], content["provenance"], checksum)
+    stored = Stored(decoded, content["status"], content["key"], provenance, checksum)
+    if not stored.failed:
+        check_result(decoded)
+    return stored
 
 
 def _sealed(body: str) -> str:

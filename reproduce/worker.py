@@ -1,7 +1,7 @@
 """What a worker does: compute one cell and give the text of its file.
 
-Every number passes through this module, `spec` and `store` between its `compute` and its file, so
-these modules are part of each cell's key (see provenance).
+Every number passes through `compute` and `one_thread` on its way into its file, so these are part
+of each cell's key (see `keys`).
 """
 
 import os
@@ -11,28 +11,30 @@ import time
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from reproduce import provenance, seeds
-from reproduce.provenance import ROOT, Sources, combined
+from proofs_checks.digests import Definitions
+from reproduce import keys, provenance, seeds
+from reproduce.provenance import ROOT
 from reproduce.spec import FAILED, Cell, Result, check_result
 from reproduce.store import Stored, encode
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 REASON_LENGTH = 200  # characters of an error message that a table shows
 
-_LOADED: dict[str, str] = {}  # module -> its digest when this process first used it
+_LOADED: dict[str, str] = {}  # definition -> its digest when this process first used it
 
 
 @dataclass(frozen=True)
 class Job:
-    """A cell to compute, with the digests of its key and the commit as the parent sees them."""
+    """A cell to compute, with the pieces of its key and the commit as the parent sees them."""
 
     cell: Cell
     device: str  # the run's, where the cell can use it
-    digests: Mapping[str, str]
+    pieces: Mapping[str, str]
     commit: Mapping[str, Any]
 
 
@@ -41,6 +43,11 @@ def one_thread() -> None:
     os.environ |= dict.fromkeys(ONE_THREAD, "1")  # for what is imported later
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+def compute(cell: Cell) -> Result:
+    """The result of its function, checked."""
+    return check_result(cell.function()(cell))
 
 
 def run_cell(job: Job) -> tuple[Cell, str]:
@@ -52,7 +59,8 @@ def run_cell(job: Job) -> tuple[Cell, str]:
         warnings.simplefilter("default")
         try:
             _refuse_other_code(job)
-            result = check_result(_computed(job))
+            with _on(job.device):
+                result = compute(job.cell)
         except Exception as error:
             status, trace = failure(error), traceback.format_exc()
     machine = provenance.machine()
@@ -72,26 +80,26 @@ def run_cell(job: Job) -> tuple[Cell, str]:
         "warnings": sorted({f"{w.category.__name__}: {w.message}" for w in caught}),
         "traceback": trace,
     }
-    stored = Stored(result, status, combined(job.digests), record)
+    stored = Stored(result, status, keys.key(job.pieces), record)
     return job.cell, encode(job.cell, stored)
 
 
-def _computed(job: Job) -> Result:
-    if job.device == "cpu":
-        return job.cell.function()(job.cell)
+def _on(device: str) -> AbstractContextManager[None]:
+    if device == "cpu":
+        return nullcontext()
     from reproduce.device import computing_on  # imports torch, which most cells do without
 
-    with computing_on(job.device):
-        return job.cell.function()(job.cell)
+    return computing_on(device)
 
 
 def _refuse_other_code(job: Job) -> None:
-    here = Sources().digests(job.cell, job.device)
-    others = sorted({name for name, _ in job.digests.items() ^ here.items()})
+    here = keys.pieces(Definitions(), job.cell, job.device)
+    others = sorted({name for name, _ in job.pieces.items() ^ here.items()})
     if others:
         raise RuntimeError(f"this worker differs from the run in {', '.join(others)}")
-    edited = [name for name, digest in here.items() if _LOADED.setdefault(name, digest) != digest]
-    if [name for name in edited if name.startswith(provenance.MODULE)]:
+    code = {name: digest for name, digest in here.items() if "." in name}
+    edited = [name for name, digest in code.items() if _LOADED.setdefault(name, digest) != digest]
+    if edited:
         raise RuntimeError(f"this worker has loaded an older {', '.join(edited)}: start it again")
 
 

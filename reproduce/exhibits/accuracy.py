@@ -73,7 +73,7 @@ def _simulated(trajectories: int, row: str, smoke: bool) -> Cell:
     fit = table_2.cell(*SIMULATED, trajectories, smoke)
     settings = {**fit.settings, "seeds": NAME, "seeds_row": row}
     settings["repetitions"] = SMOKE_REPETITIONS if smoke else SIMULATIONS
-    return Cell("reproduce.traits:errors", settings, f"{fit.label}, errors")
+    return Cell("errors", settings, f"{fit.label}, errors")
 
 
 def view(entry: Entry, result: Result) -> Sequence[Record]:

@@ -45,17 +45,17 @@ def entries(smoke: bool) -> list[Entry]:
     for n in TRAJECTORIES[:1] if smoke else TRAJECTORIES:
         settings = (SMOKE_SEARCH if smoke else SEARCH) | {"radii": RADII, "trajectories": n}
         settings |= {"seeds": "table_2", "repetitions": 1}
-        cell = Cell("reproduce.landscape:compute", settings, f"{NAME}, balls, N = {n}")
+        cell = Cell("balls", settings, f"{NAME}, balls, N = {n}")
         listed.append(Entry(str(n), "tabular", "measured", cell, "PL"))
     common: dict[str, Any] = {"seeds": STREAM, "beta": 0.95}
     common["repetitions"] = SMOKE_DATA_SETS if smoke else DATA_SETS
     most = {name: min(SMOKE_MOST, steps) if smoke else steps for name, steps in MOST.items()}
     settings = common | STEPS | {"most": most, "trajectories": SHOWN}
-    cell = Cell("reproduce.corrected:paths", settings, f"{NAME}, paths, N = {SHOWN}")
+    cell = Cell("paths", settings, f"{NAME}, paths, N = {SHOWN}")
     listed.append(Entry(f"paths, N = {SHOWN}", "tabular", "measured", cell, PATHS))
     for n in (SHOWN,) if smoke else SIZES:
         settings = common | {"levels": LEVELS[2:3] if smoke else LEVELS, "trajectories": n}
-        cell = Cell("reproduce.corrected:constants", settings, f"{NAME}, levels, N = {n}")
+        cell = Cell("levels", settings, f"{NAME}, levels, N = {n}")
         listed.append(Entry(f"constants, N = {n}", "tabular", "measured", cell, BELOW))
     return listed
 

@@ -124,7 +124,7 @@ def entries(smoke: bool) -> list[Entry]:
                 sets = COSTLY_SETS if is_costly else SETS
                 settings |= {"kind": kind, "repetitions": SMOKE_SETS if smoke else sets}
                 settings |= {"seeds": NAME, "seeds_row": f"{name}/{n}"}
-                cell = Cell(f"{__name__}:compute", settings, f"{column}, {name}, N = {n}, {kind}")
+                cell = Cell(NAME, settings, f"{column}, {name}, N = {n}, {kind}")
                 listed.append(Entry(f"{name}/{n}", column, f"leak_free {kind}", cell, "coverage"))
     return listed
 

@@ -37,7 +37,7 @@ def entries(smoke: bool) -> list[Entry]:
     """One: the distribution, and draws of it."""
     draws = SMOKE_DRAWS if smoke else DRAWS
     settings = {"draws": draws, "seeds": NAME, "seeds_row": ROW}
-    return [Entry(ROW, COLUMN, "measured", Cell(f"{__name__}:compute", settings, NAME), "mean")]
+    return [Entry(ROW, COLUMN, "measured", Cell(NAME, settings, NAME), "mean")]
 
 
 def compute(cell: Cell) -> Result:

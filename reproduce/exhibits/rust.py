@@ -58,10 +58,10 @@ def entries(smoke: bool) -> list[Entry]:
         for (column, kind), method in FITS.items():
             settings: dict[str, Any] = {"method": method, "kind": kind, "groups": list(groups)}
             settings |= {"seeds": NAME, "seeds_row": row}
-            cell = Cell(f"{__name__}:compute", settings, f"{column}, {row}, {kind}")
+            cell = Cell(NAME, settings, f"{column}, {row}, {kind}")
             listed.append(Entry(row, column, f"leak_free {kind}", cell, "theta_11"))
     settings = {"method": "gladius", "options": {"function_class": "sparse"}, "groups": [4]}
-    cell = Cell(f"{__name__}:raw", settings, "GLADIUS, group 4")
+    cell = Cell("rust_raw", settings, "GLADIUS, group 4")
     return [*listed, Entry("group 4", RAW[0], f"leak_free {RAW[1]}", cell, "nll")]
 
 

@@ -60,7 +60,7 @@ def entries(smoke: bool) -> list[Entry]:
         settings: dict[str, Any] = {"beta": beta, "ascents": ASCENTS, "tau_2": STEP}
         settings |= {"ratios": SMOKE_RATIOS if smoke else RATIOS, "iterations": iterations}
         row = f"beta {beta:g}"
-        cell = Cell("reproduce.gradients:stability_map", settings, f"stability, {row}")
+        cell = Cell("stability_map", settings, f"stability, {row}")
         listed.append(Entry(row, MAP, "printed", cell, "growth rate"))
     repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
     for (family, optimiser, step), (ascents, ratio) in product(CLASSES, RUNS[: 2 if smoke else 4]):
@@ -73,14 +73,14 @@ def entries(smoke: bool) -> list[Entry]:
         listed.append(Entry(str(TRAJECTORIES), DATA, protocol, cell))
     settings = {"ratios": TRACED, "tau_2": STEP, "iterations": iterations}
     settings["points"] = SMOKE_POINTS if smoke else POINTS
-    cell = Cell("reproduce.gradients:trace", settings, "stability, traces")
+    cell = Cell("stability_trace", settings, "stability, traces")
     listed.append(Entry("traces", TRACE, "measured", cell, gradients.LEVEL))
     settings = {"trajectories": TRAJECTORIES, "seeds": "table_2", "repetitions": 1}
     settings |= {"beta": BusEngine().discount, "direct": SMOKE_DIRECT if smoke else DIRECT}
     settings |= {"ratios": SMOKE_STEP_RATIOS if smoke else STEP_RATIOS}
     settings |= {"plain": PLAIN[1:2] if smoke else PLAIN}
     settings |= {"visits": BY_VISITS[1:2] if smoke else BY_VISITS}
-    cell = Cell("reproduce.gradients:requirements", settings, "stability, steps")
+    cell = Cell("stability_steps", settings, "stability, steps")
     return [*listed, Entry("requirements", PATHS, "measured", cell, STEPS)]
 
 

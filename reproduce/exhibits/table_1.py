@@ -107,7 +107,7 @@ class Line:
         """A cell of `traits`: the settings of a fit, with further options and settings."""
         options = {**cell.settings.get("options", {}), **options}
         settings = {**cell.settings, "options": options, **settings}
-        return Cell(f"reproduce.traits:{compute}", settings, f"{self.name}, {compute}")
+        return Cell(compute, settings, f"{self.name}, {compute}")
 
 
 CONCAVE = {GLOBAL: (1.0, "concave logit")}

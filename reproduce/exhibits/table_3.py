@@ -128,8 +128,8 @@ def make_table(
     def entries(smoke: bool) -> list[Entry]:
         repetitions = SMOKE_REPETITIONS if smoke else REPETITIONS
         settings = {"trajectories": trajectories, "repetitions": repetitions, "seeds": "table_2"}
-        counted = Cell("reproduce.exact:frequencies", settings, f"frequencies, N = {trajectories}")
-        exact = Cell("reproduce.exact:truth", label="true r and Q")
+        counted = Cell("frequencies", settings, f"frequencies, N = {trajectories}")
+        exact = Cell("truth", label="true r and Q")
         return [
             Entry(str(trajectories), FREQUENCY, "measured", counted, "frequency"),
             Entry(str(trajectories), true, "measured", exact, quantity),

@@ -83,7 +83,7 @@ def entries(smoke: bool) -> list[Entry]:
     for name in WORLDS[1:2] if smoke else WORLDS:
         episodes = SMOKE_EPISODES if smoke else EXPERT_EPISODES
         settings = {"environment": name, "episodes": episodes}
-        cell = Cell("reproduce.demonstrations:measure", settings, f"expert, {name}")
+        cell = Cell("expert", settings, f"expert, {name}")
         listed.append(Entry(name, EXPERT, "measured", cell, "return"))
     return listed
 

@@ -321,7 +321,7 @@ def test_finished_claims_are_not_decided_again(
     first = next(decisions([REFUTED], 5, 1, tmp_path))
     again = next(decisions([REFUTED], 5, 1, tmp_path))
     assert again.seconds == first.seconds  # the stored one, time and all
-    monkeypatch.setattr("proofs_checks.decide.source", lambda: "other code")
+    monkeypatch.setattr("proofs_checks.decide.key", lambda *_: "other code")
     fresh = next(decisions([REFUTED], 5, 1, tmp_path))
     assert fresh.seconds != first.seconds
     assert fresh.result == first.result

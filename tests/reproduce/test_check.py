@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gladius.checks import InputError
+from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
 from reproduce import check, exhibits, provenance, readme
 from reproduce import run as runner
@@ -79,11 +80,24 @@ def test_a_changed_setting_or_module_is_older_code(
     assert finding.problems == ("older code: what computes it has changed since",)
     (finding,) = check.check([replace(toy(), view=lambda entry, result: ())], tmp_path / "out")
     assert finding.problems == ("older code: what draws it has changed since",)
-    closure = provenance.Sources.closure
-    monkeypatch.setattr(
-        provenance.Sources, "closure", lambda *a: {**closure(*a), "module gladius.checks": "edited"}
-    )
+    reached = Definitions.reached
+    edited = {"gladius.checks.InputError": "edited"}
+    monkeypatch.setattr(Definitions, "reached", lambda *a, **more: reached(*a, **more) | edited)
     assert problems(tmp_path / "out").count("older code") == 2
+
+
+def test_a_run_that_computes_and_draws_nothing_leaves_the_manifest_with_its_commit(
+    committed: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    committed(toy())
+    path = tmp_path / "out" / "manifests" / "toy.json"
+    before = path.read_text()
+    monkeypatch.setattr(provenance, "commit", lambda: {"commit": "another", "dirty": True})
+    committed(toy())
+    assert path.read_text() == before
+    (tmp_path / "out" / "toy.csv").write_text("edited")
+    committed(toy())
+    assert json.loads(path.read_text())["commit"] == "another"
 
 
 def test_versions_are_told_and_do_not_decide(committed: Run, tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ def planted(errors: dict[tuple[str, str], list[float]], bound: float) -> Results
     """One affine row of the exhibit, with these replications and this bound (iv)."""
     entries, cells = [], []
     for which, values in errors.items():
-        cell = Cell("reproduce.fits:compute", {"repetitions": len(values)})
+        cell = Cell("fit", {"repetitions": len(values)})
         entries.append(Entry("affine/50", *which, cell))
         records = summarise("MAPE", values, ["ok"] * len(values))
         cells.append(stored(Result(records, {"MAPE": values})))

@@ -1,334 +1,416 @@
-"""What decides that a stored cell is still good: the key, its parts, and who may compute it."""
+"""What decides that a stored cell is still good: the key, its pieces, and who may compute it."""
 
 import ast
+import dis
 import json
-import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from types import GenericAlias
+from typing import Any, TypeVar
 
 import pytest
 
 from gladius.checks import InputError
-from reproduce import exhibits, provenance, worker
+from proofs_checks.digests import CODE, WHOLE, Definitions
+from proofs_checks.syntax import reference
+from reproduce import exhibits, keys, provenance, worker
 from reproduce import run as runner
 from reproduce.fits_author import training
-from reproduce.provenance import ROOT, Sources, combined
+from reproduce.provenance import ROOT
+from reproduce.register import FUNCTIONS
 from reproduce.spec import Cell
 from tests.reproduce.toys import toy
 
-
-def test_every_exhibit_has_a_valid_spec() -> None:
-    """And no cell reaches methods by name without saying which: its key would not hold them."""
-    sources = Sources()
-    for name in exhibits.names():
-        for smoke in (True, False):
-            entries = exhibits.load(name).checked_entries(smoke)
-            assert entries
-            for cell in (entry.cell for entry in entries):
-                by_name = f"{provenance.MODULE}gladius.methods" in sources.digests(cell, "cpu")
-                assert "method" in cell.settings or not by_name, cell.id
+Keys = dict[str, str]  # of cells, by their digests
 
 
-def test_the_versions_in_a_key_are_those_of_what_its_code_imports(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Those of a solver or of an engine too, which another package calls for it."""
-    installed = dict.fromkeys(("numpy", "torch", "cvxpy", "clarabel", "gymnasium", "box2d"), "1")
-    monkeypatch.setattr(provenance, "versions", installed.copy)
-
-    def versions(cell: Cell) -> set[str]:
-        pieces = Sources().digests(cell, "cpu")
-        return {name.removeprefix(provenance.VERSION) for name in pieces} & set(installed)
-
-    start = Cell("toypackage.start:compute")
-    assert versions(start) == {"numpy"}  # the store's
-    (package / "deeper.py").write_text("def solve():\n    import cvxpy as cp\nVALUE = 1\n")
-    assert versions(start) == {"numpy", "cvxpy", "clarabel"}
-    cells = [exhibits.load(name).checked_entries(True)[0].cell for name in ("table_3", "table_4")]
-    assert [versions(cell) & {"gymnasium", "box2d"} for cell in cells] == [
-        set(),
-        {"gymnasium", "box2d"},
-    ]
-
-
-def test_cells_with_compiled_loops_need_numba_and_have_its_version_in_their_keys(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A run says so before any work; cells without such loops run without it."""
-    monkeypatch.setattr(provenance, "versions", lambda: {"numba": "1"})
-    monkeypatch.setattr(provenance, "IS_COMPILED", False)
-    needed = {
-        cell.compute.partition(":")[0].removeprefix("reproduce."): "version numba" in digests
-        for name in ("stability", "constants", "table_2")
-        for cell in (entry.cell for entry in exhibits.load(name).checked_entries(True))
-        if "protocol" not in cell.settings.get("options", {})
-        for digests in [Sources().digests(cell, "cpu")]
-    }
-    compiled = {name for name, needs in needed.items() if needs}
-    assert compiled == {"gradients", "corrected", "fits_author"}
-    cell = training(50, True)
-    with pytest.raises(InputError, match="install the extra 'compiled'"):
-        provenance.check_compiler([Sources().digests(cell, "cpu")])
-    provenance.check_compiler([Sources().digests(Cell("reproduce.exact:truth"), "cpu")])
-
-
-def test_the_data_files_that_a_cell_opens_are_in_its_key(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The experts' weights and the printed numbers, edited in a copy."""
-    experts = exhibits.load("table_4").checked_entries(True)[0].cell
-    printed = Cell("reproduce.published:load")
-    for pattern, cell in (
-        ("gladius/worlds/expert_weights/*.npz", experts),
-        (provenance.PUBLISHED, printed),
-    ):
-        file = sorted(ROOT.glob(pattern))[0]
-        copy = tmp_path / file.relative_to(ROOT)
-        copy.parent.mkdir(parents=True)
-        shutil.copy(file, copy)
-        monkeypatch.setattr(provenance, "ROOT", tmp_path)
-        before = combined(Sources().digests(cell, "cpu"))
-        copy.write_bytes(file.read_bytes() + b"1")
-        assert combined(Sources().digests(cell, "cpu")) != before
-
-
-def test_every_module_that_finds_files_beside_itself_says_which_data_it_reads() -> None:
-    """Of all that cells or views reach."""
-    sources = Sources()
+def cells(smoke: bool = True) -> dict[str, Cell]:
+    """Those of all exhibits, by their digests."""
     loaded = [exhibits.load(name) for name in exhibits.names()]
-    modules = {piece for e in loaded for piece in sources.closure(f"reproduce.exhibits.{e.name}")}
-    for exhibit in loaded:
-        for entry in exhibit.checked_entries(True):
-            modules |= set(sources.digests(entry.cell, "cpu"))
-    names = {piece.removeprefix(provenance.MODULE) for piece in modules if "module " in piece}
-    texts = {name: ROOT.joinpath(*name.split(".")).with_suffix(".py") for name in names}
-    using = {
-        name for name, path in texts.items() if path.is_file() and "__file__" in path.read_text()
-    }
-    # these find code, and no data
-    code = {"reproduce.provenance", "reproduce.fits_author"}
-    assert using - code <= set(provenance.DATA)
+    entries = [entry for exhibit in loaded for entry in exhibit.checked_entries(smoke)]
+    return {entry.cell.digest: entry.cell for entry in entries}
 
 
-def test_every_module_that_a_result_passes_through_is_in_its_key_or_its_view(
-    tmp_path: Path,
+def kinds() -> dict[tuple[str, ...], Cell]:
+    """A smoke cell for each function, method, protocol, class of functions and kind."""
+    found: dict[tuple[str, ...], Cell] = {}
+    for cell in cells().values():
+        settings = cell.settings | cell.settings.get("options", {})
+        names = ("method", "protocol", "function_class", "kind", "environment", "drawn")
+        found.setdefault((cell.compute, *(str(settings.get(name)) for name in names)), cell)
+    return found
+
+
+def test_every_exhibit_has_a_valid_spec_and_every_cell_a_registered_function() -> None:
+    """And no cell reaches methods by name without saying which: its key would not hold them."""
+    definitions = Definitions()
+    for cell in [*cells().values(), *cells(smoke=False).values()]:
+        assert cell.compute in FUNCTIONS
+        by_name = "gladius.methods.fit" in keys.pieces(definitions, cell, "cpu")
+        assert "method" in cell.settings or not by_name, cell.id
+    for name in FUNCTIONS.values():
+        assert definitions.resolve(reference(name))[0] is not None, name
+
+
+def test_cells_with_compiled_loops_need_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run says so before any work; cells without such loops run without it."""
+    monkeypatch.setattr(keys, "IS_COMPILED", False)
+    definitions, needed = Definitions(), set()
+    for cell in cells().values():
+        pieces = keys.pieces(definitions, cell, "cpu")
+        needed |= {cell.compute} if keys.COMPILED.replace(":", ".") in pieces else set()
+        if cell.compute not in needed:
+            keys.check_compiler([pieces])
+    with pytest.raises(InputError, match="install the extra 'compiled'"):
+        keys.check_compiler([keys.pieces(definitions, training(50, True), "cpu")])
+    maps = {"stability_map", "stability_steps", "stability_trace"}
+    assert needed == maps | {"author", "paths", "levels"}
+
+
+def of_tree(folder: Path, several: Mapping[str, Cell]) -> Keys:
+    """The keys of cells by the code in a folder."""
+    definitions = Definitions(folder)
+    return {name: keys.key(keys.pieces(definitions, cell, "cpu")) for name, cell in several.items()}
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the code and its data."""
+    folder = tmp_path_factory.mktemp("tree")
+    for package in CODE:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    shutil.copytree(ROOT / "paper_tables" / "published", folder / "paper_tables" / "published")
+    return folder
+
+
+@pytest.fixture
+def rewritten(tree: Path) -> Iterator[Callable[[str, str], None]]:
+    """Writes a file of the copy, which is as it was afterwards."""
+    before: dict[Path, str | None] = {}
+
+    def write(name: str, text: str | None) -> None:
+        path = tree / name
+        before.setdefault(path, path.read_text("utf-8") if path.is_file() else None)
+        path.write_text(text, "utf-8") if text is not None else path.unlink()
+
+    yield write
+    for path, text in before.items():
+        path.write_text(text, "utf-8") if text is not None else path.unlink(missing_ok=True)
+
+
+def renamed(
+    tree: Path, write: Callable[..., None], patch: pytest.MonkeyPatch, old: str, new: str
 ) -> None:
-    """All of this checkout that runs from a cell's result to its files is traced.
+    """A module of the copy under another name, with all that imports it or names it."""
+    package, _, name = old.rpartition(".")
+    target, _, short = new.rpartition(".")
+    source = f"{old.replace('.', '/')}.py"
+    write(f"{new.replace('.', '/')}.py", (tree / source).read_text("utf-8"))
+    write(source, None)
 
-    Those of `neither` hand texts and finished files on, and change none.
+    def split(line: re.Match[str]) -> str:
+        others = [each for each in line[1].split(", ") if each != name]
+        lines = [f"from {package} import {', '.join(others)}"] * bool(others)
+        return "\n".join([*lines, f"from {target} import {short} as {name}"])
+
+    listed = rf"^from {re.escape(package)} import ((?:\w+, )*{name}(?:, \w+)*)$"
+    for path in tree.rglob("*.py"):
+        text = path.read_text("utf-8")
+        changed = re.sub(rf"\b{re.escape(old)}\b", new, re.sub(listed, split, text, flags=re.M))
+        if changed != text:
+            write(path.relative_to(tree).as_posix(), changed)
+    for register in (keys.METHODS, keys.PROTOCOLS, keys.ROW_CLASSES, keys.FUNCTIONS):
+        for key, value in register.items():
+            patch.setitem(register, key, re.sub(rf"^{re.escape(old)}(?=:|$)", new, value))
+    for variable in ("PATH", "PATH_OF_VIEWS"):
+        found = [value.replace(f"{old}:", f"{new}:") for value in getattr(keys, variable)]
+        patch.setattr(keys, variable, tuple(found))
+
+
+MOVES = {
+    "gladius.transitions": "gladius.record",
+    "gladius.newton": "gladius.baselines.steps",
+    "gladius.baselines.nfxp": "gladius.nested",
+    "gladius.rows.sparse": "gladius.selection",
+    "gladius.worlds.experts": "gladius.worlds.trained",
+    "proofs_checks.printed_tables": "proofs_checks.paper",
+    "reproduce.fits": "reproduce.exhibits.fitted",
+    "reproduce.store": "reproduce.stored",
+}
+
+
+def test_modules_that_are_renamed_split_and_joined_change_no_key(
+    tree: Path, rewritten: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the control, a constant of what was split off, changes the keys of those that use it."""
+    several = cells(smoke=False)
+    before = of_tree(tree, several)
+    for old, new in MOVES.items():
+        renamed(tree, rewritten, monkeypatch, old, new)
+    newton = (tree / "gladius/baselines/steps.py").read_text("utf-8")
+    constants = re.findall(r"^[A-Z_]+ = .*\n", newton, re.M)
+    names = ", ".join(line.partition(" ")[0] for line in constants)
+    rest = re.sub(r"^[A-Z_]+ = .*\n", "", newton, flags=re.M)
+    rewritten("gladius/baselines/steps.py", f"from gladius.limits import {names}\n{rest}")
+    rewritten("gladius/limits.py", "".join(constants))
+    joined = "".join(
+        (tree / f"gladius/{x}.py").read_text("utf-8") for x in ("objective", "metrics")
+    )
+    rewritten("gladius/objective.py", joined.replace("from __future__ import annotations\n", ""))
+    rewritten("gladius/metrics.py", "from gladius.objective import mape, percentage_error\n")
+    assert of_tree(tree, several) == before
+    rewritten("gladius/limits.py", "".join(constants).replace("HALVINGS = ", "HALVINGS = 1 + "))
+    after = of_tree(tree, several)
+    stale = {several[name].compute for name in before if before[name] != after[name]}
+    assert {"fit", "rust"} <= stale
+    assert not {"figure_gumbel", "truth", "frequencies"} & stale
+
+
+def test_data_files_and_lines_of_prose(tree: Path, rewritten: Callable[..., None]) -> None:
+    """The experts' weights and the printed numbers count by their bytes; templates in no cell."""
+    several = {cell.compute: cell for cell in cells().values()}
+    several["published"] = Cell("reproduce.published:load")
+    before = of_tree(tree, several)
+    weights = sorted((tree / "gladius/worlds/expert_weights").glob("*.npz"))[0]
+    for path, changes in (
+        (weights, {"expert", "imitation"}),
+        (tree / "paper_tables/published/table_2.csv", {"published"}),
+        (tree / "reproduce/templates/notes.md", set()),
+    ):
+        content = path.read_bytes()
+        path.write_bytes(content + b"1")
+        after = of_tree(tree, several)
+        path.write_bytes(content)
+        assert {name for name in before if before[name] != after[name]} == changes, path.name
+
+
+# --- by another route: what runs
+def entered(cell: Cell) -> set[tuple[str, str]]:
+    """(module, name) of the project's definitions that a cell enters, and of the globals they read.
+
+    Imports are not traced: what a module does when it is imported is in its effects, and its
+    definitions count where they are used.
     """
-    neither = {"run", "progress", "provenance", "seeds"}
-    exhibit, modules = toy(rows=("10",), columns=("A",)), set[str]()
-    home = str(ROOT / "reproduce") + os.sep
+    codes: set[tuple[str, Any]] = set()
+    importing = [0]
 
     def trace(frame: Any, event: str, argument: object) -> None:
-        file = frame.f_code.co_filename
-        if event == "call" and file.startswith(home):
-            modules.add(Path(file).stem)
+        if event in ("call", "return") and frame.f_code.co_name == "<module>":
+            importing[0] += 1 if event == "call" else -1
+        elif event == "call" and not importing[0]:
+            name = str(frame.f_globals.get("__name__"))
+            if name.partition(".")[0] in CODE and frame.f_code.co_filename[0] != "<":
+                codes.add((name, frame.f_code))
+
+    function = cell.function()
+    sys.setprofile(trace)
+    try:
+        function(cell)
+    finally:
+        sys.setprofile(None)
+    found: set[tuple[str, str]] = set()
+    for module, code in codes:
+        found.add((module, owner(module, code)))
+        if "<lambda>" in code.co_name or code.co_name[0] != "<":
+            read = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+            found |= {(module, name) for name in read if is_of_project(module, name)}
+    return {(module, name) for module, name in found if module != "gladius"}  # imports lazily
+
+
+def is_of_project(module: str, name: str) -> bool:
+    """Whether a global decides something: an alias of a type is for annotations."""
+    value = vars(sys.modules[module]).get(name)
+    return name in vars(sys.modules[module]) and not isinstance(value, GenericAlias | TypeVar)
+
+
+@cache
+def owner(module: str, code: Any) -> str:
+    """The name of the module's definition that a code stands in."""
+    tree = ast.parse(Path(code.co_filename).read_bytes())
+    line = code.co_firstlineno
+    for node in tree.body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+        if first <= line <= int(node.end_lineno or 0):
+            target = getattr(node, "targets", [getattr(node, "target", None)])[0]
+            return str(getattr(node, "name", getattr(target, "id", "")))
+    return ""
+
+
+# of these functions the smoke cells take seconds, and reach most of the library
+CHEAP = ("figure_gumbel", "truth", "frequencies", "bounds", "rust_raw", "errors", "coverage")
+
+
+@pytest.fixture(scope="module")
+def traces() -> dict[str, tuple[Cell, set[tuple[str, str]]]]:
+    """Of smoke cells, by their ids: what they enter and read."""
+    chosen = [cell for kind, cell in sorted(kinds().items()) if kind[0] in CHEAP]
+    return {cell.id: (cell, entered(cell)) for cell in chosen}
+
+
+def test_every_definition_that_a_cell_enters_or_reads_is_in_its_key(
+    traces: dict[str, tuple[Cell, set[tuple[str, str]]]],
+) -> None:
+    definitions, missed = Definitions(), dict[str, set[str]]()
+    for id_, (cell, found) in traces.items():
+        pieces = keys.pieces(definitions, cell, "cpu")
+        sites = {definitions.resolve(reference(":".join(each)))[0] for each in found}
+        names = {".".join(site) for site in sites if site and site[1] != WHOLE}
+        missed[id_] = names - pieces.keys()
+        assert len(names) > 5, id_
+    assert {id_: names for id_, names in missed.items() if names} == {}
+
+
+SENSITIVE = ("newton", "smooth", "objective", "anchor", "mdp", "transition_probabilities")
+SENSITIVE += ("baselines/nfxp", "baselines/ccp", "baselines/plug_in", "metrics")
+
+
+def mutants(source: bytes) -> Iterator[tuple[str, bytes]]:
+    """(name of a definition, the module with one of its return values or constants changed)."""
+    starts = list(accumulate(map(len, source.splitlines(keepends=True)), initial=0))
+    for node in ast.parse(source).body:
+        target = getattr(node, "targets", [getattr(node, "target", None)])[0]
+        name = getattr(node, "name", getattr(target, "id", ""))
+        for inner in ast.walk(node):
+            value: Any = inner.value if isinstance(inner, ast.Return) else None
+            if target is not None and isinstance(inner, ast.Constant) and inner.value is not None:
+                value = inner
+            if value is not None:
+                begin = starts[value.lineno - 1] + value.col_offset
+                end = starts[value.end_lineno - 1] + value.end_col_offset
+                yield name, source[:begin] + b"(" + source[begin:end] + b", 0)" + source[end:]
+
+
+def check_sensitivity(
+    tree: Path, traces: dict[str, tuple[Cell, set[tuple[str, str]]]], step: int
+) -> None:
+    """Of every `step`th mutant: the cells that enter or read the definition have another key."""
+    several, used = {id_: cell for id_, (cell, _) in traces.items()}, 0
+    before = of_tree(tree, several)
+    for module in SENSITIVE:
+        path = tree / f"gladius/{module}.py"
+        source, dotted = path.read_bytes(), f"gladius.{module.replace('/', '.')}"
+        for name, text in list(mutants(source))[::step]:
+            path.write_bytes(text)
+            after = of_tree(tree, several)
+            path.write_bytes(source)
+            changed = {id_ for id_ in several if after[id_] != before[id_]}
+            using = {id_ for id_, (_, found) in traces.items() if (dotted, name) in found}
+            assert using <= changed, (dotted, name)
+            assert not any(id_.startswith("figure_gumbel") for id_ in changed), (dotted, name)
+            used += bool(using)
+    assert used >= len(SENSITIVE) / 2
+
+
+def test_a_changed_constant_or_return_value_changes_the_keys_of_the_cells_that_use_it(
+    tree: Path, traces: dict[str, tuple[Cell, set[tuple[str, str]]]]
+) -> None:
+    check_sensitivity(tree, traces, 11)
+
+
+@pytest.mark.deep
+def test_each_changed_constant_or_return_value_does(
+    tree: Path, traces: dict[str, tuple[Cell, set[tuple[str, str]]]]
+) -> None:
+    check_sensitivity(tree, traces, 1)
+
+
+@pytest.mark.parametrize(
+    ("where", "settings", "takes"),
+    [
+        ("fit", {"method": "bc"}, True),
+        ("fit", {"method": "pqr"}, True),
+        ("fit", {"method": "nfxp"}, False),
+        ("fit", {"method": "gladius", "options": {}}, False),
+        ("fit", {"method": "gladius", "options": {"function_class": "sparse"}}, True),
+        ("fit", {"method": "gladius", "options": {"protocol": "printed"}}, False),
+        ("imitation", {"method": "gladius", "environment": "CartPole-v1", "options": {}}, True),
+        ("errors", {"method": "gladius", "options": {"function_class": "sparse"}}, False),
+    ],
+)
+def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
+    where: str, settings: dict[str, Any], takes: bool
+) -> None:
+    cell = Cell(where, settings)
+    assert cell.takes_device() == takes
+    pieces = [keys.pieces(Definitions(), cell, device) for device in ("cpu", "cuda")]
+    assert (keys.key(pieces[0]) != keys.key(pieces[1])) == takes
+    assert keys.code(pieces[:1]) == keys.code(pieces[1:])  # a manifest's has no device
+    assert ("reproduce.device.computing_on" in pieces[0]) == takes
+
+
+def test_the_key_holds_settings_and_no_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = {str(a): Cell("tests.reproduce.toys:compute", {"a": a}) for a in (1, 2)}
+    before = {name: keys.key(keys.pieces(Definitions(), c, "cpu")) for name, c in several.items()}
+    assert before["1"] != before["2"]
+    monkeypatch.setattr(provenance, "versions", lambda: {"python": "4.0"})
+    assert keys.key(keys.pieces(Definitions(), several["1"], "cpu")) == before["1"]
+
+
+def test_every_definition_that_a_result_passes_through_is_in_its_key_or_its_view(
+    tmp_path: Path,
+) -> None:
+    """All of `reproduce` that runs from a cell's result to its files is traced.
+
+    Those of `neither` hand texts, finished files and descriptions on, and change no number.
+    """
+    neither = ("run", "progress", "provenance", "seeds", "keys")
+    exhibit, found = toy(rows=("10",), columns=("A",)), set[tuple[str, str]]()
+
+    def trace(frame: Any, event: str, argument: object) -> None:
+        name = str(frame.f_globals.get("__name__"))
+        if event == "call" and name.startswith("reproduce.") and frame.f_code.co_name[0] != "<":
+            found.add((name, frame.f_code.co_qualname.partition(".")[0]))
 
     sys.setprofile(trace)
     try:
         runner.run([exhibit], workers=0, build=tmp_path / "build", out=tmp_path / "out")
     finally:
         sys.setprofile(None)
-    assert {"store", "results", "output", "worker"} <= modules
-    in_key = {*provenance.PATH, *provenance.PATH_OF_VIEWS}
-    assert {f"reproduce.{name}" for name in modules - neither} <= in_key
-
-
-@pytest.mark.parametrize(
-    "module", [*provenance.PATH, "gladius.__init__", *provenance.PATH_OF_VIEWS]
-)
-def test_an_edit_of_what_all_results_or_tables_pass_through_changes_the_key_or_the_view(
-    module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The source of the module is read with another digest."""
-    cell = exhibits.load("table_3").checked_entries(True)[0].cell
-
-    def digest() -> str:
-        if module in provenance.PATH_OF_VIEWS:
-            return Sources().view(toy())
-        return combined(Sources().digests(cell, "cpu"))
-
-    before, read = digest(), provenance._read
-
-    def edited(path: Path, name: str) -> provenance.Source:
-        source = read(path, name)
-        return replace(source, digest="edited") if name == module else source
-
-    monkeypatch.setattr(provenance, "_read", edited)
-    assert digest() != before
-
-
-def test_an_init_that_does_more_than_pass_on_is_in_the_key_of_all_below_it(package: Path) -> None:
-    before, path = key(), package / "__init__.py"
-    text = path.read_text()
-    for more, changes in (
-        ("NAMES = {'a': 'b'}", False),
-        ("import toypackage.outside", False),
-        ("def __getattr__(name): return 1", True),
-        ("thing = thing + 1", True),
-    ):
-        path.write_text(f"{text}\n{more}\n")
-        assert (key() != before) == changes, more
+    definitions, (entry,) = Definitions(), exhibit.entries(False)
+    held = definitions.reached(*keys.PATH_OF_VIEWS) | keys.pieces(definitions, entry.cell, "cpu")
+    manifest = {"write_exhibit", "clear_staging", "costs", "describe", "_seconds", "read_manifest"}
+    manifest |= {"edited", "uninterrupted"}
+    hands_on = {"Store", "probe", "Job", "run_cell", "_on", "_refuse_other_code", "processor_time"}
+    others = {f"{m}.{n}" for m, n in found if m.rpartition(".")[2] not in neither} - held.keys()
+    names = {other.rpartition(".")[2] for other in others}
+    assert names <= manifest | hands_on | {
+        "_create_fn_",
+        "__create_fn__",
+        "Exhibit",
+        "Entry",
+        "_name",
+    }
+    assert {"reproduce.store.decode", "reproduce.output.draw"} <= held.keys()
 
 
 PACKAGE = {
-    "__init__": (
-        "from typing import TYPE_CHECKING\n"
-        "from toypackage.exported import thing\n"
-        "if TYPE_CHECKING:\n    from toypackage.lazy import late\n"
-        "else:\n    late = 1\n"
-    ),
-    "start": (
-        '"""Says nothing."""\n'
-        "from __future__ import annotations\n"
-        "from typing import TYPE_CHECKING\n"
-        "import toypackage.deep as deep\n"
-        "from toypackage import late, thing\n"
-        "from .relative import *\n"
-        "if TYPE_CHECKING:\n    from toypackage.typed import Type\n"
-        "def compute(cell):\n"
-        "    from toypackage.inside import number\n"
-        "    from importlib import import_module\n"
-        "    return import_module('toypackage.named')\n"
-    ),
-    "deep": "from toypackage.deeper import VALUE\n",
-    **dict.fromkeys(("deeper", "inside", "named", "relative"), "number = VALUE = 1\n"),
-    "exported": "thing = 1\n",
-    "lazy": "late = 1\n",
-    **dict.fromkeys(("outside", "typed"), "VALUE = 1\n"),
-    "method": "from toypackage.solver import VALUE\n",
-    "solver": "VALUE = 1\n",
-    "other_method": "VALUE = 1\n",
+    "__init__": "",
+    "start": "from toypackage.deeper import VALUE\ndef compute(cell):\n    return VALUE\n",
+    "deeper": "VALUE = 1\n",
 }
-CLOSURE = {"start", "deep", "deeper", "inside", "named", "relative", "exported", "lazy"}
-CLOSURE |= {"method", "solver"}
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A package of toys that is looked at and, but for one test, never imported."""
+    """A package of toys."""
     folder = tmp_path / "toypackage"
     folder.mkdir()
     for name, text in PACKAGE.items():
         (folder / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    methods = {"gladius": "toypackage.method", "airl": "toypackage.other_method"}
-    monkeypatch.setattr(provenance, "METHODS", methods)
     yield folder
     for name in [name for name in sys.modules if name.startswith("toypackage")]:
         del sys.modules[name]
 
 
-def key() -> str:
-    cell = Cell("toypackage.start:compute", {"method": "gladius"})
-    return combined(Sources().digests(cell, "cpu"))
-
-
-@pytest.mark.parametrize("module", sorted(PACKAGE))
-def test_the_key_is_the_closure_of_imports_and_nothing_else(package: Path, module: str) -> None:
-    before, path = key(), package / f"{module}.py"
-    text = path.read_text()
-    path.write_text(f"# a comment\n{text}\n")
-    assert key() == before
-    path.write_text(f"{text}\nOTHER = 100\n")
-    assert (key() != before) == (module in CLOSURE)
-    path.write_text(text)
-    assert key() == before
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "changes"),
-    [
-        ("Says nothing.", "Says something.", False),
-        ("return import_module", "return (  # why\n        import_module", None),
-        ("'toypackage.named'", "'toypackage.' + 'named'", True),
-    ],
-)
-def test_docstrings_and_layout_are_not_in_the_key(
-    package: Path, old: str, new: str, changes: bool | None
-) -> None:
-    before, path = key(), package / "start.py"
-    text = path.read_text().replace(old, new)
-    path.write_text(text + (")" if changes is None else ""))
-    assert (key() != before) == bool(changes)
-
-
-def test_the_folder_of_a_checkout_is_not_in_the_key(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, elsewhere = key(), package.parent / "elsewhere"
-    elsewhere.mkdir()
-    package.rename(elsewhere / package.name)
-    monkeypatch.syspath_prepend(elsewhere)
-    assert key() == before
-
-
-def test_the_key_holds_settings_and_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    cell = Cell("tests.reproduce.toys:compute", {"a": 1})
-    keys = [combined(Sources().digests(Cell(cell.compute, {"a": a}), "cpu")) for a in (1, 2)]
-    here = Sources().digests(cell, "cpu")
-    monkeypatch.setattr(provenance, "versions", lambda: {"numpy": "0"})
-    there = Sources().digests(cell, "cpu")
-    assert len({*keys, combined(there)}) == 3
-    assert provenance.code([here]) == provenance.code([there])  # versions are only reported
-
-
-@pytest.mark.parametrize(
-    ("where", "settings", "takes"),
-    [
-        ("fits", {"method": "bc"}, True),
-        ("fits", {"method": "pqr"}, True),
-        ("fits", {"method": "nfxp"}, False),
-        ("fits", {"method": "gladius", "options": {}}, False),
-        ("fits", {"method": "gladius", "options": {"function_class": "sparse"}}, True),
-        ("fits", {"method": "gladius", "options": {"protocol": "printed"}}, False),
-        ("imitation", {"method": "gladius", "environment": "CartPole-v1", "options": {}}, True),
-        ("traits", {"method": "gladius", "options": {"function_class": "sparse"}}, False),
-    ],
-)
-def test_only_a_cell_that_can_use_a_device_has_it_in_its_key(
-    monkeypatch: pytest.MonkeyPatch, where: str, settings: dict[str, Any], takes: bool
-) -> None:
-    cell = Cell(f"reproduce.{where}:compute", settings)
-    assert cell.takes_device() == takes
-    on_cpu, on_gpu = (Sources().digests(cell, device) for device in ("cpu", "cuda"))
-    assert (on_cpu != on_gpu) == takes
-    versions = {name: v.replace("+cpu", "+cu130") for name, v in provenance.versions().items()}
-    monkeypatch.setattr(provenance, "versions", lambda: versions)
-    assert Sources().digests(cell, "cpu") == on_cpu, "the build of torch is in no key"
-
-
-def test_what_the_key_cannot_see_does_not_occur() -> None:
-    """Packages' `__init__` pass on and define nothing; no module is imported by a computed name."""
-    registers = {"gladius/baselines/__init__.py", "reproduce/exhibits/__init__.py"}
-    optional = "gladius/worlds/gym.py"  # asks whether other people's packages are installed
-    by_name = {"gladius/__init__.py", "gladius/methods.py", "reproduce/spec.py", *registers}
-    by_name |= {optional, "gladius/saved.py"}  # which no cell reads
-    for path in [*ROOT.glob("gladius/**/*.py"), *ROOT.glob("reproduce/**/*.py")]:
-        name, tree = path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
-        for node in tree.body if path.name == "__init__.py" and name not in registers else ():
-            text = ast.unparse(node)
-            passes_on = isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)
-            is_fixed = text.startswith(("if TYPE_CHECKING:", "__all__ =", "__version__ ="))
-            assert passes_on or is_fixed, f"{name}: {text}"
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-                argument = node.args[0]
-                is_register = ast.unparse(argument).startswith(
-                    ("METHODS[", "PROTOCOLS[", "ROW_CLASSES[")
-                )
-                is_written = isinstance(argument, ast.Constant) or is_register
-                assert is_written or name in by_name, f"{name}: {ast.unparse(node)}"
-
-
 def status_of(cell: Cell, pieces: Mapping[str, str]) -> str:
-    """What a worker says of a cell whose key the run made of these parts."""
+    """What a worker says of a cell whose key the run made of these pieces."""
     job = worker.Job(cell, "cpu", pieces, {})
     status: str = json.loads(worker.run_cell(job)[1])["cell"]["status"]
     return status
@@ -336,10 +418,10 @@ def status_of(cell: Cell, pieces: Mapping[str, str]) -> str:
 
 def test_a_worker_with_another_checkout_refuses_by_name() -> None:
     cell = toy().entries(False)[0].cell
-    pieces = Sources().digests(cell, "cpu")
+    pieces = keys.pieces(Definitions(), cell, "cpu")
     assert status_of(cell, pieces) == "ok"
-    edited = {**pieces, f"{provenance.MODULE}reproduce.seeds": "edited"}
-    said = "this worker differs from the run in module reproduce.seeds"
+    edited = {**pieces, "reproduce.seeds.generators": "edited"}
+    said = "this worker differs from the run in reproduce.seeds.generators"
     assert status_of(cell, edited).endswith(said)
 
 
@@ -348,7 +430,7 @@ def test_a_worker_that_loaded_older_code_refuses(
 ) -> None:
     cell = Cell("toypackage.start:compute")
     monkeypatch.setattr(worker, "_LOADED", {})
-    assert "not a Result" in status_of(cell, Sources().digests(cell, "cpu"))  # it ran
+    assert "not a Result" in status_of(cell, keys.pieces(Definitions(), cell, "cpu"))  # it ran
     (package / "deeper.py").write_text("VALUE = 100\n")
-    said = "loaded an older module toypackage.deeper: start it again"
-    assert said in status_of(cell, Sources().digests(cell, "cpu"))
+    said = "loaded an older toypackage.deeper.VALUE, toypackage.start.compute: start it again"
+    assert said in status_of(cell, keys.pieces(Definitions(), cell, "cpu"))

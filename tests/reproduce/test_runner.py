@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from gladius.checks import InputError
 from reproduce import __main__ as command
-from reproduce import exhibits, published, seeds
+from reproduce import exhibits, provenance, published, seeds
 from reproduce import run as runner
 from reproduce.output import STAGING
 from reproduce.progress import progress
@@ -99,9 +99,9 @@ def test_files_that_are_no_longer_made_go_and_edited_ones_are_written_again(
     run(toy())
     assert files(tmp_path / "out") == before
     old = {**manifest(tmp_path), "view": "another"}
-    old["files"]["old.pdf"] = "0"
+    old["files"]["toy_old.pdf"] = "0"
     (tmp_path / "out/manifests/toy.json").write_text(json.dumps(old))
-    (tmp_path / "out" / "old.pdf").touch()
+    (tmp_path / "out" / "toy_old.pdf").touch()
     run(toy())
     assert files(tmp_path / "out") == before
 
@@ -340,6 +340,70 @@ def test_an_unreadable_cell_is_missing_with_a_warning_that_names_it(
     assert run(toy()).computed == ()
 
 
+@pytest.mark.parametrize(
+    ("fields", "content"),
+    [
+        (("result", "records"), {}),
+        (("result", "records", 0, "value"), "nan"),
+        (("result", "records", 0, "value"), "inf"),
+        (("result", "records", 0, "status"), "fine"),
+        (("result", "replications"), []),
+        (("provenance",), {}),
+        (("provenance", "cpu_seconds"), None),
+    ],
+)
+def test_a_forged_cell_is_computed_again(
+    run: Run, tmp_path: Path, fields: tuple[Any, ...], content: object
+) -> None:
+    """Its checksum is right."""
+    run(toy())
+    before = files(tmp_path / "out")["toy.csv"]
+    path = Store(tmp_path / "build").path(toy().entries(False)[0].cell)
+    cell = inside = json.loads(path.read_text())["cell"]
+    for field in fields[:-1]:
+        inside = inside[field]
+    inside[fields[-1]] = content
+    path.write_text(_sealed(json.dumps(cell, indent=1)))
+    with pytest.warns(UserWarning, match=path.name):
+        outcome = run(toy())
+    assert labels(outcome.computed) == {"10A"}
+    assert files(tmp_path / "out")["toy.csv"] == before
+
+
+def test_cells_of_other_versions_are_said_and_computed_again_only_if_asked(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of Python the minor version counts, of a package not its build."""
+    run(toy())
+    before, here = files(tmp_path / "out"), provenance.versions()
+    same = {"python": f"{here['python']}9", "numpy": f"{here['numpy']}+cpu"}
+    monkeypatch.setattr(provenance, "versions", lambda: here | same)
+    assert (run(toy()).reused, files(tmp_path / "out")) == (6, before)
+    monkeypatch.setattr(provenance, "versions", lambda: here | {"python": "4.1.2", "numpy": "0"})
+    said = rf"6 cells were made with numpy {here['numpy']}, python 3.*; here numpy 0, python 4.1: "
+    with pytest.warns(UserWarning, match=said):
+        assert (run(toy()).reused, files(tmp_path / "out")) == (6, before)
+    again = run(toy(), recompute_other_versions=True)
+    assert (len(again.computed), again.reused) == (6, 0)
+    assert run(toy()).reused == 6
+
+
+def test_cells_are_readable_as_the_umask_says(run: Run, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        run(toy(rows=("10",)))
+    finally:
+        os.umask(before)
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "build").glob("*/*.json")}
+    assert modes == {0o640}
+
+
+def test_a_lock_that_is_a_folder_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "build" / "lock").mkdir(parents=True)
+    with pytest.raises(InputError, match="it is a folder, and has to be a file"):
+        run(toy())
+
+
 @pytest.mark.parametrize("field", ["build", "out"])
 def test_a_folder_that_cannot_be_written_is_one_line_before_any_work(
     run: Run, tmp_path: Path, field: str
@@ -481,6 +545,23 @@ def test_a_manifest_cannot_remove_a_file_outside_its_folder(
         run(toy())
     assert victim.read_text() == "not ours"
     assert "victim" not in path.read_text()
+
+
+def test_a_manifest_cannot_remove_the_files_of_another_exhibit(run: Run, tmp_path: Path) -> None:
+    run(toy(name="other"), toy())
+    others = {name: text for name, text in files(tmp_path / "out").items() if "other" in name}
+    content = manifest(tmp_path)
+    content["files"] |= dict.fromkeys([*others, "toy_old.pdf", "METHODS.md"], "0")
+    content["files"].pop("manifests/other.json")
+    (tmp_path / "out/manifests/toy.json").write_text(json.dumps(content))
+    for name in ("METHODS.md", "toy_old.pdf"):
+        (tmp_path / "out" / name).write_text("a page")
+    run(toy())
+    after = files(tmp_path / "out")
+    assert others.items() <= after.items()
+    assert "METHODS.md" in after
+    assert "toy_old.pdf" not in after
+    assert set(manifest(tmp_path)["files"]) == {"toy.csv", "toy.tex"}
 
 
 def test_a_manifest_of_deep_json_is_unreadable_and_no_traceback(run: Run, tmp_path: Path) -> None:

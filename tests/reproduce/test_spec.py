@@ -19,7 +19,7 @@ from reproduce.store import Store, Stored, decode, encode
 from tests.reproduce.toys import toy
 
 CELL = Cell("tests.reproduce.toys:compute", {"repetitions": 5})
-MADE = {"finished": "now", "cpu_seconds": 1.0}
+MADE = {"finished": "now", "cpu_seconds": 1.0, "versions": {}}
 
 texts = st.text(min_size=1, max_size=8)
 keys = st.tuples(texts, texts, st.integers(0, 1000), texts)
@@ -43,19 +43,19 @@ def test_the_seed_is_the_stated_function_of_the_key() -> None:
 def test_a_cell_names_its_stream_and_no_method_is_in_the_key() -> None:
     shared = {"repetitions": 2, "seeds": "table_2", "trajectories": 50}
     cells = [
-        Cell("reproduce.fits:compute", {**shared, "method": "nfxp"}),
+        Cell("fit", {**shared, "method": "nfxp"}),
         Cell("elsewhere:compute", {**shared, "method": "bc", "seeds_row": "50"}),
-        Cell("reproduce.fits:compute", {**shared, "trajectories": 250}),
+        Cell("fit", {**shared, "trajectories": 250}),
     ]
     draws = [[g.random() for g in seeds.generators(cell)] for cell in cells]
     assert draws[0] == draws[1] != draws[2]
     assert draws[0][0] != draws[0][1]
     with pytest.raises(InputError, match=r"settings\.seeds"):
-        seeds.generators(Cell("reproduce.fits:compute"))
+        seeds.generators(Cell("fit"))
 
 
 GOOD: dict[Any, dict[str, Any]] = {
-    Cell: {"compute": "reproduce.fits:compute", "settings": {"method": "nfxp"}},
+    Cell: {"compute": "fit", "settings": {"method": "nfxp"}},
     Entry: {"row": "1", "column": "A", "protocol": "fresh", "cell": CELL},
     Exhibit: {"name": "toy", "title": "A toy", "entries": toy().entries},
 }

@@ -26,7 +26,7 @@ REQUIREMENTS = entry_of("stability", "requirements", stability.PATHS)
 
 def trace(iterations: int) -> Result:
     settings = {"ratios": RATIOS, "tau_2": TAU, "iterations": iterations, "points": iterations}
-    return gradients.trace(Cell("reproduce.gradients:trace", settings))
+    return gradients.trace(Cell("stability_trace", settings))
 
 
 def by_torch(ratio: float, exact: bool, closed: bool, times: int) -> tuple[float, float]:

@@ -73,7 +73,7 @@ def test_its_fits_are_those_of_table_2() -> None:
     theirs = {e.cell for e in table_2.entries(False)}
     for entry in table_1.entries(False):
         cell = entry.cell
-        if cell.compute == "reproduce.traits:errors":  # the same fit of more data sets
+        if cell.compute == "errors":  # the same fit of more data sets
             assert cell.settings["repetitions"] == table_1.MANY
             settings = {"options": {}, **cell.settings, "repetitions": 20}
             assert settings in [{"options": {}, **c.settings} for c in theirs]
@@ -160,9 +160,7 @@ def with_errors(name: str, power: float) -> Results:
     """Errors N^power times a factor of each data set, of one line."""
     entries, cells = [], []
     for n in (50, 500, 5000):
-        entries.append(
-            Entry(name, tick_reasons.RATE, f"measured {n}", Cell("reproduce.fits:compute"))
-        )
+        entries.append(Entry(name, tick_reasons.RATE, f"measured {n}", Cell("fit")))
         errors = (np.array([1.0, 1.2, 0.8, 1.1]) * n**power).tolist()
         cells.append(stored(Result((), {"MAPE": errors})))
     return Results(entries, cells, False)
@@ -340,7 +338,7 @@ def test_limits_of_time_and_memory_hold() -> None:
     assert limits.call(60.0, 4.0, toys.choosy, 10, 5) == (None, "failed: rung = 10: give less")
 
 
-CELL = Cell("reproduce.traits:scale", {"ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
+CELL = Cell("scale", {"ladder": [0, 2, 5, 10, 20], "limits": [60.0, 8.0]})
 
 
 @pytest.mark.parametrize(

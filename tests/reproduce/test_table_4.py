@@ -261,7 +261,7 @@ def test_without_gymnasium_cells_say_so(monkeypatch: pytest.MonkeyPatch) -> None
 @gymnasium_needed
 def test_the_expert_is_measured_under_each_rule() -> None:
     settings = {"environment": ACROBOT.name, "episodes": 4}
-    records = demonstrations.measure(Cell("reproduce.demonstrations:measure", settings))
+    records = demonstrations.measure(Cell("expert", settings))
     returns = {r.statistic: r.value for r in records.records if r.statistic.startswith("return")}
     assert len(returns) == 4
     assert all(-120 < value < -60 for value in returns.values())

@@ -1,0 +1,83 @@
+"""What a stored number rests on: the key of a cell, and the digest of what draws an exhibit.
+
+A key holds what decides numbers: the digests of all definitions that the cell's function reaches,
+of those that its settings select from a register and of those that each result passes through
+(PATH), the cell's own digest, and the device where it can use one. See `proofs_checks.digests` for
+what a digest holds. Versions are in no key: they are recorded beside each cell, and `run` says
+where they differ.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gladius.baselines import METHODS, PROTOCOLS, ROW_CLASSES
+from gladius.checks import InputError
+from gladius.compiled import IS_COMPILED
+from proofs_checks.digests import Definitions, sha256
+from reproduce.register import FUNCTIONS
+from reproduce.spec import Cell, Exhibit
+
+# what every result passes through on its way into its cell's file, and from there into the tables
+PATH = (
+    "reproduce.spec:Cell",
+    "reproduce.worker:one_thread",
+    "reproduce.worker:compute",
+    "reproduce.store:encode",
+)
+PATH_OF_VIEWS = ("reproduce.store:decode", "reproduce.results:Results", "reproduce.output:draw")
+ON_DEVICE, COMPILED = "reproduce.device:computing_on", "gladius.compiled:compiled"
+DEVICE, SETTINGS = "device", "settings"
+
+
+def pieces(definitions: Definitions, cell: Cell, device: str) -> dict[str, str]:
+    """Everything that a cell's numbers rest on: name -> digest; names are for messages alone."""
+    settings, selected = cell.settings, list[str]()
+    options = settings.get("options", {})
+    if "method" in settings:
+        selected.append(METHODS[settings["method"]])
+    if options.get("protocol") in PROTOCOLS:  # with function classes of its own
+        selected.append(PROTOCOLS[options["protocol"]])
+    elif settings.get("method") == "gladius":  # `smooth` gives way to `sparse` for some data
+        name = options.get("function_class", "sparse")
+        selected += [ROW_CLASSES[name]] if name in ROW_CLASSES else []
+    roots = [FUNCTIONS.get(cell.compute, cell.compute), *PATH]
+    more = {SETTINGS: cell.digest}
+    if cell.takes_device():
+        roots.append(ON_DEVICE)
+        more[DEVICE] = device
+    return definitions.reached(*roots, selected=selected) | more
+
+
+def key(of: Mapping[str, str]) -> str:
+    """Of a cell, from its pieces; where a definition stands is not in it."""
+    return combined(sorted(set(of.values())))
+
+
+def code(cells: Iterable[Mapping[str, str]]) -> str:
+    """Digest of what the checkout decides of some cells, from their pieces: all but the device."""
+    undecided = {DEVICE}
+    return combined(sorted({key({n: cell[n] for n in cell.keys() - undecided}) for cell in cells}))
+
+
+def view(definitions: Definitions, exhibit: Exhibit) -> str:
+    """Digest of the code and data that make an exhibit out of its cells."""
+    roots = list(PATH_OF_VIEWS)
+    for function in (exhibit.entries, exhibit.render, exhibit.view):
+        roots.append(f"{function.__module__}:{function.__qualname__.partition('.')[0]}")
+        found = definitions.module(function.__module__)
+        names = {"EXHIBIT", "EXHIBITS"} & set(found.names if found else ())
+        roots += [f"{function.__module__}:{name}" for name in sorted(names)]
+    return key(definitions.reached(*roots) | {"name": sha256(exhibit.name)})
+
+
+def combined(digests: Any) -> str:
+    """SHA-256 of what JSON holds."""
+    return sha256(json.dumps(digests, sort_keys=True))
+
+
+def check_compiler(cells: Iterable[Mapping[str, str]]) -> None:
+    """Raise where loops of a cell need numba, by its pieces, and numba is not installed."""
+    if not IS_COMPILED and any(COMPILED.replace(":", ".") in cell for cell in cells):
+        hint = "not installed, and its loops take hours in Python: install the extra 'compiled'"
+        raise InputError("numba", None, hint)
