@@ -157,7 +157,7 @@ def test_a_package_resolves_its_own_relative_imports() -> None:
     assert violations("from ..worlds import bus", "gladius.baselines", is_package=True) != []
 
 
-# Caps on statements, which only fall. Lines have no cap: it paid for explanations that were removed.
+# Caps on statements, which only fall. Lines have none: a cap paid for removing explanations.
 STATEMENTS = {"gladius": 7_935, "proofs_checks": 6_615, "reproduce": 5_550, "tests": 10_682}
 
 
