@@ -20,12 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
+from gladius.checks import Array as Array
 from gladius.checks import InputError, check_whole
-
-Array = NDArray[np.float64]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
