@@ -22,7 +22,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flint import arb, ctx, fmpq, fmpz
+try:
+    from flint import arb, ctx, fmpq, fmpz
+except ModuleNotFoundError:
+    sys.exit("python-flint is missing: pip install 'gladius-checked[verify]'")
 
 FOLDER = Path(__file__).with_name("certificates")
 LIST = "e184a07697eb3b903eb113c6e108a575aff66db29e37887bad8b76cec0728805"
@@ -234,7 +237,7 @@ def exp(p: Number) -> Number:
 # --- signs
 def enclose(p: Number) -> arb:
     """A ball that contains a number without variables."""
-    functions = {"exp": arb.exp, "log": arb.log, "base": arb}
+    functions: dict[str, Any] = {"exp": arb.exp, "log": arb.log, "base": arb}
     result = arb(0)
     work(len(p.terms))
     for monomial, c in p.terms.items():

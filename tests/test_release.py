@@ -64,6 +64,28 @@ def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(pyth
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), entry
 
 
+@pytest.mark.parametrize(
+    ("missing", "module", "arguments", "extra"),
+    [
+        ("typer", "proofs_checks", ["lem:BE_PL"], "checks"),
+        ("hypothesis", "proofs_checks", ["lem:BE_PL"], "checks"),
+        ("flint", "proofs_checks.verify", [], "verify"),
+        ("typer", "reproduce", ["list"], "reproduce"),
+        ("nbconvert", "reproduce", ["report"], "report"),
+    ],
+)
+def test_a_command_without_its_extra_names_it_in_one_line(
+    missing: str, module: str, arguments: list[str], extra: str
+) -> None:
+    code = f"import runpy, sys; sys.modules[{missing!r}] = None; sys.argv[0] = {module!r}; "
+    code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert re.fullmatch(rf".*: pip install 'gladius-checked\[{extra}\]'\n", done.stderr)
+
+
 def test_torch_is_of_one_version_with_and_without_cuda() -> None:
     (cpu, hashes) = locked(ROOT / ".ci" / "torch-cpu.lock")[0]
     (torch,) = [entry for entry, _ in locked(ROOT / "requirements.lock") if entry.name == "torch"]
