@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,18 @@ def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(pyth
         assert [specifier.operator for specifier in entry.specifier] == ["=="], entry
         assert hashes, entry
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), entry
+
+
+def test_the_oldest_versions_that_are_tried_are_the_lower_bounds() -> None:
+    lines = (ROOT / ".ci" / "oldest.txt").read_text("utf-8").splitlines()
+    wanted = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
+    bounds = {
+        f"{line.name}=={bound.version}"
+        for line in map(Requirement, wanted)
+        for bound in line.specifier
+        if bound.operator == ">="
+    }
+    assert {line for line in lines if "==" in line} == bounds
 
 
 @pytest.mark.parametrize(
