@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 
 class InputError(ValueError):
@@ -36,8 +36,10 @@ def _one_line(text: str) -> str:
     return " ".join(line.strip() for line in text.splitlines())
 
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+# A class in brackets, as jaxtyping needs: NDArray is a type alias from NumPy 2.5 on.
+Array = np.ndarray[tuple[Any, ...], np.dtype[np.float64]]
+Integers = np.ndarray[tuple[Any, ...], np.dtype[np.int64]]
+Booleans = np.ndarray[tuple[Any, ...], np.dtype[np.bool_]]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -141,7 +143,7 @@ def check_finite(name: str, value: ArrayLike, hint: str = "give a number") -> Ar
     return array
 
 
-def _entry_error(name: str, array: Array, is_wrong: NDArray[np.bool_], hint: str) -> InputError:
+def _entry_error(name: str, array: Array, is_wrong: Booleans, hint: str) -> InputError:
     """The error that shows the first wrong entry."""
     index = tuple(np.argwhere(is_wrong)[0].tolist())
     return InputError(f"{name}{list(index)}" if index else name, float(array[index]), hint)

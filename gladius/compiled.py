@@ -18,6 +18,6 @@ def compiled(function: Loop) -> Loop:
         return function
     from numba import njit
 
+    # numba's cache on disk is off: its key has neither these flags nor what a function imports
     flags = {"reassoc", "contract", "nsz"}
-    loop = njit(cache=True, nogil=True, error_model="numpy", fastmath=flags)(function)
-    return cast(Loop, loop)
+    return cast(Loop, njit(nogil=True, error_model="numpy", fastmath=flags)(function))

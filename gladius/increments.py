@@ -104,7 +104,7 @@ def _merged(label: Integers, least: float) -> Integers:
     """Labels in order, neighbours merged until each occurs so often: a chi-square needs five."""
     times = np.bincount(label)
     merged, total, current = np.zeros(len(times), dtype=np.int64), 0, 0
-    for value, count in enumerate(times):
+    for value, count in enumerate(times.tolist()):
         merged[value], total = current, total + count
         if total >= least:
             current, total = current + 1, 0

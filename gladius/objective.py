@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Inexact, Int
-from numpy.typing import NDArray
 
-from gladius.checks import Array, InputError, shaped
+from gladius.checks import Array, Booleans, InputError, shaped
 from gladius.transitions import Counts, Integers
 
 
@@ -86,7 +85,7 @@ def sampled_risk(
     q: Inexact[Array, "n A"],
     q_next: Inexact[Array, "n A"],
     actions: Int[Integers, " n"],
-    done: Bool[NDArray[np.bool_], " n"],
+    done: Bool[Booleans, " n"],
     anchor_action: int,
     anchor_reward: Inexact[Array, " n"],
     discount: float,

@@ -139,7 +139,7 @@ class Results(Estimate):
         """Estimate, standard error, z, p-value and interval of each parameter."""
         width, params = half_width(level), self.params
         se = np.sqrt(np.diag(self.cov(kind)))
-        z, half = params / se, width * se
+        z, half = params.to_numpy() / se, width * se
         columns = {"estimate": params, "se": se, "z": z, "p": 2 * norm.sf(np.abs(z))}
         return pd.DataFrame(columns | {"low": params - half, "high": params + half})
 

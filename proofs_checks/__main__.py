@@ -3,15 +3,18 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from rich.text import Text
+try:
+    import typer
+    from rich.console import Console
+    from rich.progress import track
+    from rich.table import Table
+    from rich.text import Text
 
-from gladius.checks import InputError
-from proofs_checks import decide, ledger, numbering, wording
-from proofs_checks.claims import claims, find
+    from gladius.checks import InputError
+    from proofs_checks import decide, ledger, numbering, wording
+    from proofs_checks.claims import claims, find
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[checks]'") from None
 
 app = typer.Typer(add_completion=False, pretty_exceptions_show_locals=False)
 
@@ -33,7 +36,6 @@ def main(
     A run of all claims writes claims.csv, ERRATA.md and a page for each section under claims/.
     """
     console = Console()
-    number = decide.DEEP if deep else examples
     try:
         named = [id_ for text in ids or () for id_ in numbering.ids_of(text, claims())]
         ids_to_decide = [find(id_).id for id_ in dict.fromkeys(named or claims())]
@@ -42,7 +44,7 @@ def main(
         raise typer.Exit(2) from None
     decisions = {}
     for decision in track(
-        decide.decisions(ids_to_decide, number, workers, build),
+        decide.decisions(ids_to_decide, decide.DEEP if deep else examples, workers, build),
         total=len(ids_to_decide),
         description="claims",
         console=console,

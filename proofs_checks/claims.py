@@ -14,14 +14,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
-from hypothesis.strategies import SearchStrategy
 
 from gladius.checks import InputError
 from proofs_checks import corrected, sections
 from proofs_checks.numbering import records
+
+if TYPE_CHECKING:  # an extra has it, and the register of claims does without
+    from hypothesis.strategies import SearchStrategy
 
 Relation = Literal["<=", ">=", "=="]
 Severity = Literal["theorem", "constant", "cosmetic"]
@@ -170,7 +172,7 @@ class Claim:
     id: str
     verdict: Verdict
     printed: Check
-    instances: SearchStrategy[Any]
+    instances: "SearchStrategy[Any]"
     broken: str
     rejected: Check
     rejected_at: Callable[[], Any]

@@ -147,5 +147,4 @@ def residual(sample: Sample, q: Complex) -> Complex:
 
 def complex_slope(function: Callable[[Complex], Complex], theta: Array) -> Array:
     """(P, ...) derivative at (P,) of a function of (R, P) that returns (R, ...)."""
-    points = theta + 1j * STEP * np.eye(theta.size)
-    return np.asarray(function(points).imag / STEP)
+    return np.asarray(function(theta + 1j * STEP * np.eye(theta.size)).imag / STEP)

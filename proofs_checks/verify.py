@@ -22,7 +22,10 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from flint import arb, ctx, fmpq, fmpz
+try:
+    from flint import arb, ctx, fmpq, fmpz
+except ModuleNotFoundError:
+    sys.exit("python-flint is missing: pip install 'gladius-checked[verify]'")
 
 FOLDER = Path(__file__).with_name("certificates")
 LIST = "94d36e0a6462c0da93e7e3e56d28d67540fe020cd23f4140da6b189ad965390f"
@@ -236,7 +239,7 @@ def exp(p: Number) -> Number:
 # --- signs
 def enclose(p: Number) -> arb:
     """A ball that contains a number without variables."""
-    functions = {"exp": arb.exp, "log": arb.log, "base": arb}
+    functions: dict[str, Any] = {"exp": arb.exp, "log": arb.log, "base": arb}
     result = arb(0)
     work(len(p.terms))
     for monomial, c in p.terms.items():

@@ -3,22 +3,24 @@
 import sys
 import time
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.console import Console
-from rich.table import Table
+try:
+    import typer
+    from rich.console import Console
+    from rich.table import Table
 
-from gladius.checks import InputError
-from reproduce import exhibits
-from reproduce import run as runner
-from reproduce.output import costs, read_manifest
-from reproduce.progress import duration
-from reproduce.provenance import ROOT
-from reproduce.spec import Exhibit
-from reproduce.worker import one_thread
+    from gladius.checks import InputError
+    from reproduce import exhibits
+    from reproduce import run as runner
+    from reproduce.output import costs, read_manifest
+    from reproduce.progress import duration
+    from reproduce.provenance import ROOT
+    from reproduce.spec import Exhibit
+    from reproduce.worker import one_thread
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[reproduce]'") from None
 
 app = typer.Typer(
     help="The paper's tables and figures, recomputed and compared with the published numbers.",
@@ -186,10 +188,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="File; by default report.html there.")] = None,
 ) -> None:
     """All results on one HTML page that needs no network."""
-    if find_spec("nbconvert") is None:
-        raise InputError("report", "nbconvert", "pip install 'gladius-checked[report]'")
-    from reproduce import report as pages
-
+    try:
+        from reproduce import report as pages
+    except ModuleNotFoundError as error:
+        raise InputError("report", error.name, "pip install 'gladius-checked[report]'") from None
     target = out or runner.GENERATED / pages.NAME
     target.write_text(pages.page(runner.GENERATED), "utf-8")
     Console().print(str(target), markup=False, soft_wrap=True)

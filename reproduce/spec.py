@@ -20,13 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gladius.baselines import METHODS
+from gladius.checks import Array as Array
 from gladius.checks import InputError, check_whole
 from reproduce.register import FUNCTIONS
-
-Array = NDArray[np.float64]
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,40 @@ def test_the_lock_has_a_pinned_version_with_hashes_of_all_that_is_asked_for(pyth
         assert [specifier.operator for specifier in entry.specifier] == ["=="], entry
         assert hashes, entry
         assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in hashes), entry
+
+
+def test_the_oldest_versions_that_are_tried_are_the_lower_bounds() -> None:
+    lines = (ROOT / ".ci" / "oldest.txt").read_text("utf-8").splitlines()
+    wanted = [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]
+    bounds = {
+        f"{line.name}=={bound.version}"
+        for line in map(Requirement, wanted)
+        for bound in line.specifier
+        if bound.operator == ">="
+    }
+    assert {line for line in lines if "==" in line} == bounds
+
+
+@pytest.mark.parametrize(
+    ("missing", "module", "arguments", "extra"),
+    [
+        ("typer", "proofs_checks", ["lem:BE_PL"], "checks"),
+        ("hypothesis", "proofs_checks", ["lem:BE_PL"], "checks"),
+        ("flint", "proofs_checks.verify", [], "verify"),
+        ("typer", "reproduce", ["list"], "reproduce"),
+        ("nbconvert", "reproduce", ["report"], "report"),
+    ],
+)
+def test_a_command_without_its_extra_names_it_in_one_line(
+    missing: str, module: str, arguments: list[str], extra: str
+) -> None:
+    code = f"import runpy, sys; sys.modules[{missing!r}] = None; sys.argv[0] = {module!r}; "
+    code += f"runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode in (1, 2)
+    assert done.stdout == ""
+    assert re.fullmatch(rf".*: pip install 'gladius-checked\[{extra}\]'\n", done.stderr)
 
 
 def test_torch_is_of_one_version_with_and_without_cuda() -> None:

@@ -20,10 +20,10 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gladius.checks import (
     Array,
+    Booleans,
     InputError,
     check_choice,
     check_finite,
@@ -32,7 +32,6 @@ from gladius.checks import (
 )
 from gladius.transitions import Integers, Transitions
 
-Booleans = NDArray[np.bool_]
 Policy = Callable[[Array], Array]  # (n, d) observations -> (n, A) probabilities
 
 EXTRA = "pip install 'gladius-checked[gym]'"

@@ -62,8 +62,7 @@ def _lyapunov(sample: Sample, q: Array, zeta: Array, weight: float) -> float:
 
 def lagging() -> State:
     """One pair at its solution, zeta 1 off: Q is driven away."""
-    sample = worlds.one_state([1], 0.0, 0.5)
-    return State(sample, np.zeros((1, 1)), np.ones(1), 0.1)
+    return State(worlds.one_state([1], 0.0, 0.5), np.zeros((1, 1)), np.ones(1), 0.1)
 
 
 def slowest() -> State:
@@ -237,6 +236,5 @@ def schur(sample: Sample, mixing: bool = True) -> CheckResult:
         least = np.linalg.eigvalsh(off @ curved @ off.T)[0]
         results.append(at_least(least, 1 / bound, min(tolerance, 0.1 / bound), why))
     if dobrushin(sample.transition) == 0.0:
-        other = profiled(sample, 0.5)
-        results.append(equal(curved, other, 100 * tolerance, why))
+        results.append(equal(curved, profiled(sample, 0.5), 100 * tolerance, why))
     return weakest(*results) if results else equal(0.0, curved[0, 0], tolerance, why)

@@ -112,8 +112,7 @@ def farthest(pi: Array, level: float) -> Array:
 
         far = (logs[0] - level) / pi[a] - 1
         t = float(brentq(above, far, 0.0, xtol=1e-13 * min(1.0, -far)))
-        shifted = np.log(pi) + t * np.eye(len(pi))[a]
-        return np.asarray(log_softmax(shifted))
+        return np.asarray(log_softmax(np.log(pi) + t * np.eye(len(pi))[a]))
 
     if len(pi) == 1:
         return np.zeros((1, 1))
@@ -218,7 +217,7 @@ class _Shared:
             root = np.sqrt(np.concatenate([of_choices, self.of_residuals]))
             _, sizes, ways = np.linalg.svd(inverses * root, full_matrices=False)
             norms = sizes[:, 0] ** 2
-            smallest = min(smallest, norms.max() / (1 + least @ mu))
+            smallest = min(smallest, float(norms.max() / (1 + least @ mu)))
             squares = (ways[np.argmax(norms), 0, : len(of_choices)] ** 2).reshape(len(mu), width)
             # at the best mu a state's part of y' D y is what its share asks for
             asked = least * (1 + mu) / (1 + least @ mu)

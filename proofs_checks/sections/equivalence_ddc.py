@@ -135,8 +135,7 @@ def ddc_value_given_noise(case: Noised, since: int | None = None, sees: bool = T
     taken = np.take_along_axis(mdp.reward + eps + ahead, best, axis=1)[:, 0]
     current, power = taken if sees else later, beta ** (start - (start if since is None else since))
     right = np.max(mdp.reward + eps + power * (q - mdp.reward), axis=1)
-    tolerance = rounding(mdp, eps)
-    return equal(power * current, right, tolerance, WHY)
+    return equal(power * current, right, rounding(mdp, eps), WHY)
 
 
 @claim.misprint(

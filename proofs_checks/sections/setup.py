@@ -319,8 +319,7 @@ def cells(draw: st.DrawFn) -> Cells:
 
 
 def _carried(mdp: TabularMDP, carrier: NDArray[np.bool_]) -> CheckResult:
-    total = mdp.discounted_occupancy()[carrier].sum()
-    return equal(total, 1.0, rounding(mdp), WHY)
+    return equal(mdp.discounted_occupancy()[carrier].sum(), 1.0, rounding(mdp), WHY)
 
 
 def support_carries_data(space: Cells) -> CheckResult:

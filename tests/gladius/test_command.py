@@ -137,7 +137,7 @@ def test_a_parametric_method_gets_the_form_that_the_help_promises(choices, tmp_p
 
 
 def readme() -> str:
-    return (Path(gladius.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    return (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
 def your_data() -> str:
