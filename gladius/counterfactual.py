@@ -30,6 +30,7 @@ from gladius.checks import (
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, soft_bellman
 from gladius.objective import value
+from gladius.threads import one_thread
 from gladius.transitions import Counts, Integers
 
 TOLERANCE = 1e-10  # of a sweep's gap, relative to max(1, |Q|)
@@ -174,6 +175,7 @@ def _sweep(logged: Counts, rewards: Array, beta: float) -> Learned:
     return Learned(logged, q, gap <= TOLERANCE * scale)
 
 
+@one_thread()
 def plan(
     states: Array, reward: Array, transition: Array, discount: float, change: Change
 ) -> Solution:

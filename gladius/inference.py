@@ -39,6 +39,7 @@ from gladius.estimator import Options
 from gladius.increments import Factor, frequency_factors
 from gladius.parametric import Model
 from gladius.smooth import RIDGE, Problem, SmoothRisk
+from gladius.threads import one_thread
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, grid_positions, group
 
@@ -172,6 +173,7 @@ def inverse_of(information: Array) -> Array:
     return np.asarray(np.linalg.inv(information), dtype=float)
 
 
+@one_thread()
 def covariance(model: Model, q: Array, data: Transitions, kind: str, name: str) -> Array:
     """(k, k) of theta-hat, from one data set and the model that it was fitted with.
 
@@ -209,6 +211,7 @@ def cell_counts(counts: Counts, position: Integers, states: int) -> Array:
     return table
 
 
+@one_thread()
 def shift_by_frequencies(model: Model, theta: Array, draws: int, rng: np.random.Generator) -> Array:
     """(k,) mean shift of theta-hat when P-hat gets the noise of its frequencies once more.
 
@@ -258,6 +261,7 @@ class FreeRewards(NamedTuple):
         return self.reward(states), np.where(position[:, None] < 0, np.nan, self.errors[position])
 
 
+@one_thread()
 def free_rewards(
     data: Transitions, anchor: Anchor, discount: float, kind: str, penalty: float | None
 ) -> FreeRewards:

@@ -22,6 +22,7 @@ from gladius.estimate import Estimate
 from gladius.exchange import ANSWERS, AnchorAction, read_anchor_action
 from gladius.formula import linear_reward
 from gladius.results import Results
+from gladius.threads import one_thread
 from gladius.transitions import Transitions
 
 SHIFT = 0.5  # standard errors
@@ -111,6 +112,8 @@ def fit(
         options: of the method; see its module. The `reward` of a parametric method may be a
             formula, see `gladius.formula`.
 
+    It runs on one thread unless the data are large: see `gladius.threads`.
+
     Returns:
         Results, or a list of them, one for each data set.
 
@@ -147,11 +150,13 @@ def fit(
     _check_actions(data)
     for rows in data:
         warn_of_codes(rows.states, rows.feature_names, rows.categories)
-    beta, start_time = check_discount(discount), time.process_time()
-    estimates = function(own, anchor, beta, **options)
-    if exchange is not None:
-        estimates = [exchange.estimate(estimate) for estimate in estimates]
-    seconds = (time.process_time() - start_time) / len(data)
+    beta = check_discount(discount)
+    with one_thread(*(rows.states for rows in data)):
+        start_time = time.process_time()
+        estimates = function(own, anchor, beta, **options)
+        if exchange is not None:
+            estimates = [exchange.estimate(estimate) for estimate in estimates]
+        seconds = (time.process_time() - start_time) / len(data)
     results = []
     for estimate, rows in zip(estimates, data, strict=True):
         diagnostics = replace(estimate.diagnostics, cpu_seconds=seconds)

@@ -29,6 +29,7 @@ from gladius.mdp import Categorical
 from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.rows.sparse import RowFunction
 from gladius.saved import save
+from gladius.threads import one_thread
 from gladius.transitions import Transitions, distinct_rows, grid_positions
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
@@ -350,24 +351,25 @@ class Results(Estimate):
         rows_of = np.split(np.argsort(label, kind="stable"), np.cumsum(np.bincount(label))[:-1])
         fit = import_module(METHODS[self.name]).fit
         found = []
-        for start in range(0, check_whole("draws", draws, 2), BATCH):
-            samples = []
-            for _ in range(min(BATCH, draws - start)):
-                drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
-                new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
-                samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
-            change = self.exchange
-            own = samples if change is None else [change.data(sample) for sample in samples]
-            fits = fit(own, self.anchor, self.discount, **options)
-            if change is not None:
-                fits = [change.estimate(estimate) for estimate in fits]
-            for estimate, sample in zip(fits, samples, strict=True):
-                found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
-        statistic = statistic or (lambda fit: fit.params.to_numpy())
-        values = np.full((draws, *np.shape(statistic(self))), np.nan)
-        for i, estimate in enumerate(found):
-            if not estimate.diagnostics.status.startswith("failed"):
-                values[i] = statistic(estimate)
+        with one_thread(self.data.states):
+            for start in range(0, check_whole("draws", draws, 2), BATCH):
+                samples = []
+                for _ in range(min(BATCH, draws - start)):
+                    drawn = [rows_of[j] for j in generator.integers(len(names), size=len(names))]
+                    new = np.repeat(np.arange(len(names)), [len(rows) for rows in drawn])
+                    samples.append(replace(self.data.take(np.concatenate(drawn)), trajectory=new))
+                change = self.exchange
+                own = samples if change is None else [change.data(sample) for sample in samples]
+                fits = fit(own, self.anchor, self.discount, **options)
+                if change is not None:
+                    fits = [change.estimate(estimate) for estimate in fits]
+                for estimate, sample in zip(fits, samples, strict=True):
+                    found.append(Results(**vars(self) | vars(estimate) | {"data": sample}))
+            statistic = statistic or (lambda fit: fit.params.to_numpy())
+            values = np.full((draws, *np.shape(statistic(self))), np.nan)
+            for i, estimate in enumerate(found):
+                if not estimate.diagnostics.status.startswith("failed"):
+                    values[i] = statistic(estimate)
         if bad := sum(not estimate.diagnostics.converged for estimate in found):
             message = f"{bad} of {draws} refits are not ok; those that failed are NaN"
             warnings.warn(message, stacklevel=2)

@@ -1,0 +1,66 @@
+"""One thread for a fit to up to LARGEST distinct states, whatever the caller's setting is.
+
+A fit is a long sequence of operations on small arrays. Where two threads share one, each operation
+lasts until both are done. If another program needs a core, one of them waits for its turn, and the
+fit lasts several times as long as on one thread.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from threadpoolctl import threadpool_limits
+
+from gladius.checks import Array
+from gladius.transitions import distinct_rows
+
+LARGEST = 100_000
+
+_LOCK = threading.Lock()
+# thread -> what restores the numbers of threads that the first of the open calls found
+_OPEN: dict[int, Callable[[], None]] = {}
+
+
+@contextmanager
+def one_thread(*states: Array) -> Iterator[None]:
+    """Within it BLAS, OpenMP and torch use one thread, unless a data set is large.
+
+    The caller's setting is restored, also after an exception. Libraries that are loaded within keep
+    theirs. Within another such context nothing changes.
+
+    Args:
+        states: (n, d) features of each data set; one is large with more than LARGEST distinct rows.
+    """
+    own = threading.get_ident()
+    if own in _OPEN or any(_is_large(rows) for rows in states):
+        yield
+        return
+    with _LOCK:
+        restore = _limit()
+        _OPEN[own] = next(iter(_OPEN.values()), restore)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _OPEN.pop(own)()
+
+
+def _is_large(states: Array) -> bool:
+    return len(states) > LARGEST and len(distinct_rows(states)[0]) > LARGEST
+
+
+def _limit() -> Callable[[], None]:
+    """Set one thread; the function restores the numbers that were found."""
+    torch = sys.modules.get("torch")  # an import would slow down what does without it
+    torch_threads = torch.get_num_threads() if torch else 1
+    pools = threadpool_limits(1)
+    if torch:  # threadpoolctl does not see the MKL within torch
+        torch.set_num_threads(1)
+
+    def restore() -> None:
+        pools.restore_original_limits()
+        if torch:
+            torch.set_num_threads(torch_threads)
+
+    return restore
