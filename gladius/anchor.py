@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from gladius.checks import Array, InputError, asked, check_finite
+from gladius.ties import TIE
 from gladius.transitions import Counts, Integers, Transitions, distinct_rows
 
 LARGEST_BORROWED_SHARE = 0.5  # of observations in states where the anchor was never taken
@@ -116,7 +118,8 @@ class NearestState:
 def nearest(states: Array, new: Array) -> Integers:
     """(n,) index of the state nearest to each new one, features scaled by their range.
 
-    New states are first brought within FAR ranges, so that no distance overflows.
+    Of states that are equally near, such as both neighbours on a grid, it is the first. New states
+    are first brought within FAR ranges, so that no distance overflows.
     """
     scale = np.ptp(states, axis=0)
     scale[scale == 0] = 1.0
@@ -124,11 +127,17 @@ def nearest(states: Array, new: Array) -> Integers:
     within = np.clip(new, low - FAR * scale, high + FAR * scale)
     points, targets = (states - low) / scale, (within - low) / scale
     if states.shape[1] <= TREE_WIDTH:
-        return np.asarray(cKDTree(points).query(targets)[1], dtype=np.int64)
-    squares = (points**2).sum(axis=1)
+        tree = cKDTree(points)
+        distance, index = tree.query(targets, k=2)
+        closest = np.asarray(index[:, 0], dtype=np.int64)
+        is_tied = distance[:, 1] <= distance[:, 0] * (1 + TIE)
+        near = tree.query_ball_point(targets[is_tied], distance[is_tied, 0] * (1 + TIE))
+        closest[is_tied] = [min(states) for states in near]
+        return closest
     batches = np.array_split(targets, 1 + len(targets) * len(points) // DISTANCES)
-    closest = [np.argmin(squares - 2 * batch @ points.T, axis=1) for batch in batches]
-    return np.concatenate(closest).astype(np.int64)
+    squares = (cdist(batch, points, "sqeuclidean") for batch in batches)
+    near = [one <= one.min(axis=1, keepdims=True) * (1 + TIE) for one in squares]
+    return np.concatenate([np.argmax(one, axis=1) for one in near]).astype(np.int64)
 
 
 def check_anchor_support(counts: Counts, action: int) -> None:

@@ -40,6 +40,7 @@ from gladius.increments import Factor, frequency_factors
 from gladius.parametric import Model
 from gladius.smooth import RIDGE, Problem, SmoothRisk
 from gladius.threads import one_thread
+from gladius.ties import TIE
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, grid_positions, group
 
@@ -322,7 +323,7 @@ def supported(counts: Counts, anchor: Anchor, discount: float) -> NDArray[np.boo
     """(S, A) whether the plug-in's r(s, a) rests on FEWEST observations of all that it uses."""
     transition = empirical_transition_probabilities(counts).transition[0]
     systems, a = np.eye(len(counts.states)) - discount * transition, anchor.action
-    uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE  # (A, S, S)
+    uses = np.abs(systems @ np.linalg.inv(systems[a])) > SHARE * (1 + TIE)  # (A, S, S)
     is_few = counts.visits[0] < FEWEST
     found = ~is_few & ~np.any(uses & is_few[:, a], axis=2).T
     found[:, a] = True

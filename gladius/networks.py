@@ -28,6 +28,7 @@ from gladius.checks import (
 from gladius.transitions import Integers
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones
+NONE = 1e-9  # of the largest entry of a gradient, below which an entry is rounding
 HIDDEN = (10, 10)  # widths of the hidden layers, those of the paper under check
 LEARNING_RATE = 0.01  # of Adam at the first step
 ACTIVATIONS = {"tanh": torch.tanh, "relu": torch.relu, "elu": torch.nn.functional.elu}
@@ -101,8 +102,15 @@ def no_moments(theta: Parameters) -> Moments:
 def adam(
     theta: Parameters, moments: Moments, gradient: Parameters, rate: Tensor, step: int
 ) -> None:
-    """One step in place; a replication with rate zero stays where it is."""
+    """One step in place; a replication with rate zero stays where it is.
+
+    The first step has the same length in every entry. Those below NONE, which are zero but for
+    rounding, take none.
+    """
     first, second, constant = ADAM
+    if step == 1:
+        least = NONE * torch.stack([g.abs().amax(dim=(1, 2)) for g in gradient]).amax(dim=0)
+        gradient = [g * (g.abs() > least[:, None, None]) for g in gradient]
     for p, (mean, square), g in zip(theta, moments, gradient, strict=True):
         mean.lerp_(g, 1 - first)
         square.lerp_(g * g, 1 - second)

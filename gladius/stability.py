@@ -17,6 +17,7 @@ from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.mdp import TabularMDP
 from gladius.table_descent import PRINTED, TableData, descend, table_data
+from gladius.ties import TIE
 from gladius.transition_probabilities import anchored_value
 from gladius.transitions import Counts, Integers
 
@@ -103,7 +104,7 @@ def stability(
         done, bellman = descend(0 * flat, 0 * flat, *steps, iterations, BLOW_UP)
         growth = _growth(steps, np.stack([q[k], zeta[k]])) / tau_2
         maps.append((done < iterations, done, bellman, growth))
-    predicted = cells[1] * cells[2] <= 2 * cells[0] - 1
+    predicted = cells[1] * cells[2] <= 2 * cells[0] - 1 + TIE
     columns = (*map(np.array, zip(*maps, strict=True)), predicted)
     return StabilityMap(*(one.reshape(cube[0].shape) for one in columns))
 

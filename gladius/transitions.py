@@ -27,6 +27,7 @@ from gladius.columns import (
     find_categories,
     read_columns,
 )
+from gladius.ties import TIE
 
 
 def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:
@@ -239,8 +240,9 @@ class Transitions:
                 raise InputError(f"bins[{name}]", given, hint)
             middles = (edges[:-1] + edges[1:]) / 2
             for block in blocks.values():
-                position = np.searchsorted(edges, block[:, k], side="right") - 1
-                block[:, k] = middles[np.clip(position, 0, len(middles) - 1)]
+                lowest = edges[:-1] - TIE * np.diff(edges)  # 0.3 lies on the edge 3 * 0.1
+                position = np.searchsorted(lowest, block[:, k], side="right") - 1
+                block[:, k] = middles[np.maximum(position, 0)]
         return replace(self, **blocks)
 
     def to_frame(self) -> pd.DataFrame:

@@ -117,7 +117,7 @@ def described(claim: Claim, row: Row, file: str = "") -> dict[str, Any]:
     statement, section = statement_of(claim.id), sections()[section_of(claim.id)]
     where = docstring["Where"].rstrip(".")
     inferred = f"Not printed ({text(claim.inferred, file)}). Statement" if claim.inferred else ""
-    named = claim.verdict
+    named: str = claim.verdict
     if claim.inferred:
         named = "inferred-if" if claim.verdict == "holds-if" else "inferred"
     kind = error.get("word") or words("kind").get(named)

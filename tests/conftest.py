@@ -33,8 +33,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """All loops of the author's training run in Python; in float64 they need no compilation."""
-    from gladius import author, author_network
+    from cases import uncompile
 
-    for module in (author, author_network):
-        for name, thing in vars(module).copy().items():
-            monkeypatch.setattr(module, name, getattr(thing, "py_func", thing))
+    uncompile(monkeypatch)

@@ -29,7 +29,7 @@ BLIND = [
     *("estimator", "algorithm", "newton", "objective", "function_classes"),
     *("transition_probabilities", "anchor", "checks", "transitions", "estimate", "methods"),
     *("parametric", "linear_reward", "baselines", "columns", "rows", "smooth", "trust"),
-    *("exchange", "formula", "increments", "inference", "markov", "results", "saved"),
+    *("exchange", "formula", "increments", "inference", "markov", "results", "saved", "ties"),
 ]
 # module or package -> what it may not import, beyond the order of the layers
 ALSO_FORBIDDEN = {

@@ -38,6 +38,7 @@ from gladius.baselines.td_ccp import ONE_HOT, FirstStep, Recursion, basis_name, 
 from gladius.checks import Array, check_choice, check_positive, check_whole, generators
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
+from gladius.newton import SINGULAR
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "AVI", ("next", "form")
@@ -137,7 +138,8 @@ class LeastSquares:
             values = at_pairs(basis, recursion.data)
             weighted = recursion.data.departures[:, None] * values
             self.values.append(values)
-            self.solvers.append(np.linalg.pinv(values.T @ weighted) @ weighted.T)
+            gram = values.T @ weighted  # zero for pairs that never depart
+            self.solvers.append(np.linalg.pinv(gram, rcond=SINGULAR) @ weighted.T)
         self.coefficients = [np.empty(0)] * len(recursions)
 
     def fit(self, targets: Sequence[Array], active: NDArray[np.bool_]) -> list[Array]:

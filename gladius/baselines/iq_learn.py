@@ -36,7 +36,7 @@ from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
 from gladius.checks import Array, check_choice, generators
 from gladius.estimate import Estimate, Fit, row_estimates
-from gladius.newton import Expansion, Minimum, minimise
+from gladius.newton import SINGULAR, Expansion, Minimum, minimise
 from gladius.transitions import (
     Counts,
     Integers,
@@ -139,7 +139,7 @@ def make_table(
         alpha,
         discount,
         torch.as_tensor(start),
-        torch.as_tensor(null_space(rises)),
+        torch.as_tensor(null_space(rises, rcond=SINGULAR)),
     )
 
 

@@ -17,9 +17,9 @@ Implementation choices:
 
 - The variable is V(s) in the place of Su and Judd's EV(s, a): A times fewer constraints, the same
   feasible theta. P is given or at the frequencies; they have its parameters in the likelihood.
-- SciPy's trust-constr with exact derivatives, from V = 0, in the place of KNITRO. It stops where a
-  decrease of its merit cannot be distinguished from rounding; at most LAST_STEPS of Newton's steps
-  along the constraints follow.
+- SciPy's trust-constr with exact derivatives, from V = 0, in the place of KNITRO. It stops before
+  rounding would decide whether its merit falls; at most LAST_STEPS of Newton's steps along the
+  constraints follow.
 - `converged` needs the constraints, a short last step of theta, and the second-order condition.
 """
 
@@ -41,7 +41,9 @@ from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
-GRADIENT_TOLERANCE = 1e-10  # of the Lagrangian, per observation
+# of the Lagrangian, per observation: a step from there lowers the merit by the square of it, which
+# rounding still leaves
+GRADIENT_TOLERANCE = 1e-7
 SMALLEST_RADIUS = 1e-15  # of the trust region
 MAX_ITERATIONS = 1000
 STEP_TOLERANCE = 1e-5  # of the last step of theta, in standard errors

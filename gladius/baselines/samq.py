@@ -40,6 +40,7 @@ from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, RewardFunction
 from gladius.networks import Training
 from gladius.parametric import check_form, check_level
+from gladius.ties import TIE, near_least
 from gladius.transition_probabilities import empirical_transition_probabilities, weighted_sum
 from gladius.transitions import Counts, Integers, Transitions, group, index_rows
 
@@ -173,7 +174,8 @@ def ward(points: Array, weights: Array, number: int) -> Integers:
         square = ((centre[:, None] - centre) ** 2).sum(axis=2)
         growth = mass[:, None] * mass / (mass[:, None] + mass) * square  # of the sum of squares
         np.fill_diagonal(growth, np.inf)
-        first, second = np.unravel_index(np.argmin(growth), growth.shape)
+        least = near_least(growth, TIE * growth.min())[0]
+        first, second = np.unravel_index(least, growth.shape)
         pair = [first, second]
         centre[first] = np.average(centre[pair], axis=0, weights=mass[pair])
         mass[first] += mass[second]

@@ -21,6 +21,7 @@ from gladius.baselines import td_ccp
 from gladius.checks import Array, InputError, check_choice, check_whole
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
+from gladius.newton import SINGULAR
 from gladius.sarsa import SarsaTuples
 from gladius.transitions import Transitions
 
@@ -70,7 +71,7 @@ def projected_fixed_point(recursion: td_ccp.Recursion) -> td_ccp.FirstStep:
     try:
         coefficients = np.linalg.solve(system, right)
     except np.linalg.LinAlgError:
-        coefficients = np.linalg.lstsq(system, right, rcond=None)[0]
+        coefficients = np.linalg.lstsq(system, right, rcond=SINGULAR)[0]
     continuation = partial(combination, basis, np.asarray(coefficients, dtype=np.float64))
     return td_ccp.FirstStep(continuation, True, 0, 0, td_ccp.basis_name(recursion.degree))
 

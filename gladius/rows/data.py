@@ -23,6 +23,8 @@ from gladius.transitions import Integers, Transitions, index_rows
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not clipped
+CONSTANT = 1e-12  # range, relative to 1 or the mean, up to which an input is constant
+SYMMETRIC = 1e-9  # skewness up to which it is rounding
 SAMPLE = 10_000  # observations at equal distances, for quantiles
 COSINES = (30, 50, 60)  # for one, two, and more inputs
 SPREADS = (0.7, 1.5, 3.0)  # standard deviations of the cosines' frequencies
@@ -39,8 +41,8 @@ class Inputs:
     """The features of a data set, standardised chunk by chunk."""
 
     states: Array  # (n, K) features
-    # center, scale: (K,) mean and standard deviation; the latter has the sign of the third moment,
-    # so that a feature and its negative are the same input, and is 1 for a constant
+    # center, scale: (K,) mean and standard deviation; the latter is negative where the third moment
+    # is, so that a skew feature and its negative are the same input, and is 1 for a constant
     center: Array
     scale: Array
     varies: NDArray[np.bool_]  # (K,) whether an input is not constant
@@ -55,8 +57,10 @@ class Inputs:
         deviation = states - center
         skewness = np.einsum("nk,nk,nk->k", deviation, deviation, deviation)
         scale = np.sqrt(np.square(deviation, out=deviation).sum(axis=0) / len(states))
-        varies = scale > 1e-12 * np.maximum(1.0, np.abs(center))
-        scale = np.where(varies, np.where(skewness < 0, -scale, scale), 1.0)
+        # by the range: the mean of a constant has an error that grows with the observations
+        varies = np.ptp(states, axis=0) > CONSTANT * np.maximum(1.0, np.abs(center))
+        is_negative = skewness < -SYMMETRIC * len(states) * scale**3
+        scale = np.where(varies, np.where(is_negative, -scale, scale), 1.0)
         sample = np.array(states[:: max(1, len(states) // SAMPLE)])
         return cls(states, center, scale, varies, sample)
 

@@ -20,10 +20,13 @@ from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
 from gladius.rows.regression import solve
 from gladius.rows.risk import ObservationRisk, Point, RiskMinimum, minimise
 from gladius.smooth import CRITICAL, UNDERSMOOTHING_STEPS
+from gladius.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)
 FEW = 2  # inputs up to which all products are tried and two may be curved together
 TERM = 0.001  # level of the test of a product, where there are more inputs than FEW
+COLLINEAR = 1e-6  # share of a product's information beside the other terms, below which it is none
+SAME = 1e-3  # difference of statistics that no chi-square sees, and no stop or rounding reaches
 
 
 def fit_form(
@@ -80,7 +83,9 @@ def significant_products(
         new, information = columns[:, j], point.information
         cross = information[old][:, new]
         variance = information[new][:, new] - cross.T @ solve(information[old][:, old], cross)
-        score = point.gradient[new]
+        score, own = point.gradient[new], torch.diagonal(information[new][:, new])
+        if torch.any(torch.diagonal(variance) <= COLLINEAR * own):
+            continue
         if chdtrc(actions, float(score @ solve(variance, score))) <= TERM:
             passing.append(pair)
     return passing
@@ -95,7 +100,10 @@ def extend(fit: RiskMinimum, wider: ObservationRisk) -> Point:
 
 
 def drop_terms(fit: RiskMinimum) -> RiskMinimum:
-    """Drop the monomial with the smallest Wald statistic while BIC falls; 1 always stays."""
+    """Drop the monomial with the smallest Wald statistic while BIC falls; 1 always stays.
+
+    Of terms that follow from one another the last goes first.
+    """
     while True:
         risk, point = fit.risk, fit.point
         actions, size = len(risk.rows.others), risk.reward.size
@@ -108,7 +116,7 @@ def drop_terms(fit: RiskMinimum) -> RiskMinimum:
             walds.append(float(theta @ solve(covariance[columns][:, columns], theta)))
         if not walds or min(walds) > 2 * price:
             return fit
-        remaining = [j for j in range(size) if j != 1 + int(np.argmin(walds))]
+        remaining = [j for j in range(size) if j != 1 + near_least(walds, SAME)[-1]]
         columns = [c * size + j for c in range(actions) for j in remaining]
         terms = tuple(risk.reward.terms[j] for j in remaining)
         reward = replace(risk.reward, terms=terms, removed=risk.reward.removed[remaining])
@@ -150,7 +158,7 @@ def add_curvature(fit: RiskMinimum, inputs: Inputs) -> RiskMinimum:
             further = set(curved) - set(reward_inputs(fit.risk.reward))
             price = rows.log_size * max(len(curved) - 1, len(further))
             gain -= CRITICAL + price + 2 * float(np.log(len(sets)))
-            if gain > largest:
+            if gain > largest + (SAME if added else 0.0):
                 largest, best, added = gain, trial, curved
         if not added:
             break

@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,8 @@ from gladius.anchor import Anchor
 from gladius.checks import Array
 from gladius.networks import Parameters, outputs
 from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
-from gladius.rows.regression import LINEAR_RIDGE, cross_validation
+from gladius.rows.regression import LINEAR_RIDGE, cross_validation, width
+from gladius.ties import near_least
 from gladius.transitions import Transitions
 
 KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried
@@ -108,13 +108,17 @@ class NetworkRisk:
         Taking one action for ever, zeta -> (regression of zeta(s', a) on the observations), must
         not explode: cross-validation, which sees the actions taken, does not see zeta elsewhere.
         So kappa is the best for which no such map has a spectral radius over 1 + SLACK (1 - beta).
+        Among criteria that differ by rounding the largest kappa counts, as in `risk`.
         """
         relative = torch.ones_like(self.phi[0])
         relative[:, : len(self.features.terms)] = LINEAR_RIDGE
         relative[:, 0] = LINEAR_RIDGE**2  # an action's own mean, however rare the action
         relative[0, 0] = 0.0
-        rows, target = self.rows, self.arrivals.T @ value
-        square, size = float(rows.times @ value[rows.target] ** 2), float(rows.seen.sum())
+        rows, size = self.rows, float(self.rows.seen.sum())
+        total = float(rows.times @ value[rows.target] ** 2)
+        if size - rows.times.sum() < 0.5:  # no path ends, and the constant is free
+            value = value - rows.times @ value[rows.target] / size
+        target, square = self.arrivals.T @ value, float(rows.times @ value[rows.target] ** 2)
         trials: list[tuple[float, Tensor]] = []
         for shared, own in product(KAPPAS, repeat=2):
             kappa = torch.cat([shared * relative[:1], own * relative[1:]]).flatten()
@@ -126,11 +130,14 @@ class NetworkRisk:
         unit = torch.eye(len(rows.actions)).to(self.phi)  # each row a policy of one action
         shares = [row.expand(len(self.phi), -1) for row in unit]
         to_functions = [self.arrivals.T @ self.mixed(of_action) for of_action in shares]
-        for _, factor in sorted(trials, key=itemgetter(0)):
+        slack = width(len(self.gram), square, total)
+        _, largest = trials[-1]
+        while trials:
+            _, factor = trials.pop(near_least([one for one, _ in trials], slack)[-1])
             maps = [torch.cholesky_solve(matrix, factor) for matrix in to_functions]
             if max(float(torch.linalg.eigvals(m).abs().max()) for m in maps) <= bound:
                 return factor
-        return trials[-1][1]
+        return largest
 
     def zeta(self, w: Tensor) -> Tensor:
         """(S, A)."""

@@ -12,6 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gladius.newton import ROUNDING
+from gladius.ties import EPS
+
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial
 DEGREES = (5, 4, 3, 3)  # of the polynomial in 1, 2, 3, 4 inputs; 2 in more
 RIDGE = 1e-9  # of a regression, relative to the diagonal of its matrix
@@ -53,7 +56,7 @@ def logit(design: Tensor, visits: Tensor) -> Tensor:
             trial = theta.clone()
             trial[:, :free] += length * step.reshape(free, -1).T
             log_policy = torch.log_softmax(design @ trial, dim=1)
-            if (visits * log_policy).sum() >= value:
+            if (visits * log_policy).sum() >= value - ROUNDING * value.abs():
                 theta = trial
                 break
             length /= 2
@@ -107,3 +110,12 @@ def cross_validation(
     residual = square - float(2 * w @ target - w @ gram @ w)
     share = EFFECTIVE * float((inverse * gram).sum()) / size
     return max(residual, 0.0) / (1 - share) ** 2 if share < 1 else np.inf
+
+
+def width(size: int, square: float, total: float) -> float:
+    """Rounding of a criterion with p functions, which an exact fit leaves at every kappa.
+
+    It is that of p^2 products and 100 operations more, of the size of |V'|^2, `square`. Of V' the
+    last two digits are rounding; `total` is its square if V' is less its mean.
+    """
+    return (size**2 + 100) * EPS * square + (100 * EPS) ** 2 * total

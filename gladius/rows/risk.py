@@ -29,7 +29,9 @@ from gladius.rows.regression import (
     logit,
     polynomial,
     solve,
+    width,
 )
+from gladius.ties import near_least
 
 KAPPAS = 10.0 ** np.arange(-4.0, 6.5, 0.5)  # ridges of zeta that are tried
 DECREMENT = 1e-6  # nats that a further step would gain where the steps end
@@ -80,6 +82,7 @@ class ObservationRisk:
     # taken as Phi W, in which the ridge regression is W'Phi'V and rounding stays small; the cosines
     # themselves are nearly collinear
     factor: tuple[Tensor, ...] = ()
+    kappas: tuple[float, ...] = ()  # the ridge of each action; nan where every path ends
 
     @property
     def free(self) -> int:
@@ -140,8 +143,11 @@ class ObservationRisk:
         return q
 
     def with_ridge(self, value: Tensor) -> ObservationRisk:
-        """The risk with each action's kappa by generalised cross-validation of (S,) V at s'."""
-        rows, factors = self.rows, []
+        """The risk with each action's kappa by generalised cross-validation of (S,) V at s'.
+
+        Among criteria that differ by rounding the largest kappa counts.
+        """
+        rows, factors, kappas = self.rows, [], []
         relative = value.new_ones(self.zeta[0].size)
         relative[: len(self.zeta[0].terms)] = LINEAR_RIDGE
         relative[0] = 0.0
@@ -149,17 +155,21 @@ class ObservationRisk:
             of_action = rows.action == a
             times, next_value = rows.times[of_action], value[rows.target[of_action]]
             if len(times) == 0:  # every observation of the action ends the path
+                kappas.append(np.nan)
                 factors.append(torch.zeros((phi.shape[1], phi.shape[1])).to(phi))
                 continue
             gram = phi.T @ (rows.visits[:, [a]] * phi)  # with ends of paths, where V is 0
+            total, size = float(times @ next_value**2), float(rows.visits[:, a].sum())
+            if size - times.sum() < 0.5:  # no path ends, and the constant is free
+                next_value = next_value - times @ next_value / size
             target = phi[rows.origin[of_action]].T @ (times * next_value)
-            square, size = float(times @ next_value**2), float(rows.visits[:, a].sum())
+            square = float(times @ next_value**2)
             criteria = [
                 cross_validation(gram, target, square, size, kappa * relative) for kappa in KAPPAS
             ]
-            kappa = float(KAPPAS[int(np.argmin(criteria))])
-            factors.append(inverse_root(gram + torch.diag(kappa * relative)))
-        ridged = replace(self, factor=tuple(factors))
+            kappas.append(float(KAPPAS[near_least(criteria, width(len(gram), square, total))[-1]]))
+            factors.append(inverse_root(gram + torch.diag(kappas[-1] * relative)))
+        ridged = replace(self, factor=tuple(factors), kappas=tuple(kappas))
         vars(ridged)["functions_of_zeta"] = self.functions_of_zeta
         return ridged
 

@@ -17,6 +17,7 @@ Implementation choices:
   before it in the round: a noisy copy of an input has nothing to add.
 - Where none enters, pairs that matter for the choice only together are tried, by the score of every
   product z_j z_k and Bonferroni over all pairs.
+- Of two inputs that say the same, such as both of a pair of dummies, the first is selected.
 - Observations with equal values of the inputs are grouped.
 """
 
@@ -41,6 +42,7 @@ from gladius.rows.regression import (
     polynomial,
     solve,
 )
+from gladius.ties import TIE, ranking
 
 FALSE_SHARE = 0.005  # of the inputs selected for the choices, expected
 ALPHA = 0.001  # probability of any false input of the transitions, or pair of the choices
@@ -197,7 +199,7 @@ def select_inputs(
         residuals = Residuals.of(outcome, group_rows(inputs, selected))
         candidates = short_list(rough_scores(inputs, residuals), selected)
         p = {k: p_of_input(inputs, residuals, k) for k in candidates}
-        ranked = sorted(p, key=lambda k: p[k])
+        ranked = [candidates[i] for i in ranking(list(p.values()))]
         discoveries = len(selected) if of_choice else 0
         ranks = [i for i, k in enumerate(ranked, discoveries + 1) if p[k] <= i * level]
         limit = (max(ranks, default=discoveries + 1) if of_choice else 1) * level
@@ -281,7 +283,7 @@ def rough_scores(inputs: Inputs, residuals: Residuals) -> Array:
 
 def short_list(scores: Array, selected: Sequence[int]) -> list[int]:
     """The inputs with the largest scores; beyond MIN_SHORT_LIST those above MIN_ROUGH_T2."""
-    ranked = [int(k) for k in np.argsort(-scores) if k not in selected and scores[k] > 0]
+    ranked = [int(k) for k in ranking(-scores) if k not in selected and scores[k] > 0]
     first, others = ranked[:MIN_SHORT_LIST], ranked[MIN_SHORT_LIST:SHORT_LIST]
     return [*first, *(k for k in others if scores[k] > MIN_ROUGH_T2)]
 
@@ -296,12 +298,13 @@ def best_pair(inputs: Inputs, residuals: Residuals) -> tuple[tuple[int, ...], fl
             total += z.T @ (errors[:, None] * z)
     best: tuple[tuple[int, ...], float] = ((), 1.0)
     for total in torch.triu(score.abs(), diagonal=1):
-        for index in total.flatten().topk(min(SHORT_LIST, count)).indices.tolist():
+        ranked = ranking(-total.flatten().numpy(force=True))
+        for index in ranked[: min(SHORT_LIST, count)].tolist():
             pair = index // width, index % width
             first = group_rows(inputs, pair[:1], residuals.groups)
             finer = group_rows(inputs, pair[1:], first)
             finer = finer._replace(parent=first.parent[finer.parent])
             p, _ = score_test(residuals, finer, finer.z[:, -2:-1] * finer.z[:, -1:])
-            if count * p < best[1]:
+            if count * p < best[1] * (1 - TIE):
                 best = pair, count * p
     return best

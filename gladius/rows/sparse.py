@@ -40,6 +40,7 @@ from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
+from gladius.ties import TIE
 from gladius.transitions import Transitions
 
 DIFFERS = (
@@ -169,6 +170,7 @@ def fit_rows(data: Transitions, anchor: Anchor, discount: float, options: Option
         "zeta_inputs": tuple(fit.risk.zeta[0].inputs),
         "p_values": choice.p_values,
         "zeta_p_values": transition.p_values,
+        "zeta_ridges": fit.risk.kappas,
         "penalty": float(fit.penalty.max()),
         "inputs_settled": is_settled,
         "misfit_p_values": misfit,
@@ -232,7 +234,7 @@ def with_anchor(choice: InputSelection, inputs: Inputs, anchor: Anchor) -> Input
         mixed = inputs.sample.copy()
         mixed[:, k] = np.random.default_rng(k).permutation(mixed[:, k])
         try:
-            if not np.array_equal(anchor.values(mixed), reward):
+            if np.max(np.abs(anchor.values(mixed) - reward)) > TIE * np.max(np.abs(reward)):
                 of_anchor.append(k)
         except Exception as error:  # whatever a user's function raises off the data
             hint = "it cannot be computed where inputs are exchanged: name those of r in inputs="

@@ -1,12 +1,23 @@
 """One case a method on small data sets, whose numbers tests/golden/frozen.npz holds.
 
-The file is never written again. Its keys are 'data set/method/quantity'. The numbers are those of
-the library before it was rebuilt, or of release 0.2.0 where a method has improved in between.
+Its keys are 'data set/method/quantity'. The numbers are those of the library before it was rebuilt,
+or of release 0.2.0 where a method has improved in between. This command freezes those of cases
+whose method has changed on purpose, which the changelog names:
+
+    python tests/golden/cases.py CASE ...
+
+Beside the numbers are the status, what the method chose, and the amplification of rounding.
 """
 
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import noise
 import numpy as np
+import pytest
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
@@ -15,10 +26,16 @@ from gladius.linear_reward import linear_in_features
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
 from gladius.networks import Training
+from gladius.rows.sparse import RowFunction
+from gladius.ties import EPS
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 
 DISCOUNT = 0.95
 STATES = 10  # r and Q are compared at the first ten states
+FILE = Path(__file__).with_name("frozen.npz")
+SIZES = 1e-13, 1e-11  # of perturbations of the input
+NOISE = 1e-15  # of all results: four times rounding, and less than any width in the library
+SEEDS = range(8)  # of the noise, of which the worst counts
 
 # Networks are trained for a few steps only; the author's in double precision.
 BRIEF = {"training": Training(activation="relu", steps=20)}
@@ -32,6 +49,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ccp": {"stages": 1},
 }
 OPTIONS["gladius author"]["dtype"] = np.float64
+# AVI trains the same network again and again, and amplifies rounding in each training.
+OPTIONS_OF_ONE: dict[str, dict[str, Any]] = {"three/avi": {"iterations": 3}}
+# what a method chooses, beside its numbers
+CHOICES = (
+    *("inner_iterations", "penalty", "interval_penalty", "reward_inputs", "zeta_inputs", "stages"),
+    *("zeta_ridges", "inputs_settled", "misfit_inputs", "cells", "learner", "flat_directions"),
+)
 
 
 def variants() -> dict[str, tuple[str, dict[str, Any]]]:
@@ -81,13 +105,28 @@ def data_sets() -> dict[str, Transitions]:
     return {**data, "three": three_action_data()}
 
 
-def fit(name: str, data: Transitions, case: str) -> Estimate:
-    """The Estimate of a case on the data set of that name."""
+def perturbed(data: Transitions, size: float) -> tuple[Transitions, Array]:
+    """The data in other units, by a share of up to `size`, and two factors for a reward and beta.
+
+    Counts, and what is equal in the data, stay as they are.
+    """
+    factors = 1 + size * np.random.default_rng(1).uniform(-1, 1, data.states.shape[1] + 2)
+    states, after = (x * factors[:-2] for x in (data.states, data.next_states))
+    return replace(data, states=states, next_states=after), factors[-2:]
+
+
+def fit(name: str, data: Transitions, case: str, factors: Sequence[float] = (1.0, 1.0)) -> Estimate:
+    """The Estimate of a case on the data set of that name.
+
+    `factors` multiply the anchor's reward and the discount.
+    """
     method, options = case.split()[0], dict(OPTIONS.get(case, {}))
+    options |= OPTIONS_OF_ONE.get(f"{name}/{case}", {})
     has_three = name == "three"
     anchor, reward, discount = (2, -1.0, 0.9) if has_three else (1, -5.0, DISCOUNT)
+    reward, discount = reward * factors[0], discount * factors[1]
     if "form" in needs(method):
-        bus = bus_reward_given(5.0) if method == "samq" else BUS_REWARD
+        bus = bus_reward_given(-reward) if method == "samq" else BUS_REWARD
         options["reward"] = linear_in_features(3, anchor, reward) if has_three else bus
     options |= {"anchor_action": anchor, "anchor_reward": reward, "discount": discount}
     estimate: Estimate = gladius.fit(data, method, **options)
@@ -101,3 +140,78 @@ def numbers(data: Transitions, estimate: Estimate) -> dict[str, Array]:
     if "theta" in estimate.diagnostics.extra:
         values["theta"] = np.asarray(estimate.diagnostics.extra["theta"], dtype=float)
     return values
+
+
+def choices(estimate: Estimate) -> str:
+    """Steps, ridges, inputs and terms, which rounding may not change."""
+    run, reward = estimate.diagnostics, estimate.reward_function
+    found = {name: run.extra[name] for name in CHOICES if name in run.extra}
+    if isinstance(reward, RowFunction):
+        found |= {"terms": reward.reward.terms, "cosines": len(reward.reward.phases)}
+    if "partition" in run.extra:
+        found["splits"] = len(run.extra["partition"])  # type: ignore[arg-type]
+    texts = {name: f"{x:.6g}" if isinstance(x, float) else str(x) for name, x in found.items()}
+    return "; ".join(f"{name} {x}" for name, x in {"iterations": run.iterations, **texts}.items())
+
+
+def difference(new: Array, old: Array) -> float:
+    """The largest difference, relative to the largest old number or to 1."""
+    assert new.shape == old.shape
+    same = (new == old) | (np.isnan(new) & np.isnan(old))
+    scale = max(1.0, float(np.max(np.abs(old[np.isfinite(old)]), initial=0.0)))
+    with np.errstate(invalid="ignore"):
+        differences = np.where(same, 0.0, np.abs(new - old))
+    return float(np.max(differences, initial=0.0)) / scale
+
+
+def change(name: str, data: Transitions, case: str, size: float, old: dict[str, Array]) -> float:
+    """By how much a perturbation of the input changes old numbers."""
+    other, factors = perturbed(data, size)
+    new = numbers(other, fit(name, other, case, factors))
+    return max(difference(new[k], old[k]) for k in old)
+
+
+def amplification(
+    name: str, data: Transitions, case: str, old: dict[str, Array], seed: int
+) -> float:
+    """The change of old numbers over the size of what changes them: the input, or all results."""
+    with noise.rounding(NOISE, seed):
+        estimate = fit(name, data, case)
+    new = numbers(data, estimate)
+    inside = max(difference(new[k], old[k]) for k in old) / NOISE
+    return max(change(name, data, case, SIZES[1], old) / SIZES[1], inside)
+
+
+def tolerance(amplified: float) -> float:
+    """What rounding may change in numbers: on two processors, and with a margin."""
+    return 100 * EPS * max(1.0, amplified)
+
+
+def uncompile(patch: pytest.MonkeyPatch) -> None:
+    """All loops of the author's training in Python; in float64 they need no compilation."""
+    from gladius import author, author_network
+
+    for module in (author, author_network):
+        for name, thing in vars(module).copy().items():
+            patch.setattr(module, name, getattr(thing, "py_func", thing))
+
+
+def freeze(cases: Sequence[str]) -> None:
+    """Write the numbers of some cases, and of all the choices and the amplification."""
+    frozen, data = dict(np.load(FILE)), data_sets()
+    for key in sorted({key.rsplit("/", 1)[0] for key in frozen}):
+        name, case = key.split("/")
+        estimate = fit(name, data[name], case)
+        found: dict[str, Any] = numbers(data[name], estimate)
+        amplified = {amplification(name, data[name], case, found, seed): seed for seed in SEEDS}
+        more = {"amplification": max(amplified), "seed": amplified[max(amplified)]}
+        more["choices"] = choices(estimate)
+        found["status"] = estimate.diagnostics.status
+        frozen |= {f"{key}/{k}": x for k, x in (more | (found if key in cases else {})).items()}
+    np.savez_compressed(FILE, **frozen)
+
+
+if __name__ == "__main__":
+    with pytest.MonkeyPatch.context() as patch:
+        uncompile(patch)
+        freeze(sys.argv[1:])
