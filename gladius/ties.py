@@ -15,9 +15,9 @@ TIE = 1e-6  # relative, of distances, scores and p-values: rounding moves them b
 
 
 def near_least(values: ArrayLike, width: float) -> Integers:
-    """Indices, in order, of the values that exceed the least by at most `width`."""
+    """Indices, in order, of the values that exceed the least by at most `width`; all with a NaN."""
     array = np.asarray(values, dtype=float)
-    return np.flatnonzero(array <= array.min() + width)
+    return np.flatnonzero(~(array > array.min() + width))
 
 
 def ranking(values: ArrayLike) -> Integers:

@@ -233,8 +233,8 @@ def _narrow() -> Array:
 
 @claim.holds_if(
     "sec:GlobalConv.g-equals-R",
-    condition="B_zeta holds the best phi for every theta in B_Q, as the text means, and a minimiser is"
-    " inside B_Q",
+    condition="B_zeta holds the best phi for every theta in B_Q, as the text means, and a minimiser"
+    " is inside B_Q",
     instances=solvable(),
     counterexample=_narrow,
     text="One state, one action (the anchor), r = 0, beta = .7, tables, |Q| <= 3 and |zeta| <= 1: f"
