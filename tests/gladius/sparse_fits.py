@@ -33,10 +33,9 @@ class PlainRisk:
         self.psi, self.psi_next = (risk.reward(s).numpy() for s in (states, next_states))
         self.phi = [features(states).numpy() for features in risk.zeta]
         self.phi_next = [features(next_states).numpy() for features in risk.zeta]
-        size = self.phi[0].shape[1]
-        ridge = KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
+        kappa = ridge(self.phi[0].shape[1])
         taken = [phi[data.actions == a] for a, phi in enumerate(self.phi)]
-        self.regression = [np.linalg.solve(phi.T @ phi + ridge, phi.T) for phi in taken]
+        self.regression = [np.linalg.solve(phi.T @ phi + kappa, phi.T) for phi in taken]
 
     def __call__(self, theta: Array) -> float:
         data, zeta = self.data, np.zeros((2, self.phi[0].shape[1]))
@@ -54,16 +53,22 @@ class PlainRisk:
 
 
 def small_risk(data: Transitions) -> ObservationRisk:
-    scaling = Inputs.of(data.states)
-    rows = Rows.of(data, [0], ANCHOR, 0.9)
+    return ridged_risk(Rows.of(data, [0], ANCHOR, 0.9), Inputs.of(data.states))
+
+
+def ridged_risk(rows: Rows, scaling: Inputs) -> ObservationRisk:
     risk = ObservationRisk(rows, make_features([0], scaling), make_zeta(rows, scaling, [0]))
-    relative = np.array([0.0, LINEAR_RIDGE] + [1.0] * (risk.zeta[0].size - 2))
     factor = []
     for a, phi in enumerate(risk.block.phi):
         gram = phi.T @ (rows.visits[:, [a]] * phi)
-        inverse = torch.linalg.inv(gram + torch.diag(torch.tensor(KAPPA * relative)))
+        inverse = torch.linalg.inv(gram + torch.tensor(ridge(phi.shape[1])))
         factor.append(torch.linalg.cholesky(inverse))
     return ObservationRisk(risk.rows, risk.reward, risk.zeta, tuple(factor))
+
+
+def ridge(size: int) -> Array:
+    """(p, p) kappa D of the small risk."""
+    return KAPPA * np.diag([0.0, LINEAR_RIDGE, *[1.0] * (size - 2)])
 
 
 def solved_point(risk: ObservationRisk, theta: torch.Tensor, zeta: torch.Tensor) -> Point:

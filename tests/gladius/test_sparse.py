@@ -2,6 +2,9 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -12,14 +15,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from scipy.stats import chi2
-from sparse_fits import PlainRisk, few_rows, fit_sparse, small_risk, solved_point
+from sparse_fits import (
+    PlainRisk,
+    few_rows,
+    fit_sparse,
+    ridge,
+    ridged_risk,
+    small_risk,
+    solved_point,
+)
 
 import gladius
+from gladius import trust
 from gladius.anchor import Anchor
 from gladius.checks import Array, InputError
 from gladius.metrics import mape
+from gladius.rows import form, screen
 from gladius.rows.data import Inputs, Rows, make_features
-from gladius.rows.risk import ObservationRisk, minimise
+from gladius.rows.regression import cross_validation
+from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance, minimise
 from gladius.rows.screen import (
     Choice,
     InputSelection,
@@ -29,7 +43,7 @@ from gladius.rows.screen import (
     score_test,
     select_inputs,
 )
-from gladius.rows.sparse import make_zeta, with_anchor
+from gladius.rows.sparse import RowFunction, make_zeta, with_anchor
 from gladius.transitions import Transitions
 from gladius.worlds.inputs_bus import InputsBus
 
@@ -78,6 +92,39 @@ def test_the_minimum_is_that_of_an_independent_solver(ended: bool) -> None:
     np.testing.assert_allclose(ours.point.theta.numpy(), plain.x, atol=1e-3)
 
 
+def test_a_constant_added_to_v_is_added_to_zeta_whatever_the_ridge() -> None:
+    """So that the level of rewards, which the anchor decides, does not choose kappa."""
+    risk, added = small_risk(few_rows(ended=False)), []
+    noise = np.random.default_rng(3).normal(size=len(risk.rows.states))
+    value = torch.tensor(np.sin(np.arange(len(noise))) + noise)
+    for level in (0.0, 1_000.0):
+        ridged = risk.with_ridge(value + level)
+        zeta = ridged.regress(value + level)
+        added.append(torch.stack([phi @ w for phi, w in zip(ridged.phi, zeta, strict=True)]))
+    change = added[1] - added[0]  # less what 1e-9 of the diagonal takes
+    torch.testing.assert_close(change, torch.full_like(change, 1_000.0), rtol=1e-7, atol=0.0)
+
+
+@settings(max_examples=30)
+@given(
+    arrays(float, (12, 3), elements=st.floats(-1, 1)),
+    arrays(float, 12, elements=st.floats(-3, 3)),
+    arrays(float, 3, elements=st.floats(1, 10)),
+)
+def test_cross_validation_is_that_of_the_observations(phi: Array, value: Array, d: Array) -> None:
+    """Craven and Wahba's criterion, with each effective degree of freedom counted 1.4 times.
+
+    So Kim and Gu (2004) keep the criterion from following noise. The hat matrix has them as trace.
+    """
+    hat = phi @ np.linalg.solve(phi.T @ phi + np.diag(d), phi.T)
+    expected = np.sum((value - hat @ value) ** 2) / (1 - 1.4 * np.trace(hat) / 12) ** 2
+    given = (torch.tensor(x) for x in (phi.T @ phi, phi.T @ value))
+    found = cross_validation(*given, value @ value, 12.0, torch.tensor(d))
+    # solve() adds 1e-9 of a diagonal below 22: w is off by 2.2e-8 of its length, which is at most
+    # |value| / 2 < 5.2, and the squares by 2 d w times that, over (1 - 0.35)^2
+    assert found == pytest.approx(expected, abs=3e-5)
+
+
 @settings(max_examples=20)
 @given(
     arrays(float, 2, elements=st.floats(-4, 4)), arrays(float, (2, 32), elements=st.floats(-40, 40))
@@ -110,6 +157,92 @@ def test_the_gradient_is_the_derivative_of_the_risk(theta: Array) -> None:
         above, below = plain(theta + step), plain(theta - step)
         slope = (above - below) / 2e-4
         assert float(point.gradient[k]) == pytest.approx(slope, rel=1e-3, abs=1e-2)
+
+
+# (S = 4, A = 3, S + 1) transition probabilities, the last of the end of the path
+MOVES = np.zeros((4, 3, 5))
+MOVES[:, 0] = [[0.5, 0.3, 0, 0, 0.2], [0, 0.5, 0.3, 0, 0.2], [0, 0, 0.4, 0.6, 0], [0, 0, 0, 1, 0]]
+MOVES[:, 1], MOVES[:, 2] = [0.6, 0.4, 0, 0, 0], [0.3, 0, 0, 0.5, 0.2]
+SEEN = 1_000.0 * np.array([3, 4, 2, 3])
+REWARD = np.array([-4.0, 0.8, -5.2, -0.4])  # theta: of action 0 and, beside the anchor, 2
+
+
+def population_fit(penalty: Array) -> RiskMinimum:
+    """The risk where each state has the choices and moves that the model itself expects at REWARD.
+
+    The choices depend on zeta's regression, and this on them through its ridge. The second round
+    leaves a difference of 3e-6, which is the rounding of the regression.
+    """
+    s, a, t = np.nonzero(MOVES)
+    column = np.arange(4.0)[:, None]
+    data = Transitions(column[s], a, column[t % 4], done=t == 4)
+    rows, scaling = Rows.of(data, [0], ANCHOR, 0.9), Inputs.of(data.states)
+    policy = torch.full((4, 3), 1 / 3, dtype=torch.float64)
+    share = torch.tensor(MOVES)[rows.origin, rows.action, rows.target]
+    for _ in range(3):
+        visits = torch.tensor(SEEN)[:, None] * policy
+        times = visits[rows.origin, rows.action] * share
+        risk = ridged_risk(replace(rows, visits=visits, times=times), scaling)
+        start = torch.zeros(3, risk.zeta[0].size, dtype=torch.float64)
+        point = solved_point(risk, torch.tensor(REWARD), start)
+        fit = RiskMinimum(risk, torch.tensor(penalty), point, 0, 0.0)
+        policy = torch.softmax(fit.q, dim=1)
+    return fit
+
+
+def test_errors_are_those_of_the_choices_and_of_the_next_values() -> None:
+    """H^-1 + H^-1 N H^-1 by differences of a plain NLL, in theta and in each next value.
+
+    Nothing is left of the score, so that the expected information is the second derivative. An
+    observation of the next value V' moves the regression of its action by phi (V' - zeta).
+    """
+    penalty = np.array([0.5, 1.0, 2.0, 3.0])
+    fit = population_fit(penalty)
+    risk, rows = fit.risk, fit.risk.rows
+    psi, visits = risk.block.psi.numpy(), rows.visits.numpy()
+    phi = [function.numpy() for function in risk.functions_of_zeta]
+    grams = [f.T @ (visits[:, [a]] * f) + ridge(f.shape[1]) for a, f in enumerate(phi)]
+    smoother = np.stack([f @ np.linalg.solve(g, f.T) for f, g in zip(phi, grams, strict=True)])
+    smoother_of_moves = np.einsum("aso,oa,oat->sat", smoother, visits, MOVES)
+
+    def nll(theta: Array, shifts: Array) -> tuple[Array, Array, Array]:
+        """(n,) NLL at (n, 4) theta, zeta's regression off by (n, S, A) shifts; V, 0 at the end."""
+        reward, zeta = np.full(shifts.shape, -5.0), np.zeros_like(shifts)
+        reward[..., [0, 2]] = np.einsum("sm,nbm->nsb", psi, theta.reshape(-1, 2, 2))
+        for _ in range(250):  # 0.9^250 is below rounding
+            v = np.pad(np.logaddexp.reduce(reward + 0.9 * zeta, axis=2), [(0, 0), (0, 1)])
+            zeta = np.einsum("sat,nt->nsa", smoother_of_moves, v) + shifts
+        values = np.sum(visits * (v[:, :-1, None] - reward - 0.9 * zeta), axis=(1, 2))
+        return values, v[0], zeta[0]
+
+    def slopes(theta: Array, shifts: Array) -> Array:
+        """(4, n) derivatives in theta."""
+        steps = 1e-3 * np.eye(4)
+        ends = [nll(theta + step, shifts)[0] - nll(theta - step, shifts)[0] for step in steps]
+        return np.array(ends) / 2e-3
+
+    near = REWARD + 1e-3 * np.vstack([np.eye(4), -np.eye(4)])
+    above, below = np.hsplit(slopes(near, np.zeros((8, 4, 3))), 2)
+    inverse = np.linalg.inv((above - below) / 2e-3 + np.diag(penalty))
+    value, v, zeta = nll(REWARD[None], np.zeros((1, 4, 3)))
+    assert value[0] == pytest.approx(fit.point.nll, rel=1e-9)
+    s, a, t = np.nonzero(MOVES)
+    shifts = np.zeros((len(s), 4, 3))
+    shifts[np.arange(len(s)), :, a] = smoother[a, s] * (v[t] - zeta[s, a])[:, None]
+    at = np.tile(REWARD, (len(s), 1))
+    by_move = (slopes(at, 0.01 * shifts) - slopes(at, -0.01 * shifts)) / 0.02
+    noise = (by_move * visits[s, a] * MOVES[s, a, t]) @ by_move.T
+    expected = inverse + inverse @ noise @ inverse
+    found = covariance(fit).numpy()
+    # the choices leave 1e-5 of the score, differences 1e-6
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    assert np.all(np.diag(inverse) < 0.9 * np.diag(expected))  # zeta's noise is in it
+    theta = np.stack([REWARD[:2], np.zeros(2), REWARD[2:]])
+    errors = RowFunction(risk.reward, theta, ANCHOR, found).errors(rows.states.numpy())
+    for action, own in ((0, slice(0, 2)), (2, slice(2, 4))):
+        variance = np.diag(psi @ expected[own, own] @ psi.T)
+        np.testing.assert_allclose(errors[:, action] ** 2, variance, rtol=1e-4)
+    assert not errors[:, 1].any()
 
 
 def test_an_input_that_matters_enters_and_its_noisy_copy_does_not() -> None:
@@ -254,6 +387,22 @@ def test_what_no_test_sees_is_not_ok_or_warned_of(effect, misfit, warned) -> Non
     assert told == ["s1: choices along it dif"] * warned + ["r-hat does not depend on"]
 
 
+@pytest.mark.parametrize(
+    ("p", "warned", "misfit"), [(4e-5, 1, ()), (6e-5, 0, ()), (2e-8, 1, ()), (5e-9, 0, (1,))]
+)
+def test_a_misfit_is_warned_of_from_a_ten_thousandth_over_the_number_of_inputs(
+    p: float, warned: int, misfit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust, "misfit_p_values", lambda *_: {0: 0.5, 1: p})
+    states = np.random.default_rng(7).normal(size=(100, 2))
+    data = Transitions(states, np.arange(100) % 2, states[::-1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        run = fit_sparse(data, inputs=[0], zeta_inputs=[0]).diagnostics
+    assert sum(str(one.message).startswith("s1: choices along it") for one in caught) == warned
+    assert run.extra["misfit_inputs"] == misfit
+
+
 def test_a_single_feature_without_an_effect_is_reported() -> None:
     """Of 100 data sets like Rust's group 4, ten gave a constant r, `ok` and without a warning."""
     rng = np.random.default_rng(8)
@@ -390,6 +539,15 @@ def test_what_the_data_say_too_little_of_is_not_ok(shape, is_rare, reasons) -> N
     assert estimate.diagnostics.extra["not_ok_because"] == reasons
 
 
+@pytest.mark.parametrize("rows", [19, 20])
+def test_ten_observations_are_needed_for_each_coefficient_of_r(rows: int) -> None:
+    """A constant for each of two actions beside the anchor."""
+    states = np.random.default_rng(27).normal(size=(rows, 1))
+    data = Transitions(states, np.arange(rows) % 3, states[::-1])
+    reasons = fit_sparse(data, inputs=[], zeta_inputs=[0]).diagnostics.extra["not_ok_because"]
+    assert ("too few observations for the coefficients of r" in reasons) == (rows < 20)
+
+
 def test_a_handful_of_rows_is_not_ok() -> None:
     data = curved_data(np.random.default_rng(27), 8)
     reasons = gladius.fit(data, **CURVED).diagnostics.extra["not_ok_because"]
@@ -445,6 +603,157 @@ def test_grouped_sums_give_the_score_test_of_the_observations(
     z = (states[:, 1:] - inputs.center[1]) / inputs.scale[1]
     plain = p_value(errors, information, x, np.hstack([z, z**2]), expected)
     assert found == pytest.approx(plain, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("of_choice", "rounds", "selected"),
+    [
+        # 5 inputs: zeta's enter up to .001 / 5, whatever the number that does
+        (False, [[1.9e-4, 2.1e-4, 3.9e-4], [0, 2.1e-4, 3.9e-4]], (0,)),
+        (False, [[1.9e-4, 1.9e-4], [0, 1.9e-4]], (0, 1)),
+        # those of the choices up to .005 / 5 times the rank of the last that passes so
+        (True, [[1.9e-3, 1.9e-3], [0, 1.9e-3]], (0, 1)),
+        (True, [[1.1e-3, 2.1e-3]], ()),
+        # .. with those that entered in the rounds before as passed
+        (True, [[0.9e-3], [0, 1.9e-3], [0, 0, 3.1e-3]], (0, 1)),
+        # .. and by the p-value given those that entered before it in its round
+        (True, [[0.9e-3, 1.9e-3], [0, 2.1e-3]], (0,)),
+    ],
+)
+def test_inputs_enter_by_benjamini_and_hochberg_or_by_bonferroni(
+    of_choice: bool, rounds: Any, selected: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`rounds` are p-values of inputs given the first none, one, two of them; all others are 1."""
+
+    table = np.ones((6, 5))
+    for number, values in enumerate(rounds):
+        table[number, : len(values)] = values
+
+    def p_of_input(inputs: Inputs, residuals: Residuals, k: int) -> float:
+        return float(table[residuals.groups.z.shape[1], k])
+
+    monkeypatch.setattr(screen, "p_of_input", p_of_input)
+    monkeypatch.setattr(screen, "best_pair", lambda *_: ((), 1.0))
+    monkeypatch.setattr(
+        screen, "short_list", lambda scores, given: [k for k in range(5) if k not in given]
+    )
+    actions = torch.arange(40) % 2
+    outcome = Choice(actions, (1, 0)) if of_choice else NextValue(actions.double(), actions, 2)
+    states = np.random.default_rng(0).normal(size=(40, 5))
+    assert select_inputs(Inputs.of(states), outcome).inputs == selected
+
+
+@pytest.mark.parametrize(
+    ("squared", "block", "expected"),
+    [
+        ([0, 0, 0, 0, 20, 0, 0, 0], 0.9, 2 * chi2.sf(20, 1)),  # z alone, by 2 columns
+        ([0, 25, 0, 0, 0, 0, 0, 0], 0.9, 8 * chi2.sf(25, 1)),  # the best of 8 directions
+        ([0, 25, 0, 0, 20, 0, 0, 0], 1e-9, 1e-9),
+        ([0] * 8, 0.9, 1 / 3),  # which is 1
+    ],
+)
+def test_the_p_value_of_an_input_is_thrice_the_least_of_three(
+    squared: list[float], block: float, expected: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = Inputs.of(np.random.default_rng(0).normal(size=(60, 2)))
+    choice = Choice(torch.arange(60) % 3, (0, 2, 1))
+    residuals = Residuals.of(choice, group_rows(inputs, [0]))
+    tested = block, torch.tensor(squared, dtype=torch.float64)
+    monkeypatch.setattr(screen, "score_test", lambda *_: tested)
+    assert screen.p_of_input(inputs, residuals, 1) == pytest.approx(3 * expected)
+
+
+@cache
+def flat_fit(terms: tuple[tuple[int, ...], ...]) -> tuple[RiskMinimum, Inputs]:
+    """The point theta = 0 of three actions' rewards in two inputs with these monomials."""
+    states = np.random.default_rng(0).normal(size=(50, 2))
+    inputs = Inputs.of(states)
+    rows = Rows.of(Transitions(states, np.arange(50) % 3, states[::-1]), [0, 1], ANCHOR, 0.9)
+    reward = replace(make_features([0, 1], inputs), terms=terms, removed=np.zeros((len(terms), 0)))
+    risk = ObservationRisk(rows, reward, make_zeta(rows, inputs, [0, 1])).start()[0]
+    none = torch.zeros(risk.free, dtype=torch.float64)
+    point = risk.point(none, torch.zeros(3, risk.zeta[0].size, dtype=torch.float64))
+    return RiskMinimum(risk, none, point, 0, 0.0), inputs
+
+
+@pytest.mark.parametrize("excess", [-0.01, 0.01])
+@pytest.mark.parametrize(
+    ("terms", "curved", "prices"),
+    [
+        (((), (0,), (1,)), (0,), 0),
+        (((), (0,), (1,)), (0, 1), 1),  # an input beyond the first
+        (((), (0,)), (1,), 1),  # an input without a term in r
+        (((), (0,)), (0, 1), 1),
+        (((),), (0,), 1),
+        (((),), (0, 1), 2),
+        (((), (0, 1)), (1,), 0),
+    ],
+)
+def test_a_curve_pays_for_what_it_adds(
+    terms: Any, curved: Any, prices: int, excess: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """log n for each such input, beside 2.71 and twice the log of the three sets that are tried."""
+    start, inputs = flat_fit(terms)
+    gain = 2.71 + prices * np.log(50) + 2 * np.log(3) + excess
+
+    def fit_penalised(fit: RiskMinimum, wider: ObservationRisk) -> tuple[float, RiskMinimum]:
+        in_use = np.flatnonzero(wider.reward.frequencies.any(axis=1))
+        is_it = fit is start and tuple(in_use) == curved
+        return gain if is_it else 0.0, fit._replace(risk=wider)
+
+    monkeypatch.setattr(form, "fit_penalised", fit_penalised)
+    has_curve = form.add_curvature(start, inputs).risk.reward.frequencies.any(axis=1)
+    assert has_curve.tolist() == [k in curved and excess > 0 for k in (0, 1)]
+
+
+def test_lambda_of_a_curve_is_a_decade_below_remls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REML is lowest at 10 here; the penalty of the other functions does not change."""
+    fit, inputs = flat_fit(((), (0,), (1,)))
+    curve = make_features([0, 1], inputs, curved=[0])
+    monkeypatch.setattr(form, "reml_gain", lambda *given: 5.0 - abs(np.log10(given[-1] / 10)))
+    before = fit._replace(penalty=fit.penalty + 0.25)
+    gain, found = form.fit_penalised(before, fit.risk.with_reward(curve))
+    assert gain == pytest.approx(5.0)
+    expected = np.where(np.arange(curve.size) < 3, 0.25, 1.0)
+    np.testing.assert_allclose(found.penalty, np.tile(expected, 2))
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_a_term_is_dropped_where_bic_falls(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two actions have a coefficient each, so that twice the NLL may rise by 2 log n."""
+    fit, _ = flat_fit(((), (0,)))
+
+    def minimise(risk: ObservationRisk, penalty: Any, theta: Any, zeta: Any, _: Any) -> RiskMinimum:
+        nll = fit.point.nll + share * np.log(50)
+        return RiskMinimum(risk, penalty, risk.point(theta, zeta)._replace(nll=nll), 0, 0.0)
+
+    monkeypatch.setattr(form, "minimise", minimise)
+    assert form.drop_terms(fit).risk.reward.terms == (((),) if share < 1 else ((), (0,)))
+
+
+@settings(max_examples=30)
+@given(
+    arrays(float, (8, 8), elements=st.floats(-2, 2)),
+    arrays(float, 2, elements=st.floats(0.5, 2)),
+    st.sampled_from([0.99, 1.01]),
+)
+def test_a_product_enters_by_its_score_given_the_other_terms(
+    root: Array, score: Array, share: float
+) -> None:
+    """At .001 of a chi-square with a degree for each action, which is 13.8 with two.
+
+    The variance of a score given others is the inverse of its block of the inverse information.
+    """
+    fit, _ = flat_fit(((), (0,), (1,)))
+    information, new = root @ root.T + np.eye(8), [3, 7]
+    gradient = np.zeros(8)
+    statistic = score @ np.linalg.inv(information)[np.ix_(new, new)] @ score
+    gradient[new] = score * np.sqrt(share * chi2.isf(0.001, 2) / statistic)
+    point = fit.point._replace(
+        gradient=torch.tensor(gradient), information=torch.tensor(information)
+    )
+    with patch.object(form, "extend", lambda *_: point):
+        assert form.significant_products(fit, [(0, 1)]) == ([(0, 1)] if share > 1 else [])
 
 
 @pytest.mark.parametrize("rare", [0.5, 0.1, 0.03])
