@@ -1,6 +1,7 @@
 """The network on rows: its gradient, what ends a path, what training may see, and its control."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from gladius.metrics import mape
 from gladius.objective import sampled_risk
 from gladius.rows.data import Rows
 from gladius.rows.network import (
+    History,
     NetworkFit,
     NetworkRisk,
     Options,
@@ -115,6 +117,89 @@ def test_zeta_is_the_ridge_regression_and_the_bellman_term_is_zero() -> None:
     gap = 0.9 * (phi[:, 0] + phi[:, 2]).sum(axis=1) * (data.actions == 1)
     wrong = fit.risk.bellman(value, fit.w + 1.0, fit.factor)
     assert wrong == pytest.approx(gap @ gap, rel=1e-6)
+
+
+def test_the_ridge_of_zeta_is_the_best_with_which_no_action_explodes() -> None:
+    """All pairs of kappas, row by row: cross-validation of V', and zeta -> regression of zeta(s').
+
+    The rare action leads outwards, where the best pair of all has an eigenvalue of 1.2. An action's
+    own kappa is at least the shared one; the level of all costs nothing.
+    """
+    rng = np.random.default_rng(0)
+    states = rng.uniform(-1, 1, (200, 1))
+    actions = (rng.uniform(size=200) < 0.05).astype(np.int64)
+    after = np.where(actions[:, None] == 1, 1.6, 0.5) * states + 0.05 * rng.normal(size=(200, 1))
+    risk = NetworkRisk.of(Transitions(states, actions, after), Anchor(0, 0.0), 0.95, True)
+    factor = risk.ridge(10 * torch.sin(2 * risk.rows.states[:, 0]))
+    found = torch.diag(factor @ factor.T - risk.gram).reshape(3, -1)[[0, 0, 1, 2], [0, -1, -1, -1]]
+
+    def design(states: Array, actions: Array | int) -> Array:
+        phi = risk.features(torch.tensor(states)).numpy()
+        used = np.equal.outer(actions, [0, 1]) & np.ones((len(phi), 1), dtype=bool)
+        return (phi * np.column_stack([np.ones(len(phi)), used])[..., None]).reshape(len(phi), -1)
+
+    x, target = design(states, actions), 10 * np.sin(2 * after[:, 0])
+    relative = np.ones((3, risk.features.size))
+    relative[:, 1], relative[:, 0] = 1e-2, [0.0, 1e-4, 1e-4]
+    trials = []
+    for shared, own in product(10.0 ** np.arange(-1, 8), repeat=2):
+        if own >= shared:
+            kappa = (relative * np.array([[shared], [own], [own]])).ravel()
+            hat = np.linalg.solve(x.T @ x + np.diag(kappa), x.T)
+            error = np.sum((target - x @ hat @ target) ** 2)
+            maps = [hat @ design(after, action) for action in (0, 1)]
+            radius = max(np.abs(np.linalg.eigvals(one)).max() for one in maps)
+            criterion = error / (1 - 1.4 * np.trace(x @ hat) / 200) ** 2
+            trials.append((criterion, radius, shared, own))
+    assert min(trials)[1] > 1.1
+    *_, shared, own = min(trial for trial in trials if trial[1] <= 1 + 0.1 * (1 - 0.95))
+    np.testing.assert_allclose(found, [0.0, shared, own, own], rtol=1e-6, atol=1e-9)
+
+
+def test_the_ridge_of_the_plug_in_follows_its_value_twice() -> None:
+    """V = r_A - log pi_A + beta zeta_A, by repeated regressions; r and zeta give it as logsumexp Q.
+
+    0.9^300 is 2e-14, of values below 100.
+    """
+    risk = NetworkRisk.of(bus_rows(30, 2, ends=0.1), ANCHOR, 0.9, True)
+    odds = torch.zeros_like(risk.rows.visits)
+    odds[:, 0] = 2 - risk.z[:, 0]
+    drift = -5.0 - torch.log_softmax(odds, dim=1)[:, 1]
+    ridge, values = torch.linalg.cholesky(risk.gram + torch.eye(len(risk.gram)).double()), []
+    for _ in range(3):
+        values.append(drift)
+        for _ in range(300):
+            w = risk.regress(ridge, values[-1][:, None]).reshape(3, -1)
+            values[-1] = drift + 0.9 * risk.zeta(w)[:, 1]
+        before, ridge = ridge, risk.ridge(values[-1])
+    factor, w, value, reward = risk.plug_in(odds)
+    torch.testing.assert_close(factor, before)
+    torch.testing.assert_close(value, values[-1])
+    assert (values[-1] - values[0]).abs().max() > 1e-2  # the first ridge would not do
+    q = reward + 0.9 * risk.zeta(w)
+    torch.testing.assert_close(torch.logsumexp(q, dim=1), value)
+    torch.testing.assert_close(q[:, 0] - q[:, 1], odds[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("losses", "steps"),
+    [
+        ((10.0, 10 - 5.41), 0),  # 2.71 nats for each of two inputs
+        ((10.0, 10 - 5.43), 50),
+        ((10.0, 1.0, 2.35, 2.36), 100),  # the last that is within half of it
+    ],
+)
+def test_steps_are_those_after_which_held_out_rows_lost_nothing(
+    losses: tuple[float, ...], steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def train(fit: NetworkFit, steps: int, _: Options, held_out: Any = None) -> History:
+        fit.steps += steps * (held_out is None)
+        return History(losses)
+
+    monkeypatch.setattr("gladius.rows.network.train", train)
+    states = np.random.default_rng(0).normal(size=(100, 2))
+    data = Transitions(states, np.arange(100) % 2, states[::-1], np.arange(100) // 10)
+    assert fit(data, **SMALL).diagnostics.iterations == steps
 
 
 def test_a_path_that_ended_has_no_next_value_and_one_cut_short_has() -> None:
