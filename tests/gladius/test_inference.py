@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from bus_engine import BUS, KNOWN
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from scipy.special import xlogy
 from scipy.stats import halfnorm
+from strategies import WHOLES, transitions
 
 import gladius
 import gladius.worlds.continuous_bus
@@ -31,6 +33,8 @@ from gladius.efficiency import (
     tabular_deviation,
 )
 from gladius.estimate import Estimate
+from gladius.estimator import Options
+from gladius.estimator import fit_counts as fit_gladius
 from gladius.increments import Factor, frequency_factors
 from gladius.inference import Influence, free_table, influence
 from gladius.linear_reward import linear_in_features
@@ -93,7 +97,7 @@ def line(points: int) -> Array:
     return np.arange(points, dtype=float)[:, None]
 
 
-def increments_world(option: PooledIncrements, states: Array) -> Counts:
+def increments_world(option: PooledIncrements, states: Array, ended: float) -> Counts:
     """Increments 0, 1, 2 of x, none observed where they would leave the grid."""
     weight = np.where(states[:, 0] <= 2, 1.0 + 0.1 * np.arange(len(states)), 0.0)
     p = np.array([[0.5, 0.3, 0.2], [0.6, 0.3, 0.1]])
@@ -110,29 +114,39 @@ def increments_world(option: PooledIncrements, states: Array) -> Counts:
                     moves[0, a, i, j] += weight[i] * p[a, d] * share
     visits = np.swapaxes(moves.sum(axis=3), 1, 2)
     transition = option.estimate(Counts(states, visits, moves)).transition[0]
-    return population(transition, weight / weight.sum(), states)
+    return population((1 - ended) * transition, weight / weight.sum(), states)
 
 
 PRODUCT = np.array([[x, g] for x in range(5) for g in range(2)], dtype=float)
 CASES: dict[str, tuple[Estimator, Callable[[], Counts]]] = {}
-for name, option, grid in (
-    ("by action", PooledIncrements(), line(5)),
-    ("common, with a reset", PooledIncrements(resets={1: 0.0}, common=True), line(5)),
-    ("a feature of its own", PooledIncrements(resets={1: (0.0, 0.0)}, own=(1,)), PRODUCT),
+for name, *world in (
+    ("by action, and ends of paths", PooledIncrements(), line(5), 0.2),
+    ("common, with a reset", PooledIncrements(resets={1: 0.0}, common=True), line(5), 0.0),
+    ("a feature of its own", PooledIncrements(resets={1: (0.0, 0.0)}, own=(1,)), PRODUCT, 0.0),
 ):
-    CASES[name] = by_increments(option), lambda o=option, g=grid: increments_world(o, g)
+    CASES[name] = by_increments(world[0]), lambda given=world: increments_world(*given)
 
 
-def some_rows(observed: int) -> Counts:
+def some_rows(observed: int, ended: float = 0.0) -> Counts:
     """Four states with one destination law for each action; the last ones are never acted in."""
-    rows = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
+    rows = (1 - ended) * np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
     transition = np.repeat(rows[:, None], 4, axis=1)
     weight = np.where(np.arange(4) < observed, 1 / observed, 0.0)
     return population(transition, weight, line(4))
 
 
 CASES["frequencies"] = by_frequencies, lambda: some_rows(4)
-CASES["a borrowed row"] = by_frequencies, lambda: some_rows(3)
+
+
+def some_steps() -> Counts:
+    """Action 0 leads from x to x or x + 1, action 1 to 0; 2 and 4 are never acted in."""
+    up = np.eye(5) * 0.6 + np.eye(5, k=1) * 0.4
+    up[4, 4] = 1.0  # the grid ends there
+    return population(np.stack([up, np.eye(5)[[0] * 5]]), np.array([0.4, 0.3, 0, 0.3, 0]), line(5))
+
+
+CASES["a borrowed row of steps"] = by_frequencies, some_steps
+CASES["a borrowed row, and ends of paths"] = by_frequencies, lambda: some_rows(3, ended=0.2)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -141,16 +155,17 @@ def test_the_table_is_the_derivative_of_the_estimate_in_each_observation(name: s
     counts = make()
     theta, table = estimate(counts, estimator)
     np.testing.assert_allclose(theta, [0.4, 0.3, 2.0], atol=1e-9)
-    # P-hat's part is checked to 1 % even where it is small beside that of the choices
-    tolerance = 1e-6 * np.abs(table.choice).max() + 0.01 * np.abs(table.move).max()
+    # central differences of 1e-5 of the data are off by 1e-8 or so; P-hat's influence is checked to
+    # 1e-4 even where it is small beside that of the choices
+    tolerance = 1e-6 * np.abs(table.choice).max() + 1e-4 * np.abs(table.move).max()
     assert np.abs(table.move).max() > 20 * tolerance
-    cells = np.argwhere(counts.moves[0] > 0)
-    for a, s, t in cells[:: max(1, len(cells) // 10)]:
+    cells = np.argwhere(table.counts > 1e-9 * MANY)  # no path ends where the rest is rounding
+    for a, s, t in cells[:: len(cells) // 10 | 1]:  # an odd step, so that ends are among them
         ends = []
         for sign in (1, -1):
             visits, moves = counts.visits.copy(), counts.moves.copy()
             visits[0, s, a] += sign * MANY * 1e-5
-            moves[0, a, s, t] += sign * MANY * 1e-5
+            moves[0, a, s, t : t + 1] += sign * MANY * 1e-5  # none where the path ends
             ends.append(estimate(Counts(counts.states, visits, moves), estimator)[0])
         slope = (ends[0] - ends[1]) / (2 * MANY * 1e-5)
         found = table.choice[s, a] + table.move[a, s, t]
@@ -215,6 +230,71 @@ def test_clustered_errors_are_sums_over_trajectories() -> None:
     twice = gladius.fit(double, "nfxp", reward=BUS_REWARD, **KNOWN)
     np.testing.assert_allclose(twice.cov("cluster"), table, rtol=0.02)
     np.testing.assert_allclose(twice.cov(), z / 2, rtol=0.02)
+
+
+def test_clustered_errors_do_not_depend_on_the_order_of_the_rows() -> None:
+    """Of ml_irl, which weights a row by its period: here all first periods come first."""
+    found = fit_bus(method="ml_irl")
+    mixed = found.data.take(np.argsort(np.arange(len(found.data)) % BUS.horizon, kind="stable"))
+    again = gladius.fit(mixed, "ml_irl", reward=BUS_REWARD, **KNOWN)
+    np.testing.assert_allclose(again.cov("cluster"), found.cov("cluster"), rtol=1e-6)  # the fit's
+
+
+def test_the_outer_product_is_that_of_the_scores_of_the_choices() -> None:
+    """By differences of log pi in theta, P-hat held fixed; the square of their step is 1e-10."""
+    found = fit_bus()
+    model, theta = found.model, found.params.to_numpy()
+
+    def log_pi(theta: Array) -> Array:
+        solution = soft_bellman(model.design @ theta, model.transition[0], BUS.discount)
+        return solution.q - solution.v[:, None]
+
+    steps = 1e-5 * np.eye(2)
+    scores = np.array([log_pi(theta + step) - log_pi(theta - step) for step in steps]) / 2e-5
+    outer = np.einsum("ksa,sa,lsa->kl", scores, model.visits[0], scores)
+    np.testing.assert_allclose(found.cov("outer"), np.linalg.inv(outer), rtol=1e-6)
+
+
+@settings(max_examples=30)
+@given(transitions(width=1, elements=WHOLES))
+def test_cells_are_counts_of_rows_and_of_ends(data: Transitions) -> None:
+    """On the states of the data, and on a grid with others, -3 to 3."""
+    s, t = (states[:, 0].astype(int) + 3 for states in (data.states, data.next_states))
+    expected = np.zeros((3, 7, 8))
+    np.add.at(expected, (data.actions, s, np.where(data.done, 7, t)), 1)
+    counts, grid = group(data), np.arange(-3.0, 4.0)[:, None]
+    at = counts.states[:, 0].astype(int) + 3
+    found = inference.cell_counts(counts, at, 7)
+    np.testing.assert_array_equal(found, expected)
+    wider = PooledIncrements(grid=grid).on_grid(counts)
+    np.testing.assert_array_equal(wider.states, grid)
+    np.testing.assert_array_equal(inference.cell_counts(wider, np.arange(7), 7), expected)
+
+
+VALUES = st.floats(-3, 3)
+
+
+@settings(max_examples=30)
+@given(
+    arrays(float, (3, 2, 2), elements=VALUES),
+    arrays(float, (2, 3, 4, 2), elements=VALUES),
+    arrays(np.int64, (12, 4), elements=st.integers(0, 11)),
+    arrays(float, 12, elements=st.floats(0, 1)),
+)
+def test_clustered_errors_are_the_sample_covariance_of_the_sums(
+    choice: Array, move: Array, rows: Any, weights: Array
+) -> None:
+    """The sum of G independent sums varies G times as one of them; its mean is not known."""
+    s, a, t, path = (rows % [3, 2, 4, 4]).T
+    names = np.unique(path)
+    assume(len(names) > 1)
+    table = Influence(choice, move, np.zeros((2, 3, 4)), np.eye(2), 0.5 * np.eye(2))
+    data = Transitions(line(3)[s], a, line(3)[t % 3], path, done=t == 3, number_of_actions=2)
+    each = weights[:, None] * choice[s, a] + move[a, s, t]
+    sums = np.array([each[path == name].sum(axis=0) for name in names])
+    expected = len(names) * np.cov(sums, rowvar=False) + table.unseen
+    # squares of sums of up to 12 terms below 6: rounding is 1e-11
+    np.testing.assert_allclose(table.clustered(data, line(3), weights), expected, atol=1e-10)
 
 
 @pytest.mark.parametrize("method", ["nfxp", "ccp", "mpec"])
@@ -323,6 +403,38 @@ def test_population_counts_give_the_plug_in_its_tabular_bound(anchor_action: int
     assert np.min(1 - np.diag(without.covariance) / expected) > 0.01  # P-hat's noise is in it
 
 
+@settings(max_examples=30)
+@given(arrays(np.int64, (2, 3, 3), elements=st.integers(1, 9)))
+def test_with_p_known_the_plug_in_has_the_variance_of_its_log_odds(cells: Any) -> None:
+    """1 / (n_0 + 1/2) + 1 / (n_1 + 1/2) in each state, and r moves with them through V."""
+    moves, visits = cells[None].astype(float), cells.sum(axis=2).T + 0.5
+    counts = Counts(line(3), (visits - 0.5)[None], moves)
+    transition = moves[0] / (visits - 0.5).T[..., None]
+
+    def reward(odds: Array) -> Array:
+        log_pi = -np.logaddexp(0, [-odds, odds])
+        v = np.linalg.solve(np.eye(3) - BETA * transition[1], -5.0 - log_pi[1])
+        return np.asarray(log_pi[0] + v - BETA * transition[0] @ v)
+
+    odds, steps = np.log(visits[:, 0] / visits[:, 1]), 1e-5 * np.eye(3)
+    slopes = np.array([reward(odds + step) - reward(odds - step) for step in steps]).T / 2e-5
+    expected = slopes @ np.diag((1 / visits).sum(axis=1)) @ slopes.T
+    _, table = free_table(counts, Anchor(1, -5.0), BETA, None)
+    # the square of the steps is 1e-10, rounding of values near 50 over them 1e-9
+    np.testing.assert_allclose(table.inverse, expected, rtol=0, atol=1e-6 * np.abs(expected).max())
+
+
+def test_intervals_of_the_class_smooth_are_those_at_their_own_lambda() -> None:
+    data = BUS.simulate(100, np.random.default_rng(0))
+    fit = gladius.fit(data, **KNOWN)
+    own = fit.diagnostics.extra["interval_penalty"]
+    assert own < fit.diagnostics.extra["penalty"]  # r-hat is at the affine end
+    (other,) = fit_gladius(group(data), fit.anchor, KNOWN["discount"], Options(penalty=own))
+    frame = fit.reward_frame(states := group(data).states)
+    centres = (frame["low"] + frame["high"]) / 2
+    np.testing.assert_allclose(centres, other.reward_function(states).ravel(), rtol=1e-9)
+
+
 def test_at_the_affine_end_errors_are_those_of_maximum_likelihood() -> None:
     data = BUS.simulate(100, np.random.default_rng(0))
     fit = gladius.fit(data, "nfxp", reward=linear_in_features(2, 1, -5.0), **KNOWN)
@@ -330,6 +442,25 @@ def test_at_the_affine_end_errors_are_those_of_maximum_likelihood() -> None:
     rough, affine = (free_table(group(data), fit.anchor, 0.95, p)[1] for p in (1.0, 1e6))
     np.testing.assert_allclose(np.diag(affine.covariance), expected, rtol=0.02)  # 1e6 is not inf
     assert np.all(np.diag(rough.covariance) > 1.02 * expected)
+
+
+@pytest.mark.parametrize("rare", [4, 5])
+def test_an_interval_needs_five_observations_of_all_that_weighs_a_twentieth(rare: int) -> None:
+    """Action 0 stays and the anchor moves on, so that r(s, 0) = (1 - beta) V(s) + log-odds.
+
+    With beta = 1/2 the error of log pi(anchor) in the state k steps ahead has the weight 2^-(k + 1)
+    in r(s, 0): 1/16 counts and 1/32 does not.
+    """
+    visits = np.full((7, 2), 100.0)
+    visits[5, 1] = visits[0, 0] = rare
+    moves = np.zeros((2, 7, 7))
+    moves[0, range(7), range(7)] = visits[:, 0]
+    moves[1, range(7), [1, 2, 3, 4, 5, 6, 6]] = visits[:, 1]
+    counts = Counts(line(7), visits[None], moves[None])
+    found = inference.supported(counts, Anchor(1, 0.0), 0.5)
+    assert found[:, 1].all()
+    is_few = rare < 5
+    assert found[:, 0].tolist() == [not is_few, True, *[not is_few] * 4, True]
 
 
 def test_intervals_need_observations_and_a_table_that_fits() -> None:
@@ -407,6 +538,45 @@ def test_equal_increments_are_tested() -> None:
     faster = np.where(data.states > 2, data.states + 1.0, data.next_states)
     assert pooled.p_value(replace(data, next_states=faster)) < 1e-12
     assert pooled.p_value(data.take(np.flatnonzero(data.states[:, 0] == 1))) == 1.0
+
+
+def merged(table: Array, ranges: int) -> Array:
+    """Its columns, joined from the left until five are expected in the smallest row's cell.
+
+    A column also has to hold the share of one range; the last one takes what is left over.
+    """
+    total, smallest = table.sum(), table.sum(axis=1).min()
+    columns = [np.zeros(len(table))]
+    for column in table.T:
+        columns[-1] = columns[-1] + column
+        size = columns[-1].sum()
+        if size * smallest >= 5 * total and size * ranges >= total:
+            columns.append(np.zeros(len(table)))
+    *columns, rest = columns
+    columns = columns or [np.zeros(len(table))]
+    columns[-1] = columns[-1] + rest
+    return np.stack(columns, axis=1)
+
+
+@settings(max_examples=60)
+@given(arrays(np.int64, (2, 2, 5), elements=st.integers(0, 40)), st.booleans())
+def test_the_p_value_is_that_of_the_table_of_merged_increments(cells: Any, is_reset: bool) -> None:
+    """Twice the sum of n log(n / expected) over all cells (a, s, increment); s has two values."""
+    a, s, d = (np.repeat(index, cells.ravel()) for index in np.indices(cells.shape).reshape(3, -1))
+    start = np.where(is_reset & (a == 1), 0, s)
+    assume(np.sum(start == 0) > 0.2 * len(start))  # else one range may hold both values
+    data = Transitions(s[:, None], a, (start + d)[:, None], number_of_actions=2)
+    option = PooledIncrements(resets={1: 0.0} if is_reset else {})
+    statistic, freedom = 0.0, 0
+    for table in cells[:1] if is_reset else cells:
+        if table.sum(axis=1).all():
+            table = merged(table, 10)
+            expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+            assert expected.min() >= 5 or table.shape[1] == 1
+            statistic += 2 * np.sum(xlogy(table, table / expected))
+            freedom += table.shape[1] - 1
+    p = stats.chi2.sf(statistic, freedom) if freedom else 1.0
+    assert option.p_value(data) == pytest.approx(p, rel=1e-9)
 
 
 def test_many_increments_are_tested_with_power() -> None:
