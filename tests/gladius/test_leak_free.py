@@ -14,6 +14,7 @@ import gladius
 from gladius import BusEngine, Transitions
 from gladius.anchor import Anchor
 from gladius.estimator import Options, fit_counts
+from gladius.inference import free_table
 from gladius.objective import grouped_risk
 from gladius.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 from gladius.transition_probabilities import empirical_transition_probabilities
@@ -119,54 +120,70 @@ def test_truth_replaced_by_nan_changes_nothing():
 
 
 def minus_two_log_integral(counts, penalty):
-    """-2 log of the integral of exp(-NLL - penalty/2 ||D2 eta||^2) over three rewards.
+    """-2 log of the integral of exp(-NLL - penalty/2 sum ||D2 r_b||^2) over the free rewards.
 
-    By Laplace's method with a numerical Hessian, V by value iteration.
+    By Laplace's method with a numerical Hessian, V by value iteration; three states, anchor 1.
     """
     problem = problem_of(counts, 1, np.zeros(3))
     transition = problem.p_hat.transition[0]
     smooth = fit_smooth(problem, np.array([penalty]))
-    mode = smooth.reward[0, :, 0]
-    table = np.zeros((1, 3, 2))
+    free = [a for a in range(counts.visits.shape[2]) if a != 1]
+    mode = smooth.reward[0][:, free].T.ravel()
+    table = np.zeros((1, 3, len(free) + 1))
 
     def minus_log(eta):
         rewards = np.repeat(table, len(eta), axis=0)
-        rewards[:, :, 0] = eta
+        rewards[:, :, free] = np.swapaxes(eta.reshape(len(eta), -1, 3), 1, 2)
         v = np.zeros((len(eta), 3))
         for _ in range(300):
             q = rewards + BETA * np.einsum("ast,rt->rsa", transition, v)
-            v = logsumexp(q, axis=2)
+            v = np.logaddexp.reduce(q, axis=2)
         nll = np.sum(counts.visits[0] * (v[..., None] - q), axis=(1, 2))
-        return nll + 0.5 * penalty * (eta[:, 0] - 2 * eta[:, 1] + eta[:, 2]) ** 2
+        return nll + 0.5 * penalty * np.sum(np.diff(rewards, 2, axis=1) ** 2, axis=(1, 2))
 
-    lowest = minus_log(mode[None])[0]
-    h = 1e-3
-    steps = h * np.eye(3)
-    hessian = np.zeros((3, 3))
-    for i in range(3):
-        for j in range(3):
-            corners = [mode + a * steps[i] + b * steps[j] for a in (1, -1) for b in (1, -1)]
-            up, across, back, down = minus_log(np.stack(corners))
-            hessian[i, j] = (up - across - back + down) / (4 * h * h)
-    return 2 * lowest + np.linalg.slogdet(hessian)[1] - np.log(penalty), smooth.reml[0]
+    h, size = 1e-3, len(mode)
+    first, second = (h * np.eye(size)[index] for index in np.indices((size, size)).reshape(2, -1))
+    corners = [minus_log(mode + a * first + b * second) for a in (1, -1) for b in (1, -1)]
+    up, across, back, down = np.reshape(corners, (4, size, size))
+    hessian = (up - across - back + down) / (4 * h * h)
+    rank = len(free)  # of the roughness: one second difference of each reward
+    log_integral = np.linalg.slogdet(hessian)[1] - rank * np.log(penalty)
+    return 2 * minus_log(mode[None])[0] + log_integral, smooth.reml[0]
 
 
-def test_reml_is_the_restricted_likelihood():
+@pytest.mark.parametrize("actions", [2, 3])
+def test_reml_is_the_restricted_likelihood(actions):
     """Differences of the criterion over lambda against Laplace's method from the outside."""
     rng = np.random.default_rng(8)
-    visits = rng.integers(60, 200, (1, 3, 2)).astype(float)
-    moves = np.stack(
-        [[rng.multinomial(int(visits[0, s, a]), [0.2, 0.3, 0.5]) for s in range(3)] for a in (0, 1)]
-    )[None].astype(float)
-    counts = Counts(np.arange(3.0)[:, None], visits, moves)
+    visits = rng.integers(60, 200, (1, 3, actions)).astype(float)
+    moves = [
+        [rng.multinomial(int(visits[0, s, a]), [0.2, 0.3, 0.5]) for s in range(3)]
+        for a in range(actions)
+    ]
+    counts = Counts(np.arange(3.0)[:, None], visits, np.array([moves], dtype=float))
     pairs = [minus_two_log_integral(counts, penalty) for penalty in (0.3, 3.0, 30.0)]
     exact, ours = (np.array(x) for x in zip(*pairs, strict=True))
     np.testing.assert_allclose(np.diff(ours), np.diff(exact), atol=3e-3)
     assert np.ptp(np.diff(exact)) > 0.1  # the criterion moves by far more than the tolerance
 
 
+@pytest.mark.parametrize("penalty", [1.0, 30.0])
+def test_effective_degrees_of_freedom_are_those_of_the_table_of_influences(penalty):
+    """p - lambda tr(H^-1 D2'D2) over the free rewards: there H is computed by another formula."""
+    counts, anchor = three_actions(1), Anchor(0, 0.0)
+    estimate, table = free_table(counts, anchor, BETA, penalty)
+    roughness = np.kron(np.eye(2), np.diff(np.eye(5), 2, axis=0))
+    expected = 10 - penalty * np.trace(roughness @ table.inverse @ roughness.T)
+    assert 4.5 < expected < 9.5  # 4 at two lines, 10 without a penalty
+    # a ridge of 1e-8 is on the ends too
+    assert estimate.diagnostics.extra["freedom"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_lambda_is_chosen_as_stated():
-    """The lowest REML on the path, a decade lower; the affine end unless REML gains 2.71."""
+    """The lowest REML on the path, a decade lower; the affine end unless REML gains 2.71.
+
+    Intervals take the least lambda whose REML is within 2.71 of the lowest, a decade lower.
+    """
     curved = BusEngine(maintenance=lambda x: -0.25 * x**1.7)
     data = [world.simulate(200, np.random.default_rng(4)) for world in (curved, BusEngine())]
     chosen = []
@@ -181,7 +198,11 @@ def test_lambda_is_chosen_as_stated():
         best = int(np.argmin(path))
         stays = path[best] >= path[0] - 2.71
         chosen.append((stays, PENALTIES[0] if stays else PENALTIES[best] / 10))
-        np.testing.assert_allclose(fit_smooth(problem).penalty[0], chosen[-1][1])
+        found = fit_smooth(problem)
+        np.testing.assert_allclose(found.penalty[0], chosen[-1][1])
+        near = PENALTIES[path <= path[best] + 2.71]
+        assert near.min() < near.max()
+        np.testing.assert_allclose(found.interval_penalty[0], near.min() / 10)
     assert [stays for stays, _ in chosen] == [False, True]
 
 

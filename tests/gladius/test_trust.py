@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
+from scipy.optimize import brentq
+from scipy.special import log_softmax, xlogy
 
 from gladius import trust
 from gladius.rows.data import Inputs
@@ -43,16 +45,38 @@ def test_each_of_few_values_has_a_bin_of_its_own() -> None:
 
 
 @settings(max_examples=30)
-@given(arrays(float, 20, elements=st.floats(0.05, 0.95)))
-def test_p_values_are_those_of_pearson(share: Any) -> None:
-    """20 values with 100 observations each: Pearson's statistic of scipy on a table of 20 x 2."""
-    states = np.repeat(np.arange(20.0), 100)[:, None]
-    actions = (np.tile(np.arange(100) / 100, 20) > np.repeat(share, 100)).astype(np.int64)
-    found = trust.misfit_p_values(Inputs.of(states), actions, np.full((2_000, 2), 0.5), [0])[0]
-    zeros = np.sum(actions.reshape(20, 100) == 0, axis=1)
-    statistic = stats.chisquare(np.column_stack([zeros, 100 - zeros]), 50.0, axis=1).statistic.sum()
-    expected = stats.chi2.sf(statistic, 20) if statistic > trust.MISFIT * 2_000 else 1.0
-    assert found == pytest.approx(expected, rel=1e-9, abs=1e-300)  # the order of a sum
+@given(
+    arrays(np.int64, (7, 100), elements=st.integers(0, 2))
+    | arrays(np.int64, (20, 60), elements=st.integers(0, 2)),
+    st.sampled_from([(0,), (0, 2)]),
+)
+def test_p_values_are_those_of_pearson(actions: Any, others: Any) -> None:
+    """Of scipy for each action but the anchor, on a table of values x 2, with chances by action."""
+    values, each = actions.shape
+    chances = np.array([0.3, 0.5, 0.2])
+    states = np.repeat(np.arange(float(values)), each)[:, None]
+    policy = np.tile(chances, (actions.size, 1))
+    found = trust.misfit_p_values(Inputs.of(states), actions.ravel(), policy, others)[0]
+    statistic = 0.0
+    for a in others:
+        taken = np.sum(actions == a, axis=1)
+        expected = each * np.array([chances[a], 1 - chances[a]])
+        table = np.column_stack([taken, each - taken])
+        statistic += stats.chisquare(table, expected, axis=1).statistic.sum()
+    p = stats.chi2.sf(statistic, values * len(others))
+    expected_p = p if statistic > trust.MISFIT * actions.size else 1.0
+    assert found == pytest.approx(expected_p, rel=1e-9, abs=1e-300)  # the order of a sum
+
+
+@pytest.mark.parametrize(("chosen", "expected"), [(1, ()), (10, (0,))])
+def test_one_choice_where_few_are_expected_is_no_misfit(chosen: int, expected: Any) -> None:
+    """20 values with 10 rows, in which 1/1000 of a choice is expected.
+
+    One choice over its own variance would be a chi-square of 998 on 20 degrees of freedom.
+    """
+    x, is_first = np.repeat(np.arange(20.0), 10), np.arange(200) < chosen
+    policy = np.tile([1e-4, 1 - 1e-4], (200, 1))
+    assert misfits(x[:, None], np.where(is_first, 0, 1), policy) == expected
 
 
 @pytest.mark.parametrize("rare", [-1.0, 1.0])
@@ -83,6 +107,27 @@ def test_choices_that_are_certain_or_worse_than_chance_are_reasons_against_a_fit
         nll = -np.sum(visits * np.log(policy))
         holds = list(trust.of_choices(visits, policy, nll).values())
         assert [i for i, is_so in enumerate(holds) if is_so] == reasons
+
+
+@pytest.mark.parametrize("share", [0.99, 1.01])
+def test_frequencies_are_likelier_beyond_ten_deviations_of_a_chi_square(share: float) -> None:
+    """Two states with 3 and 2 visited actions have 3 degrees of freedom."""
+    visits = np.array([[40.0, 30.0, 30.0], [20.0, 80.0, 0.0]])
+    frequencies = visits / visits.sum(axis=1, keepdims=True)
+
+    def q(shift: float) -> Any:
+        return np.log(np.maximum(frequencies, 1e-9)) + np.array([shift, 0.0, 0.0])
+
+    def gain(shift: float) -> float:
+        """Twice that of the frequencies over a policy with other odds of action 0."""
+        return 2 * float(
+            np.sum(xlogy(visits, frequencies) - visits * log_softmax(q(shift), axis=1))
+        )
+
+    bar = 3 + 10 * np.sqrt(2 * 3)
+    shift = brentq(lambda x: gain(x) - share * bar, 0.0, 5.0)
+    counts = Counts(np.arange(2.0)[:, None], visits[None], np.zeros((1, 3, 2, 2)))
+    assert trust.is_worse_than_frequencies(counts, q(shift)[None]).tolist() == [share > 1]
 
 
 def test_frequencies_beat_a_policy_that_is_far_from_them() -> None:
