@@ -3,6 +3,7 @@
 import dataclasses
 import math
 import re
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,25 @@ def test_sound_evidence_gives_the_recorded_verdict() -> None:
     assert decision.slack >= 1
 
 
+def equals_itself(x: float) -> CheckResult:
+    """x == x.
+
+    Decided: by evaluation.
+    """
+    return result(x, "==", x)
+
+
+TIGHT = (48, 85, 22, 59)
+
+
+def far_from_tight(x: Sequence[int]) -> CheckResult:
+    """1 + |x - TIGHT| >= 1.
+
+    Decided: by evaluation.
+    """
+    return result(1 + sum(abs(i - j) for i, j in zip(x, TIGHT, strict=True)), ">=", 1)
+
+
 def false(x: float) -> CheckResult:
     """x >= 1.
 
@@ -256,6 +276,24 @@ def test_faulty_evidence_is_found(changes: dict[str, Any], verdict: str, problem
     assert decision.verdict == verdict
     assert re.search(problem, decision.problem)
     assert not decision.as_recorded
+
+
+@pytest.mark.parametrize(
+    ("changes", "drawn", "how"),
+    [
+        ({}, 20, "adversary"),
+        ({"corrected": equals_itself}, 20, "sampled"),
+        # all of these are tried, and that there are no others is not seen
+        ({"instances": st.sampled_from(range(1, 21))}, 20, "adversary"),
+        ({"instances": st.sampled_from(range(1, 20))}, 19, "every case"),
+    ],
+)
+def test_every_case_is_said_where_instances_ran_out(
+    changes: dict[str, Any], drawn: int, how: str
+) -> None:
+    decision = decide(toy(**changes), 20)
+    assert (decision.instances, decision.problem) == (drawn, "")
+    assert decision.how_corrected.partition(",")[0] == how
 
 
 def test_dear_claims_draw_fewer_instances() -> None:
@@ -330,10 +368,10 @@ def test_joblib_runs_after_claims_are_decided(tmp_path: Path) -> None:
 
 
 def test_a_search_comes_closer_than_draws() -> None:
-    """x^2 + 1 >= 2x is tight at 1 alone, which no draw of this seed hits."""
-    numbers = st.floats(1.5, 1e6)
-    loose = toy(verdict="holds", counterexample=None, corrected=None, instances=numbers)
-    assert decide(loose, 100).slack < 3
+    """To the one of 10^8 instances where the statement is tight, to which steps lead."""
+    numbers = st.lists(st.integers(0, 99), min_size=4, max_size=4)
+    control = {"rejected": lambda x: result(0, ">=", 1), "rejected_at": lambda: TIGHT}
+    assert decide(toy(corrected=far_from_tight, instances=numbers, **control), 300).slack == 1
 
 
 FAULTS = {  # wrong constants that no instance noticed before there was an adversary for them

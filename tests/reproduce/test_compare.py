@@ -232,13 +232,18 @@ def of_mean(mean: float, error: float, draws: float = 1e9) -> Reference:
         # one training of ours beside a mean of ten: theirs tell how trainings vary
         (Reference(3.0, math.nan, 1), "1.00", 1.0, 10, AGREES),
         (Reference(4.0, math.nan, 1), "1.00", 1.0, 10, DIFFERS),
+        # .. and a mean of 16 draws varies a quarter as much: z of 1.9 and 2.1
+        (Reference(3.0, 1.0, 1e9), "2.525", math.nan, 16, AGREES),
+        (Reference(3.0, 1.0, 1e9), "2.475", math.nan, 16, DIFFERS),
+        # a printed zero says nothing about how large an error is
+        (Reference(0.1, 0.2, 400), "0.00", 0.2, 400, DIFFERS),
         # without any standard deviation the printed digits decide
         (Reference(-1.0134), "-1.013", math.nan, 1, AGREES),
         (Reference(-1.0136), "-1.013", math.nan, 1, DIFFERS),
         (Reference(-1.0136), "-1.01", math.nan, 1, AGREES),
         # the rounding of the printed value is no difference
         (of_mean(0.124, 1e-9), "0.12", math.nan, 1, AGREES),
-        (of_mean(0.14, 1e-9), "0.12", math.nan, 1, DIFFERS),
+        (of_mean(0.128, 1e-9), "0.12", math.nan, 1, DIFFERS),  # 2.8 of the rounding's errors
         (Reference(math.inf), "3.44", 1.28, 20, DIFFERS),
         # our standard deviation exceeds our mean and its error the printed number: no guide
         (Reference(1.2, 1.3, 20), "0.52", 0.22, 20, UNCLEAR),
@@ -263,14 +268,21 @@ spreads = st.floats(1e-3, 1e3)
     st.integers(2, 40),
     st.floats(1.0, 1e3),
     st.floats(0.1, 10.0),
+    st.sampled_from([0, 1, 9]),
 )
 def test_p_is_welchs_and_the_half_width_is_where_the_verdict_turns(
-    a: float, sd: float, n: int, b: float, other: float
+    a: float, sd: float, n: int, b: float, other: float, digits: int
 ) -> None:
-    printed = f"{b:.9f}"  # so many digits that their rounding is no error
+    """With nine digits it is SciPy's; with few their rounding, uniform, is a third error."""
+    printed = f"{b:.{digits}f}"
     found = judge(Reference(a, sd, n), printed, other, 30)
-    welch = stats.ttest_ind_from_stats(a, sd, n, float(printed), other, 30, equal_var=False)
-    assert found.p == pytest.approx(welch.pvalue, rel=1e-6, abs=1e-12)
+    errors = np.array([sd**2 / n, other**2 / 30, (0.1**digits) ** 2 / 12])
+    freedom = errors.sum() ** 2 / np.sum(errors**2 / [n - 1, 29, math.inf])
+    p = 2 * stats.t.sf(abs(a - float(printed)) / math.sqrt(errors.sum()), freedom)
+    assert found.p == pytest.approx(p, rel=1e-6, abs=1e-12)
+    if digits == 9:
+        welch = stats.ttest_ind_from_stats(a, sd, n, float(printed), other, 30, equal_var=False)
+        assert found.p == pytest.approx(welch.pvalue, rel=1e-6, abs=1e-12)
     width = found.half_width * float(printed)
     for share, word in ((0.999, AGREES), (1.001, DIFFERS)):
         if abs(float(printed)) > 10 * width:  # else our own noise may make it unclear
