@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 try:
     from flint import arb, ctx, fmpq, fmpz
-except ModuleNotFoundError:
-    raise SystemExit("python-flint is missing: pip install 'gladius-checked[verify]'") from None
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error.name} is missing: pip install 'gladius-checked[verify]'") from None
 
 FOLDER = Path(__file__).with_name("certificates")
 LIST = "94d36e0a6462c0da93e7e3e56d28d67540fe020cd23f4140da6b189ad965390f"

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.special import xlogy
 from scipy.stats import halfnorm
-from strategies import transitions
+from strategies import WHOLES, transitions
 
 import gladius
 import gladius.worlds.continuous_bus
@@ -256,16 +256,19 @@ def test_the_outer_product_is_that_of_the_scores_of_the_choices() -> None:
 
 
 @settings(max_examples=30)
-@given(transitions(width=1))
+@given(transitions(width=1, elements=WHOLES))
 def test_cells_are_counts_of_rows_and_of_ends(data: Transitions) -> None:
-    counts = group(data)
-    grid = counts.states[:, 0].tolist()
-    expected = np.zeros((3, len(grid), len(grid) + 1))
-    for i, a in enumerate(data.actions):
-        s, t = (grid.index(states[i, 0]) for states in (data.states, data.next_states))
-        expected[a, s, -1 if data.done[i] else t] += 1
-    found = inference.cell_counts(counts, np.arange(len(grid)), len(grid))
+    """On the states of the data, and on a grid with others, -3 to 3."""
+    s, t = (states[:, 0].astype(int) + 3 for states in (data.states, data.next_states))
+    expected = np.zeros((3, 7, 8))
+    np.add.at(expected, (data.actions, s, np.where(data.done, 7, t)), 1)
+    counts, grid = group(data), np.arange(-3.0, 4.0)[:, None]
+    at = counts.states[:, 0].astype(int) + 3
+    found = inference.cell_counts(counts, at, 7)
     np.testing.assert_array_equal(found, expected)
+    wider = PooledIncrements(grid=grid).on_grid(counts)
+    np.testing.assert_array_equal(wider.states, grid)
+    np.testing.assert_array_equal(inference.cell_counts(wider, np.arange(7), 7), expected)
 
 
 VALUES = st.floats(-3, 3)
@@ -445,8 +448,8 @@ def test_at_the_affine_end_errors_are_those_of_maximum_likelihood() -> None:
 def test_an_interval_needs_five_observations_of_all_that_weighs_a_twentieth(rare: int) -> None:
     """Action 0 stays and the anchor moves on, so that r(s, 0) = (1 - beta) V(s) + log-odds.
 
-    With beta = 1/2 the error of log pi(anchor) in k states further on has the weight 2^-(k + 1) in
-    r(s, 0): 1/16 counts and 1/32 does not.
+    With beta = 1/2 the error of log pi(anchor) in the state k steps ahead has the weight 2^-(k + 1)
+    in r(s, 0): 1/16 counts and 1/32 does not.
     """
     visits = np.full((7, 2), 100.0)
     visits[5, 1] = visits[0, 0] = rare
@@ -558,7 +561,7 @@ def merged(table: Array, ranges: int) -> Array:
 @settings(max_examples=60)
 @given(arrays(np.int64, (2, 2, 5), elements=st.integers(0, 40)), st.booleans())
 def test_the_p_value_is_that_of_the_table_of_merged_increments(cells: Any, is_reset: bool) -> None:
-    """Of (A, 2 values of s, increments): twice the sum of n log(n / expected) over all actions."""
+    """Twice the sum of n log(n / expected) over all cells (a, s, increment); s has two values."""
     a, s, d = (np.repeat(index, cells.ravel()) for index in np.indices(cells.shape).reshape(3, -1))
     start = np.where(is_reset & (a == 1), 0, s)
     assume(np.sum(start == 0) > 0.2 * len(start))  # else one range may hold both values

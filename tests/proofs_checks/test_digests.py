@@ -235,7 +235,8 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
         for each, bound in module.names.items():
             files = [f for b in bound for f in getattr(b, "pieces", ()) if isinstance(f, Path)]
             found |= {f"{name}.{each}": _contents(file) == "place" for file in files}
-        assert module.effects == [], path
+        is_script = path.stem in ("__main__", "verify")  # which nothing imports
+        assert is_script or module.effects == [], path
     code = {"proofs_checks.certificates.FOLDER", "proofs_checks.decide.ROOT"}
     code |= {"reproduce.provenance.ROOT", "proofs_checks.numbering.records"}
     code |= {"proofs_checks.verify.FOLDER"}
