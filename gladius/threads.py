@@ -15,6 +15,9 @@ from threadpoolctl import threadpool_limits
 from gladius.checks import Array
 from gladius.transitions import distinct_rows
 
+# On two cores two threads took, beside other programs, 6 to 9 times as long as one for 20,000
+# states with 4 features (class `sparse`), and 2 to 3 times for 100,000 or 300,000. Alone they take
+# at best .74, .52 and .59 of the time: from 100,000 on there is almost as much to gain as to lose.
 LARGEST = 100_000
 
 _LOCK = threading.Lock()
