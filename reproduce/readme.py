@@ -131,7 +131,7 @@ def verdicts(exhibit: Exhibit, folder: Path) -> list[str]:
 
 def verdict_lines(exhibits: Sequence[Exhibit], folder: Path) -> str:
     """The text of VERDICTS_FILE: a line for each printed number of these exhibits."""
-    frame = scorecard.verdicts(exhibits, folder)
+    frame = scorecard.verdicts(exhibits, folder).infer_objects()  # a format is for floats alone
     return frame.to_csv(index=False, float_format="%.4g", lineterminator="\n")
 
 
