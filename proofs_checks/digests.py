@@ -29,6 +29,7 @@ from gladius.checks import InputError
 from proofs_checks.syntax import Module, Reference, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")
+PROSE = ("", ".md")  # suffixes of the files of a folder that hold no data
 WHOLE = "*"  # in place of a name: all that a module binds
 
 
@@ -205,6 +206,8 @@ def _contents(path: Path) -> str:
     """Digest of a file, or of the files of a folder; nothing of a place where there is code."""
     if path.suffix == ".py" or next(path.rglob("*.py"), None):
         return "place"
-    files = sorted(path.rglob("*")) if path.is_dir() else [path] * path.is_file()
+    files = [path]
+    if path.is_dir():  # its data: a README or a licence beside them decides no number
+        files = [file for file in sorted(path.rglob("*")) if file.suffix not in PROSE]
     names = {file.relative_to(path).as_posix(): file for file in files if file.is_file()}
     return sha256(repr([(name, file_sha256(file)) for name, file in names.items()]))

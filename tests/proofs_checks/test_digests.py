@@ -201,6 +201,9 @@ def test_files_count_by_their_contents_and_a_place_with_code_does_not(folder: Pa
         path.write_bytes(text)
     (folder / "pack" / "other.csv").write_text("beside the code")
     assert digest(folder) == before
+    for name in ("README.md", "LICENSE"):  # they say where the data come from, and hold none
+        (weights / name).write_text("beside the data")
+        assert digest(folder) == before
     (weights / "a.bin").rename(weights / "b.bin")
     assert digest(folder) != before
 
