@@ -5,8 +5,8 @@ The names below are imported on first use: a program that needs one does not loa
 
 from typing import TYPE_CHECKING
 
-from gladius.baselines import METHODS
-from gladius.checks import InputError
+from gladius.register import METHODS
+from gladius.validate import InputError
 
 if TYPE_CHECKING:
     from gladius.estimate import Diagnostics, Estimate

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.baselines import METHODS
-from gladius.checks import InputError
 from gladius.exchange import read_anchor_action
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
+from gladius.register import METHODS
 from gladius.results import Results
 from gladius.transitions import Transitions
+from gladius.validate import InputError
 
 METHOD_HELP = (
     "by default gladius; the methods that need the form of the reward (nfxp, ccp, mpec, avi,"

@@ -34,9 +34,8 @@ import numpy as np
 from jaxtyping import Inexact
 from numpy.typing import NDArray
 
-from gladius import checks
+from gladius import validate as checks
 from gladius.anchor import Anchor, NearestState
-from gladius.checks import Array, InputError, shaped
 from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
 from gladius.function_classes import MLP, NetworkIterate, TableIterate, network_outputs
 from gladius.objective import conditional_mean, value
@@ -46,6 +45,7 @@ from gladius.transition_probabilities import (
     weighted_sum,
 )
 from gladius.transitions import Counts, Integers, Transitions, group
+from gladius.validate import Array, InputError, shaped
 
 BLOW_UP = 1e6  # signed Bellman term per transition
 CHECK_EVERY = 100  # iterations between traces and tests of convergence

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gladius.checks import Array
 from gladius.compiled import compiled
+from gladius.validate import Array
 
 LEARNING_RATE, DECAY = 1e-3, 5e-4
 MEMORY_1, MEMORY_2, EPSILON, WEIGHT_DECAY = 0.9, 0.999, 1e-8, 1e-4  # AdamW's

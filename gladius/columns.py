@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom, ks_2samp
 
-from gladius.checks import Array, InputError, Integers, check_finite, check_whole
+from gladius.validate import Array, InputError, Integers, check_finite, check_whole
 
 CODE = 20.0  # spreads from the median: a value so far out is most often a code
 Categories = Mapping[str, tuple[Any, ...]]

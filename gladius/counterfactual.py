@@ -18,7 +18,12 @@ from jaxtyping import Float
 from scipy.special import logsumexp, softmax
 
 from gladius.anchor import nearest
-from gladius.checks import (
+from gladius.estimate import Estimate, StateFunction
+from gladius.mdp import Solution, soft_bellman
+from gladius.objective import value
+from gladius.threads import one_thread
+from gladius.transitions import Counts, Integers
+from gladius.validate import (
     Array,
     InputError,
     asked,
@@ -27,11 +32,6 @@ from gladius.checks import (
     check_rows,
     shaped,
 )
-from gladius.estimate import Estimate, StateFunction
-from gladius.mdp import Solution, soft_bellman
-from gladius.objective import value
-from gladius.threads import one_thread
-from gladius.transitions import Counts, Integers
 
 TOLERANCE = 1e-10  # of a sweep's gap, relative to max(1, |Q|)
 SWEEPS = 10_000  # at most

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from gladius.checks import Array, InputError, check_finite, shaped
 from gladius.mdp import TabularMDP
+from gladius.validate import Array, InputError, check_finite, shaped
 
 LARGEST_CONDITION = 1e12  # of the scaled information; beyond it half of all digits are lost
 SPAN_TOLERANCE = 1e-9  # relative distance of the reward from a class that counts as membership

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_finite
 from gladius.objective import grouped_risk
 from gladius.transitions import Counts, Integers, Transitions, index_rows
+from gladius.validate import Array, InputError, check_finite
 
 StateFunction = Callable[[Array], Array]
 

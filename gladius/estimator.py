@@ -29,11 +29,11 @@ from typing import Any
 import numpy as np
 
 from gladius.anchor import Anchor, check_anchor_support
-from gladius.baselines import PROTOCOLS, ROW_CLASSES, plug_in
-from gladius.checks import InputError, check_choice, check_options, check_positive
+from gladius.baselines import plug_in
 from gladius.estimate import Estimate, Fit, counts_estimates
 from gladius.function_classes import anchored_line
 from gladius.objective import grouped_risk
+from gladius.register import PROTOCOLS, ROW_CLASSES
 from gladius.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.transition_probabilities import (
     bellman_q,
@@ -41,6 +41,7 @@ from gladius.transition_probabilities import (
     empirical_transition_probabilities,
 )
 from gladius.transitions import Counts, Transitions, group
+from gladius.validate import InputError, check_choice, check_options, check_positive
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")
 CLASSES = ("smooth", *ROW_CLASSES)

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
 from gladius.linear_reward import LinearReward
 from gladius.transitions import Transitions, distinct_rows
+from gladius.validate import Array, InputError
 
 
 @dataclass(frozen=True)

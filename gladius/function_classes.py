@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
 from gladius.anchor import Anchor
-from gladius.checks import Array, shaped
+from gladius.validate import Array, shaped
 
 Parameters = Inexact[Array, "R P"]
 Inputs = Inexact[Array, "*replications n d"]

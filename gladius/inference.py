@@ -33,7 +33,6 @@ from gladius import estimator
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp, plug_in
 from gladius.baselines.discounted import discounted_paths
-from gladius.checks import Array, InputError, Integers
 from gladius.estimate import Estimate, StateFunction
 from gladius.estimator import Options
 from gladius.increments import Factor, frequency_factors
@@ -43,6 +42,7 @@ from gladius.threads import one_thread
 from gladius.ties import TIE
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, grid_positions, group
+from gladius.validate import Array, InputError, Integers
 
 KINDS = ("model", "cluster", "outer")
 LARGEST_CONDITION = 1e12  # of the scaled information

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from gladius.checks import Array, InputError, asked, check_finite, check_rows
+from gladius.validate import Array, InputError, asked, check_finite, check_rows
 
 TableFunction = Callable[[Array], Array]
 

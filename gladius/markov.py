@@ -18,11 +18,11 @@ from typing import Any, cast
 import numpy as np
 
 from gladius.anchor import AnchorReward
-from gladius.checks import Array, InputError
 from gladius.estimate import StateFunction
 from gladius.methods import fit
 from gladius.transitions import Transitions
 from gladius.trust import DOUBTFUL
+from gladius.validate import Array, InputError
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from jaxtyping import Float, Inexact
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from gladius.checks import (
+from gladius.validate import (
     Array,
     InputError,
     check_discount,

@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.checks import Array, InputError, check_finite
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError, check_finite
 
 
 class HasReward(Protocol):

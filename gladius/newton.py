@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from gladius.checks import Array, shaped
 from gladius.transitions import Integers
+from gladius.validate import Array, shaped
 
 Expansion = tuple[Array, Array, Array]  # value (n,), gradient (n, p), Hessian (n, p, p)
 Objective = Callable[[Integers, Array], Expansion]  # (replications (n,), x (n, p)) -> Expansion

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Inexact, Int
 
-from gladius.checks import Array, Booleans, InputError, shaped
 from gladius.transitions import Counts, Integers
+from gladius.validate import Array, Booleans, InputError, shaped
 
 
 @shaped

@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 
 from gladius.anchor import Anchor
-from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
 from gladius.increments import Factor, PooledIncrements, frequency_factors
 from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
@@ -23,6 +22,7 @@ from gladius.transition_probabilities import (
     empirical_transition_probabilities,
 )
 from gladius.transitions import Counts, Integers, Transitions, grid_positions, group
+from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 
 TransitionModel = KnownTransitions | PooledIncrements
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gladius.anchor import nearest
-from gladius.checks import Array, InputError
 from gladius.results import Results
 from gladius.transitions import index_rows
+from gladius.validate import Array, InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature
 

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from gladius.anchor import Anchor
-from gladius.baselines import METHODS
-from gladius.checks import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 from gladius.columns import features
 from gladius.estimate import Estimate
 from gladius.exchange import Exchange
@@ -27,10 +25,12 @@ from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequenc
 from gladius.linear_reward import LinearReward
 from gladius.mdp import Categorical
 from gladius.parametric import Model, make_grid, make_model, positions
+from gladius.register import METHODS
 from gladius.rows.sparse import RowFunction
 from gladius.saved import save
 from gladius.threads import one_thread
 from gladius.transitions import Transitions, distinct_rows, grid_positions
+from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")
 OWN_ERRORS = ("gladius smooth", "gladius sparse", "plug_in")  # of r-hat, without parameters

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from gladius.checks import Array, InputError
 from gladius.transitions import Integers, Transitions, index_rows
+from gladius.validate import Array, InputError
 
 ENDED = -1  # stands for the next pair where the path ends
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gladius.checks import Array, InputError
+from gladius.validate import Array, InputError
 
 FILES = ("results.json", "arrays.npz")
 SEQUENCES = {"tuple": tuple, "list": list}

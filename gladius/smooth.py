@@ -30,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor
-from gladius.checks import Array
 from gladius.newton import minimise
 from gladius.transition_probabilities import TransitionProbabilities, anchored_value, regular_solve
 from gladius.transitions import Counts, Integers
 from gladius.trust import is_worse_than_frequencies
+from gladius.validate import Array
 
 PSEUDO_COUNT = 0.5
 CRITICAL = 2.71  # of twice the restricted log-likelihood, to leave the fixed form

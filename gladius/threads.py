@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
-from gladius.checks import Array
 from gladius.transitions import distinct_rows
+from gladius.validate import Array
 
 # On two cores two threads took, beside other programs, 6 to 9 times as long as one for 20,000
 # states with 4 features (class `sparse`), and 2 to 3 times for 100,000 or 300,000. Alone they take

@@ -8,7 +8,7 @@ needs a width within which numbers are equal, and a rule for equal ones.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gladius.checks import Integers
+from gladius.validate import Integers
 
 EPS = float(np.finfo(float).eps)
 TIE = 1e-6  # relative, of distances, scores and p-values: rounding moves them by some 1e-9 at most

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.anchor import Anchor, nearest
-from gladius.checks import Array, InputError, shaped
 from gladius.estimate import StateFunction
 from gladius.transitions import Counts, Integers, grid_positions, index_rows
+from gladius.validate import Array, InputError, shaped
 
 ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement
 NEAR_SUPPORT, LARGEST_SUPPORT = 2.0, 3.0  # visited pairs over the square root of N: warn, raise

@@ -14,8 +14,6 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.checks import Array, InputError, check_finite, check_whole, shaped
-from gladius.checks import Integers as Integers
 from gladius.columns import (
     Categories,
     check_actions,
@@ -28,6 +26,8 @@ from gladius.columns import (
     read_columns,
 )
 from gladius.ties import TIE
+from gladius.validate import Array, InputError, check_finite, check_whole, shaped
+from gladius.validate import Integers as Integers
 
 
 def index_rows(blocks: Sequence[Array]) -> tuple[Array, list[Integers]]:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, log_softmax, xlogy
 
-from gladius.checks import Array
 from gladius.estimate import FAR_OFF
 from gladius.transitions import Counts, Integers
+from gladius.validate import Array
 
 if TYPE_CHECKING:
     from gladius.rows.data import Inputs

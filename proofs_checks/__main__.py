@@ -10,7 +10,7 @@ try:
     from rich.table import Table
     from rich.text import Text
 
-    from gladius.checks import InputError
+    from gladius.validate import InputError
     from proofs_checks import decide, ledger, numbering, wording
     from proofs_checks.claims import claims, find
 except ModuleNotFoundError as error:

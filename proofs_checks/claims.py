@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 import numpy as np
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks import corrected, sections
 from proofs_checks.numbering import records
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.syntax import Module, Reference, parsed, reference
 
 CODE = ("gladius", "proofs_checks", "reproduce")

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.algorithm import ascent_slope, descent
-from gladius.checks import Array
 from gladius.function_classes import MLP, Linear
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, equal
 from proofs_checks.oracle import ccp
 from proofs_checks.oracle.risk import Sample, Whole

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 
 TITLE = (
     "An Empirical Risk Minimization Approach for Offline Inverse RL and Dynamic Discrete Choice "

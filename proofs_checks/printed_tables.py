@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from gladius.checks import Array, InputError
+from gladius.validate import Array, InputError
 from proofs_checks.oracle import tables as oracle
 
 PUBLISHED = Path(__file__).parents[1] / "paper_tables" / "published"

@@ -16,8 +16,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from gladius.validate import Array
 from proofs_checks.claims import find
 from proofs_checks.oracle.risk import Population, Sample
 

@@ -11,7 +11,7 @@ try:
     from rich.console import Console
     from rich.table import Table
 
-    from gladius.checks import InputError
+    from gladius.validate import InputError
     from reproduce import exhibits
     from reproduce import run as runner
     from reproduce.output import costs, read_manifest

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.digests import Definitions, file_sha256
 from reproduce import keys, provenance
 from reproduce.output import MANIFESTS, edited, read_manifest

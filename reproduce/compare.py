@@ -36,7 +36,7 @@ import pandas as pd
 from rich.table import Table
 from scipy.stats import norm
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import published
 from reproduce.exact import RESAMPLED, RESAMPLES, SPREAD
 from reproduce.judge import (

@@ -11,8 +11,8 @@ from functools import cache, wraps
 
 import numpy as np
 
-from gladius.checks import Array, InputError
 from gladius.transitions import Integers, Transitions
+from gladius.validate import Array, InputError
 from gladius.worlds.experts import PUBLISHED_AS, expert
 from gladius.worlds.gym import (
     ENVIRONMENTS,

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 
 import torch
 
-from gladius.checks import InputError, check_choice
+from gladius.validate import InputError, check_choice
 
 DRIVER = ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import compare
 from reproduce.fits import RUNS
 from reproduce.spec import Exhibit

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.claims import OURS
 from proofs_checks.numbering import PAPER
 from reproduce import compare, exhibits, published, scorecard

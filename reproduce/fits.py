@@ -16,9 +16,9 @@ import numpy as np
 
 from gladius import methods
 from gladius.anchor import Anchor
-from gladius.baselines import METHODS
 from gladius.estimate import Estimate
 from gladius.metrics import mape, percentage_error
+from gladius.register import METHODS
 from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds

@@ -11,9 +11,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gladius.baselines import METHODS, PROTOCOLS, ROW_CLASSES
-from gladius.checks import InputError
 from gladius.compiled import IS_COMPILED
+from gladius.register import METHODS, PROTOCOLS, ROW_CLASSES
+from gladius.validate import InputError
 from proofs_checks.digests import Definitions, sha256
 from reproduce.register import FUNCTIONS
 from reproduce.spec import Cell, Exhibit

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce.spec import FAILED
 
 GIBIBYTE = 2**30

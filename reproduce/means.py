@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from gladius.checks import Array
+from gladius.validate import Array
 
 LEVEL = 0.95  # of an interval
 ONE_SIDED = 0.025  # level of each of the two families of `verdicts`

@@ -8,7 +8,7 @@ import math
 
 import pandas as pd
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks import printed_tables
 from proofs_checks.printed_tables import MISSING as MISSING
 from proofs_checks.printed_tables import names as names

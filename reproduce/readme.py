@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import compare, findings, scorecard
 from reproduce.check import OLDER, Finding
 from reproduce.exhibits import PAPER

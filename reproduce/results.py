@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce.spec import Array, Entry, Record, Result, as_stored
 from reproduce.store import Stored
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from rich.console import Console
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce import keys, provenance
 from reproduce.exhibits import PAPER

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from gladius.baselines import METHODS
-from gladius.checks import Array as Array
-from gladius.checks import InputError, check_whole
+from gladius.register import METHODS
+from gladius.validate import Array as Array
+from gladius.validate import InputError, check_whole
 from reproduce.register import FUNCTIONS
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce.spec import FAILED, Cell, Record, Result, check_result
 
 HEAD, MIDDLE, TAIL = '{"checksum": "', '",\n"cell": ', "}\n"

@@ -149,7 +149,7 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("gladius.mdp", "import numpy\nfrom gladius.checks import InputError"),
+        ("gladius.mdp", "import numpy\nfrom gladius.validate import InputError"),
         ("gladius.mdp", "reproduce = 1  # see reproduce/engine.py"),
         ("gladius.mdp", '"""What reproduce.engine does with it is not our concern."""'),
         ("gladius.mdp", "import reproducer"),
@@ -234,7 +234,7 @@ def test_shapes_are_of_arrays_that_jaxtyping_takes() -> None:
     text = "".join("".join(sources(package).values()) for package in LAYERS)
     typed = set(re.findall(r"\b(?:Bool|Complex|Float|Inexact|Int|Num)\[(\w+)", text))
     assert typed == {"Array", "Booleans", "Integers", "Tensor"}
-    assert "= NDArray" not in sources("gladius")["gladius/checks.py"]
+    assert "= NDArray" not in sources("gladius")["gladius/validate.py"]
 
 
 # fillers: a variable is a noun of the field (residual, visits, policy, batch)

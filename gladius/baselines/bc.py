@@ -32,10 +32,10 @@ from torch import Tensor
 
 from gladius import networks as nets
 from gladius.anchor import Anchor, NearestState
-from gladius.checks import Array, InputError, check_choice, generators
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.networks import Training
 from gladius.transitions import Transitions, index_rows
+from gladius.validate import Array, InputError, check_choice, generators
 
 TITLE, NEEDS = "BC", ("next",)
 # name -> level subtracted from (n, A) outputs of the network

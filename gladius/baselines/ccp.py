@@ -33,11 +33,11 @@ from scipy.special import xlogy
 from gladius.anchor import Anchor
 from gladius.baselines.choice_logit import LogitFit, maximise
 from gladius.baselines.plug_in import choice_frequencies
-from gladius.checks import Array, InputError, check_whole
 from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import LinearReward
 from gladius.parametric import Model, TransitionModel, make_model
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError, check_whole
 
 TITLE, NEEDS = "CCP", ("next", "transitions", "form")
 RENEWAL_PSEUDO_COUNT = 0.5  # of finite dependence, which takes the logarithm of every frequency

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gladius.checks import Array
 from gladius.newton import minimise
 from gladius.transitions import Integers
+from gladius.validate import Array
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
 ROUNDING = 1e-24  # squared differences relative to squared regressors, below which they are none

@@ -38,7 +38,6 @@ from gladius.baselines.discounted import (
     occupancy_derivative,
     state_occupancy,
 )
-from gladius.checks import Array, InputError, generators
 from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
@@ -46,6 +45,7 @@ from gladius.newton import Expansion, minimise
 from gladius.parametric import check_start, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.transitions import Counts, Integers, Transitions
+from gladius.validate import Array, InputError, generators
 
 TITLE, NEEDS = "Clare", ("next", "transitions")
 MODELS = 7  # in the ensemble

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.checks import Array, InputError
 from gladius.parametric import positions
 from gladius.transitions import Integers, Transitions
+from gladius.validate import Array, InputError
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from torch.autograd.functional import hessian, jacobian
 from gladius import networks as nets
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
-from gladius.checks import Array, check_choice, generators
 from gladius.estimate import Estimate, Fit, row_estimates
 from gladius.newton import SINGULAR, Expansion, Minimum, minimise
 from gladius.transitions import (
@@ -45,6 +44,7 @@ from gladius.transitions import (
     grid_positions,
     group,
 )
+from gladius.validate import Array, check_choice, generators
 
 TITLE, NEEDS = "IQ-Learn", ("next",)
 

@@ -26,11 +26,11 @@ from dataclasses import replace
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
-from gladius.checks import Array, InputError, check_choice
 from gladius.estimate import Estimate
 from gladius.linear_reward import LinearReward
 from gladius.parametric import TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError, check_choice
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")
 INNER = ("exact", "finite_dependence")

@@ -33,12 +33,12 @@ from scipy.special import logsumexp
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.baselines.choice_logit import statuses, without_rounding
-from gladius.checks import Array
 from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import LinearReward
 from gladius.newton import SHORT_STEP, newton_step
 from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.transitions import Transitions
+from gladius.validate import Array
 
 TITLE, NEEDS = "MPEC", ("next", "transitions", "form")
 # of the Lagrangian, per observation: a step from there lowers the merit by the square of it, which

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gladius.anchor import Anchor, NearestState, check_anchor_support, nearest
-from gladius.checks import Array, InputError
 from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
 from gladius.transition_probabilities import (
     TransitionProbabilities,
@@ -23,6 +22,7 @@ from gladius.transition_probabilities import (
     from_choices,
 )
 from gladius.transitions import Counts, Transitions, group
+from gladius.validate import Array, InputError
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")
 PSEUDO_COUNT = 0.5

@@ -34,11 +34,11 @@ from scipy.special import xlogy
 
 from gladius.anchor import Anchor
 from gladius.baselines import nfxp
-from gladius.checks import Array
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, TableFunction
 from gladius.parametric import Model, check_form, check_level, make_grid
 from gladius.transitions import Integers, Transitions, index_rows
+from gladius.validate import Array
 
 TITLE, NEEDS = "RP", ("next", "transitions", "form")
 DELTA = 0.01  # smallest gain of a split, relative to |score|

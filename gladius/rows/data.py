@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array
 from gladius.transitions import Integers, Transitions, index_rows
+from gladius.validate import Array
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB
 SUPPORT = (0.0005, 0.9995)  # quantiles of an input between which zeta is not clipped

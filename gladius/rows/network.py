@@ -32,7 +32,6 @@ from torch import Tensor
 
 from gladius import trust
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError, check_positive, check_whole, check_widths
 from gladius.estimate import Estimate, Fit
 from gladius.networks import Parameters, adam, gradient, no_moments, start
 from gladius.rows.data import Features, Rows
@@ -47,6 +46,7 @@ from gladius.rows.network_risk import (
 from gladius.rows.regression import RIDGE, choice_information, logit, moment, solve
 from gladius.smooth import CRITICAL
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 
 GRADIENT = 1e-6  # an observation, at the minimum over lines
 HELD_OUT = 0.2  # of the trajectories

@@ -21,12 +21,12 @@ import torch
 from torch import Tensor
 
 from gladius.anchor import Anchor
-from gladius.checks import Array
 from gladius.networks import Parameters, outputs
 from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
 from gladius.rows.regression import LINEAR_RIDGE, cross_validation, width
 from gladius.ties import near_least
 from gladius.transitions import Transitions
+from gladius.validate import Array
 
 KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried
 SLACK = 0.1  # of 1 - beta, by which a map of one action's zeta may exceed 1

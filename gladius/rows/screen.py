@@ -32,7 +32,6 @@ import torch
 from scipy.special import chdtrc
 from torch import Tensor
 
-from gladius.checks import Array
 from gladius.rows.data import Inputs, factorised
 from gladius.rows.regression import (
     CLIP,
@@ -43,6 +42,7 @@ from gladius.rows.regression import (
     solve,
 )
 from gladius.ties import TIE, ranking
+from gladius.validate import Array
 
 FALSE_SHARE = 0.005  # of the inputs selected for the choices, expected
 ALPHA = 0.001  # probability of any false input of the transitions, or pair of the choices

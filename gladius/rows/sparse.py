@@ -34,7 +34,6 @@ import torch
 
 from gladius import trust
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
 from gladius.estimate import Estimate, Fit
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
@@ -42,6 +41,7 @@ from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.ties import TIE
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError
 
 DIFFERS = (
     "{}: choices along it differ from the fit (p = {:.1g}): if its values are a code, give a"

@@ -8,7 +8,10 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.checks import (
+from gladius.linear_reward import KnownTransitions, LinearReward, anchor_offset
+from gladius.mdp import TabularMDP
+from gladius.transitions import Transitions
+from gladius.validate import (
     Array,
     InputError,
     check_discount,
@@ -16,9 +19,6 @@ from gladius.checks import (
     check_generators,
     check_whole,
 )
-from gladius.linear_reward import KnownTransitions, LinearReward, anchor_offset
-from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
 
 MAINTAIN, REPLACE = 0, 1  # as in the paper's tables; one sentence of its text says the opposite
 DUMMY_LIMIT = 10  # each dummy is uniform on {-10, ..., 10}

@@ -21,8 +21,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from gladius.checks import Array
 from gladius.transitions import Transitions
+from gladius.validate import Array
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 
 NEW = 1.0  # mileage of a new engine, where paths start

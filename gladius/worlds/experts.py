@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import softmax
 
-from gladius.checks import Array, InputError, check_choice
+from gladius.validate import Array, InputError, check_choice
 from gladius.worlds.gym import ENVIRONMENTS, LUNAR_LANDER
 
 WEIGHTS = Path(__file__).parent / "expert_weights"

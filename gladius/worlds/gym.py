@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gladius.checks import (
+from gladius.transitions import Integers, Transitions
+from gladius.validate import (
     Array,
     Booleans,
     InputError,
@@ -30,7 +31,6 @@ from gladius.checks import (
     check_probabilities,
     check_whole,
 )
-from gladius.transitions import Integers, Transitions
 
 Policy = Callable[[Array], Array]  # (n, d) observations -> (n, A) probabilities
 

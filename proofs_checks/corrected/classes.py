@@ -10,8 +10,8 @@ from mpmath import iv
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.corrected import CHAIN

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
-from gladius.checks import Array
+from gladius.validate import Array
 from proofs_checks import library, worlds
 from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest
 from proofs_checks.corrected import CHAIN

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from gladius.checks import Array
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, at_least
 from proofs_checks.library import MLP, Complex, complex_slope, sample_risk
 from proofs_checks.oracle import polyak

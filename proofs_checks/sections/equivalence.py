@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import xlogy
 
-from gladius.checks import Array
 from gladius.objective import value
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import zero
 from proofs_checks.oracle import gumbel

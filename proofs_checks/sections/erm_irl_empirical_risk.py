@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.checks import Array
 from gladius.objective import grouped_risk, sampled_risk
 from gladius.transitions import Counts
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
 from proofs_checks.library import objective
 from proofs_checks.worlds import DISCOUNTS, Empirical, empirical, one_state, tables

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius import BusEngine
-from gladius.checks import Array
+from gladius.validate import Array
 from proofs_checks import printed_tables as paper
 from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.oracle import tables as oracle

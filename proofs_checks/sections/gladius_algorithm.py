@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
 from proofs_checks.library import Complex, ascent_slope, descent, zero
 from proofs_checks.oracle.risk import Sample, complex_gradient

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import entropy
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.library import population_risk
 from proofs_checks.oracle import polyak

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
 from gladius.transitions import Counts
+from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import EPS, descent, population_counts, population_risk, zero

@@ -5,8 +5,8 @@ from collections import namedtuple
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.checks import Array
 from gladius.objective import value
+from gladius.validate import Array
 from proofs_checks import library
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import ROUNDING, objective, objective_rounding

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.checks import Array
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.library import MLP
 from proofs_checks.oracle.networks import ACTIVATIONS, gram_below, hessian_bound

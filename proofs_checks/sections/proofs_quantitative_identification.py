@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
+from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim
 from proofs_checks.oracle.occupancy import Expert, expert

@@ -15,9 +15,9 @@ from typing import Literal
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP
 from gladius.objective import value
+from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_most, claim
 from proofs_checks.library import Complex, complex_slope, risk_at_anchors, sample_risk

@@ -5,9 +5,9 @@ from collections import namedtuple
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values, soft_bellman
 from gladius.objective import value
+from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY
 from proofs_checks.worlds import MILD, REWARDS, absorbing, distributions, tables, tabular_mdps

@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from gladius.checks import Array
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import value
+from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, rounding, zero

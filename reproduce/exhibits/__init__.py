@@ -4,7 +4,7 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce.spec import Exhibit
 
 # exhibit -> the module that holds it beside others of its kind

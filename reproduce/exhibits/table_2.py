@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.baselines import METHODS
 from gladius.methods import needs, title
+from gladius.register import METHODS
 from reproduce import fits, layout, published
 from reproduce.exact import BOUND, MEASURED, bound_entry, bound_protocol
 from reproduce.fits_author import EPOCHS_SHOWN, epoch_records, training

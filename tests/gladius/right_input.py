@@ -10,12 +10,12 @@ import pandas as pd
 
 import gladius
 from gladius.anchor import check_anchor_support
-from gladius.checks import InputError
 from gladius.estimate import Diagnostics, Estimate
 from gladius.mdp import TabularMDP
 from gladius.methods import METHODS
 from gladius.metrics import mape
 from gladius.transitions import Transitions, group
+from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 
 

@@ -9,12 +9,12 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.anchor import Anchor
-from gladius.checks import Array
 from gladius.rows.data import Inputs, Rows, make_features
 from gladius.rows.regression import LINEAR_RIDGE
 from gladius.rows.risk import ObservationRisk, Point
 from gladius.rows.sparse import make_zeta
 from gladius.transitions import Transitions
+from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)
 KAPPA = 0.3  # ridge of the small risk

@@ -16,10 +16,10 @@ import gladius
 from gladius import algorithm, stability
 from gladius.algorithm import ascent_slope, descent, draw
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
 from gladius.mdp import TabularMDP
 from gladius.objective import grouped_risk
 from gladius.transitions import Counts, Transitions, group
+from gladius.validate import Array, InputError
 from gladius.worlds.bus import BusEngine
 
 Tensor = torch.Tensor

@@ -10,11 +10,11 @@ from bus_engine import rngs
 from gladius import author
 from gladius.anchor import Anchor
 from gladius.author_network import AuthorNetwork, Layout
-from gladius.checks import InputError
 from gladius.compiled import IS_COMPILED
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.transitions import Transitions
+from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 
 ANCHOR, DISCOUNT, REWARD = 1, 0.95, -5.0

@@ -24,8 +24,8 @@ from right_input import (
     world,
 )
 
-from gladius.checks import InputError
 from gladius.transitions import Transitions, group
+from gladius.validate import InputError
 
 NAN, INF = float("nan"), float("inf")
 Call = Callable[..., Any]

@@ -15,10 +15,10 @@ from scipy.special import log_softmax
 from gladius.anchor import Anchor
 from gladius.baselines import ccp, choice_logit, nfxp
 from gladius.baselines.plug_in import choice_frequencies
-from gladius.checks import InputError
 from gladius.linear_reward import KnownTransitions
 from gladius.parametric import make_model
 from gladius.transitions import Transitions
+from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine, bus_reward_given
 
 POPULATION = MDP.occupancy(100)[None]

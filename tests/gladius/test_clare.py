@@ -15,8 +15,8 @@ from strategies import laws
 
 from gladius.baselines import clare
 from gladius.baselines.clare import FixedPoint, Game, fixed_point
-from gladius.checks import InputError
 from gladius.transitions import Transitions, group
+from gladius.validate import InputError
 
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}
 EXPERT = MDP.discounted_occupancy()

@@ -38,11 +38,11 @@ from gladius import (
     networks,
     newton,
 )
-from gladius.checks import Array
 from gladius.linear_reward import linear_in_features
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.networks import Training
 from gladius.rows import risk
+from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD
 
 Integers = NDArray[np.int64]

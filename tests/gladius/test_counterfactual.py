@@ -12,10 +12,10 @@ from linear_models import iterated
 from strategies import laws, tabular_mdps
 
 from gladius import counterfactual
-from gladius.checks import Array, InputError
 from gladius.counterfactual import Change, learn, plan, relabel
 from gladius.mdp import TabularMDP
 from gladius.transitions import Counts, Transitions, group
+from gladius.validate import Array, InputError
 from gladius.worlds.bus import BusEngine
 
 BUS = BusEngine()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.checks import Array, InputError
+from gladius.validate import Array, InputError
 from gladius.worlds import experts
 from gladius.worlds.experts import expert
 from gladius.worlds.gym import ACROBOT, CARTPOLE, ENVIRONMENTS, LUNAR_LANDER, evaluate

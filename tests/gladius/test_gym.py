@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gladius.checks import Array, InputError
+from gladius.validate import Array, InputError
 from gladius.worlds import gym
 from gladius.worlds.gym import (
     ACROBOT,

@@ -24,7 +24,6 @@ from gladius import PooledIncrements, Transitions, inference
 from gladius.anchor import Anchor, NearestState
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
-from gladius.checks import Array, InputError
 from gladius.efficiency import (
     bounds,
     linear_covariance,
@@ -44,6 +43,7 @@ from gladius.transition_probabilities import (
     empirical_transition_probabilities,
 )
 from gladius.transitions import Counts, group
+from gladius.validate import Array, InputError
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 BETA, MANY = 0.9, 1e6

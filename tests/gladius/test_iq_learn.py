@@ -18,8 +18,8 @@ from gladius import networks
 from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import make_table, minimum
-from gladius.checks import InputError
 from gladius.transitions import Transitions, group
+from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 
 GRID = MDP.features

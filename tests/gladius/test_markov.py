@@ -5,8 +5,8 @@ import pytest
 from bus_engine import BUS, KNOWN
 
 from gladius import BusEngine, Transitions
-from gladius.checks import InputError
 from gladius.markov import check_markov
+from gladius.validate import InputError
 
 
 def joined(*sets: Transitions) -> Transitions:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import laws, mdp_batches, tabular_mdps
 
-from gladius.checks import Array, InputError
 from gladius.mdp import Categorical, TabularMDP, soft_bellman
+from gladius.validate import Array, InputError
 
 RESIDUAL = 1e-12  # what `Solution` promises, relative to max(1, |V|)
 FALSE_ALARM = 1e-7  # of one statistical comparison; a few thousand are made in a deep run

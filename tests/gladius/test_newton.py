@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from gladius.checks import Array
 from gladius.newton import minimise
+from gladius.validate import Array
 
 
 def logistic(x: Array, y: Array, rows: NDArray[np.int64], theta: Array) -> tuple[Array, ...]:

@@ -8,12 +8,12 @@ import pytest
 
 from gladius import fit
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.methods import METHODS, takes
 from gladius.networks import Training
 from gladius.parametric import make_model
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError
 
 # Two states; paths may end after action 0 in state 0.
 DATA = Transitions(

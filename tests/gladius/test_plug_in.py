@@ -8,9 +8,9 @@ from strategies import tabular_mdps
 
 from gladius.anchor import Anchor
 from gladius.baselines import plug_in
-from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.transitions import Counts, Transitions
+from gladius.validate import InputError
 
 ANCHOR = Anchor(1, -5.0)
 MILD = st.sampled_from([0.5, 0.9, 0.95])

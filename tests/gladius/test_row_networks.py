@@ -12,7 +12,6 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.anchor import Anchor
-from gladius.checks import Array
 from gladius.metrics import mape
 from gladius.objective import sampled_risk
 from gladius.rows.data import Rows
@@ -28,6 +27,7 @@ from gladius.rows.network import (
     zeta_of,
 )
 from gladius.transitions import Transitions
+from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)
 KEYS: dict[str, Any] = {"anchor_action": 1, "anchor_reward": -5.0, "discount": 0.9}

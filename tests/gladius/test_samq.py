@@ -14,10 +14,10 @@ from strategies import WHOLES, transitions
 
 from gladius.baselines import nfxp, samq
 from gladius.baselines.samq import MOST_FOR_WARD, Clusters, group_clusters, ward
-from gladius.checks import InputError
 from gladius.linear_reward import LinearReward
 from gladius.networks import Training
 from gladius.transitions import Transitions
+from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD, bus_design
 
 SETS = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])

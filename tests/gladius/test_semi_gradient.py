@@ -26,10 +26,10 @@ from gladius.baselines.td_ccp import (
     make_recursion,
     second_step,
 )
-from gladius.checks import InputError
 from gladius.linear_reward import LinearReward
 from gladius.sarsa import SarsaTuples, sarsa_tuples
 from gladius.transitions import Transitions
+from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD, bus_design
 
 BETA = 0.95

@@ -28,7 +28,6 @@ from sparse_fits import (
 import gladius
 from gladius import trust
 from gladius.anchor import Anchor
-from gladius.checks import Array, InputError
 from gladius.metrics import mape
 from gladius.rows import form, screen
 from gladius.rows.data import Inputs, Rows, make_features
@@ -45,6 +44,7 @@ from gladius.rows.screen import (
 )
 from gladius.rows.sparse import RowFunction, make_zeta, with_anchor
 from gladius.transitions import Transitions
+from gladius.validate import Array, InputError
 from gladius.worlds.inputs_bus import InputsBus
 
 LEVELS = np.arange(-10, 11) / 10

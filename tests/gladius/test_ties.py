@@ -14,7 +14,6 @@ from gladius import Transitions
 from gladius.anchor import Anchor, nearest
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
-from gladius.checks import Array
 from gladius.networks import adam, no_moments
 from gladius.rows.data import Inputs, Rows, make_features
 from gladius.rows.form import fit_unpenalised, make_zeta, significant_products
@@ -26,6 +25,7 @@ from gladius.rows.sparse import with_anchor
 from gladius.stability import stability
 from gladius.ties import EPS, near_least, ranking
 from gladius.transitions import Counts
+from gladius.validate import Array
 
 ROUNDINGS = [(1.0, 0.0), (0.1, 0.3), (1.609344, 0.7), (-0.3, 7.0), (1e3, 1e-3), (-1 / 7, 1 / 3)]
 numbers = arrays(float, st.integers(1, 8), elements=st.integers(1, 4))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
 from gladius.anchor import check_anchor_support
-from gladius.checks import Array, InputError
 from gladius.methods import fit
 from gladius.transition_probabilities import check_support, empirical_transition_probabilities
 from gladius.transitions import Counts, Transitions, group
+from gladius.validate import Array, InputError
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 WIDTH = 5  # the chain 0 .. 4 of `chains`

@@ -21,13 +21,13 @@ import pytest
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
-from gladius.checks import Array
 from gladius.linear_reward import linear_in_features
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
 from gladius.networks import Training
 from gladius.rows.sparse import RowFunction
 from gladius.ties import EPS
+from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 
 DISCOUNT = 0.95

@@ -12,7 +12,7 @@ import pytest
 from cases import SIZES, difference, tolerance
 
 from gladius import METHODS, Estimate
-from gladius.checks import Array
+from gladius.validate import Array
 
 LARGEST = 1e5  # amplification: the tolerance is at most 2e-9
 FROZEN = dict(np.load(cases.FILE, allow_pickle=False))

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import proofs_checks
-from gladius.checks import InputError
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk
+from gladius.validate import InputError
 from proofs_checks import __main__ as command
 from proofs_checks import ledger
 from proofs_checks.claims import (

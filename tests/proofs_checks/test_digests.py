@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.certificates import forms
 from proofs_checks.claims import claims, find
 from proofs_checks.decide import key

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from matplotlib.mathtext import MathTextParser
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks import graph, ledger, numbering, pages
 from proofs_checks.claims import CheckResult, claims, errors, listed
 from proofs_checks.decide import decide

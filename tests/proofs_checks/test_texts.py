@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks import library
 from proofs_checks.claims import claims
 from proofs_checks.printed_tables import (

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.digests import Definitions
 from reproduce import __main__ as command
 from reproduce import check, exhibits, provenance, readme
@@ -81,7 +81,7 @@ def test_a_changed_setting_or_module_is_older_code(
     (finding,) = check.check([replace(toy(), view=lambda entry, result: ())], tmp_path / "out")
     assert finding.problems == ("older code: what draws it has changed since",)
     reached = Definitions.reached
-    edited = {"gladius.checks.InputError": "edited"}
+    edited = {"gladius.validate.InputError": "edited"}
     monkeypatch.setattr(Definitions, "reached", lambda *a, **more: reached(*a, **more) | edited)
     assert problems(tmp_path / "out").count("older code") == 2
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from scipy import stats
 from typer.testing import CliRunner
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import compare as comparison
 from reproduce import differences, exact, exhibits, published
 from reproduce import run as runner

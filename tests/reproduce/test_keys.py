@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from proofs_checks.digests import CODE, WHOLE, Definitions
 from proofs_checks.syntax import reference
 from reproduce import exhibits, keys, provenance, worker

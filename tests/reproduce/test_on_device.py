@@ -12,7 +12,7 @@ import pytest
 import torch
 from pretended_device import OnDevice, pretended_device
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import device, fits
 from reproduce import run as runner
 from reproduce.spec import Entry

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import exhibits, findings, readme
 from reproduce.run import GENERATED
 

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from typer.testing import CliRunner
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import __main__ as command
 from reproduce import exhibits, provenance, published, seeds
 from reproduce import run as runner

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import run as runner
 from reproduce import seeds
 from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise, worst

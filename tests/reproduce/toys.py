@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from gladius.checks import InputError
+from gladius.validate import InputError
 from reproduce import seeds
 from reproduce.results import Results
 from reproduce.spec import Cell, Entry, Exhibit, Record, Result, summarise
