@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gladius.linear_reward import KnownTransitions, LinearReward
     from gladius.mdp import TabularMDP
     from gladius.methods import fit
+    from gladius.panel.record import Transitions
     from gladius.results import Results
     from gladius.saved import load
-    from gladius.transitions import Transitions
     from gladius.worlds.bus import BusEngine
 else:
     from importlib import import_module
@@ -30,7 +30,7 @@ else:
         "PooledIncrements": "gladius.increments",
         "Results": "gladius.results",
         "TabularMDP": "gladius.mdp",
-        "Transitions": "gladius.transitions",
+        "Transitions": "gladius.panel.record",
         "fit": "gladius.methods",
         "load": "gladius.saved",
     }

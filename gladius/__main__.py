@@ -25,9 +25,9 @@ import pandas as pd
 from gladius.exchange import read_anchor_action
 from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
+from gladius.panel.record import Transitions
 from gladius.register import METHODS
 from gladius.results import Results
-from gladius.transitions import Transitions
 from gladius.validate import InputError
 
 METHOD_HELP = (

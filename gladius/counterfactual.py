@@ -17,12 +17,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp, softmax
 
-from gladius.anchor import nearest
 from gladius.estimate import Estimate, StateFunction
 from gladius.mdp import Solution, soft_bellman
 from gladius.objective import value
+from gladius.panel.anchor import nearest
+from gladius.panel.record import Counts, Integers
 from gladius.threads import one_thread
-from gladius.transitions import Counts, Integers
 from gladius.validate import (
     Array,
     InputError,

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from gladius.anchor import Anchor
 from gladius.objective import grouped_risk
-from gladius.transitions import Counts, Integers, Transitions, index_rows
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts, Integers, Transitions, index_rows
 from gladius.validate import Array, InputError, check_finite
 
 StateFunction = Callable[[Array], Array]

@@ -28,11 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from gladius.anchor import Anchor, check_anchor_support
 from gladius.baselines import plug_in
 from gladius.estimate import Estimate, Fit, counts_estimates
 from gladius.function_classes import anchored_line
 from gladius.objective import grouped_risk
+from gladius.panel.anchor import Anchor, check_anchor_support
+from gladius.panel.record import Counts, Transitions, group
 from gladius.register import PROTOCOLS, ROW_CLASSES
 from gladius.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.transition_probabilities import (
@@ -40,7 +41,6 @@ from gladius.transition_probabilities import (
     check_support,
     empirical_transition_probabilities,
 )
-from gladius.transitions import Counts, Transitions, group
 from gladius.validate import InputError, check_choice, check_options, check_positive
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")

@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from gladius.anchor import state_table
 from gladius.estimate import Estimate, StateFunction
-from gladius.transitions import Transitions, index_rows
+from gladius.panel.anchor import state_table
+from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array, InputError, Integers, asked
 
 ANSWERS = ("plug_in", "gladius")  # methods that take such an anchor

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.anchor import Anchor
 from gladius.linear_reward import LinearReward
-from gladius.transitions import Transitions, distinct_rows
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions, distinct_rows
 from gladius.validate import Array, InputError
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Inexact
 from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 
-from gladius.anchor import Anchor
+from gladius.panel.anchor import Anchor
 from gladius.validate import Array, shaped
 
 Parameters = Inexact[Array, "R P"]

@@ -17,10 +17,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from gladius.anchor import AnchorReward
 from gladius.estimate import StateFunction
 from gladius.methods import fit
-from gladius.transitions import Transitions
+from gladius.panel.anchor import AnchorReward
+from gladius.panel.record import Transitions
 from gladius.trust import DOUBTFUL
 from gladius.validate import Array, InputError
 

@@ -14,15 +14,15 @@ from typing import Any, overload
 
 import numpy as np
 
-from gladius.anchor import AnchorReward, make_anchor
-from gladius.columns import warn_of_codes
 from gladius.estimate import Estimate
 from gladius.exchange import ANSWERS, AnchorAction, read_anchor_action
 from gladius.formula import linear_reward
+from gladius.panel.anchor import AnchorReward, make_anchor
+from gladius.panel.frame import warn_of_codes
+from gladius.panel.record import Transitions
 from gladius.register import METHODS
 from gladius.results import Results
 from gladius.threads import one_thread
-from gladius.transitions import Transitions
 from gladius.validate import InputError, check_discount, check_options
 
 SHIFT = 0.5  # standard errors

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError, check_finite
 
 

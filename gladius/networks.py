@@ -17,7 +17,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
-from gladius.transitions import Integers
+from gladius.panel.record import Integers
 from gladius.validate import Array, InputError, check_choice, check_positive, check_whole, shaped
 
 ADAM = (0.9, 0.999, 1e-8)  # decay of the two moments and the constant, the usual ones

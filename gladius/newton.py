@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from gladius.transitions import Integers
+from gladius.panel.record import Integers
 from gladius.validate import Array, shaped
 
 Expansion = tuple[Array, Array, Array]  # value (n,), gradient (n, p), Hessian (n, p, p)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Inexact, Int
 
-from gladius.transitions import Counts, Integers
+from gladius.panel.record import Counts, Integers
 from gladius.validate import Array, Booleans, InputError, shaped
 
 

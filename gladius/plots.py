@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from gladius.anchor import nearest
+from gladius.panel.anchor import nearest
+from gladius.panel.record import index_rows
 from gladius.results import Results
-from gladius.transitions import index_rows
 from gladius.validate import Array, InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature

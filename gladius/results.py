@@ -17,19 +17,19 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from gladius.anchor import Anchor
-from gladius.columns import features
 from gladius.estimate import Estimate
 from gladius.exchange import Exchange
 from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequencies
 from gladius.linear_reward import LinearReward
 from gladius.mdp import Categorical
+from gladius.panel.anchor import Anchor
+from gladius.panel.frame import features
+from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.register import METHODS
 from gladius.rows.sparse import RowFunction
 from gladius.saved import save
 from gladius.threads import one_thread
-from gladius.transitions import Transitions, distinct_rows, grid_positions
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array
 
-from gladius.transitions import Integers, Transitions, index_rows
+from gladius.panel.record import Integers, Transitions, index_rows
 from gladius.validate import Array, InputError
 
 ENDED = -1  # stands for the next pair where the path ends

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gladius.anchor import Anchor
 from gladius.compiled import compiled
-from gladius.transitions import Counts
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts
 from gladius.validate import Array
 
 PRINTED, ZETA_EXACT, LEVEL_CLOSED = range(

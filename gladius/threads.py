@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from threadpoolctl import threadpool_limits
 
-from gladius.transitions import distinct_rows
+from gladius.panel.record import distinct_rows
 from gladius.validate import Array
 
 # On two cores two threads took, beside other programs, 6 to 9 times as long as one for 20,000

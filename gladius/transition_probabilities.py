@@ -16,9 +16,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor, nearest
 from gladius.estimate import StateFunction
-from gladius.transitions import Counts, Integers, grid_positions, index_rows
+from gladius.panel.anchor import Anchor, nearest
+from gladius.panel.record import Counts, Integers, grid_positions, index_rows
 from gladius.validate import Array, InputError, shaped
 
 ROUNDING = 16 * np.finfo(float).eps  # 0.3 - 0.2 and 0.2 - 0.1 are one displacement

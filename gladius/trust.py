@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, log_softmax, xlogy
 
 from gladius.estimate import FAR_OFF
-from gladius.transitions import Counts, Integers
+from gladius.panel.record import Counts, Integers
 from gladius.validate import Array
 
 if TYPE_CHECKING:

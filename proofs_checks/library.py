@@ -14,7 +14,7 @@ from gladius.algorithm import ascent_slope, descent
 from gladius.function_classes import MLP, Linear
 from gladius.mdp import TabularMDP
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, equal
 from proofs_checks.oracle import ccp

@@ -12,7 +12,7 @@ import numpy as np
 
 from gladius.estimate import StateFunction
 from gladius.mdp import TabularMDP
-from gladius.transitions import Counts, Integers, Transitions
+from gladius.panel.record import Counts, Integers, Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.spec import Array, Cell

@@ -11,7 +11,7 @@ from functools import cache, wraps
 
 import numpy as np
 
-from gladius.transitions import Integers, Transitions
+from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array, InputError
 from gladius.worlds.experts import PUBLISHED_AS, expert
 from gladius.worlds.gym import (

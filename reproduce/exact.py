@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gladius import efficiency
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.worlds.bus import MAINTAIN, BusEngine
 from reproduce import seeds
 from reproduce.data import SHARE, data_sets, make_world

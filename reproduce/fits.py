@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from gladius import methods
-from gladius.anchor import Anchor
 from gladius.estimate import Estimate
 from gladius.metrics import mape, percentage_error
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS
-from gladius.transitions import Counts, Transitions
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
 from reproduce.data import data_sets, make_world, on_grid, splits

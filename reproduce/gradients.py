@@ -20,8 +20,9 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from gladius.algorithm import BLOW_UP
-from gladius.anchor import Anchor
 from gladius.objective import value
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Integers, group
 from gladius.stability import expected_counts, stability
 from gladius.table_descent import (
     LEVEL_CLOSED,
@@ -32,7 +33,6 @@ from gladius.table_descent import (
     settle,
     table_data,
 )
-from gladius.transitions import Integers, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.risk import Sample
 from reproduce.data import data_sets

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gladius.transitions import Integers
+from gladius.panel.record import Integers
 from gladius.worlds.bus import DUMMY_LIMIT
 from gladius.worlds.continuous_bus import ContinuousBus
 from gladius.worlds.inputs_bus import InputsBus

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, kl_div, log_softmax, softmax
 
 from gladius.objective import value
-from gladius.transitions import Counts, group
+from gladius.panel.record import Counts, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.polyak import Sizes

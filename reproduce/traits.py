@@ -15,9 +15,9 @@ import numpy as np
 from gladius.estimate import Estimate
 from gladius.methods import needs
 from gladius.metrics import mape
+from gladius.panel.record import Counts
 from gladius.rows.data import Rows
 from gladius.transition_probabilities import TransitionProbabilities
-from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import limits, seeds
 from reproduce.data import SHARE, by_mileage, data_sets

@@ -32,13 +32,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gladius import networks as nets
-from gladius.anchor import Anchor
 from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, FirstStep, Recursion, basis_name, two_step
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
 from gladius.newton import SINGULAR
-from gladius.transitions import Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.validate import Array, check_choice, check_positive, check_whole, generators
 
 TITLE, NEEDS = "AVI", ("next", "form")

@@ -31,10 +31,10 @@ from scipy.special import logsumexp, xlogy
 from torch import Tensor
 
 from gladius import networks as nets
-from gladius.anchor import Anchor, NearestState
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.networks import Training
-from gladius.transitions import Transitions, index_rows
+from gladius.panel.anchor import Anchor, NearestState
+from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array, InputError, check_choice, generators
 
 TITLE, NEEDS = "BC", ("next",)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from gladius.newton import minimise
-from gladius.transitions import Integers
+from gladius.panel.record import Integers
 from gladius.validate import Array
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain

@@ -31,7 +31,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gladius.anchor import Anchor, NearestState
 from gladius.baselines.discounted import (
     DiscountedPaths,
     discounted_paths,
@@ -42,9 +41,10 @@ from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
 from gladius.newton import Expansion, minimise
+from gladius.panel.anchor import Anchor, NearestState
+from gladius.panel.record import Counts, Integers, Transitions
 from gladius.parametric import check_start, make_grid
 from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Counts, Integers, Transitions
 from gladius.validate import Array, InputError, generators
 
 TITLE, NEEDS = "Clare", ("next", "transitions")

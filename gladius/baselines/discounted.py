@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gladius.panel.record import Integers, Transitions
 from gladius.parametric import positions
-from gladius.transitions import Integers, Transitions
 from gladius.validate import Array, InputError
 
 

@@ -32,11 +32,11 @@ from torch import Tensor
 from torch.autograd.functional import hessian, jacobian
 
 from gladius import networks as nets
-from gladius.anchor import Anchor, nearest
 from gladius.baselines.bc import read_off
 from gladius.estimate import Estimate, Fit, row_estimates
 from gladius.newton import SINGULAR, Expansion, Minimum, minimise
-from gladius.transitions import (
+from gladius.panel.anchor import Anchor, nearest
+from gladius.panel.record import (
     Counts,
     Integers,
     Transitions,

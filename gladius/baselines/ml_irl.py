@@ -23,13 +23,13 @@ Implementation choices:
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gladius.anchor import Anchor
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
 from gladius.estimate import Estimate
 from gladius.linear_reward import LinearReward
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.parametric import TransitionModel, check_start, make_model
-from gladius.transitions import Transitions
 from gladius.validate import Array, InputError, check_choice
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor, NearestState, check_anchor_support, nearest
 from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.panel.anchor import Anchor, NearestState, check_anchor_support, nearest
+from gladius.panel.record import Counts, Transitions, group
 from gladius.transition_probabilities import (
     TransitionProbabilities,
     anchored_value,
@@ -21,7 +22,6 @@ from gladius.transition_probabilities import (
     empirical_transition_probabilities,
     from_choices,
 )
-from gladius.transitions import Counts, Transitions, group
 from gladius.validate import Array, InputError
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")

@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from gladius.anchor import Anchor
 from gladius.baselines import nfxp
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, TableFunction
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Integers, Transitions, index_rows
 from gladius.parametric import Model, check_form, check_level, make_grid
-from gladius.transitions import Integers, Transitions, index_rows
 from gladius.validate import Array
 
 TITLE, NEEDS = "RP", ("next", "transitions", "form")

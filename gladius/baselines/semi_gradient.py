@@ -16,13 +16,13 @@ from functools import partial
 
 import numpy as np
 
-from gladius.anchor import Anchor, NearestState
 from gladius.baselines import td_ccp
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
 from gladius.newton import SINGULAR
+from gladius.panel.anchor import Anchor, NearestState
+from gladius.panel.record import Transitions
 from gladius.sarsa import SarsaTuples
-from gladius.transitions import Transitions
 from gladius.validate import Array, InputError, check_choice, check_whole
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")

@@ -17,8 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gladius.anchor import Anchor
-from gladius.transitions import Integers, Transitions, index_rows
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Integers, Transitions, index_rows
 from gladius.validate import Array
 
 CHUNK = 500_000  # numbers of a chunk of standardised inputs: 4 MB

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gladius.anchor import Anchor
 from gladius.networks import Parameters, outputs
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
 from gladius.rows.regression import LINEAR_RIDGE, cross_validation, width
 from gladius.ties import near_least
-from gladius.transitions import Transitions
 from gladius.validate import Array
 
 KAPPAS = 10.0 ** np.arange(-1.0, 8.0)  # coarser than in `risk`: all pairs of them are tried

@@ -33,14 +33,14 @@ import numpy as np
 import torch
 
 from gladius import trust
-from gladius.anchor import Anchor
 from gladius.estimate import Estimate, Fit
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.rows.data import Features, Inputs, Rows, make_features
 from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
 from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.ties import TIE
-from gladius.transitions import Transitions
 from gladius.validate import Array, InputError
 
 DIFFERS = (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gladius.linear_reward import KnownTransitions, LinearReward, anchor_offset
 from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.validate import (
     Array,
     InputError,

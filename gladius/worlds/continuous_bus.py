@@ -21,7 +21,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.validate import Array
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 

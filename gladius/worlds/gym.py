@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gladius.transitions import Integers, Transitions
+from gladius.panel.record import Integers, Transitions
 from gladius.validate import (
     Array,
     Booleans,

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
 from gladius.mdp import Categorical
-from gladius.transitions import Integers, Transitions
+from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius.objective import grouped_risk, sampled_risk
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest
 from proofs_checks.library import objective

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import population_risk, zero

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gladius.mdp import TabularMDP
 from gladius.objective import conditional_mean, grouped_risk, value
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest
 from proofs_checks.library import Complex, ascent_slope, descent, zero

@@ -10,7 +10,7 @@ from scipy.optimize import minimize, root
 
 from gladius.mdp import TabularMDP, action_values
 from gladius.objective import Risk, conditional_mean, grouped_risk, value
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
+from gladius.panel.anchor import Anchor
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 Array = NDArray[np.float64]

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 
 import gladius
-from gladius.anchor import check_anchor_support
 from gladius.estimate import Diagnostics, Estimate
 from gladius.mdp import TabularMDP
 from gladius.methods import METHODS
 from gladius.metrics import mape
-from gladius.transitions import Transitions, group
+from gladius.panel.anchor import check_anchor_support
+from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 

@@ -8,12 +8,12 @@ from bus_engine import KNOWN
 from scipy.special import logsumexp
 
 import gladius
-from gladius.anchor import Anchor
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.rows.data import Inputs, Rows, make_features
 from gladius.rows.regression import LINEAR_RIDGE
 from gladius.rows.risk import ObservationRisk, Point
 from gladius.rows.sparse import make_zeta
-from gladius.transitions import Transitions
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)

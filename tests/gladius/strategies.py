@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tabular_mdps
 from proofs_checks.worlds import distributions as laws
 

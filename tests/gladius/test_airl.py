@@ -16,8 +16,8 @@ from strategies import laws, transitions
 from gladius.baselines import airl, plug_in
 from gladius.baselines.airl import expected_visits, path_starts
 from gladius.mdp import TabularMDP
+from gladius.panel.record import Transitions, group, index_rows
 from gladius.transition_probabilities import empirical_transition_probabilities
-from gladius.transitions import Transitions, group, index_rows
 
 SHARE = BUS.mdp.occupancy(100)
 LOG_POLICY = np.log(BUS.mdp.solution.policy)

@@ -15,10 +15,10 @@ from strategies import transitions
 import gladius
 from gladius import algorithm, stability
 from gladius.algorithm import ascent_slope, descent, draw
-from gladius.anchor import Anchor
 from gladius.mdp import TabularMDP
 from gladius.objective import grouped_risk
-from gladius.transitions import Counts, Transitions, group
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 from gladius.worlds.bus import BusEngine
 

@@ -8,12 +8,12 @@ import torch
 from bus_engine import rngs
 
 from gladius import author
-from gladius.anchor import Anchor
 from gladius.author_network import AuthorNetwork, Layout
 from gladius.compiled import IS_COMPILED
 from gladius.estimate import Estimate
 from gladius.metrics import mape
-from gladius.transitions import Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 

@@ -24,7 +24,7 @@ from right_input import (
     world,
 )
 
-from gladius.transitions import Transitions, group
+from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
 
 NAN, INF = float("nan"), float("inf")

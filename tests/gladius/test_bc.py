@@ -14,7 +14,7 @@ from strategies import transitions
 import gladius
 from gladius.baselines import bc
 from gladius.networks import Training
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.worlds.bus import BusEngine
 
 GRID = BUS.mdp.features

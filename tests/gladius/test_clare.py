@@ -15,7 +15,7 @@ from strategies import laws
 
 from gladius.baselines import clare
 from gladius.baselines.clare import FixedPoint, Game, fixed_point
-from gladius.transitions import Transitions, group
+from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
 
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}

@@ -21,7 +21,6 @@ from strategies import WHOLES, transitions
 import gladius
 import gladius.worlds.continuous_bus
 from gladius import PooledIncrements, Transitions, inference
-from gladius.anchor import Anchor, NearestState
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
 from gladius.efficiency import (
@@ -38,11 +37,12 @@ from gladius.increments import Factor, frequency_factors
 from gladius.inference import Influence, free_table, influence
 from gladius.linear_reward import linear_in_features
 from gladius.mdp import TabularMDP, soft_bellman
+from gladius.panel.anchor import Anchor, NearestState
+from gladius.panel.record import Counts, group
 from gladius.transition_probabilities import (
     TransitionProbabilities,
     empirical_transition_probabilities,
 )
-from gladius.transitions import Counts, group
 from gladius.validate import Array, InputError
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 

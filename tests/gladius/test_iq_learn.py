@@ -15,10 +15,10 @@ from scipy.special import logsumexp
 from strategies import transitions
 
 from gladius import networks
-from gladius.anchor import Anchor
 from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import make_table, minimum
-from gladius.transitions import Transitions, group
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 

@@ -17,10 +17,10 @@ from linear_models import (
 from scipy.special import logsumexp
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.baselines import mpec, nfxp
 from gladius.linear_reward import KnownTransitions, LinearReward
-from gladius.transitions import Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.worlds.bus import bus_reward_given
 
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(3)])

@@ -12,7 +12,7 @@ from gladius.objective import (
     grouped_risk,
     sampled_risk,
 )
-from gladius.transitions import group
+from gladius.panel.record import group
 
 BETA = 0.9
 VALUES = st.floats(-5, 5, width=32)

@@ -6,10 +6,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import tabular_mdps
 
-from gladius.anchor import Anchor
 from gladius.baselines import plug_in
 from gladius.mdp import TabularMDP
-from gladius.transitions import Counts, Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts, Transitions
 from gladius.validate import InputError
 
 ANCHOR = Anchor(1, -5.0)

@@ -12,11 +12,11 @@ from hypothesis.extra.numpy import arrays
 from linear_models import sample
 from numpy.typing import NDArray
 
-from gladius.anchor import Anchor
 from gladius.baselines import bc, plug_in, pqr
 from gladius.mdp import TabularMDP
 from gladius.networks import Training
-from gladius.transitions import Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.worlds.bus import BusEngine
 
 BUS = BusEngine()

@@ -11,9 +11,10 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.metrics import mape
 from gladius.objective import sampled_risk
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.rows.data import Rows
 from gladius.rows.network import (
     History,
@@ -26,7 +27,6 @@ from gladius.rows.network import (
     network,
     zeta_of,
 )
-from gladius.transitions import Transitions
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)

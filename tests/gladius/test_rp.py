@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from linear_models import extra
 from strategies import WHOLES, transitions
 
-from gladius.anchor import Anchor
 from gladius.baselines import nfxp, rp
 from gladius.baselines.rp import Moves, Partition, Split, grow
 from gladius.linear_reward import LinearReward
 from gladius.mdp import TabularMDP
-from gladius.transitions import Transitions
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.worlds.bus import bus_reward_given
 
 # The criterion, counted plainly.

@@ -16,7 +16,7 @@ from gladius.baselines import nfxp, samq
 from gladius.baselines.samq import MOST_FOR_WARD, Clusters, group_clusters, ward
 from gladius.linear_reward import LinearReward
 from gladius.networks import Training
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD, bus_design
 

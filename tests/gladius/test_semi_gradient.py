@@ -13,7 +13,6 @@ from scipy.special import log_softmax
 from strategies import paths
 
 import gladius
-from gladius.anchor import Anchor
 from gladius.baselines import semi_gradient
 from gladius.baselines.semi_gradient import learn, make_basis
 from gladius.baselines.td_ccp import (
@@ -27,8 +26,9 @@ from gladius.baselines.td_ccp import (
     second_step,
 )
 from gladius.linear_reward import LinearReward
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.sarsa import SarsaTuples, sarsa_tuples
-from gladius.transitions import Transitions
 from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD, bus_design
 

@@ -27,8 +27,9 @@ from sparse_fits import (
 
 import gladius
 from gladius import trust
-from gladius.anchor import Anchor
 from gladius.metrics import mape
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.rows import form, screen
 from gladius.rows.data import Inputs, Rows, make_features
 from gladius.rows.regression import cross_validation
@@ -43,7 +44,6 @@ from gladius.rows.screen import (
     select_inputs,
 )
 from gladius.rows.sparse import RowFunction, make_zeta, with_anchor
-from gladius.transitions import Transitions
 from gladius.validate import Array, InputError
 from gladius.worlds.inputs_bus import InputsBus
 

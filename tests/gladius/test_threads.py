@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import gladius
 from gladius import METHODS, Results, counterfactual, inference, results, threads
-from gladius.anchor import make_anchor
+from gladius.panel.anchor import make_anchor
 from gladius.threads import one_thread
 from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD

@@ -11,10 +11,11 @@ from hypothesis.extra.numpy import arrays
 
 import gladius
 from gladius import Transitions
-from gladius.anchor import Anchor, nearest
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
 from gladius.networks import adam, no_moments
+from gladius.panel.anchor import Anchor, nearest
+from gladius.panel.record import Counts
 from gladius.rows.data import Inputs, Rows, make_features
 from gladius.rows.form import fit_unpenalised, make_zeta, significant_products
 from gladius.rows.network_risk import KAPPAS, NetworkRisk
@@ -24,7 +25,6 @@ from gladius.rows.screen import Choice, InputSelection, select_inputs
 from gladius.rows.sparse import with_anchor
 from gladius.stability import stability
 from gladius.ties import EPS, near_least, ranking
-from gladius.transitions import Counts
 from gladius.validate import Array
 
 ROUNDINGS = [(1.0, 0.0), (0.1, 0.3), (1.609344, 0.7), (-0.3, 7.0), (1e3, 1e-3), (-1 / 7, 1 / 3)]

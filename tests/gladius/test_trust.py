@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import log_softmax, xlogy
 
 from gladius import trust
+from gladius.panel.record import Counts
 from gladius.rows.data import Inputs
-from gladius.transitions import Counts
 
 
 def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:

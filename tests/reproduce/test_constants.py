@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gladius import BusEngine
 from gladius.objective import grouped_risk
-from gladius.transitions import group
+from gladius.panel.record import group
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample
 from proofs_checks.worlds import Empirical, empirical

@@ -18,7 +18,7 @@ from gladius import BusEngine, Transitions
 from gladius.efficiency import bounds as exact_bounds
 from gladius.mdp import TabularMDP
 from gladius.metrics import mape
-from gladius.transitions import Counts, group
+from gladius.panel.record import Counts, group
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 from reproduce import data, exhibits, seeds
 from reproduce.data import TRUTHS

@@ -134,7 +134,7 @@ def renamed(
 
 
 MOVES = {
-    "gladius.transitions": "gladius.record",
+    "gladius.panel.record": "gladius.record",
     "gladius.newton": "gladius.baselines.steps",
     "gladius.baselines.nfxp": "gladius.nested",
     "gladius.rows.sparse": "gladius.selection",

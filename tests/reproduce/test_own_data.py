@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import gladius
 from gladius import InputError, LinearReward
-from gladius.transitions import Counts
+from gladius.panel.record import Counts
 from reproduce.exhibits import coverage, rust
 from reproduce.spec import NOT_RUN
 

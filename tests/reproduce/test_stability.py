@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from gladius.algorithm import Options, algorithm_1
-from gladius.anchor import Anchor
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts
 from gladius.stability import expected_counts
 from gladius.table_descent import PRINTED, descend
-from gladius.transitions import Counts
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients
 from reproduce.exhibits import stability

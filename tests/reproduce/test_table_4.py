@@ -12,7 +12,7 @@ import pytest
 import torch
 from pretended_device import pretended_device
 
-from gladius.transitions import Transitions
+from gladius.panel.record import Transitions
 from gladius.worlds.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from reproduce import demonstrations, imitation, seeds
 from reproduce.exhibits import table_4

@@ -14,7 +14,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.columns import (
+from gladius.panel.frame import (
     Categories,
     check_actions,
     check_columns,
