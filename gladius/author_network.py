@@ -1,8 +1,8 @@
 """The network of the first author's public code, and its training on one data set.
 
 One trunk of two hidden ReLU layers has a head Q(s, .) and a head zeta(s, .). Gradients are written
-out for counts n(s, a, s'). In machine code (`gladius.compiled`) a step takes microseconds, since
-all arrays of a training stay in the processor's cache. See `gladius.author` for the losses.
+out for counts n(s, a, s'). In machine code (`gladius.solvers.compiled`) a step takes microseconds,
+since all arrays of a training stay in the processor's cache. See `gladius.author` for the losses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gladius.compiled import compiled
+from gladius.solvers.compiled import compiled
 from gladius.validate import Array
 
 LEARNING_RATE, DECAY = 1e-3, 5e-4

@@ -22,7 +22,7 @@ from gladius.mdp import Solution, soft_bellman
 from gladius.objective import value
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers
-from gladius.threads import one_thread
+from gladius.solvers.threads import one_thread
 from gladius.validate import (
     Array,
     InputError,

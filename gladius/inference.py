@@ -39,7 +39,7 @@ from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, grid_positions, group
 from gladius.parametric import Model
 from gladius.smooth import RIDGE, Problem, SmoothRisk
-from gladius.threads import one_thread
+from gladius.solvers.threads import one_thread
 from gladius.ties import TIE
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.validate import Array, InputError, Integers

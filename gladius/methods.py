@@ -22,7 +22,7 @@ from gladius.panel.frame import warn_of_codes
 from gladius.panel.record import Transitions
 from gladius.register import METHODS
 from gladius.results import Results
-from gladius.threads import one_thread
+from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options
 
 SHIFT = 0.5  # standard errors
@@ -112,7 +112,7 @@ def fit(
         options: of the method; see its module. The `reward` of a parametric method may be a
             formula, see `gladius.formula`.
 
-    It runs on one thread unless the data are large: see `gladius.threads`.
+    It runs on one thread unless the data are large: see `gladius.solvers.threads`.
 
     Returns:
         Results, or a list of them, one for each data set.

@@ -29,7 +29,7 @@ from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.register import METHODS
 from gladius.rows.sparse import RowFunction
 from gladius.saved import save
-from gladius.threads import one_thread
+from gladius.solvers.threads import one_thread
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
 WITH_ERRORS = ("nfxp", "ccp", "mpec", "ml_irl")

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gladius.compiled import compiled
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts
+from gladius.solvers.compiled import compiled
 from gladius.validate import Array
 
 PRINTED, ZETA_EXACT, LEVEL_CLOSED = range(

@@ -26,14 +26,14 @@ import numpy as np
 import torch
 from scipy.special import softmax
 
-from gladius import networks as nets
 from gladius.baselines import iq_learn
 from gladius.estimate import StateFunction
-from gladius.networks import Parameters, Tensor
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows import network as row_networks
 from gladius.rows.network_risk import NetworkRisk
+from gladius.solvers import networks as nets
+from gladius.solvers.networks import Parameters, Tensor
 from gladius.validate import Array
 from gladius.worlds.gym import Policy, environment, evaluate
 from reproduce import seeds

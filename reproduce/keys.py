@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gladius.compiled import IS_COMPILED
 from gladius.register import METHODS, PROTOCOLS, ROW_CLASSES
+from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from proofs_checks.digests import Definitions, sha256
 from reproduce.register import FUNCTIONS
@@ -26,7 +26,7 @@ PATH = (
     "reproduce.store:encode",
 )
 PATH_OF_VIEWS = ("reproduce.store:decode", "reproduce.results:Results", "reproduce.output:draw")
-ON_DEVICE, COMPILED = "reproduce.device:computing_on", "gladius.compiled:compiled"
+ON_DEVICE, COMPILED = "reproduce.device:computing_on", "gladius.solvers.compiled:compiled"
 DEVICE, SETTINGS = "device", "settings"
 
 

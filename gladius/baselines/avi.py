@@ -31,14 +31,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gladius import networks as nets
 from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, FirstStep, Recursion, basis_name, two_step
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
-from gladius.newton import SINGULAR
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.solvers import networks as nets
+from gladius.solvers.newton import SINGULAR
 from gladius.validate import Array, check_choice, check_positive, check_whole, generators
 
 TITLE, NEEDS = "AVI", ("next", "form")

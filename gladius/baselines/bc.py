@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 from torch import Tensor
 
-from gladius import networks as nets
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
-from gladius.networks import Training
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions, index_rows
+from gladius.solvers import networks as nets
+from gladius.solvers.networks import Training
 from gladius.validate import Array, InputError, check_choice, generators
 
 TITLE, NEEDS = "BC", ("next",)

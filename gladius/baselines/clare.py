@@ -40,10 +40,10 @@ from gladius.baselines.discounted import (
 from gladius.estimate import Estimate, Fit
 from gladius.linear_reward import KnownTransitions, TableFunction
 from gladius.mdp import soft_bellman
-from gladius.newton import Expansion, minimise
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, Integers, Transitions
 from gladius.parametric import check_start, make_grid
+from gladius.solvers.newton import Expansion, minimise
 from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.validate import Array, InputError, generators
 

@@ -31,10 +31,8 @@ from scipy.linalg import null_space
 from torch import Tensor
 from torch.autograd.functional import hessian, jacobian
 
-from gladius import networks as nets
 from gladius.baselines.bc import read_off
 from gladius.estimate import Estimate, Fit, row_estimates
-from gladius.newton import SINGULAR, Expansion, Minimum, minimise
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import (
     Counts,
@@ -44,6 +42,8 @@ from gladius.panel.record import (
     grid_positions,
     group,
 )
+from gladius.solvers import networks as nets
+from gladius.solvers.newton import SINGULAR, Expansion, Minimum, minimise
 from gladius.validate import Array, check_choice, generators
 
 TITLE, NEEDS = "IQ-Learn", ("next",)

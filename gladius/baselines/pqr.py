@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 from torch import Tensor
 
-from gladius import networks as nets
 from gladius.baselines import bc
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates, row_losses
-from gladius.networks import Training
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, distinct_moves
+from gladius.solvers import networks as nets
+from gladius.solvers.networks import Training
 from gladius.validate import Array, generators
 
 TITLE, NEEDS = "PQR", ("next", "anchor")

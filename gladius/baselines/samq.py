@@ -36,10 +36,10 @@ from gladius.baselines import nfxp
 from gladius.baselines.pqr import invert
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, RewardFunction
-from gladius.networks import Training
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, group, index_rows
 from gladius.parametric import check_form, check_level
+from gladius.solvers.networks import Training
 from gladius.ties import TIE, near_least
 from gladius.transition_probabilities import empirical_transition_probabilities, weighted_sum
 from gladius.validate import Array, InputError, check_choice, check_whole, generators

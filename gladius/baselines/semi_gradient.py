@@ -19,10 +19,10 @@ import numpy as np
 from gladius.baselines import td_ccp
 from gladius.estimate import Estimate, StateFunction
 from gladius.linear_reward import LinearReward
-from gladius.newton import SINGULAR
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions
 from gladius.sarsa import SarsaTuples
+from gladius.solvers.newton import SINGULAR
 from gladius.validate import Array, InputError, check_choice, check_whole
 
 TITLE, NEEDS = "Semi-gradient", ("next", "form")

@@ -28,14 +28,14 @@ from functools import partial
 import numpy as np
 from scipy.special import log_softmax
 
-from gladius.baselines.choice_logit import maximise
 from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.linear_reward import LinearReward, RewardFunction
-from gladius.newton import Expansion, minimise
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Integers, Transitions, index_rows
 from gladius.parametric import check_form, check_level
 from gladius.sarsa import SarsaTuples, sarsa_tuples
+from gladius.solvers.choice_logit import maximise
+from gladius.solvers.newton import Expansion, minimise
 from gladius.validate import Array, InputError
 
 ONE_HOT = 0  # the degree that stands for indicators of the pairs

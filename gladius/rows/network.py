@@ -32,7 +32,6 @@ from torch import Tensor
 
 from gladius import trust
 from gladius.estimate import Estimate, Fit
-from gladius.networks import Parameters, adam, gradient, no_moments, start
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows.data import Features, Rows
@@ -46,6 +45,7 @@ from gladius.rows.network_risk import (
 )
 from gladius.rows.regression import RIDGE, choice_information, logit, moment, solve
 from gladius.smooth import CRITICAL
+from gladius.solvers.networks import Parameters, adam, gradient, no_moments, start
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 
 GRADIENT = 1e-6  # an observation, at the minimum over lines

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gladius.newton import ROUNDING
+from gladius.solvers.newton import ROUNDING
 from gladius.ties import EPS
 
 CLIP = 4.0  # standard deviations, of the inputs of a polynomial

@@ -9,11 +9,11 @@ from bus_engine import rngs
 
 from gladius import author
 from gladius.author_network import AuthorNetwork, Layout
-from gladius.compiled import IS_COMPILED
 from gladius.estimate import Estimate
 from gladius.metrics import mape
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 

@@ -13,8 +13,8 @@ from strategies import transitions
 
 import gladius
 from gladius.baselines import bc
-from gladius.networks import Training
 from gladius.panel.record import Transitions
+from gladius.solvers.networks import Training
 from gladius.worlds.bus import BusEngine
 
 GRID = BUS.mdp.features

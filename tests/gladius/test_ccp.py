@@ -12,12 +12,13 @@ from hypothesis.extra.numpy import arrays
 from linear_models import LinearModel, extra, linear_models, thetas
 from scipy.special import log_softmax
 
-from gladius.baselines import ccp, choice_logit, nfxp
+from gladius.baselines import ccp, nfxp
 from gladius.baselines.plug_in import choice_frequencies
 from gladius.linear_reward import KnownTransitions
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.parametric import make_model
+from gladius.solvers import choice_logit
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine, bus_reward_given
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gladius import compiled
+from gladius.solvers import compiled
 
 LOOP = """from {0}.compiled import compiled
 from {0}.other import SCALE, inverse

@@ -35,13 +35,12 @@ from gladius import (
     fit,
     load,
     mdp,
-    networks,
-    newton,
 )
 from gladius.linear_reward import linear_in_features
 from gladius.methods import KNOWLEDGE, needs, title
-from gladius.networks import Training
 from gladius.rows import risk
+from gladius.solvers import networks, newton
+from gladius.solvers.networks import Training
 from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius.function_classes import MLP, Linear
-from gladius.networks import adam, networks, no_moments, outputs, start
+from gladius.solvers.networks import adam, networks, no_moments, outputs, start
 
 X = np.array([[-1.0], [-0.2], [0.5], [1.0]])
 FAMILIES = [MLP(1, 2), MLP(1, 3, (4,)), MLP(1, 2, (3, 5, 2)), Linear(1, 3)]

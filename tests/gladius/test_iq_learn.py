@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from strategies import transitions
 
-from gladius import networks
 from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import make_table, minimum
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, group
+from gladius.solvers import networks
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine
 

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from gladius.newton import minimise
+from gladius.solvers.newton import minimise
 from gladius.validate import Array
 
 

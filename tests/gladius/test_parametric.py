@@ -9,10 +9,10 @@ import pytest
 from gladius import fit
 from gladius.linear_reward import KnownTransitions, LinearReward
 from gladius.methods import METHODS, takes
-from gladius.networks import Training
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.parametric import make_model
+from gladius.solvers.networks import Training
 from gladius.validate import Array, InputError
 
 # Two states; paths may end after action 0 in state 0.

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from gladius.baselines import bc, plug_in, pqr
 from gladius.mdp import TabularMDP
-from gladius.networks import Training
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.solvers.networks import Training
 from gladius.worlds.bus import BusEngine
 
 BUS = BusEngine()

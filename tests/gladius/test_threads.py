@@ -19,9 +19,10 @@ from bus_engine import KNOWN
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import gladius
-from gladius import METHODS, Results, counterfactual, inference, results, threads
+from gladius import METHODS, Results, counterfactual, inference, results
 from gladius.panel.anchor import make_anchor
-from gladius.threads import one_thread
+from gladius.solvers import threads
+from gladius.solvers.threads import one_thread
 from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD
 

@@ -13,7 +13,6 @@ import gladius
 from gladius import Transitions
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
-from gladius.networks import adam, no_moments
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
 from gladius.rows.data import Inputs, Rows, make_features
@@ -23,6 +22,7 @@ from gladius.rows.regression import LINEAR_RIDGE
 from gladius.rows.risk import ObservationRisk
 from gladius.rows.screen import Choice, InputSelection, select_inputs
 from gladius.rows.sparse import with_anchor
+from gladius.solvers.networks import adam, no_moments
 from gladius.stability import stability
 from gladius.ties import EPS, near_least, ranking
 from gladius.validate import Array

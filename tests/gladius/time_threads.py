@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 import gladius
-from gladius import threads
+from gladius.solvers import threads
 
 
 def panel(rows: int, features: int) -> gladius.Transitions:

@@ -24,8 +24,8 @@ from gladius import BusEngine, Estimate, Transitions
 from gladius.linear_reward import linear_in_features
 from gladius.mdp import TabularMDP
 from gladius.methods import needs
-from gladius.networks import Training
 from gladius.rows.sparse import RowFunction
+from gladius.solvers.networks import Training
 from gladius.ties import EPS
 from gladius.validate import Array
 from gladius.worlds.bus import BUS_REWARD, bus_reward_given

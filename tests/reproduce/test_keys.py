@@ -135,7 +135,7 @@ def renamed(
 
 MOVES = {
     "gladius.panel.record": "gladius.record",
-    "gladius.newton": "gladius.baselines.steps",
+    "gladius.solvers.newton": "gladius.baselines.steps",
     "gladius.baselines.nfxp": "gladius.nested",
     "gladius.rows.sparse": "gladius.selection",
     "gladius.worlds.experts": "gladius.worlds.trained",

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gladius.newton import minimise
 from gladius.panel.record import Integers
+from gladius.solvers.newton import minimise
 from gladius.validate import Array
 
 SATURATED = 1e-12  # information relative to uniform choices, below which choices are certain
