@@ -9,11 +9,11 @@ from gladius.register import METHODS
 from gladius.validate import InputError
 
 if TYPE_CHECKING:
-    from gladius.estimate import Diagnostics, Estimate
-    from gladius.increments import PooledIncrements
-    from gladius.linear_reward import KnownTransitions, LinearReward
-    from gladius.mdp import TabularMDP
     from gladius.methods import fit
+    from gladius.model.estimate import Diagnostics, Estimate
+    from gladius.model.increments import PooledIncrements
+    from gladius.model.mdp import TabularMDP
+    from gladius.model.reward_form import KnownTransitions, LinearReward
     from gladius.panel.record import Transitions
     from gladius.results import Results
     from gladius.saved import load
@@ -23,13 +23,13 @@ else:
 
     MODULES = {
         "BusEngine": "gladius.worlds.bus",
-        "Diagnostics": "gladius.estimate",
-        "Estimate": "gladius.estimate",
-        "KnownTransitions": "gladius.linear_reward",
-        "LinearReward": "gladius.linear_reward",
-        "PooledIncrements": "gladius.increments",
+        "Diagnostics": "gladius.model.estimate",
+        "Estimate": "gladius.model.estimate",
+        "KnownTransitions": "gladius.model.reward_form",
+        "LinearReward": "gladius.model.reward_form",
+        "PooledIncrements": "gladius.model.increments",
         "Results": "gladius.results",
-        "TabularMDP": "gladius.mdp",
+        "TabularMDP": "gladius.model.mdp",
         "Transitions": "gladius.panel.record",
         "fit": "gladius.methods",
         "load": "gladius.saved",

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.exchange import read_anchor_action
-from gladius.linear_reward import linear_in_features
 from gladius.methods import fit, needs
+from gladius.model.reward_form import linear_in_features
+from gladius.model.state_anchor import read_anchor_action
 from gladius.panel.record import Transitions
 from gladius.register import METHODS
 from gladius.results import Results

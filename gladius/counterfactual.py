@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import logsumexp, softmax
 
-from gladius.estimate import Estimate, StateFunction
-from gladius.mdp import Solution, soft_bellman
-from gladius.objective import value
+from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.mdp import Solution, soft_bellman
+from gladius.model.risk import value
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers
 from gladius.solvers.threads import one_thread

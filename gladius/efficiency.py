@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array, InputError, check_finite, shaped
 
 LARGEST_CONDITION = 1e12  # of the scaled information; beyond it half of all digits are lost

@@ -30,18 +30,19 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from gladius import estimator
-from gladius.baselines import nfxp, plug_in
+from gladius.baselines import nfxp
 from gladius.baselines.discounted import discounted_paths
-from gladius.estimate import Estimate, StateFunction
 from gladius.estimator import Options
-from gladius.increments import Factor, frequency_factors
+from gladius.model import inversion as plug_in
+from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.frequencies import empirical_transition_probabilities
+from gladius.model.increments import Factor, frequency_factors
+from gladius.model.parametric import Model
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, grid_positions, group
-from gladius.parametric import Model
 from gladius.smooth import RIDGE, Problem, SmoothRisk
 from gladius.solvers.threads import one_thread
 from gladius.ties import TIE
-from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.validate import Array, InputError, Integers
 
 KINDS = ("model", "cluster", "outer")

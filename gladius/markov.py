@@ -17,8 +17,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from gladius.estimate import StateFunction
 from gladius.methods import fit
+from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
 from gladius.panel.record import Transitions
 from gladius.trust import DOUBTFUL

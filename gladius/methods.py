@@ -14,9 +14,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from gladius.estimate import Estimate
-from gladius.exchange import ANSWERS, AnchorAction, read_anchor_action
-from gladius.formula import linear_reward
+from gladius.model.estimate import Estimate
+from gladius.model.formula import linear_reward
+from gladius.model.state_anchor import ANSWERS, AnchorAction, read_anchor_action
 from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import warn_of_codes
 from gladius.panel.record import Transitions
@@ -102,7 +102,7 @@ def fit(
         anchor_action: the action whose reward is given (the paper's a_s), by number or by name;
             it must occur in the data of a method that needs an anchor. Where it depends on the
             state: a feature's name, a function of the features, or a number for each observation;
-            see `gladius.exchange`.
+            see `gladius.model.state_anchor`.
         anchor_reward: its reward: a number, a function of the features, or one number for each row
             of the transitions (which `from_frame` may have sorted, and some of which it may have
             left out).
@@ -110,7 +110,7 @@ def fit(
             only has to agree.
         discount: beta in (0, 1).
         options: of the method; see its module. The `reward` of a parametric method may be a
-            formula, see `gladius.formula`.
+            formula, see `gladius.model.formula`.
 
     It runs on one thread unless the data are large: see `gladius.solvers.threads`.
 

@@ -19,7 +19,7 @@ METHODS = {
     "rp": "gladius.baselines.rp",
     "pqr": "gladius.baselines.pqr",
     "samq": "gladius.baselines.samq",
-    "plug_in": "gladius.baselines.plug_in",
+    "plug_in": "gladius.model.inversion",
     "bc": "gladius.baselines.bc",
     "iq_learn": "gladius.baselines.iq_learn",
     "clare": "gladius.baselines.clare",

@@ -17,15 +17,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
-from gladius.estimate import Estimate
-from gladius.exchange import Exchange
 from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequencies
-from gladius.linear_reward import LinearReward
-from gladius.mdp import Categorical
+from gladius.model.estimate import Estimate
+from gladius.model.mdp import Categorical
+from gladius.model.parametric import Model, make_grid, make_model, positions
+from gladius.model.reward_form import LinearReward
+from gladius.model.state_anchor import Exchange
 from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
-from gladius.parametric import Model, make_grid, make_model, positions
 from gladius.register import METHODS
 from gladius.rows.sparse import RowFunction
 from gladius.saved import save

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, log_softmax, xlogy
 
-from gladius.estimate import FAR_OFF
+from gladius.model.estimate import FAR_OFF
 from gladius.panel.record import Counts, Integers
 from gladius.validate import Array
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gladius.algorithm import ascent_slope, descent
 from gladius.function_classes import MLP, Linear
-from gladius.mdp import TabularMDP
-from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from gladius.model.mdp import TabularMDP
+from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, equal

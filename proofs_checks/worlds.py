@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks.claims import find
 from proofs_checks.oracle.risk import Population, Sample

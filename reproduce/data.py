@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gladius.estimate import StateFunction
-from gladius.mdp import TabularMDP
+from gladius.model.estimate import StateFunction
+from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Integers, Transitions
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from gladius import methods
-from gladius.estimate import Estimate
 from gladius.metrics import mape, percentage_error
+from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS

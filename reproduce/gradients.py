@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from gladius.algorithm import BLOW_UP
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, group
 from gladius.stability import expected_counts, stability

@@ -27,7 +27,7 @@ import torch
 from scipy.special import softmax
 
 from gladius.baselines import iq_learn
-from gladius.estimate import StateFunction
+from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows import network as row_networks

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, kl_div, log_softmax, softmax
 
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.panel.record import Counts, group
 from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle import polyak, separated

@@ -123,21 +123,21 @@ def test_every_import_goes_down() -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("gladius.mdp", "import reproduce"),
-        ("gladius.mdp", "import numpy, proofs_checks.claims as c"),
-        ("gladius.mdp", "from proofs_checks import claims"),
-        ("gladius.mdp", "def f():\n    from reproduce.engine import run"),
-        ("gladius.mdp", "if TYPE_CHECKING:\n    from reproduce.engine import run"),
-        ("gladius.mdp", "import_module('reproduce')"),
-        ("gladius.mdp", "importlib.import_module('proofs_checks')"),
-        ("gladius.mdp", "__import__('reproduce')"),
+        ("gladius.model.mdp", "import reproduce"),
+        ("gladius.model.mdp", "import numpy, proofs_checks.claims as c"),
+        ("gladius.model.mdp", "from proofs_checks import claims"),
+        ("gladius.model.mdp", "def f():\n    from reproduce.engine import run"),
+        ("gladius.model.mdp", "if TYPE_CHECKING:\n    from reproduce.engine import run"),
+        ("gladius.model.mdp", "import_module('reproduce')"),
+        ("gladius.model.mdp", "importlib.import_module('proofs_checks')"),
+        ("gladius.model.mdp", "__import__('reproduce')"),
         ("gladius.methods", "METHODS = {'x': 'proofs_checks.claims'}"),
-        ("gladius.mdp", "from tests import strategies"),
+        ("gladius.model.mdp", "from tests import strategies"),
         ("gladius.baselines.nfxp", "from gladius.worlds.bus import BusEngine"),
         ("gladius.baselines.nfxp", "from ..worlds import bus"),
         ("gladius.baselines.nfxp", "from gladius import metrics"),
         ("gladius.estimator", "from .metrics import mape"),
-        ("proofs_checks.oracle", "from gladius.mdp import soft_bellman"),
+        ("proofs_checks.oracle", "from gladius.model.mdp import soft_bellman"),
         ("proofs_checks.claims", "from reproduce import published"),
     ],
 )
@@ -149,10 +149,10 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("module", "source"),
     [
-        ("gladius.mdp", "import numpy\nfrom gladius.validate import InputError"),
-        ("gladius.mdp", "reproduce = 1  # see reproduce/engine.py"),
-        ("gladius.mdp", '"""What reproduce.engine does with it is not our concern."""'),
-        ("gladius.mdp", "import reproducer"),
+        ("gladius.model.mdp", "import numpy\nfrom gladius.validate import InputError"),
+        ("gladius.model.mdp", "reproduce = 1  # see reproduce/engine.py"),
+        ("gladius.model.mdp", '"""What reproduce.engine does with it is not our concern."""'),
+        ("gladius.model.mdp", "import reproducer"),
         ("gladius.baselines.nfxp", "from ..mdp import TabularMDP\nfrom . import plug_in"),
         ("proofs_checks.claims", "from gladius.worlds.bus import BusEngine"),
         ("reproduce.engine", "import gladius.metrics, proofs_checks.claims"),
@@ -215,7 +215,9 @@ def test_imports_form_no_circle() -> None:
     graph = {module: imports(path.read_text("utf-8"), names) for path, module in modules()}
     assert import_cycle(graph) == []
     assert import_cycle({"a": {"b"}, "b": {"c"}, "c": {"a"}}) != []
-    assert imports("def f():\n    from gladius.mdp import Paths", names) == {"gladius.mdp"}
+    assert imports("def f():\n    from gladius.model.mdp import Paths", names) == {
+        "gladius.model.mdp"
+    }
 
 
 @pytest.mark.parametrize("package", LAYERS)

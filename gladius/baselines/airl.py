@@ -29,14 +29,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from gladius.baselines.plug_in import choice_frequencies
-from gladius.estimate import Estimate, Fit, StateFunction
-from gladius.linear_reward import KnownTransitions
-from gladius.mdp import soft_bellman
+from gladius.model.estimate import Estimate, Fit, StateFunction
+from gladius.model.frequencies import anchored_value, from_choices
+from gladius.model.inversion import choice_frequencies
+from gladius.model.mdp import soft_bellman
+from gladius.model.parametric import Grid, make_grid, positions
+from gladius.model.reward_form import KnownTransitions
 from gladius.panel.anchor import Anchor, NearestState, check_anchor_support
 from gladius.panel.record import Transitions
-from gladius.parametric import Grid, make_grid, positions
-from gladius.transition_probabilities import anchored_value, from_choices
 from gladius.validate import Array, InputError, check_finite, generators
 
 TITLE, NEEDS = "Model-enhanced AIRL", ("next", "transitions")

@@ -33,8 +33,8 @@ from torch import Tensor
 
 from gladius.baselines.semi_gradient import at_pairs, combination, make_basis
 from gladius.baselines.td_ccp import ONE_HOT, FirstStep, Recursion, basis_name, two_step
-from gladius.estimate import Estimate, StateFunction
-from gladius.linear_reward import LinearReward
+from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets

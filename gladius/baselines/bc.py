@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 from torch import Tensor
 
-from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
+from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions, index_rows
 from gladius.solvers import networks as nets

@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from gladius.baselines.plug_in import choice_frequencies
-from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import LinearReward
+from gladius.model.estimate import Estimate, Fit
+from gladius.model.inversion import choice_frequencies
+from gladius.model.parametric import Model, TransitionModel, make_model
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.parametric import Model, TransitionModel, make_model
 from gladius.solvers.choice_logit import LogitFit, maximise
 from gladius.validate import Array, InputError, check_whole
 

@@ -37,14 +37,14 @@ from gladius.baselines.discounted import (
     occupancy_derivative,
     state_occupancy,
 )
-from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import KnownTransitions, TableFunction
-from gladius.mdp import soft_bellman
+from gladius.model.estimate import Estimate, Fit
+from gladius.model.frequencies import empirical_transition_probabilities
+from gladius.model.mdp import soft_bellman
+from gladius.model.parametric import check_start, make_grid
+from gladius.model.reward_form import KnownTransitions, TableFunction
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, Integers, Transitions
-from gladius.parametric import check_start, make_grid
 from gladius.solvers.newton import Expansion, minimise
-from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.validate import Array, InputError, generators
 
 TITLE, NEEDS = "Clare", ("next", "transitions")

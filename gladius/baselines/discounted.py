@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gladius.model.parametric import positions
 from gladius.panel.record import Integers, Transitions
-from gladius.parametric import positions
 from gladius.validate import Array, InputError
 
 

@@ -32,7 +32,7 @@ from torch import Tensor
 from torch.autograd.functional import hessian, jacobian
 
 from gladius.baselines.bc import read_off
-from gladius.estimate import Estimate, Fit, row_estimates
+from gladius.model.estimate import Estimate, Fit, row_estimates
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import (
     Counts,

@@ -25,11 +25,11 @@ from dataclasses import replace
 
 from gladius.baselines import ccp, nfxp
 from gladius.baselines.discounted import discounted_paths
-from gladius.estimate import Estimate
-from gladius.linear_reward import LinearReward
+from gladius.model.estimate import Estimate
+from gladius.model.parametric import TransitionModel, check_start, make_model
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.parametric import TransitionModel, check_start, make_model
 from gladius.validate import Array, InputError, check_choice
 
 TITLE, NEEDS = "ML-IRL", ("next", "transitions", "form")

@@ -31,11 +31,11 @@ from scipy.optimize import NonlinearConstraint, minimize
 from scipy.special import logsumexp
 
 from gladius.baselines import nfxp
-from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import LinearReward
+from gladius.model.estimate import Estimate, Fit
+from gladius.model.parametric import Model, TransitionModel, check_start, make_model
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.solvers.choice_logit import statuses, without_rounding
 from gladius.solvers.newton import SHORT_STEP, newton_step
 from gladius.validate import Array

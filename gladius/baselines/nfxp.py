@@ -18,12 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.estimate import Estimate, Fit
-from gladius.linear_reward import LinearReward
-from gladius.mdp import soft_bellman
+from gladius.model.estimate import Estimate, Fit
+from gladius.model.mdp import soft_bellman
+from gladius.model.parametric import Model, TransitionModel, check_start, make_model
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions
-from gladius.parametric import Model, TransitionModel, check_start, make_model
 from gladius.solvers.choice_logit import SATURATED, statuses, without_rounding
 from gladius.solvers.newton import minimise
 from gladius.validate import Array

@@ -33,7 +33,7 @@ from scipy.special import log_softmax, logsumexp
 from torch import Tensor
 
 from gladius.baselines import bc
-from gladius.estimate import Estimate, Fit, StateFunction, row_estimates, row_losses
+from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates, row_losses
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, distinct_moves
 from gladius.solvers import networks as nets

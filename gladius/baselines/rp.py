@@ -33,11 +33,11 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from gladius.baselines import nfxp
-from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
-from gladius.linear_reward import LinearReward, TableFunction
+from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates
+from gladius.model.parametric import Model, check_form, check_level, make_grid
+from gladius.model.reward_form import LinearReward, TableFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, Transitions, index_rows
-from gladius.parametric import Model, check_form, check_level, make_grid
 from gladius.validate import Array
 
 TITLE, NEEDS = "RP", ("next", "transitions", "form")

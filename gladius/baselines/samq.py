@@ -34,14 +34,14 @@ from scipy.spatial import cKDTree
 
 from gladius.baselines import nfxp
 from gladius.baselines.pqr import invert
-from gladius.estimate import Estimate, Fit, StateFunction, row_estimates
-from gladius.linear_reward import LinearReward, RewardFunction
+from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates
+from gladius.model.frequencies import empirical_transition_probabilities, weighted_sum
+from gladius.model.parametric import check_form, check_level
+from gladius.model.reward_form import LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, group, index_rows
-from gladius.parametric import check_form, check_level
 from gladius.solvers.networks import Training
 from gladius.ties import TIE, near_least
-from gladius.transition_probabilities import empirical_transition_probabilities, weighted_sum
 from gladius.validate import Array, InputError, check_choice, check_whole, generators
 
 TITLE, NEEDS = "SAmQ", ("next", "transitions", "form", "anchor")

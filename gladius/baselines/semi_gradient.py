@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 
 from gladius.baselines import td_ccp
-from gladius.estimate import Estimate, StateFunction
-from gladius.linear_reward import LinearReward
+from gladius.model.estimate import Estimate, StateFunction
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions
 from gladius.sarsa import SarsaTuples

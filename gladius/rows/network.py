@@ -31,7 +31,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from gladius import trust
-from gladius.estimate import Estimate, Fit
+from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows.data import Features, Rows

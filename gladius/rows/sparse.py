@@ -33,7 +33,7 @@ import numpy as np
 import torch
 
 from gladius import trust
-from gladius.estimate import Estimate, Fit
+from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows.data import Features, Inputs, Rows, make_features

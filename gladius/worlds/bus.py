@@ -8,8 +8,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.linear_reward import KnownTransitions, LinearReward, anchor_offset
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
+from gladius.model.reward_form import KnownTransitions, LinearReward, anchor_offset
 from gladius.panel.record import Transitions
 from gladius.validate import (
     Array,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-from gladius.mdp import Categorical
+from gladius.model.mdp import Categorical
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array
 from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE

@@ -10,7 +10,7 @@ from mpmath import iv
 from scipy.integrate import solve_ivp
 from scipy.special import log_softmax
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import log_softmax, logsumexp, softmax
 from scipy.stats import binom
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks import library, worlds
 from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest

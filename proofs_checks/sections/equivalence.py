@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import xlogy
 
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import zero

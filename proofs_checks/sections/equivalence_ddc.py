@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import expit, softmax
 
-from gladius.mdp import TabularMDP, action_values
-from gladius.objective import value
+from gladius.model.mdp import TabularMDP, action_values
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import EPS, WHY, rounding, zero

@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, claim, equal, weakest
 from proofs_checks.library import EPS

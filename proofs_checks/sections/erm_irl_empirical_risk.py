@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.objective import grouped_risk, sampled_risk
+from gladius.model.risk import grouped_risk, sampled_risk
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_most, claim, equal, weakest

@@ -9,8 +9,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import expit, log_softmax, softmax
 
-from gladius.mdp import TabularMDP, action_values
-from gladius.objective import sampled_risk, value
+from gladius.model.mdp import TabularMDP, action_values
+from gladius.model.risk import sampled_risk, value
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, observed, population_risk, rounding, sample_risk, zero

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.mdp import TabularMDP, action_values
-from gladius.objective import Risk, bi_conjugate, conditional_mean, grouped_risk, value
+from gladius.model.mdp import TabularMDP, action_values
+from gladius.model.risk import Risk, bi_conjugate, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gladius.mdp import TabularMDP
-from gladius.objective import conditional_mean, grouped_risk, value
+from gladius.model.mdp import TabularMDP
+from gladius.model.risk import conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import library
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest

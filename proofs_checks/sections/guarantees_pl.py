@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import library
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest

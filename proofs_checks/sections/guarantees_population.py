@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 from scipy.stats import entropy
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, weakest
 from proofs_checks.library import population_risk

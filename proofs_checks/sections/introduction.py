@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.optimize import minimize, root
 
-from gladius.mdp import TabularMDP, action_values
-from gladius.objective import Risk, conditional_mean, grouped_risk, value
+from gladius.model.mdp import TabularMDP, action_values
+from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
 from gladius.validate import Array
 from proofs_checks import worlds

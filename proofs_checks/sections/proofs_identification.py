@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import log_softmax
 
-from gladius.mdp import TabularMDP, action_values
+from gladius.model.mdp import TabularMDP, action_values
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY, population_risk, rounding, zero
 from proofs_checks.oracle import ccp

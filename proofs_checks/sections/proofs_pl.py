@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import kl_div, logsumexp, softmax
 
-from gladius.objective import value
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest

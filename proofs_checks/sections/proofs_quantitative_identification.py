@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim

@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.mdp import TabularMDP
-from gladius.objective import value
+from gladius.model.mdp import TabularMDP
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, at_most, claim

@@ -5,8 +5,8 @@ from collections import namedtuple
 import numpy as np
 from hypothesis import strategies as st
 
-from gladius.mdp import TabularMDP, action_values, soft_bellman
-from gladius.objective import value
+from gladius.model.mdp import TabularMDP, action_values, soft_bellman
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, assumed, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import WHY

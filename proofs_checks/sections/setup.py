@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from gladius.mdp import TabularMDP, action_values
-from gladius.objective import value
+from gladius.model.mdp import TabularMDP, action_values
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, at_most, claim, equal, weakest

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gladius.mdp import TabularMDP, soft_bellman
-from gladius.objective import value
+from gladius.model.mdp import TabularMDP, soft_bellman
+from gladius.model.risk import value
 from gladius.validate import Array
 from proofs_checks import worlds
 from proofs_checks.claims import CheckResult, assumed, claim, equal, weakest

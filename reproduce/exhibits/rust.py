@@ -18,7 +18,7 @@ from scipy.special import softmax
 import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
 from gladius.inference import KINDS
-from gladius.mdp import soft_bellman
+from gladius.model.mdp import soft_bellman
 from reproduce import layout, seeds
 from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 import gladius
-from gladius.estimate import Diagnostics, Estimate
-from gladius.mdp import TabularMDP
 from gladius.methods import METHODS
 from gladius.metrics import mape
+from gladius.model.estimate import Diagnostics, Estimate
+from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Transitions, group
 from gladius.validate import InputError

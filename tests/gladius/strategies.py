@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Transitions
 from proofs_checks.worlds import DISCOUNTS, REWARDS, tabular_mdps
 from proofs_checks.worlds import distributions as laws

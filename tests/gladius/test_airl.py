@@ -13,11 +13,12 @@ from linear_models import iterated
 from scipy.special import logsumexp, softmax
 from strategies import laws, transitions
 
-from gladius.baselines import airl, plug_in
+from gladius.baselines import airl
 from gladius.baselines.airl import expected_visits, path_starts
-from gladius.mdp import TabularMDP
+from gladius.model import inversion as plug_in
+from gladius.model.frequencies import empirical_transition_probabilities
+from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Transitions, group, index_rows
-from gladius.transition_probabilities import empirical_transition_probabilities
 
 SHARE = BUS.mdp.occupancy(100)
 LOG_POLICY = np.log(BUS.mdp.solution.policy)

@@ -15,8 +15,8 @@ from strategies import transitions
 import gladius
 from gladius import algorithm, stability
 from gladius.algorithm import ascent_slope, descent, draw
-from gladius.mdp import TabularMDP
-from gladius.objective import grouped_risk
+from gladius.model.mdp import TabularMDP
+from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError

@@ -9,8 +9,8 @@ from bus_engine import rngs
 
 from gladius import author
 from gladius.author_network import AuthorNetwork, Layout
-from gladius.estimate import Estimate
 from gladius.metrics import mape
+from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.compiled import IS_COMPILED

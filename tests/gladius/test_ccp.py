@@ -13,11 +13,11 @@ from linear_models import LinearModel, extra, linear_models, thetas
 from scipy.special import log_softmax
 
 from gladius.baselines import ccp, nfxp
-from gladius.baselines.plug_in import choice_frequencies
-from gladius.linear_reward import KnownTransitions
+from gladius.model.inversion import choice_frequencies
+from gladius.model.parametric import make_model
+from gladius.model.reward_form import KnownTransitions
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.parametric import make_model
 from gladius.solvers import choice_logit
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine, bus_reward_given

@@ -13,7 +13,7 @@ from strategies import laws, tabular_mdps
 
 from gladius import counterfactual
 from gladius.counterfactual import Change, learn, plan, relabel
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 from gladius.worlds.bus import BusEngine

@@ -30,19 +30,16 @@ from gladius.efficiency import (
     linearise,
     tabular_deviation,
 )
-from gladius.estimate import Estimate
 from gladius.estimator import Options
 from gladius.estimator import fit_counts as fit_gladius
-from gladius.increments import Factor, frequency_factors
 from gladius.inference import Influence, free_table, influence
-from gladius.linear_reward import linear_in_features
-from gladius.mdp import TabularMDP, soft_bellman
+from gladius.model.estimate import Estimate
+from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
+from gladius.model.increments import Factor, frequency_factors
+from gladius.model.mdp import TabularMDP, soft_bellman
+from gladius.model.reward_form import linear_in_features
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
-from gladius.transition_probabilities import (
-    TransitionProbabilities,
-    empirical_transition_probabilities,
-)
 from gladius.validate import Array, InputError
 from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 

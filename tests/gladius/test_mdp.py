@@ -1,6 +1,6 @@
 """The soft Bellman solution, the occupancies and the simulator against computations of their own.
 
-Nothing of `gladius.mdp` is used by the oracles here: fixed points come from successive
+Nothing of `gladius.model.mdp` is used by the oracles here: fixed points come from successive
 approximation, occupancies from sums over periods or over every path, frequencies from counting.
 """
 
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import laws, mdp_batches, tabular_mdps
 
-from gladius.mdp import Categorical, TabularMDP, soft_bellman
+from gladius.model.mdp import Categorical, TabularMDP, soft_bellman
 from gladius.validate import Array, InputError
 
 RESIDUAL = 1e-12  # what `Solution` promises, relative to max(1, |V|)

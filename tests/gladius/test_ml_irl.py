@@ -13,8 +13,8 @@ from scipy.special import log_softmax
 
 from gladius.baselines import ccp, ml_irl
 from gladius.baselines.discounted import discounted_paths
+from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.panel.record import Transitions, group
-from gladius.transition_probabilities import empirical_transition_probabilities
 from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD
 

@@ -18,7 +18,7 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.baselines import mpec, nfxp
-from gladius.linear_reward import KnownTransitions, LinearReward
+from gladius.model.reward_form import KnownTransitions, LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.worlds.bus import bus_reward_given

@@ -8,7 +8,7 @@ from linear_models import THETAS, LinearModel, linear_models, log_likelihood
 
 import gladius
 from gladius.baselines import nfxp
-from gladius.mdp import soft_bellman
+from gladius.model.mdp import soft_bellman
 from gladius.solvers.choice_logit import UNIDENTIFIED
 from gladius.validate import InputError
 from gladius.worlds.bus import bus_design

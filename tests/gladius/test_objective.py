@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius import InputError, Transitions
-from gladius.objective import (
-    bi_conjugate,
-    grouped_risk,
-    sampled_risk,
-)
+from gladius.model.risk import bi_conjugate, grouped_risk, sampled_risk
 from gladius.panel.record import group
 
 BETA = 0.9

@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import tabular_mdps
 
-from gladius.baselines import plug_in
-from gladius.mdp import TabularMDP
+from gladius.model import inversion as plug_in
+from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.validate import InputError

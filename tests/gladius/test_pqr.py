@@ -12,8 +12,9 @@ from hypothesis.extra.numpy import arrays
 from linear_models import sample
 from numpy.typing import NDArray
 
-from gladius.baselines import bc, plug_in, pqr
-from gladius.mdp import TabularMDP
+from gladius.baselines import bc, pqr
+from gladius.model import inversion as plug_in
+from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.networks import Training

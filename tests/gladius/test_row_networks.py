@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.metrics import mape
-from gladius.objective import sampled_risk
+from gladius.model.risk import sampled_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.rows.data import Rows

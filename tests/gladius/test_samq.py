@@ -14,7 +14,7 @@ from strategies import WHOLES, transitions
 
 from gladius.baselines import nfxp, samq
 from gladius.baselines.samq import MOST_FOR_WARD, Clusters, group_clusters, ward
-from gladius.linear_reward import LinearReward
+from gladius.model.reward_form import LinearReward
 from gladius.panel.record import Transitions
 from gladius.solvers.networks import Training
 from gladius.validate import InputError

@@ -25,7 +25,7 @@ from gladius.baselines.td_ccp import (
     make_recursion,
     second_step,
 )
-from gladius.linear_reward import LinearReward
+from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.sarsa import SarsaTuples, sarsa_tuples

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
 from gladius.methods import fit
+from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
-from gladius.transition_probabilities import check_support, empirical_transition_probabilities
 from gladius.validate import Array, InputError
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 

@@ -21,9 +21,9 @@ import pytest
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
-from gladius.linear_reward import linear_in_features
-from gladius.mdp import TabularMDP
 from gladius.methods import needs
+from gladius.model.mdp import TabularMDP
+from gladius.model.reward_form import linear_in_features
 from gladius.rows.sparse import RowFunction
 from gladius.solvers.networks import Training
 from gladius.ties import EPS

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import proofs_checks
-from gladius.mdp import TabularMDP
-from gladius.objective import Risk
+from gladius.model.mdp import TabularMDP
+from gladius.model.risk import Risk
 from gladius.validate import InputError
 from proofs_checks import __main__ as command
 from proofs_checks import ledger

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from gladius.mdp import TabularMDP
+from gladius.model.mdp import TabularMDP
 from proofs_checks.oracle import occupancy as oracle
 from proofs_checks.oracle.occupancy import expert
 from proofs_checks.sections.equivalence_occupancy import Function, functions

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gladius.mdp import Array
+from gladius.model.mdp import Array
 from proofs_checks.oracle import polyak
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gladius import BusEngine
-from gladius.objective import grouped_risk
+from gladius.model.risk import grouped_risk
 from gladius.panel.record import group
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.risk import Sample

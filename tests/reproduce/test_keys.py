@@ -162,8 +162,8 @@ def test_modules_that_are_renamed_split_and_joined_change_no_key(
     joined = "".join(
         (tree / f"gladius/{x}.py").read_text("utf-8") for x in ("objective", "metrics")
     )
-    rewritten("gladius/objective.py", joined.replace("from __future__ import annotations\n", ""))
-    rewritten("gladius/metrics.py", "from gladius.objective import mape, percentage_error\n")
+    rewritten("gladius/model/risk.py", joined.replace("from __future__ import annotations\n", ""))
+    rewritten("gladius/metrics.py", "from gladius.model.risk import mape, percentage_error\n")
     assert of_tree(tree, several) == before
     rewritten("gladius/limits.py", "".join(constants).replace("HALVINGS = ", "HALVINGS = 1 + "))
     after = of_tree(tree, several)

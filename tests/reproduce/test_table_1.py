@@ -13,11 +13,8 @@ import pandas as pd
 import pytest
 
 from gladius import METHODS, Estimate
+from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.panel.record import group
-from gladius.transition_probabilities import (
-    TransitionProbabilities,
-    empirical_transition_probabilities,
-)
 from reproduce import compare, limits, published, tick_reasons, traits
 from reproduce.compare import counts
 from reproduce.exhibits import table_1, table_2

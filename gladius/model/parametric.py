@@ -11,17 +11,17 @@ from functools import partial
 
 import numpy as np
 
-from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
-from gladius.increments import Factor, PooledIncrements, frequency_factors
-from gladius.linear_reward import KnownTransitions, LinearReward, RewardFunction
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
-from gladius.transition_probabilities import (
+from gladius.model.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.model.frequencies import (
     TransitionProbabilities,
     bellman_q,
     check_support,
     empirical_transition_probabilities,
 )
+from gladius.model.increments import Factor, PooledIncrements, frequency_factors
+from gladius.model.reward_form import KnownTransitions, LinearReward, RewardFunction
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_discount, check_finite
 
 TransitionModel = KnownTransitions | PooledIncrements

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from gladius.estimate import StateFunction
+from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts, Integers, grid_positions, index_rows
 from gladius.validate import Array, InputError, shaped

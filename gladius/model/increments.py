@@ -19,9 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import chi2, chi2_contingency
 
+from gladius.model.frequencies import Pooled, TransitionProbabilities
 from gladius.panel.anchor import nearest
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
-from gladius.transition_probabilities import Pooled, TransitionProbabilities
 from gladius.validate import Array, InputError, check_finite, check_whole
 
 DECIMALS = 9  # increments this close are one

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gladius.estimate import Estimate, StateFunction
+from gladius.model.estimate import Estimate, StateFunction
 from gladius.panel.anchor import state_table
 from gladius.panel.record import Transitions, index_rows
 from gladius.validate import Array, InputError, Integers, asked

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.estimate import Estimate, Fit, StateFunction, counts_estimates
-from gladius.panel.anchor import Anchor, NearestState, check_anchor_support, nearest
-from gladius.panel.record import Counts, Transitions, group
-from gladius.transition_probabilities import (
+from gladius.model.estimate import Estimate, Fit, StateFunction, counts_estimates
+from gladius.model.frequencies import (
     TransitionProbabilities,
     anchored_value,
     check_support,
     empirical_transition_probabilities,
     from_choices,
 )
+from gladius.panel.anchor import Anchor, NearestState, check_anchor_support, nearest
+from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
 
 TITLE, NEEDS = "Plug-in", ("next", "transitions", "anchor")

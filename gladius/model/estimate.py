@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from gladius.objective import grouped_risk
+from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, index_rows
 from gladius.validate import Array, InputError, check_finite
