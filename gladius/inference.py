@@ -29,10 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from gladius import estimator
 from gladius.baselines import nfxp
 from gladius.baselines.discounted import discounted_paths
-from gladius.estimator import Options
+from gladius.erm import estimator
+from gladius.erm.estimator import Options
+from gladius.erm.smooth import RIDGE, Problem, SmoothRisk
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.frequencies import empirical_transition_probabilities
@@ -40,7 +41,6 @@ from gladius.model.increments import Factor, frequency_factors
 from gladius.model.parametric import Model
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions, grid_positions, group
-from gladius.smooth import RIDGE, Problem, SmoothRisk
 from gladius.solvers.threads import one_thread
 from gladius.ties import TIE
 from gladius.validate import Array, InputError, Integers

@@ -17,11 +17,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from gladius.erm.misfit import DOUBTFUL
 from gladius.methods import fit
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import AnchorReward
 from gladius.panel.record import Transitions
-from gladius.trust import DOUBTFUL
 from gladius.validate import Array, InputError
 
 

@@ -10,7 +10,7 @@ stored number rests on. That module is.
 # in the paper's Table 1, and NEEDS (words of methods.KNOWLEDGE) is what it uses besides states,
 # actions and the discount factor.
 METHODS = {
-    "gladius": "gladius.estimator",
+    "gladius": "gladius.erm.estimator",
     "nfxp": "gladius.baselines.nfxp",
     "ccp": "gladius.baselines.ccp",
     "mpec": "gladius.baselines.mpec",
@@ -33,6 +33,6 @@ PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
 # function classes of "gladius" that work on rows -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set
 ROW_CLASSES = {
-    "sparse": "gladius.rows.sparse",
-    "mlp": "gladius.rows.network",
+    "sparse": "gladius.erm.observations.sparse",
+    "mlp": "gladius.erm.observations.network",
 }

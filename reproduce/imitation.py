@@ -27,11 +27,11 @@ import torch
 from scipy.special import softmax
 
 from gladius.baselines import iq_learn
+from gladius.erm.observations import network as row_networks
+from gladius.erm.observations.network_risk import NetworkRisk
 from gladius.model.estimate import StateFunction
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.rows import network as row_networks
-from gladius.rows.network_risk import NetworkRisk
 from gladius.solvers import networks as nets
 from gladius.solvers.networks import Parameters, Tensor
 from gladius.validate import Array

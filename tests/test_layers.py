@@ -136,7 +136,7 @@ def test_every_import_goes_down() -> None:
         ("gladius.baselines.nfxp", "from gladius.worlds.bus import BusEngine"),
         ("gladius.baselines.nfxp", "from ..worlds import bus"),
         ("gladius.baselines.nfxp", "from gladius import metrics"),
-        ("gladius.estimator", "from .metrics import mape"),
+        ("gladius.erm.estimator", "from .metrics import mape"),
         ("proofs_checks.oracle", "from gladius.model.mdp import soft_bellman"),
         ("proofs_checks.claims", "from reproduce import published"),
     ],

@@ -8,12 +8,12 @@ from bus_engine import KNOWN
 from scipy.special import logsumexp
 
 import gladius
+from gladius.erm.observations.features import Inputs, Rows, make_features
+from gladius.erm.observations.regression import LINEAR_RIDGE
+from gladius.erm.observations.risk import ObservationRisk, Point
+from gladius.erm.observations.sparse import make_zeta
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.rows.data import Inputs, Rows, make_features
-from gladius.rows.regression import LINEAR_RIDGE
-from gladius.rows.risk import ObservationRisk, Point
-from gladius.rows.sparse import make_zeta
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)

@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
+from gladius.erm.observations import risk
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.model import mdp
 from gladius.model.reward_form import linear_in_features
-from gladius.rows import risk
 from gladius.solvers import networks, newton
 from gladius.solvers.networks import Training
 from gladius.validate import Array

@@ -14,8 +14,8 @@ from sparse_fits import fit_sparse
 import gladius
 from gladius.baselines import bc, iq_learn, pqr
 from gladius.baselines.bc import Training
-from gladius.rows import network, regression, risk
-from gladius.rows.risk import ObservationRisk
+from gladius.erm.observations import network, regression, risk
+from gladius.erm.observations.risk import ObservationRisk
 from gladius.worlds.bus import BusEngine
 
 SHORT = Training(steps=60)

@@ -30,8 +30,8 @@ from gladius.efficiency import (
     linearise,
     tabular_deviation,
 )
-from gladius.estimator import Options
-from gladius.estimator import fit_counts as fit_gladius
+from gladius.erm.estimator import Options
+from gladius.erm.estimator import fit_counts as fit_gladius
 from gladius.inference import Influence, free_table, influence
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities

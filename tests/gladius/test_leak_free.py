@@ -12,13 +12,13 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius import BusEngine, Transitions
-from gladius.estimator import Options, fit_counts
+from gladius.erm.estimator import Options, fit_counts
+from gladius.erm.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 from gladius.inference import free_table
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, group
-from gladius.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
 
 BETA = 0.9
 

@@ -11,12 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 import gladius
-from gladius.metrics import mape
-from gladius.model.risk import sampled_risk
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Transitions
-from gladius.rows.data import Rows
-from gladius.rows.network import (
+from gladius.erm.observations.features import Rows
+from gladius.erm.observations.network import (
     History,
     NetworkFit,
     NetworkRisk,
@@ -27,6 +23,10 @@ from gladius.rows.network import (
     network,
     zeta_of,
 )
+from gladius.metrics import mape
+from gladius.model.risk import sampled_risk
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.validate import Array
 
 ANCHOR = Anchor(1, -5.0)
@@ -196,7 +196,7 @@ def test_steps_are_those_after_which_held_out_rows_lost_nothing(
         fit.steps += steps * (held_out is None)
         return History(losses)
 
-    monkeypatch.setattr("gladius.rows.network.train", train)
+    monkeypatch.setattr("gladius.erm.observations.network.train", train)
     states = np.random.default_rng(0).normal(size=(100, 2))
     data = Transitions(states, np.arange(100) % 2, states[::-1], np.arange(100) // 10)
     assert fit(data, **SMALL).diagnostics.iterations == steps
@@ -277,7 +277,7 @@ def test_choices_that_are_chance_where_they_judge_keep_the_line() -> None:
 
 
 def test_the_same_seed_gives_the_same_bytes_in_batches_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gladius.rows.network.BATCH", 200)
+    monkeypatch.setattr("gladius.erm.observations.network.BATCH", 200)
     rng = np.random.default_rng(9)
     states = rng.normal(size=(1_000, 1))
     actions = (rng.logistic(size=1_000) < 2 * states[:, 0] ** 2 - 2).astype(np.int64)

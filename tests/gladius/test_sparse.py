@@ -26,15 +26,13 @@ from sparse_fits import (
 )
 
 import gladius
-from gladius import trust
-from gladius.metrics import mape
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Transitions
-from gladius.rows import form, screen
-from gladius.rows.data import Inputs, Rows, make_features
-from gladius.rows.regression import cross_validation
-from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance, minimise
-from gladius.rows.screen import (
+from gladius.erm import misfit as trust
+from gladius.erm.observations import score_tests as screen
+from gladius.erm.observations import selection as form
+from gladius.erm.observations.features import Inputs, Rows, make_features
+from gladius.erm.observations.regression import cross_validation
+from gladius.erm.observations.risk import ObservationRisk, RiskMinimum, covariance, minimise
+from gladius.erm.observations.score_tests import (
     Choice,
     InputSelection,
     NextValue,
@@ -43,7 +41,10 @@ from gladius.rows.screen import (
     score_test,
     select_inputs,
 )
-from gladius.rows.sparse import RowFunction, make_zeta, with_anchor
+from gladius.erm.observations.sparse import RowFunction, make_zeta, with_anchor
+from gladius.metrics import mape
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError
 from gladius.worlds.inputs_bus import InputsBus
 
@@ -506,7 +507,7 @@ def test_a_choice_of_zetas_inputs_that_never_rests_is_not_ok(monkeypatch) -> Non
     data = curved_data(np.random.default_rng(23), 2_000)
     rounds = iter([(0,), (0, 1), (1,), (), (2,)])
     monkeypatch.setattr(
-        "gladius.rows.sparse.select_inputs",
+        "gladius.erm.observations.sparse.select_inputs",
         lambda inputs, outcome, given: InputSelection(given or next(rounds)),
     )
     estimate = gladius.fit(data, **CURVED, inputs=[0, 1, 2])

@@ -13,15 +13,15 @@ import gladius
 from gladius import Transitions
 from gladius.baselines.rp import grow
 from gladius.baselines.samq import ward
+from gladius.erm.observations.features import Inputs, Rows, make_features
+from gladius.erm.observations.network_risk import KAPPAS, NetworkRisk
+from gladius.erm.observations.regression import LINEAR_RIDGE
+from gladius.erm.observations.risk import ObservationRisk
+from gladius.erm.observations.score_tests import Choice, InputSelection, select_inputs
+from gladius.erm.observations.selection import fit_unpenalised, make_zeta, significant_products
+from gladius.erm.observations.sparse import with_anchor
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
-from gladius.rows.data import Inputs, Rows, make_features
-from gladius.rows.form import fit_unpenalised, make_zeta, significant_products
-from gladius.rows.network_risk import KAPPAS, NetworkRisk
-from gladius.rows.regression import LINEAR_RIDGE
-from gladius.rows.risk import ObservationRisk
-from gladius.rows.screen import Choice, InputSelection, select_inputs
-from gladius.rows.sparse import with_anchor
 from gladius.solvers.networks import adam, no_moments
 from gladius.stability import stability
 from gladius.ties import EPS, near_least, ranking

@@ -11,9 +11,9 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import log_softmax, xlogy
 
-from gladius import trust
+from gladius.erm import misfit as trust
+from gladius.erm.observations.features import Inputs
 from gladius.panel.record import Counts
-from gladius.rows.data import Inputs
 
 
 def misfits(states: np.ndarray, actions: np.ndarray, policy: np.ndarray) -> tuple[int, ...]:

@@ -21,10 +21,10 @@ import pytest
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
+from gladius.erm.observations.sparse import RowFunction
 from gladius.methods import needs
 from gladius.model.mdp import TabularMDP
 from gladius.model.reward_form import linear_in_features
-from gladius.rows.sparse import RowFunction
 from gladius.solvers.networks import Training
 from gladius.ties import EPS
 from gladius.validate import Array

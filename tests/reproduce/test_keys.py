@@ -137,7 +137,7 @@ MOVES = {
     "gladius.panel.record": "gladius.record",
     "gladius.solvers.newton": "gladius.baselines.steps",
     "gladius.baselines.nfxp": "gladius.nested",
-    "gladius.rows.sparse": "gladius.selection",
+    "gladius.erm.observations.sparse": "gladius.selection",
     "gladius.worlds.experts": "gladius.worlds.trained",
     "proofs_checks.printed_tables": "proofs_checks.paper",
     "reproduce.fits": "reproduce.exhibits.fitted",

@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, make_features
+from gladius.erm.observations.regression import LINEAR_RIDGE, cross_validation, width
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
-from gladius.rows.regression import LINEAR_RIDGE, cross_validation, width
 from gladius.solvers.networks import Parameters, outputs
 from gladius.ties import near_least
 from gladius.validate import Array

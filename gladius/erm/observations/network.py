@@ -30,12 +30,9 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
-from gladius import trust
-from gladius.model.estimate import Estimate, Fit
-from gladius.panel.anchor import Anchor
-from gladius.panel.record import Transitions
-from gladius.rows.data import Features, Rows
-from gladius.rows.network_risk import (
+from gladius.erm import misfit as trust
+from gladius.erm.observations.features import Features, Rows
+from gladius.erm.observations.network_risk import (
     ZETA_STEPS,
     Evaluation,
     NetworkRisk,
@@ -43,8 +40,11 @@ from gladius.rows.network_risk import (
     standardise,
     zeta_of,
 )
-from gladius.rows.regression import RIDGE, choice_information, logit, moment, solve
-from gladius.smooth import CRITICAL
+from gladius.erm.observations.regression import RIDGE, choice_information, logit, moment, solve
+from gladius.erm.smooth import CRITICAL
+from gladius.model.estimate import Estimate, Fit
+from gladius.panel.anchor import Anchor
+from gladius.panel.record import Transitions
 from gladius.solvers.networks import Parameters, adam, gradient, no_moments, start
 from gladius.validate import Array, InputError, check_positive, check_whole, check_widths
 

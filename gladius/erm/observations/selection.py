@@ -16,10 +16,10 @@ import torch
 from scipy.special import chdtrc
 from torch import Tensor
 
-from gladius.rows.data import SUPPORT, Features, Inputs, Rows, make_features
-from gladius.rows.regression import solve
-from gladius.rows.risk import ObservationRisk, Point, RiskMinimum, minimise
-from gladius.smooth import CRITICAL, UNDERSMOOTHING_STEPS
+from gladius.erm.observations.features import SUPPORT, Features, Inputs, Rows, make_features
+from gladius.erm.observations.regression import solve
+from gladius.erm.observations.risk import ObservationRisk, Point, RiskMinimum, minimise
+from gladius.erm.smooth import CRITICAL, UNDERSMOOTHING_STEPS
 from gladius.ties import near_least
 
 LAMBDAS = 10.0 ** np.arange(4.0, -2.25, -0.5)

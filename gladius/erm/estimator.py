@@ -11,11 +11,12 @@ Bellman error is set to zero with V in closed form, so that Q and zeta are not u
 
 Implementation choices:
 
-- `smooth`, one feature whose states repeat: Q is free in every state; see `gladius.smooth`.
+- `smooth`, one feature whose states repeat: Q is free in every state; see `gladius.erm.smooth`.
 - `smooth` with several features, or with fewer than three states, has no roughness. The estimate
   is then the plug-in, and `extra["smoothed"]` is False.
-- `sparse`, the default everywhere else: terms of r are selected; see `gladius.rows.sparse`.
-- `mlp`: Q and zeta are networks; see `gladius.rows.network`.
+- `sparse`, the default everywhere else: terms of r are selected; see
+  `gladius.erm.observations.sparse`.
+- `mlp`: Q and zeta are networks; see `gladius.erm.observations.network`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from gladius.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.function_classes import anchored_line
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate, Fit, counts_estimates
@@ -36,7 +38,6 @@ from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
 from gladius.register import PROTOCOLS, ROW_CLASSES
-from gladius.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
 from gladius.validate import InputError, check_choice, check_options, check_positive
 
 TITLE, NEEDS = "GLADIUS", ("next", "anchor")
@@ -49,7 +50,7 @@ class Options:
 
     Attributes:
         function_class: smooth.
-        penalty: lambda; None chooses it by REML and the two rules of `gladius.smooth`.
+        penalty: lambda; None chooses it by REML and the two rules of `gladius.erm.smooth`.
     """
 
     function_class: str = "smooth"
@@ -78,7 +79,8 @@ def fit(
         protocol: leak_free; printed, the paper's algorithms to the letter; or author, the first
             author's public code, which uses the true reward.
         options: of the protocol. Those of leak_free are `function_class` and the fields of the
-            Options of that class, in this module, `gladius.rows.sparse` or `gladius.rows.network`.
+            Options of that class, in this module, `gladius.erm.observations.sparse` or
+            `gladius.erm.observations.network`.
 
     Raises:
         InputError: for a bad option; for data that do not support the class asked for.

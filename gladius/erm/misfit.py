@@ -18,7 +18,7 @@ from gladius.panel.record import Counts, Integers
 from gladius.validate import Array
 
 if TYPE_CHECKING:
-    from gladius.rows.data import Inputs
+    from gladius.erm.observations.features import Inputs
 
 BINS = 20  # of an input
 DOUBTFUL = 1e-4  # p-value of a warning, over the number of inputs

@@ -32,14 +32,14 @@ from numbers import Integral
 import numpy as np
 import torch
 
-from gladius import trust
+from gladius.erm import misfit as trust
+from gladius.erm.observations.features import Features, Inputs, Rows, make_features
+from gladius.erm.observations.risk import ObservationRisk, RiskMinimum, covariance
+from gladius.erm.observations.score_tests import Choice, InputSelection, NextValue, select_inputs
+from gladius.erm.observations.selection import add_curvature, fit_form, make_zeta, reward_inputs
 from gladius.model.estimate import Estimate, Fit
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.rows.data import Features, Inputs, Rows, make_features
-from gladius.rows.form import add_curvature, fit_form, make_zeta, reward_inputs
-from gladius.rows.risk import ObservationRisk, RiskMinimum, covariance
-from gladius.rows.screen import Choice, InputSelection, NextValue, select_inputs
 from gladius.ties import TIE
 from gladius.validate import Array, InputError
 

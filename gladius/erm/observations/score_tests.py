@@ -32,8 +32,8 @@ import torch
 from scipy.special import chdtrc
 from torch import Tensor
 
-from gladius.rows.data import Inputs, factorised
-from gladius.rows.regression import (
+from gladius.erm.observations.features import Inputs, factorised
+from gladius.erm.observations.regression import (
     CLIP,
     choice_information,
     logit,

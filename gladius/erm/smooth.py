@@ -29,11 +29,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gladius.erm.misfit import is_worse_than_frequencies
 from gladius.model.frequencies import TransitionProbabilities, anchored_value, regular_solve
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers
 from gladius.solvers.newton import minimise
-from gladius.trust import is_worse_than_frequencies
 from gladius.validate import Array
 
 PSEUDO_COUNT = 0.5

@@ -21,8 +21,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gladius.rows.data import Features, Rows
-from gladius.rows.regression import (
+from gladius.erm.observations.features import Features, Rows
+from gladius.erm.observations.regression import (
     LINEAR_RIDGE,
     cross_validation,
     inverse_root,

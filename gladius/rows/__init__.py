@@ -1,1 +1,0 @@
-"""GLADIUS on observations (s, a, s'), whose states need not repeat: classes `sparse` and `mlp`."""
