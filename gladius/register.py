@@ -28,7 +28,7 @@ METHODS = {
 }
 
 # protocols of "gladius" other than its own -> module with a `fit` of the same form
-PROTOCOLS = {"printed": "gladius.algorithm", "author": "gladius.author"}
+PROTOCOLS = {"printed": "gladius.paper.algorithm", "author": "gladius.paper.author"}
 
 # function classes of "gladius" that work on rows -> module with `Options`, and
 # `fit_rows(transitions, anchor, discount, options)` of one data set

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gladius.algorithm import ascent_slope, descent
-from gladius.function_classes import MLP, Linear
 from gladius.model.mdp import TabularMDP
 from gladius.model.risk import Risk, conditional_mean, grouped_risk, value
 from gladius.panel.record import Counts
+from gladius.paper.algorithm import ascent_slope, descent
+from gladius.paper.function_classes import MLP, Linear
 from gladius.validate import Array
 from proofs_checks.claims import CheckResult, equal
 from proofs_checks.oracle import ccp

@@ -7,9 +7,9 @@ code, the simulation design and the seeds decide whether a stored training is cu
 
 import numpy as np
 
-from gladius import author
 from gladius.metrics import mape
 from gladius.panel.anchor import Anchor
+from gladius.paper import author
 from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.data import data_sets

@@ -2,7 +2,7 @@
 
 `trace` follows the level of V and the Bellman term on data without noise. `requirements` counts the
 steps until r is close to the minimiser's, on a data set, for many pairs of steps. The map shows
-where the stationary point repels. Losses are per observation. See `gladius.table_descent`.
+where the stationary point repels. Losses are per observation. See `gladius.paper.table_descent`.
 
 Implementation choices:
 
@@ -19,12 +19,12 @@ from typing import Self
 import numpy as np
 from scipy.special import expit, log_expit
 
-from gladius.algorithm import BLOW_UP
 from gladius.model.risk import value
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, group
-from gladius.stability import expected_counts, stability
-from gladius.table_descent import (
+from gladius.paper.algorithm import BLOW_UP
+from gladius.paper.stability import expected_counts, stability
+from gladius.paper.table_descent import (
     LEVEL_CLOSED,
     PRINTED,
     ZETA_EXACT,

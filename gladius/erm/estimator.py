@@ -30,13 +30,13 @@ from typing import Any
 import numpy as np
 
 from gladius.erm.smooth import DECREMENT, PENALTIES, Problem, fit_smooth
-from gladius.function_classes import anchored_line
 from gladius.model import inversion as plug_in
 from gladius.model.estimate import Estimate, Fit, counts_estimates
 from gladius.model.frequencies import bellman_q, check_support, empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor, check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
+from gladius.paper.function_classes import anchored_line
 from gladius.register import PROTOCOLS, ROW_CLASSES
 from gladius.validate import InputError, check_choice, check_options, check_positive
 

@@ -9,7 +9,7 @@ from scipy.linalg import helmert
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from gladius.stability import level_flow, slowest_rate
+from gladius.paper.stability import level_flow, slowest_rate
 from gladius.validate import Array
 from proofs_checks import library, worlds
 from proofs_checks.claims import CheckResult, at_least, claim, equal, weakest

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.stability import level_flow, slowest_rate
+from gladius.paper.stability import level_flow, slowest_rate
 from gladius.worlds.bus import BusEngine
 from reproduce import gradients, layout
 from reproduce.fits import fitting
@@ -49,7 +49,7 @@ DIRECT, SMOKE_DIRECT = 2_000_000, 500  # steps at most, of the table of steps
 STEP_RATIOS, SMOKE_STEP_RATIOS = (0.2, 0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 2.0, 10.0), (0.5, 1.0)
 PLAIN, BY_VISITS = (0.3, 0.9, 2.0, 4.0), (0.1, 0.3, 0.6, 1.0)  # Q's step per observation
 DIVERGED = SEVERITY.index("diverged")
-REPELS = 1e-6  # growth rates below it are rounding, see gladius.stability
+REPELS = 1e-6  # growth rates below it are rounding, see gladius.paper.stability
 
 
 def entries(smoke: bool) -> list[Entry]:

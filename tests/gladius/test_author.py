@@ -7,12 +7,12 @@ import pytest
 import torch
 from bus_engine import rngs
 
-from gladius import author
-from gladius.author_network import AuthorNetwork, Layout
 from gladius.metrics import mape
 from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
+from gladius.paper import author
+from gladius.paper.author_network import AuthorNetwork, Layout
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
 from gladius.worlds.bus import BusEngine

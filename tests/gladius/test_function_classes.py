@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from gladius.function_classes import MLP, Linear
+from gladius.paper.function_classes import MLP, Linear
 from gladius.solvers.networks import adam, networks, no_moments, outputs, start
 
 X = np.array([[-1.0], [-0.2], [0.5], [1.0]])

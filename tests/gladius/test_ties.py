@@ -22,8 +22,8 @@ from gladius.erm.observations.selection import fit_unpenalised, make_zeta, signi
 from gladius.erm.observations.sparse import with_anchor
 from gladius.panel.anchor import Anchor, nearest
 from gladius.panel.record import Counts
+from gladius.paper.stability import stability
 from gladius.solvers.networks import adam, no_moments
-from gladius.stability import stability
 from gladius.ties import EPS, near_least, ranking
 from gladius.validate import Array
 

@@ -189,7 +189,7 @@ def tolerance(amplified: float) -> float:
 
 def uncompile(patch: pytest.MonkeyPatch) -> None:
     """All loops of the author's training in Python; in float64 they need no compilation."""
-    from gladius import author, author_network
+    from gladius.paper import author, author_network
 
     for module in (author, author_network):
         for name, thing in vars(module).copy().items():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gladius import BusEngine
-from gladius.stability import expected_counts
+from gladius.paper.stability import expected_counts
 from gladius.validate import Array
 from proofs_checks.oracle import descent as oracle
 from proofs_checks.oracle import polyak

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gladius.algorithm import BLOW_UP
 from gladius.model.frequencies import anchored_value
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers
-from gladius.table_descent import PRINTED, TableData, descend, table_data
+from gladius.paper.algorithm import BLOW_UP
+from gladius.paper.table_descent import PRINTED, TableData, descend, table_data
 from gladius.ties import TIE
 from gladius.validate import Array, InputError
 

@@ -1,8 +1,8 @@
 """Algorithm 1 on tables of one data set, step after step, in machine code.
 
-`gladius.algorithm` has the algorithm to the letter, for networks and drawn batches too. With n the
-shares of observations and e = r + beta zeta - Q at the anchor a_s, the descent loss has, for fixed
-zeta, the gradient
+`gladius.paper.algorithm` has the algorithm to the letter, for networks and drawn batches too. With
+n the shares of observations and e = r + beta zeta - Q at the anchor a_s, the descent loss has, for
+fixed zeta, the gradient
 
     pi (n(s) + 2 beta sum_x e(x) n(x, a_s, s)) - n(s, a),
     at the anchor less 2 sum_s' n(s, a_s, s') (r + beta V(s') - Q),

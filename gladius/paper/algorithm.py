@@ -35,12 +35,12 @@ from jaxtyping import Inexact
 from numpy.typing import NDArray
 
 from gladius import validate as checks
-from gladius.function_classes import MLP, NetworkIterate, TableIterate, network_outputs
 from gladius.model.estimate import Estimate, Fit, StateFunction, counts_estimates
 from gladius.model.frequencies import continuation, empirical_transition_probabilities, weighted_sum
 from gladius.model.risk import conditional_mean, value
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, Integers, Transitions, group
+from gladius.paper.function_classes import MLP, NetworkIterate, TableIterate, network_outputs
 from gladius.validate import Array, InputError, shaped
 
 BLOW_UP = 1e6  # signed Bellman term per transition

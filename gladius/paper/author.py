@@ -30,10 +30,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gladius.author_network import Layout, TrainingProblem, forward, q_gradient, steps
 from gladius.model.estimate import Estimate, Fit, counts_estimates
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Integers, Transitions, grid_positions, group
+from gladius.paper.author_network import Layout, TrainingProblem, forward, q_gradient, steps
 from gladius.validate import Array, InputError, check_discount, check_options, check_whole
 
 LEVEL = -55.0  # of the output biases, where the truth sets the level

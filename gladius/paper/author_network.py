@@ -2,7 +2,8 @@
 
 One trunk of two hidden ReLU layers has a head Q(s, .) and a head zeta(s, .). Gradients are written
 out for counts n(s, a, s'). In machine code (`gladius.solvers.compiled`) a step takes microseconds,
-since all arrays of a training stay in the processor's cache. See `gladius.author` for the losses.
+since all arrays of a training stay in the processor's cache. See `gladius.paper.author` for the
+losses.
 """
 
 from __future__ import annotations
