@@ -17,11 +17,11 @@ from functools import partial
 import numpy as np
 
 from gladius.baselines import td_ccp
+from gladius.baselines.sarsa import SarsaTuples
 from gladius.model.estimate import Estimate, StateFunction
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Transitions
-from gladius.sarsa import SarsaTuples
 from gladius.solvers.newton import SINGULAR
 from gladius.validate import Array, InputError, check_choice, check_whole
 

@@ -28,12 +28,12 @@ from functools import partial
 import numpy as np
 from scipy.special import log_softmax
 
+from gladius.baselines.sarsa import SarsaTuples, sarsa_tuples
 from gladius.model.estimate import Estimate, Fit, StateFunction, row_estimates
 from gladius.model.parametric import check_form, check_level
 from gladius.model.reward_form import LinearReward, RewardFunction
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Integers, Transitions, index_rows
-from gladius.sarsa import SarsaTuples, sarsa_tuples
 from gladius.solvers.choice_logit import maximise
 from gladius.solvers.newton import Expansion, minimise
 from gladius.validate import Array, InputError

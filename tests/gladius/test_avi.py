@@ -9,9 +9,9 @@ from linear_models import extra
 import gladius
 from gladius.baselines import avi, semi_gradient
 from gladius.baselines.avi import LeastSquares, iterate, relative_change
+from gladius.baselines.sarsa import sarsa_tuples
 from gladius.baselines.td_ccp import ONE_HOT, make_recursion
 from gladius.panel.record import Transitions
-from gladius.sarsa import sarsa_tuples
 from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 BETA = 0.95

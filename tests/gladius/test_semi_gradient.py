@@ -14,6 +14,7 @@ from strategies import paths
 
 import gladius
 from gladius.baselines import semi_gradient
+from gladius.baselines.sarsa import SarsaTuples, sarsa_tuples
 from gladius.baselines.semi_gradient import learn, make_basis
 from gladius.baselines.td_ccp import (
     ONE_HOT,
@@ -28,7 +29,6 @@ from gladius.baselines.td_ccp import (
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.sarsa import SarsaTuples, sarsa_tuples
 from gladius.validate import InputError
 from gladius.worlds.bus import BUS_REWARD, bus_design
 

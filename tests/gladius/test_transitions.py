@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from strategies import FLOATS, WHOLES, paths, transitions
 
 import gladius
+from gladius.baselines.sarsa import ENDED, SarsaTuples, sarsa_tuples
 from gladius.panel.record import Transitions, group
-from gladius.sarsa import ENDED, SarsaTuples, sarsa_tuples
 from gladius.validate import InputError
 
 FIELDS = ("states", "actions", "next_states", "trajectory", "done")
