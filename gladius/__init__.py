@@ -9,6 +9,7 @@ from gladius.register import METHODS
 from gladius.validate import InputError
 
 if TYPE_CHECKING:
+    from gladius.designs.bus import BusEngine
     from gladius.methods import fit
     from gladius.model.estimate import Diagnostics, Estimate
     from gladius.model.increments import PooledIncrements
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
     from gladius.panel.record import Transitions
     from gladius.results import Results
     from gladius.saved import load
-    from gladius.worlds.bus import BusEngine
 else:
     from importlib import import_module
 
     MODULES = {
-        "BusEngine": "gladius.worlds.bus",
+        "BusEngine": "gladius.designs.bus",
         "Diagnostics": "gladius.model.estimate",
         "Estimate": "gladius.model.estimate",
         "KnownTransitions": "gladius.model.reward_form",

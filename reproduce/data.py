@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from gladius.designs.bus import BusEngine
 from gladius.model.estimate import StateFunction
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Integers, Transitions
-from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.spec import Array, Cell
 

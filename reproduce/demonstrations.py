@@ -11,10 +11,8 @@ from functools import cache, wraps
 
 import numpy as np
 
-from gladius.panel.record import Integers, Transitions
-from gladius.validate import Array, InputError
-from gladius.worlds.experts import PUBLISHED_AS, expert
-from gladius.worlds.gym import (
+from gladius.designs.experts import PUBLISHED_AS, expert
+from gladius.designs.gym import (
     ENVIRONMENTS,
     LUNAR_LANDER,
     Environment,
@@ -23,6 +21,8 @@ from gladius.worlds.gym import (
     evaluate,
     rollout,
 )
+from gladius.panel.record import Integers, Transitions
+from gladius.validate import Array, InputError
 from reproduce import seeds
 from reproduce.spec import NOT_RUN, Cell, Record, Result, summarise
 

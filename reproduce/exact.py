@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from gladius import efficiency
+from gladius.designs import efficiency
+from gladius.designs.bus import MAINTAIN, BusEngine
 from gladius.panel.record import Transitions
-from gladius.worlds.bus import MAINTAIN, BusEngine
 from reproduce import seeds
 from reproduce.data import SHARE, data_sets, make_world
 from reproduce.spec import Array, Cell, Entry, Record, Result, summarise
 
 BOUND, MEASURED = "bound", "measured"  # column and protocol of the bounds
-# numeral -> attribute of gladius.efficiency.Bounds
+# numeral -> attribute of gladius.designs.efficiency.Bounds
 BOUNDS = {"i": "known_p_both", "ii": "known_p_slope", "iii": "tabular", "iv": "affine"}
 BOUNDS |= {"v": "affine_known_p"}
 RESAMPLED = "bootstrap first-order"  # protocol of the oracles' printed numbers

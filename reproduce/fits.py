@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from gladius import methods
-from gladius.metrics import mape, percentage_error
+from gladius.designs.bus import BUS_REWARD, BusEngine, bus_reward_given
+from gladius.designs.metrics import mape, percentage_error
 from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, Transitions
 from gladius.register import METHODS
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_reward_given
 from reproduce import seeds
 from reproduce.data import data_sets, make_world, on_grid, splits
 from reproduce.spec import FAILED, SEVERITY, Array, Cell, Record, Result, summarise

@@ -7,10 +7,10 @@ code, the simulation design and the seeds decide whether a stored training is cu
 
 import numpy as np
 
-from gladius.metrics import mape
+from gladius.designs.bus import BusEngine
+from gladius.designs.metrics import mape
 from gladius.panel.anchor import Anchor
 from gladius.paper import author
-from gladius.worlds.bus import BusEngine
 from reproduce import seeds
 from reproduce.data import data_sets
 from reproduce.spec import SEVERITY, Array, Cell, Record, Result, summarise

@@ -19,6 +19,7 @@ from typing import Self
 import numpy as np
 from scipy.special import expit, log_expit
 
+from gladius.designs.bus import BusEngine
 from gladius.model.risk import value
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Integers, group
@@ -33,7 +34,6 @@ from gladius.paper.table_descent import (
     settle,
     table_data,
 )
-from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle.risk import Sample
 from reproduce.data import data_sets
 from reproduce.landscape import centre, sample_of

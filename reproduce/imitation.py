@@ -27,6 +27,7 @@ import torch
 from scipy.special import softmax
 
 from gladius.baselines import iq_learn
+from gladius.designs.gym import Policy, environment, evaluate
 from gladius.erm.observations import network as row_networks
 from gladius.erm.observations.network_risk import NetworkRisk
 from gladius.model.estimate import StateFunction
@@ -35,7 +36,6 @@ from gladius.panel.record import Transitions
 from gladius.solvers import networks as nets
 from gladius.solvers.networks import Parameters, Tensor
 from gladius.validate import Array
-from gladius.worlds.gym import Policy, environment, evaluate
 from reproduce import seeds
 from reproduce.demonstrations import (
     STREAM,

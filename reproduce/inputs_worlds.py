@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from gladius.designs.bus import DUMMY_LIMIT
+from gladius.designs.continuous_bus import ContinuousBus
+from gladius.designs.inputs_bus import InputsBus
 from gladius.panel.record import Integers
-from gladius.worlds.bus import DUMMY_LIMIT
-from gladius.worlds.continuous_bus import ContinuousBus
-from gladius.worlds.inputs_bus import InputsBus
 from reproduce.spec import Array
 
 LEVELS = 2 * DUMMY_LIMIT + 1

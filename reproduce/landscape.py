@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, kl_div, log_softmax, softmax
 
+from gladius.designs.bus import BusEngine
 from gladius.model.risk import value
 from gladius.panel.record import Counts, group
-from gladius.worlds.bus import BusEngine
 from proofs_checks.oracle import polyak, separated
 from proofs_checks.oracle.polyak import Sizes
 from proofs_checks.oracle.risk import Sample

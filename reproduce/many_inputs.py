@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from gladius import methods
-from gladius.metrics import mape
-from gladius.worlds.bus import BusEngine
-from gladius.worlds.continuous_bus import ContinuousBus
-from gladius.worlds.inputs_bus import InputsBus
+from gladius.designs.bus import BusEngine
+from gladius.designs.continuous_bus import ContinuousBus
+from gladius.designs.inputs_bus import InputsBus
+from gladius.designs.metrics import mape
 from reproduce import seeds
 from reproduce.data import SHARE
 from reproduce.fits import options_of, severity

@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 import numpy as np
 
+from gladius.designs.bus import BusEngine
+from gladius.designs.metrics import mape
 from gladius.erm.observations.features import Rows
 from gladius.methods import needs
-from gladius.metrics import mape
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities
 from gladius.panel.record import Counts
-from gladius.worlds.bus import BusEngine
 from reproduce import limits, seeds
 from reproduce.data import SHARE, by_mileage, data_sets
 from reproduce.fits import fit

@@ -20,8 +20,8 @@ DOTTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+")
 # what holds, or is scored against, the truth; the names that `gladius` itself re-exports included
 TRUTH = (
     "gladius.worlds",
-    "gladius.metrics",
-    "gladius.efficiency",
+    "gladius.designs.metrics",
+    "gladius.designs.efficiency",
     "gladius.BusEngine",
 )
 # estimators and all that they stand on; author and stability use the truth, and say so
@@ -133,7 +133,7 @@ def test_every_import_goes_down() -> None:
         ("gladius.model.mdp", "__import__('reproduce')"),
         ("gladius.methods", "METHODS = {'x': 'proofs_checks.claims'}"),
         ("gladius.model.mdp", "from tests import strategies"),
-        ("gladius.baselines.nfxp", "from gladius.worlds.bus import BusEngine"),
+        ("gladius.baselines.nfxp", "from gladius.designs.bus import BusEngine"),
         ("gladius.baselines.nfxp", "from ..worlds import bus"),
         ("gladius.baselines.nfxp", "from gladius import metrics"),
         ("gladius.erm.estimator", "from .metrics import mape"),
@@ -154,8 +154,8 @@ def test_a_wrong_import_is_found(module: str, source: str) -> None:
         ("gladius.model.mdp", '"""What reproduce.engine does with it is not our concern."""'),
         ("gladius.model.mdp", "import reproducer"),
         ("gladius.baselines.nfxp", "from ..mdp import TabularMDP\nfrom . import plug_in"),
-        ("proofs_checks.claims", "from gladius.worlds.bus import BusEngine"),
-        ("reproduce.engine", "import gladius.metrics, proofs_checks.claims"),
+        ("proofs_checks.claims", "from gladius.designs.bus import BusEngine"),
+        ("reproduce.engine", "import gladius.designs.metrics, proofs_checks.claims"),
     ],
 )
 def test_a_right_import_passes(module: str, source: str) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gladius import BusEngine
-from gladius.efficiency import Bounds, bounds
+from gladius.designs.bus import DUMMY_LIMIT
+from gladius.designs.efficiency import Bounds, bounds
 from gladius.validate import Array
-from gladius.worlds.bus import DUMMY_LIMIT
 from proofs_checks import printed_tables as paper
 from proofs_checks.claims import CheckResult, at_least, at_most, claim, equal, weakest
 from proofs_checks.library import MLP

@@ -19,7 +19,7 @@ import pandas as pd
 
 import gladius
 from gladius import LinearReward, PooledIncrements, TabularMDP, Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine
+from gladius.designs.bus import BUS_REWARD, BusEngine
 from reproduce import layout, seeds
 from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gladius.worlds.bus import BusEngine
+from gladius.designs.bus import BusEngine
 from reproduce import layout, published
 from reproduce.exact import MILEAGES
 from reproduce.exhibits import table_3

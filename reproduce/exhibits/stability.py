@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gladius.designs.bus import BusEngine
 from gladius.paper.stability import level_flow, slowest_rate
-from gladius.worlds.bus import BusEngine
 from reproduce import gradients, layout
 from reproduce.fits import fitting
 from reproduce.gradients import CLOSE, STEPS, TERM, setting_name

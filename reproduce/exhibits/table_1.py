@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t as student
 
+from gladius.designs.bus import BusEngine
 from gladius.methods import needs
-from gladius.worlds.bus import BusEngine
 from reproduce import layout, published
 from reproduce.compare import counts
 from reproduce.exhibits import table_2

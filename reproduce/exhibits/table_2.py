@@ -2,8 +2,8 @@
 
 Every repetition simulates N trajectories, fits on the first 80 % of them and scores the reward on
 the state-action pairs of the others; all columns of a row have the same data sets. Three tables:
-the paper's columns beside ours, every method of the paper's Table 1, and the first author's code
-by its uses of the true reward, which a figure draws beside the bounds of `gladius.efficiency`.
+the paper's columns beside ours, every method of the paper's Table 1, and the first author's code by
+its uses of the true reward, which a figure draws beside the bounds of `gladius.designs.efficiency`.
 
 Implementation choices:
 

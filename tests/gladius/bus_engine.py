@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.panel.anchor import Anchor
-from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 Array = NDArray[np.float64]
 BUS = BusEngine()

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 
 import gladius
+from gladius.designs.bus import BusEngine
+from gladius.designs.metrics import mape
 from gladius.methods import METHODS
-from gladius.metrics import mape
 from gladius.model.estimate import Diagnostics, Estimate
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
-from gladius.worlds.bus import BusEngine
 
 
 def world(**change: Any) -> TabularMDP:

@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from strategies import transitions
 
 import gladius
+from gladius.designs.bus import BusEngine
 from gladius.model.mdp import TabularMDP
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
@@ -20,7 +21,6 @@ from gladius.panel.record import Counts, Transitions, group
 from gladius.paper import algorithm, stability
 from gladius.paper.algorithm import ascent_slope, descent, draw
 from gladius.validate import Array, InputError
-from gladius.worlds.bus import BusEngine
 
 Tensor = torch.Tensor
 BUS = BusEngine(horizon=20)

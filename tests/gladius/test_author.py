@@ -7,7 +7,8 @@ import pytest
 import torch
 from bus_engine import rngs
 
-from gladius.metrics import mape
+from gladius.designs.bus import BusEngine
+from gladius.designs.metrics import mape
 from gladius.model.estimate import Estimate
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
@@ -15,7 +16,6 @@ from gladius.paper import author
 from gladius.paper.author_network import AuthorNetwork, Layout
 from gladius.solvers.compiled import IS_COMPILED
 from gladius.validate import InputError
-from gladius.worlds.bus import BusEngine
 
 ANCHOR, DISCOUNT, REWARD = 1, 0.95, -5.0
 ANCHORED = Anchor(ANCHOR, REWARD)

@@ -11,8 +11,8 @@ from gladius.baselines import avi, semi_gradient
 from gladius.baselines.avi import LeastSquares, iterate, relative_change
 from gladius.baselines.sarsa import sarsa_tuples
 from gladius.baselines.td_ccp import ONE_HOT, make_recursion
+from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.panel.record import Transitions
-from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 BETA = 0.95
 LARGE = BUS.simulate(1000, np.random.default_rng([1000, 1]))

@@ -13,9 +13,9 @@ from strategies import transitions
 
 import gladius
 from gladius.baselines import bc
+from gladius.designs.bus import BusEngine
 from gladius.panel.record import Transitions
 from gladius.solvers.networks import Training
-from gladius.worlds.bus import BusEngine
 
 GRID = BUS.mdp.features
 LEVELS = st.integers(-400, 400).map(lambda n: n / 8)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import chi2
 
-from gladius.worlds.bus import MAINTAIN, REPLACE, BusEngine
-from gladius.worlds.continuous_bus import NEW, ContinuousBus
+from gladius.designs.bus import MAINTAIN, REPLACE, BusEngine
+from gladius.designs.continuous_bus import NEW, ContinuousBus
 
 FALSE_ALARM = 1e-6
 

@@ -13,6 +13,7 @@ from linear_models import LinearModel, extra, linear_models, thetas
 from scipy.special import log_softmax
 
 from gladius.baselines import ccp, nfxp
+from gladius.designs.bus import BusEngine, bus_reward_given
 from gladius.model.inversion import choice_frequencies
 from gladius.model.parametric import make_model
 from gladius.model.reward_form import KnownTransitions
@@ -20,7 +21,6 @@ from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers import choice_logit
 from gladius.validate import InputError
-from gladius.worlds.bus import BusEngine, bus_reward_given
 
 POPULATION = MDP.occupancy(100)[None]
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(4)])

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 import gladius
 from gladius import METHODS, BusEngine, InputError, LinearReward, Results, Transitions, fit, load
+from gladius.designs.bus import BUS_REWARD
 from gladius.erm.observations import risk
 from gladius.methods import KNOWLEDGE, needs, title
 from gladius.model import mdp
@@ -33,7 +34,6 @@ from gladius.model.reward_form import linear_in_features
 from gladius.solvers import networks, newton
 from gladius.solvers.networks import Training
 from gladius.validate import Array
-from gladius.worlds.bus import BUS_REWARD
 
 Integers = NDArray[np.int64]
 Fitted = tuple[str, list[Results]]

@@ -13,10 +13,10 @@ from strategies import laws, tabular_mdps
 
 from gladius import counterfactual
 from gladius.counterfactual import Change, learn, plan, relabel
+from gladius.designs.bus import BusEngine
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
-from gladius.worlds.bus import BusEngine
 
 BUS = BusEngine()
 NUMBERS = st.integers(-8, 8).map(lambda n: n / 4)

@@ -14,9 +14,9 @@ from sparse_fits import fit_sparse
 import gladius
 from gladius.baselines import bc, iq_learn, pqr
 from gladius.baselines.bc import Training
+from gladius.designs.bus import BusEngine
 from gladius.erm.observations import network, regression, risk
 from gladius.erm.observations.risk import ObservationRisk
-from gladius.worlds.bus import BusEngine
 
 SHORT = Training(steps=60)
 BATCHES = Training(steps=60, batch=50)

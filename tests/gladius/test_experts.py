@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from gladius.designs import experts
+from gladius.designs.experts import expert
+from gladius.designs.gym import ACROBOT, CARTPOLE, ENVIRONMENTS, LUNAR_LANDER, evaluate
 from gladius.validate import Array, InputError
-from gladius.worlds import experts
-from gladius.worlds.experts import expert
-from gladius.worlds.gym import ACROBOT, CARTPOLE, ENVIRONMENTS, LUNAR_LANDER, evaluate
 
 gymnasium_needed = pytest.mark.skipif(not find_spec("gymnasium"), reason="gymnasium not installed")
 

@@ -10,15 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gladius.designs import gym
+from gladius.designs.gym import ACROBOT, CARTPOLE, environment, evaluate, rollout
 from gladius.validate import Array, InputError
-from gladius.worlds import gym
-from gladius.worlds.gym import (
-    ACROBOT,
-    CARTPOLE,
-    environment,
-    evaluate,
-    rollout,
-)
 
 MISSING = [package for package in ("gymnasium", "Box2D") if find_spec(package) is None]
 WHY = f"{' and '.join(MISSING)} not installed: the optional extra gym"

@@ -19,11 +19,12 @@ from scipy.stats import halfnorm
 from strategies import WHOLES, transitions
 
 import gladius
-import gladius.worlds.continuous_bus
+import gladius.designs.continuous_bus
 from gladius import PooledIncrements, Transitions, inference
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
-from gladius.efficiency import (
+from gladius.designs.bus import BUS_REWARD, BusEngine, bus_design
+from gladius.designs.efficiency import (
     bounds,
     linear_covariance,
     linear_deviation,
@@ -41,7 +42,6 @@ from gladius.model.reward_form import linear_in_features
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
 from gladius.validate import Array, InputError
-from gladius.worlds.bus import BUS_REWARD, BusEngine, bus_design
 
 BETA, MANY = 0.9, 1e6
 Estimator = Callable[[Counts], tuple[TransitionProbabilities, tuple[Factor, ...]]]
@@ -361,7 +361,7 @@ def test_errors_have_the_spread_of_estimates_over_data_sets(name: str) -> None:
     """
     is_sparse, rng = name == "sparse", np.random.default_rng(3)
     states = np.array([[2.0], [4.0], [6.0]] if is_sparse else [[1.0], [2.0], [3.0]])
-    world = gladius.worlds.continuous_bus.ContinuousBus() if is_sparse else BUS
+    world = gladius.designs.continuous_bus.ContinuousBus() if is_sparse else BUS
     sets = [world.simulate(40 if is_sparse else 120, rng) for _ in range(SETS[name])]
     options = {"sparse": {"function_class": "sparse"}, "ml_irl": {"reward": BUS_REWARD}}
     fits = gladius.fit(sets, "gladius" if is_sparse else name, **options.get(name, {}), **KNOWN)

@@ -16,11 +16,11 @@ from strategies import transitions
 
 from gladius.baselines import iq_learn
 from gladius.baselines.iq_learn import make_table, minimum
+from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions, group
 from gladius.solvers import networks
 from gladius.validate import InputError
-from gladius.worlds.bus import BusEngine
 
 GRID = MDP.features
 ALPHAS = st.sampled_from([0.1, 0.5, 2.0, 50.0])

@@ -13,10 +13,10 @@ from scipy.special import log_softmax
 
 from gladius.baselines import ccp, ml_irl
 from gladius.baselines.discounted import discounted_paths
+from gladius.designs.bus import BUS_REWARD
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.panel.record import Transitions, group
 from gladius.validate import InputError
-from gladius.worlds.bus import BUS_REWARD
 
 ORACLE: dict[str, Any] = {"transition": BUS.known_transitions}
 

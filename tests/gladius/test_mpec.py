@@ -18,10 +18,10 @@ from scipy.special import logsumexp
 
 import gladius
 from gladius.baselines import mpec, nfxp
+from gladius.designs.bus import bus_reward_given
 from gladius.model.reward_form import KnownTransitions, LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.worlds.bus import bus_reward_given
 
 SAMPLES = BUS.simulate(1000, [np.random.default_rng([1000, i]) for i in range(3)])
 SMALL = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])

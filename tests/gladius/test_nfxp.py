@@ -8,10 +8,10 @@ from linear_models import THETAS, LinearModel, linear_models, log_likelihood
 
 import gladius
 from gladius.baselines import nfxp
+from gladius.designs.bus import bus_design
 from gladius.model.mdp import soft_bellman
 from gladius.solvers.choice_logit import UNIDENTIFIED
 from gladius.validate import InputError
-from gladius.worlds.bus import bus_design
 
 DESIGN = bus_design(MDP.features)
 NO_OFFSET = np.zeros((20, 2))

@@ -7,9 +7,9 @@ from matplotlib.figure import Figure
 from scipy.stats import norm
 
 import gladius
+from gladius.designs.bus import BUS_REWARD
 from gladius.plots import plot_choices, plot_reward
 from gladius.validate import InputError
-from gladius.worlds.bus import BUS_REWARD
 
 DATA = BUS.simulate(60, np.random.default_rng(0))
 FIT = gladius.fit(DATA, "nfxp", reward=BUS_REWARD, **KNOWN)

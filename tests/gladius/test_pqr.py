@@ -13,12 +13,12 @@ from linear_models import sample
 from numpy.typing import NDArray
 
 from gladius.baselines import bc, pqr
+from gladius.designs.bus import BusEngine
 from gladius.model import inversion as plug_in
 from gladius.model.mdp import TabularMDP
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.solvers.networks import Training
-from gladius.worlds.bus import BusEngine
 
 BUS = BusEngine()
 REPLACE = Anchor(1, -5.0)

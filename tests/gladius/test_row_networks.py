@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 import gladius
+from gladius.designs.metrics import mape
 from gladius.erm.observations.features import Rows
 from gladius.erm.observations.network import (
     History,
@@ -23,7 +24,6 @@ from gladius.erm.observations.network import (
     network,
     zeta_of,
 )
-from gladius.metrics import mape
 from gladius.model.risk import sampled_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions

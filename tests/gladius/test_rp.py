@@ -14,11 +14,11 @@ from strategies import WHOLES, transitions
 
 from gladius.baselines import nfxp, rp
 from gladius.baselines.rp import Moves, Partition, Split, grow
+from gladius.designs.bus import bus_reward_given
 from gladius.model.mdp import TabularMDP
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
-from gladius.worlds.bus import bus_reward_given
 
 # The criterion, counted plainly.
 

@@ -14,11 +14,11 @@ from strategies import WHOLES, transitions
 
 from gladius.baselines import nfxp, samq
 from gladius.baselines.samq import MOST_FOR_WARD, Clusters, group_clusters, ward
+from gladius.designs.bus import BUS_REWARD, bus_design
 from gladius.model.reward_form import LinearReward
 from gladius.panel.record import Transitions
 from gladius.solvers.networks import Training
 from gladius.validate import InputError
-from gladius.worlds.bus import BUS_REWARD, bus_design
 
 SETS = BUS.simulate(50, [np.random.default_rng([50, i]) for i in range(3)])
 GIVEN = LinearReward(lambda s: bus_design(s)[:, :, :1], lambda s: np.tile([0.0, -5.0], (len(s), 1)))

@@ -26,11 +26,11 @@ from gladius.baselines.td_ccp import (
     make_recursion,
     second_step,
 )
+from gladius.designs.bus import BUS_REWARD, bus_design
 from gladius.model.reward_form import LinearReward
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.validate import InputError
-from gladius.worlds.bus import BUS_REWARD, bus_design
 
 BETA = 0.95
 THETA = np.array([1.0, 5.0])

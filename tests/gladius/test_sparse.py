@@ -26,6 +26,8 @@ from sparse_fits import (
 )
 
 import gladius
+from gladius.designs.inputs_bus import InputsBus
+from gladius.designs.metrics import mape
 from gladius.erm import misfit as trust
 from gladius.erm.observations import score_tests as screen
 from gladius.erm.observations import selection as form
@@ -42,11 +44,9 @@ from gladius.erm.observations.score_tests import (
     select_inputs,
 )
 from gladius.erm.observations.sparse import RowFunction, make_zeta, with_anchor
-from gladius.metrics import mape
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Transitions
 from gladius.validate import Array, InputError
-from gladius.worlds.inputs_bus import InputsBus
 
 LEVELS = np.arange(-10, 11) / 10
 UNIFORM = np.full((21, 21), 1 / 21)

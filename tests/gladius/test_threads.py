@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import gladius
 from gladius import METHODS, Results, counterfactual, inference, results
+from gladius.designs.bus import BUS_REWARD
 from gladius.panel.anchor import make_anchor
 from gladius.solvers import threads
 from gladius.solvers.threads import one_thread
 from gladius.validate import Array
-from gladius.worlds.bus import BUS_REWARD
 
 BUS = gladius.BusEngine()
 DATA = BUS.simulate(30, np.random.default_rng(0))

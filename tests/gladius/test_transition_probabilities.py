@@ -11,12 +11,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from strategies import FLOATS, WHOLES, transitions
 
+from gladius.designs.bus import BUS_REWARD, BusEngine
 from gladius.methods import fit
 from gladius.model.frequencies import check_support, empirical_transition_probabilities
 from gladius.panel.anchor import check_anchor_support
 from gladius.panel.record import Counts, Transitions, group
 from gladius.validate import Array, InputError
-from gladius.worlds.bus import BUS_REWARD, BusEngine
 
 WIDTH = 5  # the chain 0 .. 4 of `chains`
 TOUCH = 2  # an action that visits each of its states, so that the grid has no gaps

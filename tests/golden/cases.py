@@ -21,6 +21,7 @@ import pytest
 
 import gladius
 from gladius import BusEngine, Estimate, Transitions
+from gladius.designs.bus import BUS_REWARD, bus_reward_given
 from gladius.erm.observations.sparse import RowFunction
 from gladius.methods import needs
 from gladius.model.mdp import TabularMDP
@@ -28,7 +29,6 @@ from gladius.model.reward_form import linear_in_features
 from gladius.solvers.networks import Training
 from gladius.ties import EPS
 from gladius.validate import Array
-from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 
 DISCOUNT = 0.95
 STATES = 10  # r and Q are compared at the first ten states

@@ -244,7 +244,7 @@ def test_what_digests_cannot_see_does_not_occur() -> None:
     code |= {"reproduce.provenance.ROOT", "proofs_checks.numbering.records"}
     code |= {"proofs_checks.verify.FOLDER"}
     assert {name for name, is_place in found.items() if is_place} == code
-    data = {"proofs_checks.printed_tables.PUBLISHED", "gladius.worlds.experts.WEIGHTS"}
+    data = {"proofs_checks.printed_tables.PUBLISHED", "gladius.designs.experts.WEIGHTS"}
     assert data <= found.keys()
 
 

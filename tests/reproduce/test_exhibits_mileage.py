@@ -10,7 +10,7 @@ import pytest
 
 import gladius
 from gladius import BusEngine
-from gladius.worlds.bus import BUS_REWARD
+from gladius.designs.bus import BUS_REWARD
 from reproduce import compare, exact, exhibits, layout, seeds
 from reproduce.compare import GIVEN
 from reproduce.exhibits import figure_a1, figure_gumbel, table_3

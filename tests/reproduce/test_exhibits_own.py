@@ -15,11 +15,11 @@ from strategies import DISCOUNTS, tabular_mdps
 
 import gladius
 from gladius import BusEngine, Transitions
-from gladius.efficiency import bounds as exact_bounds
-from gladius.metrics import mape
+from gladius.designs.bus import BUS_REWARD, bus_reward_given
+from gladius.designs.efficiency import bounds as exact_bounds
+from gladius.designs.metrics import mape
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, group
-from gladius.worlds.bus import BUS_REWARD, bus_reward_given
 from reproduce import data, exhibits, seeds
 from reproduce.data import TRUTHS
 from reproduce.exact import (

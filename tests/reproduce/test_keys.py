@@ -138,7 +138,7 @@ MOVES = {
     "gladius.solvers.newton": "gladius.baselines.steps",
     "gladius.baselines.nfxp": "gladius.nested",
     "gladius.erm.observations.sparse": "gladius.selection",
-    "gladius.worlds.experts": "gladius.worlds.trained",
+    "gladius.designs.experts": "gladius.worlds.trained",
     "proofs_checks.printed_tables": "proofs_checks.paper",
     "reproduce.fits": "reproduce.exhibits.fitted",
     "reproduce.store": "reproduce.stored",
@@ -163,7 +163,9 @@ def test_modules_that_are_renamed_split_and_joined_change_no_key(
         (tree / f"gladius/{x}.py").read_text("utf-8") for x in ("objective", "metrics")
     )
     rewritten("gladius/model/risk.py", joined.replace("from __future__ import annotations\n", ""))
-    rewritten("gladius/metrics.py", "from gladius.model.risk import mape, percentage_error\n")
+    rewritten(
+        "gladius/designs/metrics.py", "from gladius.model.risk import mape, percentage_error\n"
+    )
     assert of_tree(tree, several) == before
     rewritten("gladius/limits.py", "".join(constants).replace("HALVINGS = ", "HALVINGS = 1 + "))
     after = of_tree(tree, several)

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import logsumexp, softmax
 
 from gladius import methods
-from gladius.metrics import mape
-from gladius.worlds.inputs_bus import InputsBus
+from gladius.designs.inputs_bus import InputsBus
+from gladius.designs.metrics import mape
 from reproduce.exact import bound_cell, with_inputs
 from reproduce.exhibits import figure_1, relevant_inputs
 from reproduce.inputs_worlds import VARIANTS

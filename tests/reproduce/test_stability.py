@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 import torch
 
+from gladius.designs.bus import BusEngine
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts
 from gladius.paper.algorithm import Options, algorithm_1
 from gladius.paper.stability import expected_counts
 from gladius.paper.table_descent import PRINTED, descend
-from gladius.worlds.bus import BusEngine
 from reproduce import gradients
 from reproduce.exhibits import stability
 from reproduce.gradients import STEPS, Tables, decade, follow, marks

@@ -12,8 +12,8 @@ import pytest
 import torch
 from pretended_device import pretended_device
 
+from gladius.designs.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from gladius.panel.record import Transitions
-from gladius.worlds.gym import ACROBOT, Episodes, episode_seeds, evaluate
 from reproduce import demonstrations, imitation, seeds
 from reproduce.exhibits import table_4
 from reproduce.results import Results
@@ -96,7 +96,7 @@ def test_learners_do_not_depend_on_the_truth(method: str, monkeypatch: pytest.Mo
         next_states, rewards, terminated = step(self, *given)
         return next_states, rewards * 17 + 3, terminated
 
-    monkeypatch.setattr("gladius.worlds.gym.Episodes.step", other_rewards)
+    monkeypatch.setattr("gladius.designs.gym.Episodes.step", other_rewards)
     for ours, theirs in zip(before, policies(), strict=True):
         np.testing.assert_array_equal(ours, theirs)
         np.testing.assert_allclose(ours.sum(axis=1), 1.0)

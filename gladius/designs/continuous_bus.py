@@ -21,9 +21,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from gladius.designs.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 from gladius.panel.record import Transitions
 from gladius.validate import Array
-from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 
 NEW = 1.0  # mileage of a new engine, where paths start
 FAR = 80.0  # mileage at which maintaining has probability 0 in double precision

@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
+from gladius.designs.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 from gladius.model.mdp import Categorical
 from gladius.panel.record import Integers, Transitions
 from gladius.validate import Array
-from gladius.worlds.bus import DUMMY_LIMIT, MAINTAIN, REPLACE
 
 TOLERANCE = 1e-10  # of the value function, in utils, times 1 - beta
 

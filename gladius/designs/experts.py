@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 from scipy.special import softmax
 
+from gladius.designs.gym import ENVIRONMENTS, LUNAR_LANDER
 from gladius.validate import Array, InputError, check_choice
-from gladius.worlds.gym import ENVIRONMENTS, LUNAR_LANDER
 
 WEIGHTS = Path(__file__).parent / "expert_weights"
 PUBLISHED_AS = {LUNAR_LANDER.name: "LunarLander-v2"}  # its expert is older than v3

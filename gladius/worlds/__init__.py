@@ -1,1 +1,0 @@
-"""Things that generate data and know the truth."""
