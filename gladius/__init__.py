@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gladius.model.mdp import TabularMDP
     from gladius.model.reward_form import KnownTransitions, LinearReward
     from gladius.panel.record import Transitions
-    from gladius.results import Results
-    from gladius.saved import load
+    from gladius.results.results import Results
+    from gladius.results.saved import load
 else:
     from importlib import import_module
 
@@ -28,11 +28,11 @@ else:
         "KnownTransitions": "gladius.model.reward_form",
         "LinearReward": "gladius.model.reward_form",
         "PooledIncrements": "gladius.model.increments",
-        "Results": "gladius.results",
+        "Results": "gladius.results.results",
         "TabularMDP": "gladius.model.mdp",
         "Transitions": "gladius.panel.record",
         "fit": "gladius.methods",
-        "load": "gladius.saved",
+        "load": "gladius.results.saved",
     }
 
     def __getattr__(name: str) -> object:

@@ -27,7 +27,7 @@ from gladius.model.reward_form import linear_in_features
 from gladius.model.state_anchor import read_anchor_action
 from gladius.panel.record import Transitions
 from gladius.register import METHODS
-from gladius.results import Results
+from gladius.results.results import Results
 from gladius.validate import InputError
 
 METHOD_HELP = (
@@ -100,7 +100,7 @@ def write(folder: Path, results: Results, rewards: pd.DataFrame, arguments: Sequ
     """All files of a fit."""
     from matplotlib.figure import Figure
 
-    from gladius.plots import plot_choices, plot_reward
+    from gladius.results.plots import plot_choices, plot_reward
 
     folder.mkdir(exist_ok=True)
     (folder / "call.txt").write_text(f"python -m gladius {shlex.join(arguments)}\n", "utf-8")

@@ -21,7 +21,7 @@ from gladius.panel.anchor import AnchorReward, make_anchor
 from gladius.panel.frame import warn_of_codes
 from gladius.panel.record import Transitions
 from gladius.register import METHODS
-from gladius.results import Results
+from gladius.results.results import Results
 from gladius.solvers.threads import one_thread
 from gladius.validate import InputError, check_discount, check_options
 

@@ -17,8 +17,8 @@ from scipy.special import softmax
 
 import gladius
 from gladius import LinearReward, PooledIncrements, Results, Transitions
-from gladius.inference import KINDS
 from gladius.model.mdp import soft_bellman
+from gladius.results.inference import KINDS
 from reproduce import layout, seeds
 from reproduce.judge import CRITICAL, number
 from reproduce.notes import notes

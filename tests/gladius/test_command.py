@@ -11,9 +11,10 @@ import pytest
 from bus_engine import KNOWN
 
 import gladius
-from gladius import METHODS, results
+from gladius import METHODS
 from gladius.__main__ import METHOD_HELP, main
 from gladius.methods import needs
+from gladius.results import results
 
 KEYS = ["--action", "action", "--id", "id", "--time", "period", "--discount", "0.95"]
 KEYS += ["--anchor-reward", "-5"]

@@ -11,11 +11,11 @@ from hypothesis.extra.numpy import arrays
 from linear_models import iterated
 from strategies import laws, tabular_mdps
 
-from gladius import counterfactual
-from gladius.counterfactual import Change, learn, plan, relabel
 from gladius.designs.bus import BusEngine
 from gladius.model.mdp import TabularMDP
 from gladius.panel.record import Counts, Transitions, group
+from gladius.results import counterfactual
+from gladius.results.counterfactual import Change, learn, plan, relabel
 from gladius.validate import Array, InputError
 
 BUS = BusEngine()

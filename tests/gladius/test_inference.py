@@ -20,7 +20,7 @@ from strategies import WHOLES, transitions
 
 import gladius
 import gladius.designs.continuous_bus
-from gladius import PooledIncrements, Transitions, inference
+from gladius import PooledIncrements, Transitions
 from gladius.baselines import nfxp
 from gladius.baselines.nfxp import fit_counts
 from gladius.designs.bus import BUS_REWARD, BusEngine, bus_design
@@ -33,7 +33,6 @@ from gladius.designs.efficiency import (
 )
 from gladius.erm.estimator import Options
 from gladius.erm.estimator import fit_counts as fit_gladius
-from gladius.inference import Influence, free_table, influence
 from gladius.model.estimate import Estimate
 from gladius.model.frequencies import TransitionProbabilities, empirical_transition_probabilities
 from gladius.model.increments import Factor, frequency_factors
@@ -41,6 +40,8 @@ from gladius.model.mdp import TabularMDP, soft_bellman
 from gladius.model.reward_form import linear_in_features
 from gladius.panel.anchor import Anchor, NearestState
 from gladius.panel.record import Counts, group
+from gladius.results import inference
+from gladius.results.inference import Influence, free_table, influence
 from gladius.validate import Array, InputError
 
 BETA, MANY = 0.9, 1e6

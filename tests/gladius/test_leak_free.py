@@ -14,11 +14,11 @@ import gladius
 from gladius import BusEngine, Transitions
 from gladius.erm.estimator import Options, fit_counts
 from gladius.erm.smooth import PENALTIES, Problem, fit_smooth, roughness_rows
-from gladius.inference import free_table
 from gladius.model.frequencies import empirical_transition_probabilities
 from gladius.model.risk import grouped_risk
 from gladius.panel.anchor import Anchor
 from gladius.panel.record import Counts, group
+from gladius.results.inference import free_table
 
 BETA = 0.9
 

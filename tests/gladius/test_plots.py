@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 import gladius
 from gladius.designs.bus import BUS_REWARD
-from gladius.plots import plot_choices, plot_reward
+from gladius.results.plots import plot_choices, plot_reward
 from gladius.validate import InputError
 
 DATA = BUS.simulate(60, np.random.default_rng(0))

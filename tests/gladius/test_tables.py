@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import gladius
 from gladius import InputError, LinearReward, Transitions
 from gladius.__main__ import main
-from gladius.plots import plot_choices
+from gladius.results.plots import plot_choices
 
 LABELS = {"state": ["mileage", "brand"], "action": "choice", "id": "bus", "time": "period"}
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from gladius.panel.anchor import nearest
 from gladius.panel.record import index_rows
-from gladius.results import Results
+from gladius.results.results import Results
 from gladius.validate import Array, InputError
 
 MOST_POINTS = 60  # states of the observed shares; more are pooled by quantiles of the feature

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
 from gladius.erm.observations.sparse import RowFunction
-from gladius.inference import KINDS, covariance, free_rewards, shift_by_frequencies
 from gladius.model.estimate import Estimate
 from gladius.model.mdp import Categorical
 from gladius.model.parametric import Model, make_grid, make_model, positions
@@ -28,7 +27,8 @@ from gladius.panel.anchor import Anchor
 from gladius.panel.frame import features
 from gladius.panel.record import Transitions, distinct_rows, grid_positions
 from gladius.register import METHODS
-from gladius.saved import save
+from gladius.results.inference import KINDS, covariance, free_rewards, shift_by_frequencies
+from gladius.results.saved import save
 from gladius.solvers.threads import one_thread
 from gladius.validate import ROW_SUM_TOLERANCE, Array, InputError, check_choice, check_whole
 
